@@ -1,0 +1,61 @@
+"""Learn the network behind a table of measurements.
+
+The public names are loaded when first used, so that ``import edgewise`` and
+``edgewise --help`` stay quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from edgewise._version import __version__
+
+if TYPE_CHECKING:
+    from edgewise._core.errors import DataWarning, EdgewiseError, InputError, SolverError
+    from edgewise.estimators import GaussianGraph, NeighborhoodGraph, load
+    from edgewise.graph import Graph
+    from edgewise.inference import BootstrapGraph, StabilitySelection
+
+_HOME = {
+    "BootstrapGraph": "edgewise.inference",
+    "DataWarning": "edgewise._core.errors",
+    "EdgewiseError": "edgewise._core.errors",
+    "GaussianGraph": "edgewise.estimators",
+    "Graph": "edgewise.graph",
+    "InputError": "edgewise._core.errors",
+    "NeighborhoodGraph": "edgewise.estimators",
+    "SolverError": "edgewise._core.errors",
+    "StabilitySelection": "edgewise.inference",
+    "load": "edgewise.estimators",
+}
+_STAGES = ("data", "graph", "inference", "io", "metrics", "plot", "selection", "solvers", "stats")
+
+__all__ = [
+    "BootstrapGraph",
+    "DataWarning",
+    "EdgewiseError",
+    "GaussianGraph",
+    "Graph",
+    "InputError",
+    "NeighborhoodGraph",
+    "SolverError",
+    "StabilitySelection",
+    "__version__",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _STAGES:
+        value = importlib.import_module(f"edgewise.{name}")
+    else:
+        raise AttributeError(f"module 'edgewise' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_STAGES})

@@ -1,0 +1,43 @@
+"""Tables that have been checked, simulators, and real data that come with the package."""
+
+from edgewise.data.checks import (
+    ColumnReport,
+    check_columns,
+    check_weights,
+    inspect_columns,
+    looks_like_covariance,
+    refuse_covariance,
+)
+from edgewise.data.datasets import Dataset, Network, list_datasets, load_network, load_table
+from edgewise.data.simulate import (
+    GaussianModel,
+    ar1_covariance,
+    ar1_precision,
+    equicorrelation,
+    gaussian_graph,
+    graph_structure,
+    sample_gaussian,
+)
+from edgewise.data.table import Table
+
+__all__ = [
+    "ColumnReport",
+    "Dataset",
+    "GaussianModel",
+    "Network",
+    "Table",
+    "ar1_covariance",
+    "ar1_precision",
+    "check_columns",
+    "check_weights",
+    "equicorrelation",
+    "gaussian_graph",
+    "graph_structure",
+    "inspect_columns",
+    "list_datasets",
+    "load_network",
+    "load_table",
+    "looks_like_covariance",
+    "refuse_covariance",
+    "sample_gaussian",
+]

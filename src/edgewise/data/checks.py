@@ -1,0 +1,292 @@
+"""What can be wrong with the columns of a table, found once and said in one voice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.io.messages import NAMES_SHOWN, quote_names
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnReport:
+    """What `inspect_columns` found.
+
+    Attributes
+    ----------
+    n_missing : ndarray of shape (n_features,)
+        Number of NaN per column.
+    n_infinite : ndarray of shape (n_features,)
+        Number of infinite values per column.
+    constant : tuple of int
+        Columns with a single value among the observed ones.
+    identical : tuple of (int, int)
+        Pairs of columns that agree in every row: an earlier column and its later copy. Constant
+        columns are not listed again.
+
+    Examples
+    --------
+    >>> report = inspect_columns(np.array([[1.0, 2.0, 1.0], [3.0, 2.0, 3.0]]))
+    >>> report.constant, report.identical
+    ((1,), ((0, 2),))
+    """
+
+    n_missing: IntArray
+    n_infinite: IntArray
+    constant: tuple[int, ...]
+    identical: tuple[tuple[int, int], ...]
+
+
+def inspect_columns(values: FloatArray) -> ColumnReport:
+    """Count missing and infinite values; find constant columns and copies.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ColumnReport
+
+    Examples
+    --------
+    >>> inspect_columns(np.array([[1.0, np.nan], [2.0, 5.0]])).n_missing
+    array([0, 1])
+    """
+    is_missing = np.isnan(values)
+    constant = tuple(
+        k
+        for k in range(values.shape[1])
+        if len(seen := values[~is_missing[:, k], k]) and bool((seen == seen[0]).all())
+    )
+    return ColumnReport(
+        n_missing=is_missing.sum(axis=0),
+        n_infinite=np.isinf(values).sum(axis=0),
+        constant=constant,
+        identical=_identical_pairs(values, skip=set(constant)),
+    )
+
+
+def check_columns(
+    values: FloatArray,
+    names: Sequence[str] | None = None,
+    *,
+    kinds: Sequence[str] | None = None,
+    allow_missing: bool = False,
+    allow_constant: bool = False,
+    allow_identical: bool = False,
+) -> ColumnReport:
+    """Raise an `InputError` for the first thing that makes a table unfit for a numerical fit.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        Numbers; NaN where a value is missing.
+    names : sequence of str, optional
+        Column names for the message; ``x0``, ``x1``, ... without them.
+    kinds : sequence of str, optional
+        Kind of each column as in `Table`; a categorical one is refused as text.
+    allow_missing : bool
+        Let NaN pass, for callers that treat them. A column without any value never passes.
+    allow_constant : bool
+        Let constant columns pass.
+    allow_identical : bool
+        Let copies of a column pass, for callers that repair the covariance.
+
+    Returns
+    -------
+    ColumnReport
+        The findings, for callers that let some pass.
+
+    Examples
+    --------
+    >>> check_columns(np.array([[1.0, 1.0], [2.0, 2.0]]), ["gene3", "gene7"])
+    Traceback (most recent call last):
+        ...
+    edgewise._core.errors.InputError: Columns 'gene3' and 'gene7' are identical.
+    Drop one, or pass repair="ridge".
+    """
+    n_samples, n_features = values.shape
+    labels = list(names) if names is not None else [f"x{k}" for k in range(n_features)]
+    if text := [label for label, kind in zip(labels, kinds or (), strict=False) if kind == TEXT]:
+        raise InputError(
+            f"{_columns(text)} {_verb(text, 'holds', 'hold')} text, not numbers. "
+            f"Drop {_verb(text, 'it', 'them')}, or turn {_verb(text, 'it', 'them')} into numbers."
+        )
+    if n_samples < 2:
+        raise InputError(
+            f"Found {n_samples} sample{'' if n_samples == 1 else 's'} (rows of the table); "
+            "at least 2 are needed."
+        )
+    report = inspect_columns(values)
+    _check_infinite(report, labels)
+    _check_missing(report, labels, n_samples, allow_missing=allow_missing)
+    if report.constant and not allow_constant:
+        flat = [labels[k] for k in report.constant]
+        raise InputError(
+            f"{_columns(flat)} {_verb(flat, 'has', 'have')} one value in every row. "
+            f"Drop {_verb(flat, 'it', 'them')}."
+        )
+    if report.identical and not allow_identical:
+        _refuse_identical(report, labels)
+    return report
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Return sample weights as floats, or raise an `InputError`.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+        Finite, not negative, not zero throughout.
+    n_samples : int
+        Number of rows that they belong to.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> check_weights([1, 2], 2)
+    array([1., 2.])
+    """
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_samples,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape}; the table has {n_samples} rows. "
+            "Give one weight per row."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError("sample_weight must be finite, not negative, and not zero throughout.")
+    return weights
+
+
+def looks_like_covariance(X: Any) -> bool:
+    """Whether an array has the form of a covariance matrix rather than of samples.
+
+    Parameters
+    ----------
+    X : array-like
+        What was handed in as data.
+
+    Returns
+    -------
+    bool
+        True for a finite, symmetric array of at least two rows with a positive diagonal.
+
+    Examples
+    --------
+    >>> looks_like_covariance([[1.0, 0.5], [0.5, 2.0]])
+    True
+    >>> looks_like_covariance([[1.0, 0.5], [0.4, 2.0]])
+    False
+    """
+    matrix = np.asarray(X)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        return False
+    if matrix.dtype.kind not in "iuf":
+        return False
+    matrix = matrix.astype(np.float64)
+    if not np.isfinite(matrix).all() or not (np.diagonal(matrix) > 0).all():
+        return False
+    # A covariance that went through a text file is symmetric to its printed digits at least.
+    return bool(np.abs(matrix - matrix.T).max() <= 1e-8 * np.abs(matrix).max())
+
+
+def refuse_covariance(X: Any) -> None:
+    """Raise an `InputError` if a covariance matrix was handed in where samples belong.
+
+    Parameters
+    ----------
+    X : array-like
+        What was handed in as data.
+
+    Examples
+    --------
+    >>> refuse_covariance([[1.0, 0.5, 0.2], [2.0, 0.4, 0.9]])
+    >>> refuse_covariance([[1.0, 0.5], [0.5, 2.0]])
+    Traceback (most recent call last):
+        ...
+    edgewise._core.errors.InputError: X is square (2 x 2) and symmetric, so it looks like a
+    covariance matrix, not like samples. Pass covariance="precomputed" to use it as one.
+    """
+    if looks_like_covariance(X):
+        size = len(X)
+        raise InputError(
+            f"X is square ({size} x {size}) and symmetric, so it looks like a covariance matrix, "
+            'not like samples. Pass covariance="precomputed" to use it as one.'
+        )
+
+
+#: The kind of a `Table` column that no numerical method can take.
+TEXT = "categorical"
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"{_verb(names, 'Column', 'Columns')} {quote_names(names)}"
+
+
+def _verb(names: Sequence[object], singular: str, plural: str) -> str:
+    return singular if len(names) == 1 else plural
+
+
+def _check_infinite(report: ColumnReport, labels: Sequence[str]) -> None:
+    if where := np.flatnonzero(report.n_infinite).tolist():
+        names = [labels[k] for k in where]
+        total = int(report.n_infinite.sum())
+        raise InputError(
+            f"{_columns(names)} {_verb(names, 'has', 'have')} {total} infinite "
+            f"{'value' if total == 1 else 'values'} (inf). Replace or drop those rows."
+        )
+
+
+def _check_missing(
+    report: ColumnReport, labels: Sequence[str], n_samples: int, *, allow_missing: bool
+) -> None:
+    if empty := [labels[k] for k in np.flatnonzero(report.n_missing == n_samples).tolist()]:
+        raise InputError(
+            f"{_columns(empty)} {_verb(empty, 'has', 'have')} no value at all (NaN in every row). "
+            f"Drop {_verb(empty, 'it', 'them')}."
+        )
+    where = np.flatnonzero(report.n_missing).tolist()
+    if where and not allow_missing:
+        counts = [f"'{labels[k]}' ({report.n_missing[k]})" for k in where]
+        shown = ", ".join(counts[:NAMES_SHOWN])
+        more = f" and {len(counts) - NAMES_SHOWN} more" if len(counts) > NAMES_SHOWN else ""
+        total = int(report.n_missing.sum())
+        raise InputError(
+            f"{total} {'value is' if total == 1 else 'values are'} missing (NaN), in "
+            f"{_verb(counts, 'column', 'columns')} {shown}{more}. Fill or drop them, or pass "
+            'missing="pairwise" or missing="em".'
+        )
+
+
+def _refuse_identical(report: ColumnReport, labels: Sequence[str]) -> None:
+    pairs = [f"'{labels[i]}' and '{labels[j]}'" for i, j in report.identical]
+    more = f"; and {len(pairs) - NAMES_SHOWN} more pairs" if len(pairs) > NAMES_SHOWN else ""
+    drop = "one" if len(pairs) == 1 else "one of each pair"
+    raise InputError(
+        f"Columns {'; '.join(pairs[:NAMES_SHOWN])}{more} are identical. "
+        f'Drop {drop}, or pass repair="ridge".'
+    )
+
+
+def _identical_pairs(values: FloatArray, skip: set[int]) -> tuple[tuple[int, int], ...]:
+    """Pair every column with the first that equals it; the bytes of a column are its key."""
+    first: dict[bytes, int] = {}
+    pairs = []
+    for k in range(values.shape[1]):
+        if k in skip:
+            continue
+        # Adding zero turns -0.0 into 0.0, and NaN of any payload becomes the same NaN.
+        column = np.where(np.isnan(values[:, k]), np.nan, values[:, k]) + 0.0
+        original = first.setdefault(column.tobytes(), k)
+        if original != k:
+            pairs.append((original, k))
+    return tuple(pairs)

@@ -1,0 +1,293 @@
+"""Real networks and tables that come with the package, each with its origin and licence."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Network:
+    """The structure of a real network.
+
+    Attributes
+    ----------
+    name : str
+        Name under which it is loaded.
+    names : tuple of str
+        Nodes, isolated ones included.
+    adjacency : ndarray of bool, shape (n_nodes, n_nodes)
+        ``adjacency[i, j]`` is the edge i - j, or the arc i -> j if ``directed``.
+    directed : bool
+        Whether it is a directed acyclic graph.
+    description, origin, licence : str
+        What it is, where it was read, and under which terms it may be passed on.
+
+    Examples
+    --------
+    >>> load_network("karate").adjacency.shape
+    (34, 34)
+    """
+
+    name: str
+    names: tuple[str, ...]
+    adjacency: BoolArray
+    directed: bool
+    description: str
+    origin: str
+    licence: str
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges or arcs."""
+        return int(self.adjacency.sum()) // (1 if self.directed else 2)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dataset:
+    """A real table.
+
+    Attributes
+    ----------
+    name : str
+        Name under which it is loaded.
+    frame : pandas.DataFrame
+        The table.
+    covariates, responses : tuple of str
+        Suggested roles of the columns: those that describe a row, and those measured on it.
+    description, origin, licence : str
+        What it is, where it comes from, and under which terms it may be passed on.
+
+    Examples
+    --------
+    >>> load_table("nasa-atmos").responses
+    ('surftemp', 'temp', 'pressure', 'ozone', 'cloudlow', 'cloudmid', 'cloudhigh')
+    """
+
+    name: str
+    frame: pd.DataFrame
+    covariates: tuple[str, ...]
+    responses: tuple[str, ...]
+    description: str
+    origin: str
+    licence: str
+
+
+class _TableEntry(NamedTuple):
+    folder: str
+    file: str
+    licence_file: str
+    covariates: tuple[str, ...]
+    #: Columns that are neither covariates nor responses.
+    labels: tuple[str, ...]
+    description: str
+    origin: str
+
+
+_UNDIRECTED: Final = {
+    "karate": (34, "Friendships in Zachary's karate club"),
+    "dolphins": (62, "Associations among Lusseau's bottlenose dolphins of Doubtful Sound"),
+    "curtis54": (54, "Pattern of the Harwell-Boeing matrix curtis54, made symmetric"),
+    "will57": (57, "Pattern of the Harwell-Boeing matrix will57, made symmetric"),
+}
+_DIRECTED: Final = {
+    "alarm": "Monitoring of patients in intensive care",
+    "andes": "Model of a student in an intelligent tutoring system",
+    "asia": "Lung cancer or tuberculosis, a textbook example",
+    "barley": "Growing barley without pesticides",
+    "carpo": "Diagnosis of carpal tunnel syndrome",
+    "chain": "Seven nodes in a row",
+    "child": "Congenital heart disease in newborn babies",
+    "factors": "Numbers 1 to 27, an arc from each to its multiples",
+    "hailfinder": "Forecast of severe summer hail in northeastern Colorado",
+    "hepar2": "Diagnosis of liver disorders",
+    "insurance": "Risks in car insurance",
+    "mildew": "Fungicides against mildew in winter wheat",
+    "sachs": "Protein signalling in human immune cells",
+    "water": "Biological treatment of waste water",
+    "win95pts": "Troubleshooting of printers",
+}
+_TABLES: Final = {
+    "tmy3-daily": _TableEntry(
+        folder="climate",
+        file="tmy3_daily.csv.gz",
+        licence_file="LICENSE-tmy3.txt",
+        covariates=("lat", "lon", "elev_m", "doy", "month"),
+        labels=("wmo", "year"),
+        description="Daily weather, a typical year at 59 stations of the United States",
+        origin="NREL Typical Meteorological Year 3, from hourly files in IMMM-SFA/diyepw",
+    ),
+    "tmy3-stations": _TableEntry(
+        folder="climate",
+        file="tmy3_stations.csv",
+        licence_file="LICENSE-tmy3.txt",
+        covariates=("lat", "lon", "elev_m"),
+        labels=("wmo", "name", "state"),
+        description="The 59 weather stations of tmy3-daily",
+        origin="NREL Typical Meteorological Year 3, from hourly files in IMMM-SFA/diyepw",
+    ),
+    "nasa-atmos": _TableEntry(
+        folder="climate",
+        file="nasa_atmos.csv.gz",
+        licence_file="LICENSE-nasaweather.txt",
+        covariates=("lat", "lon", "elev_m", "year", "month"),
+        labels=(),
+        description="Monthly atmosphere over Central America on a 24 x 24 grid, 1995 to 2000",
+        origin="ASA 2006 Data Expo, data of NASA, through the R package nasaweather",
+    ),
+    "senate-votes": _TableEntry(
+        folder="senate",
+        file="votes_2005_2006.csv",
+        licence_file="LICENSE-senate.txt",
+        covariates=("date",),
+        labels=(),
+        description="Roll-call votes (0 or 1) of the 100 senators of the 109th US Senate",
+        origin="Repository mlakolar/KLIEPInference.jl, folder exper/realdata2",
+    ),
+}
+
+
+def list_datasets() -> dict[str, str]:
+    """Name everything that can be loaded.
+
+    Returns
+    -------
+    dict of str to str
+        Name to description: first networks, for `load_network`, then tables, for `load_table`.
+
+    Examples
+    --------
+    >>> list_datasets()["asia"]
+    'Lung cancer or tuberculosis, a textbook example'
+    """
+    return {
+        **{name: text for name, (_, text) in _UNDIRECTED.items()},
+        **_DIRECTED,
+        **{name: entry.description for name, entry in _TABLES.items()},
+    }
+
+
+def load_network(name: str) -> Network:
+    """Load the structure of a real network.
+
+    Parameters
+    ----------
+    name : str
+        ``karate``, ``dolphins``, ``curtis54`` or ``will57`` (undirected); ``alarm``, ``andes``,
+        ``asia``, ``barley``, ``carpo``, ``chain``, ``child``, ``factors``, ``hailfinder``,
+        ``hepar2``, ``insurance``, ``mildew``, ``sachs``, ``water`` or ``win95pts`` (directed).
+
+    Returns
+    -------
+    Network
+
+    Notes
+    -----
+    The nodes of some directed networks (``factors``, ``chain``) stand in topological order:
+    permute them before a comparison, or a method that breaks ties by position is told the answer.
+
+    Examples
+    --------
+    >>> asia = load_network("asia")
+    >>> asia.names[:3], asia.n_edges, asia.directed
+    (('asia', 'tub', 'smoke'), 8, True)
+    """
+    if name in _UNDIRECTED:
+        folder, (n_nodes, description) = _folder("networks"), _UNDIRECTED[name]
+        names = tuple(str(node) for node in range(n_nodes))
+    elif name in _DIRECTED:
+        folder, description = _folder("dags"), _DIRECTED[name]
+        names = tuple((folder / f"{name}.nodes.txt").read_text("utf-8").split())
+    else:
+        raise _unknown(name, [*_UNDIRECTED, *_DIRECTED], "network")
+    adjacency = np.zeros((len(names), len(names)), dtype=bool)
+    position = {node: k for k, node in enumerate(names)}
+    rows = csv.reader((folder / f"{name}.csv").read_text("utf-8").splitlines()[1:])
+    for source, target in rows:
+        adjacency[position[source], position[target]] = True
+    directed = name in _DIRECTED
+    return Network(
+        name=name,
+        names=names,
+        adjacency=adjacency if directed else adjacency | adjacency.T,
+        directed=directed,
+        description=description,
+        origin=_origin(folder, name),
+        licence=(folder / f"LICENSE-{folder.name}.txt").read_text("utf-8"),
+    )
+
+
+def load_table(name: str) -> Dataset:
+    """Load a real table.
+
+    Parameters
+    ----------
+    name : {"tmy3-daily", "tmy3-stations", "nasa-atmos", "senate-votes"}
+        Which one; the README beside the files tells how each was made.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> votes = load_table("senate-votes")
+    >>> votes.frame.shape, len(votes.responses)
+    ((428, 101), 100)
+    """
+    if name not in _TABLES:
+        raise _unknown(name, list(_TABLES), "table")
+    import pandas as pd
+
+    entry = _TABLES[name]
+    folder = _folder(entry.folder)
+    with (folder / entry.file).open("rb") as handle:
+        frame = pd.read_csv(handle, compression="gzip" if entry.file.endswith(".gz") else None)
+    roles = {*entry.covariates, *entry.labels}
+    return Dataset(
+        name=name,
+        frame=frame,
+        covariates=entry.covariates,
+        responses=tuple(column for column in frame.columns if column not in roles),
+        description=entry.description,
+        origin=entry.origin,
+        licence=(folder / entry.licence_file).read_text("utf-8"),
+    )
+
+
+def _folder(name: str) -> Traversable:
+    return resources.files("edgewise.data") / "bundled" / name
+
+
+def _origin(folder: Traversable, name: str) -> str:
+    """Take what the README of the folder says of a network, in a list item or a table row."""
+    readme = (folder / "README.md").read_text("utf-8")
+    if item := re.search(rf"^- `{name}\.csv` - .*?Origin: (.*)$", readme, flags=re.MULTILINE):
+        return item.group(1)
+    for line in readme.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if name in cells[0].split(", "):
+            return cells[-1]
+    raise InputError(f"The README of {folder.name} does not mention {name}.")
+
+
+def _unknown(name: str, known: list[str], what: str) -> InputError:
+    others = set(list_datasets()) - set(known)
+    if name in others:
+        use = "load_table" if what == "network" else "load_network"
+        return InputError(f"'{name}' is not a {what}. Use {use}({name!r}).")
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
+    return InputError(f"There is no {what} called '{name}'. Did you mean {', '.join(near)}?")

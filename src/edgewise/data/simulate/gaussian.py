@@ -1,0 +1,283 @@
+"""Gaussian models with a known sparse precision matrix, and samples from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from edgewise._core.errors import InputError
+from edgewise._core.random import as_generator
+from edgewise._core.typing import BoolArray, FloatArray, RandomState
+from edgewise.data.simulate.structure import GraphKind, graph_structure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GaussianModel:
+    """A Gaussian distribution with mean zero whose graph is known.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_features, n_features)
+        Exactly symmetric, with exact zeros where ``adjacency`` is False.
+    covariance : ndarray of shape (n_features, n_features)
+        Inverse of ``precision``; unit diagonal, so also the correlations.
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The graph.
+    smallest_eigenvalue : float
+        Of ``precision``.
+    condition : float
+        Largest over smallest eigenvalue of ``precision``.
+
+    Examples
+    --------
+    >>> model = gaussian_graph(5, "chain", rng=0)
+    >>> bool(model.precision[0, 1] != 0), float(model.precision[0, 2])
+    (True, 0.0)
+    """
+
+    precision: FloatArray
+    covariance: FloatArray
+    adjacency: BoolArray
+    smallest_eigenvalue: float
+    condition: float
+
+    @property
+    def partial_correlation(self) -> FloatArray:
+        """Partial correlations, unit diagonal, shape (n_features, n_features)."""
+        scale = 1.0 / np.sqrt(np.diagonal(self.precision))
+        partial: FloatArray = -self.precision * np.outer(scale, scale)
+        np.fill_diagonal(partial, 1.0)
+        return partial
+
+
+def gaussian_graph(
+    n_features: int,
+    kind: GraphKind = "erdos-renyi",
+    *,
+    degree: float = 3.0,
+    n_hubs: int | None = None,
+    shape: tuple[int, ...] | None = None,
+    signal: tuple[float, float] = (0.2, 0.5),
+    positive: float = 0.5,
+    min_eigenvalue: float = 0.1,
+    rng: RandomState = None,
+) -> GaussianModel:
+    r"""Draw a Gaussian model on a random graph.
+
+    With :math:`R` the matrix of the drawn partial correlations (zero diagonal), the model has
+
+    .. math:: \Theta = D (I - c R) D,
+
+    where :math:`c \le 1` is the largest factor for which the smallest eigenvalue of
+    :math:`I - c R` is at least ``min_eigenvalue``, and the diagonal matrix :math:`D` gives
+    :math:`\Theta^{-1}` a unit diagonal. Since no entry of :math:`D` is below one, the smallest
+    eigenvalue of :math:`\Theta` is at least ``min_eigenvalue`` too, and the partial correlations
+    of the model are exactly :math:`c R`.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables, at least 2.
+    kind : {"erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"}
+        The family of graphs, see `graph_structure`.
+    degree, n_hubs, shape
+        As in `graph_structure`.
+    signal : (float, float)
+        Range from which the absolute partial correlations are drawn evenly, before the common
+        factor :math:`c`.
+    positive : float
+        Probability that a partial correlation is positive.
+    min_eigenvalue : float
+        Lower bound on the smallest eigenvalue of the precision, between 0 and 1.
+    rng : int, Generator or None
+        Seed.
+
+    Returns
+    -------
+    GaussianModel
+
+    Examples
+    --------
+    >>> model = gaussian_graph(30, "hub", n_hubs=3, rng=1)
+    >>> int(model.adjacency.sum()) // 2
+    27
+    >>> model.smallest_eigenvalue >= 0.1
+    True
+    """
+    low, high = signal
+    if not 0 < low <= high < 1:
+        raise InputError(f"signal must be (low, high) with 0 < low <= high < 1, got {signal}.")
+    if not 0 <= positive <= 1:
+        raise InputError(f"positive is a probability, between 0 and 1; got {positive}.")
+    if not 0 < min_eigenvalue < 1:
+        raise InputError(f"min_eigenvalue must lie between 0 and 1, got {min_eigenvalue}.")
+    generator = as_generator(rng)
+    adjacency = graph_structure(
+        n_features, kind, degree=degree, n_hubs=n_hubs, shape=shape, rng=generator
+    )
+    rows, columns = np.nonzero(np.triu(adjacency))
+    strength = generator.uniform(low, high, size=len(rows))
+    sign = np.where(generator.random(len(rows)) < positive, 1.0, -1.0)
+    R = np.zeros((n_features, n_features))
+    R[rows, columns] = R[columns, rows] = strength * sign
+    largest = float(linalg.eigvalsh(R, subset_by_index=[n_features - 1, n_features - 1])[0])
+    if largest > 1.0 - min_eigenvalue:
+        R *= (1.0 - min_eigenvalue) / largest
+    return _unit_variance_model(np.eye(n_features) - R, adjacency)
+
+
+def sample_gaussian(
+    precision: Any, n_samples: int, rng: RandomState = None, *, mean: Any = None
+) -> FloatArray:
+    r"""Draw independent rows from a Gaussian given by its precision matrix.
+
+    With the Cholesky factor :math:`\Theta = L L^\top` and standard normal :math:`z`, the row is
+    :math:`\mu + L^{-\top} z`: one triangular solve, and no inverse.
+
+    Parameters
+    ----------
+    precision : array-like of shape (n_features, n_features)
+        :math:`\Theta`, symmetric and positive definite.
+    n_samples : int
+        Number of rows.
+    rng : int, Generator or None
+        Seed.
+    mean : array-like of shape (n_features,), optional
+        :math:`\mu`, zero by default.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> X = sample_gaussian(gaussian_graph(4, "chain", rng=0).precision, 100, rng=0)
+    >>> X.shape
+    (100, 4)
+    """
+    Theta = np.asarray(precision, dtype=np.float64)
+    if Theta.ndim != 2 or Theta.shape[0] != Theta.shape[1]:
+        raise InputError(f"precision must be a square matrix, got shape {Theta.shape}.")
+    if n_samples < 1:
+        raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+    location = np.zeros(len(Theta)) if mean is None else np.asarray(mean, dtype=np.float64)
+    if location.shape != (len(Theta),):
+        raise InputError(f"mean has shape {location.shape} for {len(Theta)} variables.")
+    try:
+        factor = linalg.cholesky(Theta, lower=True)
+    except linalg.LinAlgError as error:
+        raise InputError("precision is not positive definite, so it has no samples.") from error
+    normal = as_generator(rng).standard_normal((n_samples, len(Theta)))
+    rows: FloatArray = linalg.solve_triangular(factor, normal.T, lower=True, trans="T").T
+    return rows + location
+
+
+def ar1_covariance(n_features: int, correlation: float = 0.95) -> FloatArray:
+    r"""Covariance of a stationary first-order autoregression: :math:`\rho^{|i - j|}`.
+
+    Close to one, neighbours are nearly collinear and block descent is slow: a hard case whose
+    precision matrix is nevertheless a chain.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables.
+    correlation : float
+        :math:`\rho`, strictly between -1 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+
+    Examples
+    --------
+    >>> ar1_covariance(3, 0.5)
+    array([[1.  , 0.5 , 0.25],
+           [0.5 , 1.  , 0.5 ],
+           [0.25, 0.5 , 1.  ]])
+    """
+    _check_correlation(correlation, -1.0)
+    index = np.arange(n_features)
+    Sigma: FloatArray = np.power(float(correlation), np.abs(index[:, None] - index))
+    return Sigma
+
+
+def ar1_precision(n_features: int, correlation: float = 0.95) -> FloatArray:
+    """Inverse of `ar1_covariance` in closed form: three diagonals, everything else exactly zero.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables.
+    correlation : float
+        Strictly between -1 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+
+    Examples
+    --------
+    >>> ar1_precision(3, 0.5) * 3
+    array([[ 4., -2.,  0.],
+           [-2.,  5., -2.],
+           [ 0., -2.,  4.]])
+    """
+    _check_correlation(correlation, -1.0)
+    diagonal = np.full(n_features, 1.0 + correlation**2)
+    diagonal[[0, -1]] = 1.0 if n_features > 1 else 1.0 - correlation**2
+    beside = np.full(n_features - 1, -float(correlation))
+    Theta: FloatArray = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    return Theta / (1.0 - correlation**2)
+
+
+def equicorrelation(n_features: int, correlation: float = 0.5) -> FloatArray:
+    """Covariance with unit variances and one correlation for all pairs: the densest graph.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables.
+    correlation : float
+        Strictly between ``-1 / (n_features - 1)`` and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+
+    Examples
+    --------
+    >>> equicorrelation(2, 0.3)
+    array([[1. , 0.3],
+           [0.3, 1. ]])
+    """
+    _check_correlation(correlation, -1.0 / max(n_features - 1, 1))
+    return np.where(np.eye(n_features, dtype=bool), 1.0, float(correlation))
+
+
+def _check_correlation(correlation: float, lower: float) -> None:
+    if not lower < correlation < 1.0:
+        raise InputError(
+            f"correlation must lie strictly between {lower:.4g} and 1, got {correlation}."
+        )
+
+
+def _unit_variance_model(Theta: FloatArray, adjacency: BoolArray) -> GaussianModel:
+    """Rescale the variables so that every variance is one."""
+    Sigma = linalg.inv(Theta)
+    scale = np.sqrt(np.diagonal(Sigma))
+    precision: FloatArray = Theta * np.outer(scale, scale)
+    covariance = Sigma / np.outer(scale, scale)
+    covariance = (covariance + covariance.T) / 2.0
+    np.fill_diagonal(covariance, 1.0)
+    spectrum = linalg.eigvalsh(precision)
+    return GaussianModel(
+        precision=precision,
+        covariance=covariance,
+        adjacency=adjacency,
+        smallest_eigenvalue=float(spectrum[0]),
+        condition=float(spectrum[-1] / spectrum[0]),
+    )

@@ -1,0 +1,6 @@
+"""The network that every learner returns, its files, and the comparison of two networks."""
+
+from edgewise.graph.compare import GraphDifference
+from edgewise.graph.graph import Graph
+
+__all__ = ["Graph", "GraphDifference"]

@@ -1,0 +1,239 @@
+"""Graphs as files: the suffix sets the format, and a file appears whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise.graph import _xml
+from edgewise.graph._convert import Edge, edge_list, from_edge_list
+from edgewise.graph._text import guard_cell, unguard_cell
+from edgewise.graph.graph import Graph
+from edgewise.io.atomic import atomic_path
+
+CSV_COLUMNS = (
+    "source",
+    "target",
+    "weight",
+    "confidence",
+    "directed",
+    "source_index",
+    "target_index",
+)
+
+
+def write(graph: Graph, path: Path) -> None:
+    """Write ``graph`` in the format that the suffix of ``path`` names."""
+    writer, _ = _format(path)
+    with atomic_path(path) as draft, draft.open("wb") as file:
+        writer(graph, file)
+
+
+def read(path: Path, directed: bool | None) -> Graph:
+    """Read a graph; every fault of the file becomes an `InputError` that names it."""
+    _, reader = _format(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read '{path}': {error.strerror}.") from None
+    try:
+        graph = reader(content, directed)
+    except InputError as error:
+        raise InputError(f"'{path}': {error}") from None
+    except (UnicodeDecodeError, RecursionError, csv.Error) as error:
+        raise InputError(f"'{path}' is not a valid {path.suffix} file: {error}.") from None
+    if directed is not None and graph.directed != directed:
+        raise InputError(
+            f"'{path}' says that it is {'' if graph.directed else 'un'}directed, against "
+            f"directed={directed}. Leave directed out."
+        )
+    return graph
+
+
+def _format(path: Path) -> tuple[Callable[..., None], Callable[..., Graph]]:
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise InputError(
+            f"'{path}' has the suffix '{path.suffix}'; graphs are written to and read from "
+            f"{', '.join(_FORMATS)}."
+        ) from None
+
+
+def _write_csv(graph: Graph, file: IO[bytes]) -> None:
+    """Write one row per edge, heaviest first, then one row without target per isolated node."""
+    names = [guard_cell(name) for name in graph.names]
+    directed = str(graph.directed).lower()
+    rows: list[tuple[Any, ...]] = [
+        (
+            names[edge.source],
+            names[edge.target],
+            repr(edge.weight),
+            "" if edge.confidence is None else repr(edge.confidence),
+            directed,
+            edge.source,
+            edge.target,
+        )
+        for edge in sorted(edge_list(graph), key=lambda edge: -abs(edge.weight))
+    ]
+    lonely = ~(graph.adjacency.any(axis=0) | graph.adjacency.any(axis=1))
+    rows += [
+        (names[node], "", "", "", directed, node, "") for node in np.flatnonzero(lonely).tolist()
+    ]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([CSV_COLUMNS, *rows])
+    file.write(text.getvalue().encode())
+
+
+def _read_csv(content: bytes, directed: bool | None) -> Graph:
+    # newline="" leaves the line ends inside quoted names to csv.
+    reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    columns = [column.strip().lower() for column in next(reader, [])]
+    if not {"source", "target"} <= set(columns):
+        raise InputError(
+            f"The columns are {', '.join(map(repr, columns)) or 'missing'}; an edge list needs "
+            "'source' and 'target', separated by commas."
+        )
+    order: dict[str, float] = {}
+    said: set[str] = set()
+    pairs = []
+    for record in reader:
+        cells = defaultdict(str, zip(columns, record, strict=False))
+        said.add(cells["directed"].strip().lower())
+        for end in ("source", "target"):
+            if cells[end]:
+                order.setdefault(cells[end], _position(cells[f"{end}_index"], f"{end}_index"))
+        if cells["source"] and cells["target"]:
+            pairs.append(cells)
+    # sorted is stable: nodes without a position keep the order in which they appear.
+    nodes = sorted(order, key=order.__getitem__)
+    place = {node: position for position, node in enumerate(nodes)}
+    edges = [
+        Edge(
+            place[cells["source"]],
+            place[cells["target"]],
+            cells["weight"] or None,
+            cells["confidence"] or None,
+        )
+        for cells in pairs
+    ]
+    names = [unguard_cell(node) for node in nodes]
+    return from_edge_list(names, edges, directed=_direction(said, directed))
+
+
+def _position(text: str, column: str) -> float:
+    if not text.strip():
+        return float("inf")
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"Column '{column}' holds {text!r}, not a whole number.") from None
+
+
+def _direction(said: set[str], wanted: bool | None) -> bool:
+    known = {"true": True, "false": False}
+    answers = {known[text] for text in said - {""} if text in known}
+    if len(answers) > 1 or not said <= {"", *known}:
+        raise InputError(
+            "The column 'directed' must be 'true' in every row or 'false' in every row; it holds "
+            f"{', '.join(map(repr, sorted(said)))}."
+        )
+    return answers.pop() if answers else bool(wanted)
+
+
+def _write_json(graph: Graph, file: IO[bytes]) -> None:
+    """Write the node-link form, which networkx and d3 also read."""
+    edges = [
+        {
+            "source": graph.names[edge.source],
+            "target": graph.names[edge.target],
+            "weight": edge.weight,
+            **({} if edge.confidence is None else {"confidence": edge.confidence}),
+        }
+        for edge in edge_list(graph)
+    ]
+    extra: dict[str, Any] = {}
+    if graph.confidence is not None:
+        absent = np.where(graph.adjacency, 0.0, graph.confidence)
+        rows, columns = np.nonzero(absent if graph.directed else np.triu(absent))
+        extra["confidence_of_absent_edges"] = [
+            [row, column, value]
+            for row, column, value in zip(
+                rows.tolist(), columns.tolist(), absent[rows, columns].tolist(), strict=True
+            )
+        ]
+    document = {
+        "directed": graph.directed,
+        "multigraph": False,
+        "graph": extra,
+        "nodes": [{"id": name} for name in graph.names],
+        "edges": edges,
+    }
+    file.write(json.dumps(document, indent=1).encode())
+
+
+def _read_json(content: bytes, directed: bool | None) -> Graph:
+    try:
+        document = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise InputError(f"This is not valid JSON: {error}.") from None
+    try:
+        nodes = [node["id"] for node in document["nodes"]]
+        links = document["edges"] if "edges" in document else document["links"]
+        place = {node: position for position, node in enumerate(nodes)}
+        edges = [
+            Edge(
+                place[link["source"]],
+                place[link["target"]],
+                link.get("weight"),
+                link.get("confidence"),
+            )
+            for link in links
+        ]
+        absent = (document.get("graph") or {}).get("confidence_of_absent_edges")
+        said = document.get("directed", bool(directed))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"This is not a node-link graph ({type(error).__name__}: {error}). It needs 'nodes', "
+            "a list of objects with 'id', and 'edges', a list of objects with 'source' and "
+            "'target' among those ids."
+        ) from None
+    if not isinstance(said, bool):
+        raise InputError(f"'directed' must be true or false, found {said!r}.")
+    graph = from_edge_list([str(node) for node in nodes], edges, directed=said)
+    return graph if absent is None else _with_absent(graph, absent)
+
+
+def _with_absent(graph: Graph, absent: Any) -> Graph:
+    """Add the confidence of pairs that are not edges."""
+    confidence = np.zeros_like(graph.weights) if graph.confidence is None else +graph.confidence
+    try:
+        for row, column, value in absent:
+            confidence[row, column] = value
+            if not graph.directed:
+                confidence[column, row] = value
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"'confidence_of_absent_edges' cannot be used: {error}.") from None
+    return Graph(
+        graph.weights,
+        names=graph.names,
+        directed=graph.directed,
+        adjacency=graph.adjacency,
+        confidence=confidence,
+    )
+
+
+_FORMATS: dict[str, tuple[Callable[..., None], Callable[..., Graph]]] = {
+    ".graphml": (_xml.write_graphml, _xml.read_graphml),
+    ".gexf": (_xml.write_gexf, _xml.read_gexf),
+    ".csv": (_write_csv, _read_csv),
+    ".json": (_write_json, _read_json),
+}

@@ -1,0 +1,398 @@
+"""The one result that every learner returns: a network with named nodes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.graph import _arrays
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from edgewise.graph.compare import GraphDifference
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Graph:
+    """Network over named nodes, undirected, directed or partially directed.
+
+    A graph is a value: its arrays are read-only and two graphs are equal when their contents
+    are. A partially directed graph is a directed one in which an edge without a direction is
+    present both ways.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_nodes, n_nodes)
+        ``weights[i, j]`` is the weight of the edge i -> j. The diagonal must be zero, and the
+        matrix symmetric when the graph is undirected.
+    names : iterable of str, default=None
+        One unique, non-empty name per node; None gives ``x0``, ``x1``, ...
+    directed : bool, default=False
+        Whether i -> j and j -> i are different edges.
+    adjacency : array-like of bool, shape (n_nodes, n_nodes), default=None
+        Which edges are there; None takes those with a non-zero weight. An edge of weight zero
+        is one whose weight is not known.
+    confidence : array-like of shape (n_nodes, n_nodes), default=None
+        How sure each edge is, between 0 and 1. The diagonal is ignored.
+
+    Notes
+    -----
+    Every parameter is an attribute of the same name: ``names`` a tuple, ``adjacency`` always an
+    array, ``confidence`` an array or None.
+
+    Examples
+    --------
+    >>> from edgewise import Graph
+    >>> graph = Graph([[0, 0.5, 0], [0.5, 0, -0.2], [0, -0.2, 0]], names=["rain", "mud", "dust"])
+    >>> graph
+    Graph(n_nodes=3, n_edges=2, directed=False, names=('rain', 'mud', 'dust'))
+    >>> graph.edges()[["source", "target", "weight"]]
+      source target  weight
+    0   rain    mud     0.5
+    1    mud   dust    -0.2
+    """
+
+    weights: FloatArray
+    names: tuple[str, ...]
+    directed: bool
+    adjacency: BoolArray
+    confidence: FloatArray | None
+
+    def __init__(
+        self,
+        weights: ArrayLike,
+        *,
+        names: Iterable[str] | None = None,
+        directed: bool = False,
+        adjacency: ArrayLike | None = None,
+        confidence: ArrayLike | None = None,
+    ) -> None:
+        weight_matrix = _arrays.square_matrix(weights, "weights")
+        checked_names = _arrays.check_names(names, len(weight_matrix))
+        weight_matrix = _arrays.check_weights(weight_matrix, checked_names, directed)
+        fields = {
+            "weights": weight_matrix,
+            "names": checked_names,
+            "directed": bool(directed),
+            "adjacency": _arrays.check_adjacency(adjacency, weight_matrix, checked_names, directed),
+            "confidence": _arrays.check_confidence(confidence, checked_names, directed),
+        }
+        self.__setstate__(fields)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickle forgets that arrays are read-only, so restoring a graph passes here too.
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_precision(
+        cls,
+        precision: ArrayLike,
+        *,
+        names: Iterable[str] | None = None,
+        confidence: ArrayLike | None = None,
+    ) -> Graph:
+        r"""Make the undirected graph of partial correlations from a precision matrix.
+
+        The weight of an edge is
+
+        .. math:: w_{ij} = -\Theta_{ij} / \sqrt{\Theta_{ii} \Theta_{jj}},
+
+        where :math:`\Theta` is the precision matrix. Exact zeros stay zeros.
+
+        Parameters
+        ----------
+        precision : array-like of shape (n_nodes, n_nodes)
+            Symmetric, with a positive diagonal.
+        names : iterable of str, default=None
+            One name per node.
+        confidence : array-like of shape (n_nodes, n_nodes), default=None
+            How sure each edge is, between 0 and 1.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> Graph.from_precision([[2.0, -1.0], [-1.0, 2.0]]).weights
+        array([[0. , 0.5],
+               [0.5, 0. ]])
+        """
+        Theta = _arrays.square_matrix(precision, "precision")
+        checked_names = _arrays.check_names(names, len(Theta))
+        weights = _arrays.partial_correlations(Theta, checked_names)
+        return cls(weights, names=checked_names, confidence=confidence)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, isolated ones included."""
+        return len(self.names)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges; in a directed graph, of arcs."""
+        n_entries = int(np.count_nonzero(self.adjacency))
+        return n_entries if self.directed else n_entries // 2
+
+    def edges(self) -> pd.DataFrame:
+        """List the edges, ordered by absolute weight and then by node order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``source``, ``target``, ``weight`` and ``confidence`` (NaN where not known).
+            An undirected edge has one row; in a partially directed graph an edge without a
+            direction has two, one each way.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> Graph([[0, 2.0], [0, 0]], names=["cause", "effect"], directed=True).edges()
+          source  target  weight  confidence
+        0  cause  effect     2.0         NaN
+        """
+        import pandas as pd
+
+        rows, columns = _arrays.edge_positions(self.adjacency, directed=self.directed)
+        order = np.argsort(-np.abs(self.weights[rows, columns]), kind="stable")
+        rows, columns = rows[order], columns[order]
+        if self.confidence is None:
+            confidence = np.full(len(rows), np.nan)
+        else:
+            confidence = self.confidence[rows, columns]
+        labels = np.array(self.names, dtype=object)
+        return pd.DataFrame(
+            {
+                "source": labels[rows],
+                "target": labels[columns],
+                "weight": self.weights[rows, columns],
+                "confidence": confidence,
+            }
+        )
+
+    def to_networkx(self) -> nx.Graph[str]:
+        """Convert to a ``networkx.Graph`` (``DiGraph`` when directed) with the names as nodes.
+
+        Edges carry ``weight`` and, where known, ``confidence``.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> Graph([[0, 0.5], [0.5, 0]]).to_networkx().edges(data=True)
+        EdgeDataView([('x0', 'x1', {'weight': 0.5})])
+        """
+        from edgewise.graph import _convert
+
+        return _convert.to_networkx(self)
+
+    @classmethod
+    def from_networkx(cls, graph: nx.Graph[Any]) -> Graph:
+        """Convert from networkx, with the nodes in the same order.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or networkx.DiGraph
+            Nodes are named by their text; edges without ``weight`` get weight 1.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from edgewise import Graph
+        >>> Graph.from_networkx(nx.path_graph(["a", "b", "c"]))
+        Graph(n_nodes=3, n_edges=2, directed=False, names=('a', 'b', 'c'))
+        """
+        from edgewise.graph import _convert
+
+        return _convert.from_networkx(graph)
+
+    def to_igraph(self) -> Any:
+        """Convert to an ``igraph.Graph`` whose vertices carry ``name``.
+
+        Edges carry ``weight`` and, where known, ``confidence``.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> Graph([[0, 0.5], [0.5, 0]], names=["a", "b"]).to_igraph().vs["name"]
+        ['a', 'b']
+        """
+        from edgewise.graph import _convert
+
+        return _convert.to_igraph(self)
+
+    @classmethod
+    def from_igraph(cls, graph: Any) -> Graph:
+        """Convert from igraph, with the nodes in the same order.
+
+        Parameters
+        ----------
+        graph : igraph.Graph
+            Vertices without ``name`` become ``x0``, ``x1``, ...; edges without ``weight`` get
+            weight 1.
+
+        Examples
+        --------
+        >>> import igraph
+        >>> from edgewise import Graph
+        >>> Graph.from_igraph(igraph.Graph.Ring(3))
+        Graph(n_nodes=3, n_edges=3, directed=False, names=('x0', 'x1', 'x2'))
+        """
+        from edgewise.graph import _convert
+
+        return _convert.from_igraph(graph)
+
+    def write(self, path: str | Path) -> None:
+        """Write the graph to a file; what was there before stays until the new file is whole.
+
+        Names, node order, isolated nodes, direction, weights and the confidence of every edge
+        survive the way to any format and back. Only JSON also holds the confidence of pairs
+        that are not edges.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ``.graphml``, ``.gexf``, ``.csv`` or ``.json``, which sets the format.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from edgewise import Graph
+        >>> graph = Graph([[0, 0.5], [0.5, 0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     graph.write(f"{folder}/graph.json")
+        ...     Graph.read(f"{folder}/graph.json") == graph
+        True
+        """
+        from edgewise.graph import _files
+
+        _files.write(self, Path(path))
+
+    @classmethod
+    def read(cls, path: str | Path, *, directed: bool | None = None) -> Graph:
+        r"""Read a graph from a file written here or by other software.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ``.graphml``, ``.gexf``, ``.csv`` or ``.json``. A CSV file needs the columns
+            ``source`` and ``target``. Edges without a weight get weight 1.
+        directed : bool, default=None
+            Whether edges have a direction, for files that do not say; None takes those as
+            undirected.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from edgewise import Graph
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "edges.csv")
+        ...     _ = path.write_text("source,target\na,b\n")
+        ...     Graph.read(path, directed=True)
+        Graph(n_nodes=2, n_edges=1, directed=True, names=('a', 'b'))
+        """
+        from edgewise.graph import _files
+
+        return _files.read(Path(path), directed)
+
+    def diff(self, other: Graph, *, tol: float = 0.0) -> GraphDifference:
+        """Say what appeared, vanished or changed on the way from this graph to another.
+
+        Parameters
+        ----------
+        other : Graph
+            Has the same nodes, in any order; they are matched by name.
+        tol : float, default=0.0
+            Weights that differ by at most this much count as equal.
+
+        Returns
+        -------
+        GraphDifference
+            The changes as a table and as a graph of weight differences.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> before = Graph([[0, 0.5], [0.5, 0]], names=["a", "b"])
+        >>> after = Graph([[0, -0.5], [-0.5, 0]], names=["b", "a"])
+        >>> before.diff(after).changes
+          source target change  before  after
+        0      a      b   sign     0.5   -0.5
+        """
+        from edgewise.graph import compare
+
+        return compare.difference(self, other, tol=tol)
+
+    def plot(
+        self,
+        kind: Literal["network", "matrix"] = "network",
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw the graph.
+
+        Parameters
+        ----------
+        kind : {"network", "matrix"}, default="network"
+            Nodes and edges, or a heat map of the weights.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None makes a new figure, found at ``.figure`` of the result.
+        **options
+            Passed to `edgewise.plot.plot_network` or `edgewise.plot.plot_matrix`.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> ax = Graph([[0, 0.5], [0.5, 0]]).plot("matrix")
+        """
+        from edgewise.plot import plot_matrix, plot_network
+
+        if kind == "network":
+            return plot_network(self, ax=ax, **options)
+        if kind == "matrix":
+            return plot_matrix(self, ax=ax, **options)
+        raise InputError(f"kind must be 'network' or 'matrix', got {kind!r}.")
+
+    def to_html(self) -> str:
+        """Return one HTML page with a picture and the edges; it needs nothing from outside.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> Graph([[0, 0.5], [0.5, 0]]).to_html()[:15]
+        '<!DOCTYPE html>'
+        """
+        from edgewise.graph import _html
+        from edgewise.plot import plot_network
+
+        picture = io.BytesIO()
+        plot_network(self).figure.canvas.print_figure(picture, format="png", dpi=100)
+        return _html.page(self, picture.getvalue())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        # array_equal of None and None is True, of None and an array False.
+        return (self.names, self.directed) == (other.names, other.directed) and all(
+            np.array_equal(getattr(self, field), getattr(other, field))
+            for field in ("weights", "adjacency", "confidence")
+        )
+
+    def __repr__(self) -> str:
+        shown = [repr(name if len(name) <= 30 else f"{name[:29]}…") for name in self.names[:5]]
+        names = ", ".join(shown) + (", ..." if self.n_nodes > 5 else "")
+        return (
+            f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
+            f"directed={self.directed}, names=({names}))"
+        )

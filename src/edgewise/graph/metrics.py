@@ -1,0 +1,392 @@
+"""How far a learned graph or distribution is from the true one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+from edgewise.graph._arrays import square_matrix
+from edgewise.graph.compare import positions_by_name
+from edgewise.graph.graph import Graph
+
+GraphLike: TypeAlias = Graph | ArrayLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeMetrics:
+    """How the edges of a learned graph agree with those of the true one.
+
+    Attributes
+    ----------
+    precision : float
+        Share of the learned edges that are true; 1 when nothing was learned, as nothing false
+        was said.
+    recall : float
+        Share of the true edges that were learned; 1 when there was nothing to learn.
+    f1 : float
+        Harmonic mean of precision and recall, 2 tp / (2 tp + fp + fn); 1 when both graphs are
+        empty.
+    hamming : int
+        Edges in one graph only, fp + fn; a reversed arc counts twice.
+    tp, fp, fn : int
+        True positives, false positives and false negatives.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    hamming: int
+    tp: int
+    fp: int
+    fn: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrecisionRecallCurve:
+    """Precision and recall along a path of graphs or of thresholds.
+
+    Attributes
+    ----------
+    precision, recall : ndarray of shape (n_points,)
+        One point per graph or threshold.
+    thresholds : ndarray of shape (n_points,)
+        Where each point stands: the smallest score that counts as an edge, or what was given
+        for a path of graphs.
+    auc : float
+        Average precision: the precision of each point times its gain in recall, summed in order
+        of recall. Recall that no point reaches adds nothing.
+    """
+
+    precision: FloatArray
+    recall: FloatArray
+    thresholds: FloatArray
+    auc: float
+
+
+def edge_metrics(true: GraphLike, learned: GraphLike) -> EdgeMetrics:
+    """Compare the edges of two graphs.
+
+    Parameters
+    ----------
+    true, learned : Graph or array-like of shape (n_nodes, n_nodes)
+        A matrix has an edge where it is not zero, its diagonal aside. Two `Graph` objects are
+        matched by name. If both are undirected (a matrix: symmetric) every edge counts once;
+        otherwise arcs are counted, and an undirected edge is two arcs.
+
+    Returns
+    -------
+    EdgeMetrics
+        Precision, recall, F1, Hamming distance and the counts behind them.
+
+    Examples
+    --------
+    >>> from edgewise.metrics import edge_metrics
+    >>> chain, star = [[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    >>> edge_metrics(chain, star)
+    EdgeMetrics(precision=0.5, recall=0.5, f1=0.5, hamming=2, tp=1, fp=1, fn=1)
+    """
+    return _edge_metrics(*aligned(true, learned))
+
+
+def _edge_metrics(true: BoolArray, learned: BoolArray, directed: bool) -> EdgeMetrics:
+    truth, guess = edge_vector(true, directed=directed), edge_vector(learned, directed=directed)
+    tp = int(np.count_nonzero(truth & guess))
+    fp = int(np.count_nonzero(guess & ~truth))
+    fn = int(np.count_nonzero(truth & ~guess))
+    return EdgeMetrics(
+        precision=tp / (tp + fp) if tp + fp else 1.0,
+        recall=tp / (tp + fn) if tp + fn else 1.0,
+        f1=2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 1.0,
+        hamming=fp + fn,
+        tp=tp,
+        fp=fp,
+        fn=fn,
+    )
+
+
+def shd(true: GraphLike, learned: GraphLike) -> int:
+    """Structural Hamming distance: the node pairs on which two graphs disagree.
+
+    A missing edge, an extra edge and a wrong or missing direction each count 1.
+
+    Parameters
+    ----------
+    true, learned : Graph or array-like of shape (n_nodes, n_nodes)
+        Undirected, directed or partially directed (an edge without direction both ways). Two
+        `Graph` objects are matched by name.
+
+    Returns
+    -------
+    int
+        The distance.
+
+    References
+    ----------
+    I. Tsamardinos, L. E. Brown, C. F. Aliferis (2006). The max-min hill-climbing Bayesian
+    network structure learning algorithm. Machine Learning 65. https://doi.org/10.1007/s10994-006-6889-7
+
+    Examples
+    --------
+    >>> from edgewise.metrics import shd
+    >>> shd([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [[0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    1
+    """
+    truth, guess, _ = aligned(true, learned)
+    differs = truth != guess
+    return int(np.count_nonzero(np.triu(differs | differs.T)))
+
+
+def gaussian_kl(
+    true_precision: ArrayLike,
+    learned_precision: ArrayLike,
+    true_mean: ArrayLike | None = None,
+    learned_mean: ArrayLike | None = None,
+) -> float:
+    r"""Kullback-Leibler divergence of a learned Gaussian from the true one, in nats.
+
+    .. math:: \tfrac12 [\operatorname{tr}(\Omega \Theta^{-1}) - p
+        - \log\det(\Omega \Theta^{-1}) + (m - \mu)^\top \Omega (m - \mu)]
+
+    where :math:`\Theta, \mu` are the true precision and mean, :math:`\Omega, m` the learned
+    ones and p is the number of variables.
+
+    Parameters
+    ----------
+    true_precision, learned_precision : array-like of shape (p, p)
+        Symmetric positive definite.
+    true_mean, learned_mean : array-like of shape (p,), default=None
+        None stands for zero.
+
+    Returns
+    -------
+    float
+        At least 0, and 0 only for equal distributions.
+
+    Examples
+    --------
+    >>> from edgewise.metrics import gaussian_kl
+    >>> round(gaussian_kl([[1.0]], [[2.0]], [0.0], [1.0]), 4)
+    1.1534
+    """
+    from scipy.linalg import eigh
+
+    Theta = _positive_definite(true_precision, "true_precision")
+    Omega = _positive_definite(learned_precision, "learned_precision")
+    if Theta.shape != Omega.shape:
+        raise InputError(
+            f"true_precision has shape {Theta.shape} but learned_precision has {Omega.shape}."
+        )
+    shift = _mean(learned_mean, len(Theta), "learned_mean")
+    shift = shift - _mean(true_mean, len(Theta), "true_mean")
+    try:
+        ratios = eigh(Omega, Theta, eigvals_only=True)
+    except np.linalg.LinAlgError:
+        ratios = np.zeros(1)
+    if ratios.min() <= 0:
+        raise InputError(
+            "The precisions are too badly conditioned to compare in floating point. Rescale the "
+            "variables, or add a ridge."
+        )
+    # Eigenvalues of Omega Theta^-1: every term of the sum is at least 0, so the result is too.
+    return float(np.sum(ratios - 1.0 - np.log(ratios)) + shift @ Omega @ shift) / 2
+
+
+def precision_recall_curve(
+    true: GraphLike,
+    graphs_or_scores: GraphLike | Sequence[GraphLike],
+    *,
+    thresholds: ArrayLike | None = None,
+) -> PrecisionRecallCurve:
+    """Precision and recall along a path of graphs, or over all thresholds of a score.
+
+    Parameters
+    ----------
+    true : Graph or array-like of shape (n_nodes, n_nodes)
+        Has at least one edge.
+    graphs_or_scores : sequence of Graph or array-like, or one Graph or square matrix
+        A sequence (or an array with three axes) gives one point per graph, in its order. A
+        matrix holds a score for every pair, a `Graph` its weights: pairs are ranked by absolute
+        value, and there is one point per distinct value, the largest first.
+    thresholds : array-like of shape (n_graphs,), default=None
+        What tells the graphs of a path apart, such as the values of alpha; None numbers them.
+
+    Returns
+    -------
+    PrecisionRecallCurve
+        The points and the area under them.
+
+    Examples
+    --------
+    >>> from edgewise.metrics import precision_recall_curve
+    >>> true = [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    >>> curve = precision_recall_curve(true, [[0, 0.9, 0.1], [0.9, 0, 0.5], [0.1, 0.5, 0]])
+    >>> curve.precision.round(2), curve.recall, round(curve.auc, 3)
+    (array([1.  , 0.5 , 0.67]), array([0.5, 0.5, 1. ]), 0.833)
+    """
+    path = _path(graphs_or_scores)
+    if path is None:
+        if thresholds is not None:
+            raise InputError("thresholds go with a path of graphs; a score brings its own.")
+        return _curve_of_scores(true, graphs_or_scores)  # type: ignore[arg-type]
+    points = [edge_metrics(true, graph) for graph in path]
+    marks = np.arange(len(points)) if thresholds is None else np.asarray(thresholds)
+    if marks.shape != (len(points),):
+        raise InputError(f"There are {len(points)} graphs but {marks.size} thresholds.")
+    precision = np.array([point.precision for point in points])
+    recall = np.array([point.recall for point in points])
+    _require_edges(sum(point.tp + point.fn for point in points))
+    return _curve(precision, recall, marks.astype(np.float64))
+
+
+def irregularity(graph: GraphLike) -> int:
+    r"""Sum over the edges of the difference in degree between their ends.
+
+    .. math:: \operatorname{irr}(G) = \sum_{(i, j) \in E} |d_i - d_j|
+
+    where E are the edges and :math:`d_i` is the number of neighbours of node i. It is 0 exactly
+    when every component is regular.
+
+    Parameters
+    ----------
+    graph : Graph or array-like of shape (n_nodes, n_nodes)
+        Undirected.
+
+    Returns
+    -------
+    int
+        The irregularity.
+
+    References
+    ----------
+    M. O. Albertson (1997). The irregularity of a graph. Ars Combinatoria 46.
+
+    Examples
+    --------
+    >>> from edgewise.metrics import irregularity
+    >>> irregularity([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
+    6
+    """
+    adjacency, directed = as_adjacency(graph)
+    if directed:
+        raise InputError("irregularity is defined for undirected graphs; this one is directed.")
+    degree = adjacency.sum(axis=0)
+    return int(np.abs(degree[:, None] - degree)[np.triu(adjacency)].sum())
+
+
+def as_adjacency(graph: GraphLike) -> tuple[BoolArray, bool]:
+    """Return which edges are there and whether they have a direction."""
+    if isinstance(graph, Graph):
+        return graph.adjacency, graph.directed
+    adjacency: BoolArray = square_matrix(graph, "The graph") != 0
+    np.fill_diagonal(adjacency, False)
+    return adjacency, not np.array_equal(adjacency, adjacency.T)
+
+
+def aligned(true: GraphLike, learned: GraphLike) -> tuple[BoolArray, BoolArray, bool]:
+    """Return both adjacencies in the node order of ``true``, and whether either is directed."""
+    (truth, true_directed), (guess, guess_directed) = as_adjacency(true), as_adjacency(learned)
+    if isinstance(true, Graph) and isinstance(learned, Graph):
+        order = positions_by_name(true, learned)
+        guess = guess[np.ix_(order, order)]
+    if truth.shape != guess.shape:
+        raise InputError(
+            f"The true graph has {len(truth)} nodes but the learned graph has {len(guess)}."
+        )
+    return truth, guess, true_directed or guess_directed
+
+
+def edge_vector(matrix: AnyArray, *, directed: bool) -> AnyArray:
+    """Return the entries that stand for edges: the upper triangle, or all but the diagonal."""
+    off_diagonal = ~np.eye(len(matrix), dtype=bool)
+    vector: AnyArray = matrix[off_diagonal if directed else np.triu(off_diagonal)]
+    return vector
+
+
+def _path(graphs_or_scores: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike] | None:
+    """Return the graphs of a path, or None when a single score matrix was given."""
+    if isinstance(graphs_or_scores, Graph):
+        return None
+    if isinstance(graphs_or_scores, (list, tuple)) and any(
+        isinstance(graph, Graph) for graph in graphs_or_scores
+    ):
+        return graphs_or_scores
+    try:
+        stacked = np.asarray(graphs_or_scores)
+    except ValueError:
+        raise InputError("The graphs along the path have different numbers of nodes.") from None
+    if stacked.ndim == 3:
+        return list(stacked)
+    if stacked.ndim == 2:
+        return None
+    raise InputError(
+        "Expected a sequence of graphs of the same size, or one square matrix of scores; got an "
+        f"array of shape {stacked.shape}."
+    )
+
+
+def _curve_of_scores(true: GraphLike, scores: GraphLike) -> PrecisionRecallCurve:
+    truth, _, directed = aligned(true, scores)
+    if isinstance(true, Graph) and isinstance(scores, Graph):
+        order = positions_by_name(true, scores)
+        values = scores.weights[np.ix_(order, order)]
+    else:
+        values = scores.weights if isinstance(scores, Graph) else square_matrix(scores, "Scores")
+    directed = directed or not np.array_equal(np.abs(values), np.abs(values.T))
+    labels = edge_vector(truth, directed=directed)
+    _require_edges(int(labels.sum()))
+    ranked = np.abs(edge_vector(values, directed=directed))
+    order = np.argsort(-ranked, kind="stable")
+    ranked, hits = ranked[order], np.cumsum(labels[order])
+    # Pairs with the same score come in together, so a point stands at the last of each tie.
+    last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
+    return _curve(hits[last] / (last + 1.0), hits[last] / hits[-1], ranked[last])
+
+
+def _curve(
+    precision: FloatArray, recall: FloatArray, thresholds: FloatArray
+) -> PrecisionRecallCurve:
+    # At equal recall the most precise point comes first and takes the whole gain.
+    order = np.lexsort((-precision, recall))
+    gain = np.diff(recall[order], prepend=0.0)
+    return PrecisionRecallCurve(
+        precision=precision,
+        recall=recall,
+        thresholds=thresholds,
+        auc=float(gain @ precision[order]),
+    )
+
+
+def _require_edges(n_edges: int) -> None:
+    if n_edges == 0:
+        raise InputError(
+            "The true graph has no edges (or the path no graphs), so there is no recall to plot."
+        )
+
+
+def _positive_definite(precision: ArrayLike, label: str) -> FloatArray:
+    matrix = square_matrix(precision, label)
+    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-8 * np.abs(matrix).max()):
+        raise InputError(f"{label} is not symmetric.")
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest <= 0:
+        raise InputError(
+            f"{label} is not positive definite: its smallest eigenvalue is {smallest:.3g}."
+        )
+    return matrix
+
+
+def _mean(mean: ArrayLike | None, n_features: int, label: str) -> FloatArray:
+    if mean is None:
+        return np.zeros(n_features)
+    vector = np.asarray(mean, dtype=np.float64)
+    if vector.shape != (n_features,) or not np.isfinite(vector).all():
+        raise InputError(
+            f"{label} must hold {n_features} finite numbers; its shape is {vector.shape}."
+        )
+    return vector

@@ -1,0 +1,177 @@
+"""Parsing of delimited text: everything pandas would let pass in silence is checked first."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from edgewise._core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab"}
+ENCODING: Final = "utf-8-sig"
+DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
+INTEGER: Final = re.compile(r"[+-]?\d+")
+
+
+def parse_text(
+    file: Path,
+    expected: str,
+    *,
+    check_names: Callable[[tuple[str, ...], Path], None],
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read delimited text with a header line.
+
+    Parameters
+    ----------
+    file : path
+        A file that exists and is not empty.
+    expected : str
+        The delimiter that the suffix of the file promises.
+    check_names : callable
+        Called with the header before the rows are looked at, since a header with a fault makes
+        every row look wrong.
+
+    Returns
+    -------
+    frame : DataFrame
+    notes : tuple of str
+        What was assumed.
+    """
+    import pandas as pd
+
+    notes: tuple[str, ...] = ()
+    try:
+        delimiter, names = _scan(file, expected, check_names)
+    except UnicodeDecodeError as error:
+        raise _encoding_error(file) from error
+    if delimiter != expected:
+        found, promised = DELIMITERS[delimiter], DELIMITERS[expected]
+        notes = (f"{file} was split at the {found}: its header has no {promised}.",)
+    try:
+        frame = pd.read_csv(
+            file,
+            sep=delimiter,
+            header=0,
+            names=list(names),
+            index_col=False,
+            encoding=ENCODING,
+            # Whole columns at once, so that a column has one type.
+            low_memory=False,
+        )
+    except pd.errors.ParserError as error:
+        raise InputError(
+            f"{file} cannot be split into fields. Look for a quotation mark that is never closed."
+        ) from error
+    if delimiter == ";" and (with_comma := _decimal_comma_columns(frame)):
+        for name in with_comma:
+            frame[name] = pd.to_numeric(frame[name].str.replace(",", "."))
+        notes += (f"The comma was read as the decimal point in {len(with_comma)} columns.",)
+    return frame, notes
+
+
+def _scan(
+    file: Path, expected: str, check_names: Callable[[tuple[str, ...], Path], None]
+) -> tuple[str, tuple[str, ...]]:
+    """Find the delimiter and the header, and check that every row has as many fields.
+
+    pandas pads short rows, takes surplus fields for row labels and renames columns that have
+    the same name, all without a word.
+    """
+    delimiter, header = _header(file, expected)
+    names = tuple(name.strip() for name in header)
+    check_names(names, file)
+    if _is_numeric_row(names):
+        raise InputError(
+            f"The first line of {file} holds numbers, not column names. Add a line of names."
+        )
+    with file.open(encoding=ENCODING, newline="") as handle:
+        rows = csv.reader(handle, delimiter=delimiter)
+        has_header, line = False, 1
+        try:
+            for row in rows:
+                if not _is_blank(row):
+                    if has_header and len(row) != len(names):
+                        raise InputError(
+                            f"Line {line} of {file} has {len(row)} fields, but the header has "
+                            f"{len(names)}. Give every row one field per column."
+                        )
+                    has_header = True
+                line = rows.line_num + 1
+        except csv.Error as error:
+            raise InputError(
+                f"Line {line} of {file} cannot be split into fields ({error}). "
+                "Look for a quotation mark that is never closed."
+            ) from error
+    return delimiter, names
+
+
+def _header(file: Path, expected: str) -> tuple[str, list[str]]:
+    """Find the delimiter (the expected one if the header has it) and the fields of the header."""
+    candidates = [expected, *(other for other in DELIMITERS if other != expected)]
+    header: list[str] = []
+    for delimiter in candidates:
+        with file.open(encoding=ENCODING, newline="") as handle:
+            rows = csv.reader(handle, delimiter=delimiter)
+            try:
+                header = next((row for row in rows if not _is_blank(row)), [])
+            except csv.Error as error:
+                raise InputError(
+                    f"The header of {file} cannot be read ({error}). Is it a text file?"
+                ) from error
+        if not header:
+            raise InputError(f"{file} is empty: it has blank lines only.")
+        if len(header) > 1:
+            return delimiter, header
+    return expected, header
+
+
+def _is_blank(row: list[str]) -> bool:
+    return not row or (len(row) == 1 and not row[0].strip())
+
+
+def _is_numeric_row(fields: tuple[str, ...]) -> bool:
+    """Whether a header is really data: all numbers, and not merely columns called 0, 1, 2."""
+    try:
+        for field in fields:
+            float(field)
+    except ValueError:
+        return False
+    return not all(INTEGER.fullmatch(field) for field in fields)
+
+
+def _decimal_comma_columns(frame: pd.DataFrame) -> list[str]:
+    """Text columns in which every value is a number written with a decimal comma."""
+    from pandas.api import types
+
+    found = []
+    for name in frame.columns:
+        column = frame[name].dropna()
+        if (
+            types.is_string_dtype(column.dtype)
+            and len(column)
+            and column.map(lambda value: bool(DECIMAL_COMMA.fullmatch(str(value)))).all()
+        ):
+            found.append(name)
+    return found
+
+
+def _encoding_error(file: Path) -> InputError:
+    """Say where UTF-8 failed; the position in the stream is lost, so the bytes are read again."""
+    raw = file.read_bytes()
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return InputError(f"{file} is UTF-16 text, not UTF-8. Save it as UTF-8.")
+    try:
+        raw.decode(ENCODING)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return InputError(
+            f"{file} is not UTF-8 text: byte 0x{raw[error.start]:02x} in line {line} does not "
+            "belong. Save it as UTF-8; if it came from an older program, it is probably latin-1."
+        )
+    return InputError(f"{file} changed while it was read. Read it again.")

@@ -1,0 +1,226 @@
+"""A pickle-free archive: one zip file holding a JSON document and plain arrays.
+
+Nothing in an archive can run code, and a damaged or hostile file ends in an `InputError`
+before memory is spent on it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import AnyArray
+from edgewise.io.atomic import atomic_path
+from edgewise.io.messages import quote_names
+
+DOCUMENT_ENTRY: Final = "document.json"
+ARRAY_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+ARRAY_ENTRY: Final = re.compile(rf"arrays/({ARRAY_NAME.pattern})\.npy")
+#: Booleans, integers, floats, complex numbers, bytes and text; never Python objects.
+PLAIN_KINDS: Final = "biufcSU"
+MAX_BYTES: Final = 8 * 2**30
+MAX_DOCUMENT_BYTES: Final = 256 * 2**20
+#: Deflate cannot shrink data further than 1032 to 1: above that, entries overlap on purpose.
+MAX_RATIO: Final = 1100
+#: The oldest date zip can hold, so that equal content gives equal bytes.
+FIXED_DATE: Final = (1980, 1, 1, 0, 0, 0)
+#: What zipfile, zlib and numpy raise on a file that is cut short, altered or encrypted.
+DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    RuntimeError,
+    ValueError,
+)
+
+
+def write_archive(
+    path: str | os.PathLike[str],
+    document: Mapping[str, Any],
+    arrays: Mapping[str, AnyArray],
+) -> None:
+    """Write a document and arrays into one file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write; an old one is replaced.
+    document : mapping
+        Anything JSON can carry. numpy scalars become Python numbers, tuples become lists; NaN
+        and infinities are written as Python's ``json`` does.
+    arrays : mapping of str to ndarray
+        Arrays of numbers, booleans or text, under names of letters, digits, ``_``, ``.``, ``-``.
+
+    See Also
+    --------
+    read_archive : The way back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "model.edgewise"
+    ...     write_archive(file, {"alpha": 0.1}, {"precision": np.eye(2)})
+    ...     document, arrays = read_archive(file)
+    >>> document
+    {'alpha': 0.1}
+    >>> arrays["precision"]
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    try:
+        text = json.dumps(dict(document), default=_plain, indent=1)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"The document of {path} does not fit into JSON: {error}.") from error
+    plain = {name: np.asarray(array) for name, array in arrays.items()}
+    if bad := [name for name in plain if not ARRAY_NAME.fullmatch(name)]:
+        raise InputError(
+            f"Arrays cannot be stored as {quote_names(bad)}. Use letters, digits, '_', '.', '-'."
+        )
+    if bad := [name for name, array in plain.items() if array.dtype.kind not in PLAIN_KINDS]:
+        raise InputError(
+            f"Arrays {quote_names(bad)} hold Python objects, dates or records, which an archive "
+            "does not take. Convert them to numbers or text first."
+        )
+    with (
+        atomic_path(path) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        archive.writestr(_entry(DOCUMENT_ENTRY), text)
+        for name, array in plain.items():
+            with archive.open(_entry(f"arrays/{name}.npy"), "w", force_zip64=True) as handle:
+                np.lib.format.write_array(handle, array, allow_pickle=False)
+
+
+def read_archive(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
+) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Read what `write_archive` wrote, trusting nothing in the file.
+
+    Parameters
+    ----------
+    path : str or path
+        The archive.
+    max_bytes : int
+        Refuse an archive that unpacks to more than this.
+
+    Returns
+    -------
+    document : dict
+    arrays : dict of str to ndarray
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged or cut short, unpacks to too much, or holds anything but
+        a document and plain arrays.
+
+    Examples
+    --------
+    >>> read_archive("nowhere.edgewise")
+    Traceback (most recent call last):
+        ...
+    edgewise._core.errors.InputError: There is no file nowhere.edgewise.
+    """
+    file = Path(path)
+    if not file.is_file():
+        kind = "is a folder, not an archive" if file.is_dir() else ""
+        raise InputError(f"{path} {kind}." if kind else f"There is no file {path}.")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = _checked_entries(archive, file, max_bytes)
+            document = json.loads(_content(archive, entries.pop(DOCUMENT_ENTRY)))
+            arrays = {
+                ARRAY_ENTRY.sub(r"\1", name): _array(_content(archive, info), name, path)
+                for name, info in entries.items()
+            }
+    except InputError:
+        raise
+    except DAMAGE as error:
+        raise InputError(
+            f"{path} is not an edgewise archive, or it is damaged ({error}). Write it again."
+        ) from error
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is not an edgewise archive: its document is not an object.")
+    return document, arrays
+
+
+def _plain(value: object) -> object:
+    """Python's counterpart of a numpy scalar, for ``json.dumps``."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not a JSON type")
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, date_time=FIXED_DATE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
+
+
+def _checked_entries(
+    archive: zipfile.ZipFile, file: Path, max_bytes: int
+) -> dict[str, zipfile.ZipInfo]:
+    """Entries by name, once the table of contents alone shows that they are safe to unpack."""
+    infos = archive.infolist()
+    entries = {info.filename: info for info in infos}
+    if foreign := [
+        name for name in entries if name != DOCUMENT_ENTRY and not ARRAY_ENTRY.fullmatch(name)
+    ]:
+        raise InputError(f"{file} holds entries that no archive has: {quote_names(foreign)}.")
+    if len(entries) != len(infos):
+        raise InputError(f"{file} holds an entry twice. It was not written by edgewise.")
+    if DOCUMENT_ENTRY not in entries:
+        raise InputError(f"{file} is not an edgewise archive: it has no {DOCUMENT_ENTRY}.")
+    total = sum(info.file_size for info in infos)
+    if total > max_bytes or entries[DOCUMENT_ENTRY].file_size > MAX_DOCUMENT_BYTES:
+        raise InputError(
+            f"{file} would unpack to {total / 2**20:.0f} MiB, more than is allowed "
+            f"({max_bytes / 2**20:.0f} MiB). If you trust it, raise max_bytes."
+        )
+    if total > MAX_RATIO * file.stat().st_size:
+        raise InputError(f"{file} claims to unpack to more than its size can hold. Do not use it.")
+    return entries
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Bytes of one entry, never more than it declares; zipfile compares the checksum."""
+    with archive.open(info) as handle:
+        content = handle.read(info.file_size + 1)
+    if len(content) != info.file_size:
+        raise ValueError(f"{info.filename} is cut short")
+    return content
+
+
+def _array(content: bytes, name: str, path: str | os.PathLike[str]) -> AnyArray:
+    """Decode one npy entry after comparing the size its header claims with the bytes there."""
+    stream = BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise InputError(f"{path}: {name} has the unknown format version {version}.")
+    if dtype.kind not in PLAIN_KINDS:
+        raise InputError(f"{path}: {name} does not hold plain numbers or text. Do not use it.")
+    if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise InputError(f"{path}: {name} does not hold the array its header describes.")
+    stream.seek(0)
+    array: AnyArray = np.lib.format.read_array(stream, allow_pickle=False)
+    return array

@@ -1,0 +1,43 @@
+"""Wording shared by the messages that name columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+#: A message names this many columns before it only counts the rest.
+NAMES_SHOWN = 5
+
+
+def quote_names(names: Iterable[object]) -> str:
+    """Write a list of names for a message: quoted, and cut short where it runs long.
+
+    Parameters
+    ----------
+    names : iterable
+        Names of columns, variables or files.
+
+    Returns
+    -------
+    str
+        At most five names, then how many more there are.
+
+    Examples
+    --------
+    >>> quote_names(["gene3", "gene7"])
+    "'gene3' and 'gene7'"
+    >>> quote_names(f"x{i}" for i in range(17))
+    "'x0', 'x1', 'x2', 'x3', 'x4' and 12 more"
+    """
+    quoted = [f"'{name}'" for name in names]
+    hidden = len(quoted) - NAMES_SHOWN
+    if hidden > 1:
+        return f"{', '.join(quoted[:NAMES_SHOWN])} and {hidden} more"
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Names that occur more than once, each listed once, in order of first appearance."""
+    return [name for name, count in Counter(names).items() if count > 1]

@@ -1,0 +1,255 @@
+"""Reading a table from csv, tsv, parquet or npz into named columns."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import AnyArray
+from edgewise.io._text import parse_text
+from edgewise.io.messages import quote_names, repeated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Arrays of an npz file that may hold the column names, first match wins.
+NAME_ARRAYS: Final = ("names", "columns", "feature_names")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RawTable:
+    """A table as it stands in its file, before anything is checked about the values.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Column names, all different and none empty.
+    columns : tuple of ndarray
+        One array per column, all of one length: booleans, integers or floats (NaN where a value
+        is missing), or objects, which are text or booleans (None where a value is missing).
+    n_rows : int
+        Number of rows, at least one.
+    source : str
+        The file.
+    notes : tuple of str
+        What was assumed in reading, in sentences for the user; mostly empty.
+
+    Examples
+    --------
+    >>> RawTable(names=("a",), columns=(np.arange(3),), n_rows=3, source="a.csv").names
+    ('a',)
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[AnyArray, ...]
+    n_rows: int
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+def read_table(path: str | os.PathLike[str]) -> RawTable:
+    r"""Read a csv, tsv, parquet or npz file.
+
+    Text files are UTF-8, with or without a byte-order mark, and begin with a line of column
+    names. Fields are split at the comma (csv) or the tab (tsv); where the header has none, at
+    the comma, semicolon or tab that it does have, which ``notes`` then states. An npz file holds
+    one two-dimensional array, or several of which one is called ``X``, and may hold the column
+    names as text in ``names``, ``columns`` or ``feature_names``; without them the columns are
+    called ``x0``, ``x1`` and so on. Pickled objects are never loaded.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Its suffix tells the format.
+
+    Returns
+    -------
+    RawTable
+
+    Raises
+    ------
+    InputError
+        In one sentence or two: what is wrong, where, and what to do.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "data.csv"
+    ...     _ = file.write_text("height,city\n1.5,Bonn\n,Ulm\n")
+    ...     table = read_table(file)
+    >>> table.names, table.n_rows
+    (('height', 'city'), 2)
+    >>> table.columns[0]
+    array([1.5, nan])
+    """
+    file = Path(path)
+    if file.is_dir():
+        raise InputError(f"{path} is a folder. Give the name of a table inside it.")
+    if not file.exists():
+        raise InputError(f"There is no file {path}. Check the name and the folder.")
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        found = f"the suffix '{file.suffix}'" if file.suffix else "no suffix"
+        raise InputError(
+            f"{path} has {found}; tables are read from {', '.join(_READERS)}. "
+            "Convert or rename the file."
+        )
+    try:
+        if file.stat().st_size == 0:
+            raise InputError(f"{path} is empty.")
+        table = reader(file)
+    except PermissionError as error:
+        raise InputError(f"{path} may not be read. Check its permissions.") from error
+    _check_names(table.names, file)
+    if table.n_rows == 0:
+        raise InputError(f"{path} has {len(table.names)} column names but no rows below them.")
+    return table
+
+
+def _check_names(names: tuple[str, ...], file: Path) -> None:
+    if nameless := [str(position) for position, name in enumerate(names, 1) if not name]:
+        noun = "Column" if len(nameless) == 1 else "Columns"
+        raise InputError(
+            f"{noun} {', '.join(nameless[:5])} of {file} {'has' if noun == 'Column' else 'have'} "
+            "no name. Name every column; write the file without row labels."
+        )
+    if twice := repeated(names):
+        raise InputError(
+            f"{file} has more than one column called {quote_names(twice)}. Rename them."
+        )
+
+
+def _read_csv(file: Path) -> RawTable:
+    return _read_text(file, ",")
+
+
+def _read_tsv(file: Path) -> RawTable:
+    return _read_text(file, "\t")
+
+
+def _read_text(file: Path, delimiter: str) -> RawTable:
+    frame, notes = parse_text(file, delimiter, check_names=_check_names)
+    return _from_frame(frame, file, notes)
+
+
+def _read_parquet(file: Path) -> RawTable:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f'Reading {file} needs pyarrow. Run: pip install "edgewise[parquet]".'
+        ) from error
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(file, engine="pyarrow")
+    except PermissionError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} is not a parquet file, or it is damaged.") from error
+    return _from_frame(frame, file, ())
+
+
+def _from_frame(frame: pd.DataFrame, file: Path, notes: tuple[str, ...]) -> RawTable:
+    return RawTable(
+        names=tuple(str(name) for name in frame.columns),
+        columns=tuple(_column(frame.iloc[:, k]) for k in range(frame.shape[1])),
+        n_rows=len(frame),
+        source=str(file),
+        notes=notes,
+    )
+
+
+def _column(series: pd.Series) -> AnyArray:
+    """Turn a pandas column of whatever dtype into one of the arrays `RawTable` promises."""
+    from pandas.api import types
+
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
+        return series.to_numpy()
+    is_missing = series.isna().to_numpy()
+    if types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    objects = series.astype(object).to_numpy(copy=True)
+    objects[is_missing] = None
+    present = objects[~is_missing]
+    if len(present) and all(type(value) in (int, float, Decimal) for value in present):
+        return np.array([np.nan if value is None else float(value) for value in objects])
+    return np.array(
+        [value if value is None or isinstance(value, bool) else str(value) for value in objects],
+        dtype=object,
+    )
+
+
+def _read_npz(file: Path) -> RawTable:
+    if not zipfile.is_zipfile(file):
+        raise InputError(f"{file} is not an npz file, or it is damaged. Write it with numpy.savez.")
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays: dict[str, AnyArray] = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        if "allow_pickle" in str(error):
+            raise InputError(
+                f"{file} holds pickled objects, which are never loaded. "
+                "Save numbers and text as plain arrays."
+            ) from error
+        raise InputError(f"{file} is damaged. Write it again with numpy.savez.") from error
+    values = _table_array(arrays, file)
+    return RawTable(
+        names=_array_names(arrays, values.shape[1], file),
+        columns=tuple(values.T),
+        n_rows=len(values),
+        source=str(file),
+    )
+
+
+def _table_array(arrays: dict[str, AnyArray], file: Path) -> AnyArray:
+    """Pick the one array of an npz file that is a table."""
+    tables = {
+        name: array
+        for name, array in arrays.items()
+        if array.ndim == 2 and array.dtype.kind in "biuf"
+    }
+    if not tables:
+        found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+        raise InputError(
+            f"{file} has no two-dimensional array of numbers (found: {found}). "
+            "Save the table as one array, rows by columns."
+        )
+    if len(tables) > 1 and "X" not in tables:
+        raise InputError(
+            f"{file} has several tables: {quote_names(tables)}. Save one, or call it X."
+        )
+    values = tables["X"] if "X" in tables else next(iter(tables.values()))
+    if values.shape[1] == 0:
+        raise InputError(f"The table in {file} has no columns.")
+    return values
+
+
+def _array_names(arrays: dict[str, AnyArray], n_columns: int, file: Path) -> tuple[str, ...]:
+    for key in NAME_ARRAYS:
+        if key in arrays and arrays[key].dtype.kind in "US":
+            names = arrays[key].astype(str)
+            if names.shape != (n_columns,):
+                raise InputError(
+                    f"{file} has {n_columns} columns, but '{key}' has shape {names.shape}. "
+                    "Save one name per column."
+                )
+            return tuple(str(name) for name in names)
+    return tuple(f"x{k}" for k in range(n_columns))
+
+
+_READERS: Final[dict[str, Callable[[Path], RawTable]]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_tsv,
+    ".parquet": _read_parquet,
+    ".npz": _read_npz,
+}

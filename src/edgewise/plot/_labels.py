@@ -1,0 +1,135 @@
+"""Names beside nodes, where they cover neither each other nor other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.patheffects import withStroke
+from matplotlib.textpath import TextToPath
+
+from edgewise._core.typing import FloatArray
+from edgewise.plot._style import INK, PLAIN
+
+#: Directions to try: beside, above and below, then the corners.
+_DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)])
+#: At a corner a name may come closer, as only its own corner meets the node.
+_DISTANCE = np.array([1.0] * 4 + [0.6] * 4)[:, None]
+_HORIZONTAL: dict[int, Literal["left", "center", "right"]] = {1: "left", 0: "center", -1: "right"}
+_VERTICAL: dict[int, Literal["bottom", "center", "top"]] = {1: "bottom", 0: "center", -1: "top"}
+#: Space between a node and its name, and beside every name, as a share of its height.
+_GAP = 0.3
+_BESIDE = 0.2
+#: Names tried at most; more than this cannot be read on one page.
+MOST_LABELS = 400
+#: So many of the most important names may cover nodes: a hub is crowded by its neighbours.
+_IMPORTANT = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A name beside a node: which, on what side, and how far from its centre, in points."""
+
+    node: int
+    side: tuple[int, int]
+    offset: tuple[float, float]
+
+
+def label_sizes(names: Sequence[str], font_size: float) -> FloatArray:
+    """Width and height of each name in points."""
+    measure, font = TextToPath(), FontProperties(size=font_size)
+    widths = [measure.get_text_width_height_descent(name, font, ismath=False)[0] for name in names]
+    # Letters are fitted to whole pixels on screen, which takes up to a twentieth more.
+    return np.column_stack([1.05 * np.array(widths), np.full(len(names), 1.2 * font_size)])
+
+
+def place_labels(
+    nodes: FloatArray,
+    segments: FloatArray,
+    sizes: FloatArray,
+    *,
+    order: Sequence[int],
+    radius: float,
+    room: FloatArray,
+    keep_all: bool,
+) -> list[Label]:
+    """Find a place for names beside their nodes, in the given order of importance.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes, 2)
+        In points from the lower left corner of the axes, as everything here.
+    segments : ndarray of shape (n_edges, 2, 2)
+        Ends of the edges; names avoid them where they can.
+    sizes : ndarray of shape (n_nodes, 2)
+        Width and height of the names.
+    order : sequence of int
+        Nodes, the most important first.
+    radius : float
+        Of the nodes.
+    room : ndarray of shape (2,)
+        Width and height of the axes.
+    keep_all : bool
+        Whether a name without free room is kept all the same, where it covers least.
+    """
+    steps = np.linspace(0, 1, int(np.clip(20_000 / max(len(segments), 1), 12, 60)))[:, None]
+    along = (segments[:, :1] * (1 - steps) + segments[:, 1:] * steps).reshape(-1, 2)
+    taken = np.empty((0, 4))
+    labels = []
+    for rank, node in enumerate(order if keep_all else order[:MOST_LABELS]):
+        width, height = sizes[node]
+        offsets = _DIRECTIONS * (radius + _GAP * height) * _DISTANCE
+        centres = nodes[node] + offsets + _DIRECTIONS * sizes[node] / 2
+        half = np.array([width / 2 + _BESIDE * height, height / 2])
+        boxes = np.hstack([centres - half, centres + half])
+        others = np.delete(nodes, node, axis=0)
+        is_outside = (boxes[:, :2] < 0).any(axis=1) | (boxes[:, 2:] > room).any(axis=1)
+        clash = _touching(boxes, taken) + 10 * is_outside
+        hidden = _covered(boxes, others, radius)
+        near = np.abs(along - nodes[node]).max(axis=1) < np.abs(offsets).max() + 2 * half.max()
+        best = int(np.lexsort((_covered(boxes, along[near], 0.0), hidden, clash))[0])
+        if keep_all or clash[best] + hidden[best] * (rank >= _IMPORTANT) == 0:
+            taken = np.vstack([taken, boxes[best]])
+            (right, up), (x, y) = _DIRECTIONS[best].tolist(), offsets[best].tolist()
+            labels.append(Label(node=node, side=(right, up), offset=(x, y)))
+    return labels
+
+
+def write_labels(
+    ax: Axes, names: Sequence[str], data: FloatArray, labels: Sequence[Label], font_size: float
+) -> None:
+    """Write the placed names; a white rim keeps them readable over edges."""
+    for label in labels:
+        ax.annotate(
+            names[label.node],
+            (data[label.node, 0], data[label.node, 1]),
+            label.offset,
+            textcoords="offset points",
+            ha=_HORIZONTAL[label.side[0]],
+            va=_VERTICAL[label.side[1]],
+            fontsize=font_size,
+            color=INK,
+            path_effects=[withStroke(linewidth=2, foreground="white")],
+            annotation_clip=False,
+            zorder=4,
+            **PLAIN,
+        )
+
+
+def _touching(boxes: FloatArray, taken: FloatArray) -> FloatArray:
+    """How many of the ``taken`` boxes each box touches."""
+    low = np.maximum(boxes[:, None, :2], taken[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], taken[None, :, 2:])
+    count: FloatArray = (low < high).all(axis=2).sum(axis=1).astype(float)
+    return count
+
+
+def _covered(boxes: FloatArray, points: FloatArray, radius: float) -> FloatArray:
+    """How many points lie in each box grown by ``radius``."""
+    low, high = boxes[:, None, :2] - radius, boxes[:, None, 2:] + radius
+    count: FloatArray = ((points > low) & (points < high)).all(axis=2).sum(axis=1).astype(float)
+    return count

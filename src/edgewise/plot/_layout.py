@@ -1,0 +1,216 @@
+"""Where the nodes of a network stand on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.graph import Graph
+
+#: Room around every component, in units of the distance between neighbouring nodes.
+_MARGIN = 0.9
+#: Neighbouring nodes are never put further apart than this, in points.
+_LARGEST_UNIT = 100.0
+#: Points between the connected part and the isolated nodes.
+_GAP = 22.0
+#: Above this many nodes the start from a full eigendecomposition costs more than it saves.
+_LARGEST_SPECTRAL = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The free rectangle of the axes and the cells of isolated nodes, in printer's points.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (2,)
+        Corners of the rectangle, seen from the lower left corner of the axes.
+    cell : ndarray of shape (2,)
+        Width and height that an isolated node and its name need.
+    radius : float
+        Largest radius of a node.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    cell: FloatArray
+    radius: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """Nodes in data coordinates, and how these become points: ``(data - origin) * scale``."""
+
+    data: FloatArray
+    origin: FloatArray
+    scale: float
+
+    @property
+    def points(self) -> FloatArray:
+        """Nodes in points from the lower left corner of the axes."""
+        return (self.data - self.origin) * self.scale
+
+
+def place(graph: Graph, layout: str | ArrayLike, page: Page) -> Placement:
+    """Place the nodes of ``graph`` on ``page``.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to place.
+    layout : {"auto", "circle"} or array-like of shape (n_nodes, 2)
+        How, or the positions; those stay the data coordinates of the axes.
+    page : Page
+        Where.
+    """
+    if not isinstance(layout, str):
+        return _fitted(_given(layout, graph.n_nodes), page.low, page.high)
+    if layout == "circle":
+        placed = _fitted(_circle(graph.n_nodes), page.low, page.high).points
+    elif layout == "auto":
+        placed = _packed(graph, page)
+    else:
+        raise InputError(
+            f"layout must be 'auto', 'circle' or an array of positions, got {layout!r}."
+        )
+    return Placement(data=placed, origin=np.zeros(2), scale=1.0)
+
+
+def spacing(coordinates: FloatArray) -> float:
+    """Distance that most nodes keep from their nearest one; infinite for fewer than two."""
+    from scipy.spatial import cKDTree
+
+    if len(coordinates) < 2:
+        return float("inf")
+    distances, _ = cKDTree(coordinates).query(coordinates, k=2)
+    return float(np.quantile(np.asarray(distances)[:, 1], 0.3))
+
+
+def is_joined(graph: Graph) -> BoolArray:
+    """Which nodes have an edge."""
+    joined: BoolArray = np.any(graph.adjacency | graph.adjacency.T, axis=0)
+    return joined
+
+
+def _given(layout: ArrayLike, n_nodes: int) -> FloatArray:
+    positions = np.asarray(layout, dtype=np.float64)
+    if positions.shape != (n_nodes, 2) or not np.isfinite(positions).all():
+        raise InputError(
+            f"layout must hold two finite coordinates for each of {n_nodes} nodes; its shape is "
+            f"{positions.shape}."
+        )
+    return positions
+
+
+def _fitted(
+    data: FloatArray, low: FloatArray, high: FloatArray, largest: float = np.inf
+) -> Placement:
+    """Scale ``data`` alike in both directions so that it fills the rectangle, centred."""
+    extent = np.ptp(data, axis=0)
+    scale = float(np.min((high - low) / np.maximum(extent, 1e-12)))
+    scale = min(scale, largest) if extent.any() else 1.0
+    centre = (data.max(axis=0) + data.min(axis=0)) / 2
+    return Placement(data=data, origin=centre - (low + high) / 2 / scale, scale=scale)
+
+
+def _circle(n_nodes: int) -> FloatArray:
+    angles = np.pi / 2 - 2 * np.pi * np.arange(n_nodes) / n_nodes
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _packed(graph: Graph, page: Page) -> FloatArray:
+    """Pack the connected components side by side, above a grid of isolated nodes."""
+    joined = is_joined(graph)
+    n_alone = int(np.count_nonzero(~joined))
+    placed = np.empty((graph.n_nodes, 2))
+    columns = max(1, int((page.high[0] - page.low[0]) // page.cell[0]))
+    n_rows = -(-n_alone // columns)
+    height = n_rows * page.cell[1]
+    if joined.any():
+        # However many isolated nodes there are, the connected ones keep more than half.
+        height = min(height, 0.45 * (page.high[1] - page.low[1]))
+        floor = page.low + np.array([0.0, height + _GAP * (n_alone > 0)])
+        ratio = float(np.divide(*(page.high - floor)))
+        components = _components(graph, ratio)
+        fitted = _fitted(components[joined], floor, page.high, largest=_LARGEST_UNIT)
+        placed[joined] = fitted.points
+        top = page.low[1] + height
+    else:
+        top = (page.low[1] + page.high[1] + height) / 2
+    width = page.cell[0] * min(columns, max(n_alone, 1))
+    left = (page.low[0] + page.high[0] - width) / 2 + page.radius
+    index = np.arange(n_alone)
+    x = left + page.cell[0] * (index % columns)
+    y = top - (index // columns + 0.5) * height / max(n_rows, 1)
+    placed[~joined] = np.column_stack([x, y])
+    return placed
+
+
+def _components(graph: Graph, ratio: float) -> FloatArray:
+    """Lay out each component by itself and put them into rows, neighbours one unit apart."""
+    network = graph.to_igraph().as_undirected()
+    parts = [np.array(part) for part in network.connected_components() if len(part) > 1]
+    placed = np.zeros((graph.n_nodes, 2))
+    boxes = []
+    for part in parts:
+        placed[part] = _component(network.induced_subgraph(part.tolist()))
+        boxes.append(np.ptp(placed[part], axis=0) + 2 * _MARGIN)
+    for part, corner in zip(parts, _shelves(np.array(boxes), ratio), strict=True):
+        placed[part] += corner + _MARGIN - placed[part].min(axis=0)
+    return placed
+
+
+def _component(network: Any) -> FloatArray:
+    """Kamada-Kawai, then springs and charges to even out the spacing; no chance involved."""
+    n_nodes = network.vcount()
+    start = _start(network, n_nodes)
+    # Beyond a few hundred nodes iterations cost much and show little.
+    layout = network.layout_kamada_kawai(
+        seed=start.tolist(), maxiter=int(min(50 * n_nodes, 4e7 / n_nodes))
+    )
+    # The springs have a length of some thirty units.
+    layout = network.layout_graphopt(
+        seed=(30 * np.array(layout.coords)).tolist(),
+        niter=int(np.clip(1e8 / n_nodes**2, 20, 500)),
+    )
+    coordinates = np.array(layout.coords)
+    coordinates -= coordinates.mean(axis=0)
+    _, _, axes = np.linalg.svd(coordinates, full_matrices=False)
+    # The sign of a singular vector is arbitrary; fix it so that every machine draws the same.
+    axes *= np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])[:, None]
+    flat: FloatArray = coordinates @ axes.T
+    flat /= max(spacing(flat), 1e-3 * float(np.ptp(flat)))
+    return flat
+
+
+def _start(network: Any, n_nodes: int) -> FloatArray:
+    """Classical scaling of the path lengths, with a little noise to part equal nodes."""
+    noise = np.random.default_rng(0).normal(scale=0.05, size=(n_nodes, 2))
+    if n_nodes > _LARGEST_SPECTRAL:
+        return float(np.sqrt(n_nodes)) * _circle(n_nodes) + noise
+    squares = np.array(network.distances(), dtype=np.float64) ** 2
+    centred = squares - squares.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(-centred / 2)
+    start: FloatArray = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0)) + noise
+    return start
+
+
+def _shelves(boxes: FloatArray, ratio: float) -> list[FloatArray]:
+    """Put boxes into rows of a page of that width to height, the tallest first."""
+    width = max(float(np.sqrt(np.prod(boxes, axis=1).sum() * ratio)), *boxes[:, 0])
+    corners = [np.zeros(2)] * len(boxes)
+    left, top, row_height = 0.0, 0.0, 0.0
+    for index in np.argsort(-boxes[:, 1], kind="stable"):
+        box_width, box_height = boxes[index]
+        if left > 0 and left + box_width > width * (1 + 1e-9):
+            left, top, row_height = 0.0, top - row_height, 0.0
+        corners[index] = np.array([left, top - box_height])
+        left += box_width
+        row_height = max(row_height, box_height)
+    return corners

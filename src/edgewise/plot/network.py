@@ -1,0 +1,300 @@
+"""A network as nodes and edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba_array
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.graph import Graph
+from edgewise.plot import _layout
+from edgewise.plot._labels import MOST_LABELS, label_sizes, place_labels, write_labels
+from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, POSITIVE, axes_or_new, tidy
+
+#: Printer's points kept free at the left and right, at the top, and at the bottom.
+_SIDE, _TOP, _BOTTOM = 34.0, 24.0, 20.0
+#: Width and height of one entry of the legend, in points.
+_ENTRY = (80.0, 16.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Strokes:
+    """The lines to draw, one entry per line."""
+
+    source: IntArray
+    target: IntArray
+    width: FloatArray
+    color: FloatArray
+    has_arrow: BoolArray
+    is_bent: BoolArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """One line of the legend; ``share`` is its weight as a share of the heaviest."""
+
+    label: str
+    color: str = INK
+    share: float | None = None
+    opacity: float = 1.0
+
+
+def plot_network(
+    graph: Graph,
+    ax: Axes | None = None,
+    *,
+    layout: Literal["auto", "circle"] | ArrayLike = "auto",
+    labels: Literal["auto", "all", "none"] = "auto",
+    legend: bool = True,
+) -> Axes:
+    """Draw a network: blue edges are positive, orange ones negative, wide ones strong.
+
+    Edges fade with falling confidence; an edge whose weight is not known is grey. In a directed
+    graph an edge that is there both ways with one weight is drawn as a line without arrows. The
+    same graph always gives the same picture.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to draw.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    layout : {"auto", "circle"} or array-like of shape (n_nodes, 2), default="auto"
+        ``"auto"`` places each connected component by Kamada-Kawai and isolated nodes in a grid
+        below; ``"circle"`` keeps node order; an array gives the positions.
+    labels : {"auto", "all", "none"}, default="auto"
+        ``"auto"`` writes the names that fit without covering anything, those of nodes with many
+        neighbours first.
+    legend : bool, default=True
+        Whether to explain colours, widths and fading below the network.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_network
+    >>> ax = plot_network(Graph([[0, 0.5], [0.5, 0]], names=["a", "b"]))
+    >>> [text.get_text() for text in ax.texts]
+    ['a', 'b']
+    """
+    if labels not in ("auto", "all", "none"):
+        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+    ax = axes_or_new(ax, _figure_size(graph.n_nodes), fill=True)
+    ax.set_axis_off()
+    _draw(ax, graph, layout, labels, _legend_entries(graph) if legend else [])
+    return ax
+
+
+def _draw(
+    ax: Axes, graph: Graph, layout: str | ArrayLike, labels: str, entries: list[_Entry]
+) -> None:
+    """Place nodes, edges, names and legend, each where the ones before leave room."""
+    names = [tidy(name) for name in graph.names]
+    font_size = 9.0 if graph.n_nodes <= 30 else 7.5 if graph.n_nodes <= 100 else 6.0
+    sizes = label_sizes(names, font_size) * (labels != "none")
+    room = _room(ax)
+    columns = max(1, min(len(entries), int(room[0] / _ENTRY[0])))
+    legend_height = -(-len(entries) // columns) * _ENTRY[1]
+    # Beyond what can be read, isolated nodes stand close together without their names.
+    is_readable = labels == "all" or graph.n_nodes <= MOST_LABELS
+    page = _page(graph, room, sizes * is_readable, legend_height)
+    placement = _layout.place(graph, layout, page)
+    _set_limits(ax, placement, room)
+    joined = _layout.is_joined(graph)
+    apart = min(_layout.spacing(placement.points[joined]), 60.0)
+    radius = float(np.clip(0.22 * apart, 1.5, page.radius))
+    widest = _widest(graph, apart)
+    strokes = _strokes(graph, widest)
+    ends = np.column_stack([strokes.source, strokes.target])
+    _draw_edges(ax, placement.data[ends], strokes, radius)
+    _draw_nodes(ax, placement.data, joined, radius)
+    if labels != "none":
+        degree = (graph.adjacency | graph.adjacency.T).sum(axis=0)
+        placed = place_labels(
+            placement.points,
+            placement.points[ends],
+            sizes,
+            order=np.argsort(-degree, kind="stable").tolist(),
+            radius=radius,
+            room=room,
+            keep_all=labels == "all",
+        )
+        write_labels(ax, names, placement.data, placed, font_size)
+    if entries:
+        _draw_legend(ax, entries, columns, widest)
+
+
+def _figure_size(n_nodes: int) -> tuple[float, float]:
+    if n_nodes <= 30:
+        return (7.0, 5.5)
+    return (9.0, 7.0) if n_nodes <= 100 else (12.0, 9.5)
+
+
+def _room(ax: Axes) -> FloatArray:
+    """Width and height of the axes in points."""
+    frame = ax.get_window_extent()
+    room: FloatArray = np.array([frame.width, frame.height]) * 72.0 / ax.figure.dpi
+    return room
+
+
+def _page(graph: Graph, room: FloatArray, sizes: FloatArray, legend_height: float) -> _layout.Page:
+    """Keep room at the sides for names and at the bottom for the legend."""
+    radius = 8.0 if graph.n_nodes <= 30 else 6.0 if graph.n_nodes <= 100 else 4.5
+    low = np.array([_SIDE, _BOTTOM + legend_height])
+    name = sizes[~_layout.is_joined(graph)].max(axis=0, initial=0.0)
+    return _layout.Page(
+        low=low,
+        high=np.maximum(room - [_SIDE, _TOP], low + 20.0),
+        cell=np.array([2 * radius + name[0] + 10.0, max(2 * radius, name[1]) + 3.0]),
+        radius=radius,
+    )
+
+
+def _set_limits(ax: Axes, placement: _layout.Placement, room: FloatArray) -> None:
+    far = placement.origin + room / placement.scale
+    ax.set_xlim(placement.origin[0], far[0])
+    ax.set_ylim(placement.origin[1], far[1])
+    ax.set_aspect("equal", adjustable="box")
+
+
+def _strokes(graph: Graph, widest: float) -> _Strokes:
+    """Turn edges into lines; an edge there both ways with equal weight is one line."""
+    both_ways = graph.adjacency & graph.adjacency.T
+    is_line = both_ways & (graph.weights == graph.weights.T)
+    source, target = np.nonzero(graph.adjacency & ~np.tril(is_line))
+    weight = graph.weights[source, target]
+    heaviest = float(np.abs(weight).max(initial=0.0)) or 1.0
+    sign = np.sign(weight).astype(int) + 1
+    color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[sign]
+    if graph.confidence is None:
+        color[:, 3] = 0.85
+    else:
+        color[:, 3] = _opacity(graph.confidence[source, target])
+    # Faint edges go first, so that strong ones lie on top.
+    order = np.argsort(np.abs(weight), kind="stable")
+    source, target = source[order], target[order]
+    return _Strokes(
+        source=source,
+        target=target,
+        width=_width(np.abs(weight[order]) / heaviest, widest),
+        color=color[order],
+        has_arrow=~is_line[source, target],
+        is_bent=(both_ways & ~is_line)[source, target],
+    )
+
+
+def _widest(graph: Graph, apart: float) -> float:
+    """Width of the heaviest edge in points; many edges are drawn thinner."""
+    crowding = np.sqrt(max(1.0, graph.n_edges / (2.0 * graph.n_nodes)))
+    return float(np.clip(0.1 * apart / crowding, 1.2, 5.0))
+
+
+def _width(share: FloatArray, widest: float) -> FloatArray:
+    return 0.5 + (widest - 0.5) * share
+
+
+def _opacity(confidence: FloatArray) -> FloatArray:
+    return 0.12 + 0.8 * confidence
+
+
+def _draw_edges(ax: Axes, ends: FloatArray, strokes: _Strokes, radius: float) -> None:
+    plain = ~strokes.has_arrow
+    ax.add_collection(
+        LineCollection(
+            list(ends[plain]),
+            colors=strokes.color[plain],
+            linewidths=strokes.width[plain],
+            zorder=1,
+        ),
+        autolim=False,
+    )
+    for index in np.flatnonzero(strokes.has_arrow):
+        ax.add_patch(
+            FancyArrowPatch(
+                ends[index, 0],
+                ends[index, 1],
+                arrowstyle="-|>",
+                connectionstyle="arc3,rad=0.18" if strokes.is_bent[index] else "arc3",
+                shrinkA=radius,
+                shrinkB=radius + 0.5,
+                mutation_scale=4.0 + 2.2 * strokes.width[index],
+                color=strokes.color[index],
+                linewidth=strokes.width[index],
+                zorder=1,
+            )
+        )
+
+
+def _draw_nodes(ax: Axes, data: FloatArray, joined: BoolArray, radius: float) -> None:
+    ax.scatter(
+        data[:, 0],
+        data[:, 1],
+        s=(2 * radius) ** 2,
+        c=["#DDDDDD" if is_joined else "white" for is_joined in joined],
+        edgecolors=[INK if is_joined else NEUTRAL for is_joined in joined],
+        linewidths=0.8,
+        zorder=3,
+    )
+
+
+def _legend_entries(graph: Graph) -> list[_Entry]:
+    """List what in the picture needs a word."""
+    weights = graph.weights[graph.adjacency]
+    entries = [
+        _Entry(color=color, label=label)
+        for color, label, is_there in (
+            (POSITIVE, "positive", (weights > 0).any()),
+            (NEGATIVE, "negative", (weights < 0).any()),
+            (NEUTRAL, "weight not known", (weights == 0).any()),
+        )
+        if is_there
+    ]
+    sizes = np.sort(np.abs(weights[weights != 0]))
+    if len(sizes) and sizes[0] < 0.99 * sizes[-1]:
+        entries += [
+            _Entry(label=f"|weight| {size:.2g}", share=size / sizes[-1])
+            for size in (sizes[-1], sizes[(len(sizes) - 1) // 2])
+        ]
+    if graph.confidence is not None and len(weights):
+        entries += [
+            _Entry(label=f"confidence {level:g}", opacity=float(_opacity(np.array(level))))
+            for level in (1.0, 0.5)
+        ]
+    return entries
+
+
+def _draw_legend(ax: Axes, entries: list[_Entry], columns: int, widest: float) -> None:
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=entry.color,
+            linewidth=float(_width(np.array(entry.share), widest)) if entry.share else 2.0,
+            alpha=entry.opacity,
+            label=entry.label,
+        )
+        for entry in entries
+    ]
+    ax.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=8,
+        borderaxespad=0.2,
+        handlelength=1.8,
+        columnspacing=1.4,
+    )

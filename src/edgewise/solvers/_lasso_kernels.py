@@ -1,0 +1,242 @@
+"""Coordinate descent for the lasso on a Gram matrix, and its certificate.
+
+All compiled functions stand in this one file because numba keeps what it compiles until the file
+of the caller changes, not that of the function called.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgewise._core.jit import kernel
+from edgewise._core.typing import FloatArray, IntArray
+
+#: Passes over the current support between two certificates.
+_SUPPORT_PASSES = 10
+
+
+@kernel
+def descend(
+    G: FloatArray,
+    c: FloatArray,
+    w: FloatArray,
+    b: FloatArray,
+    energy: float,
+    goal: float,
+    history: FloatArray,
+) -> tuple[float, int]:
+    """Improve ``b`` in place until its gap is at most ``goal``; return the gap and the rounds.
+
+    Weights are positive; ``inf`` skips a coefficient, whose start must then be 0. ``energy`` is
+    at least c' G^+ c. The rounds are as many as ``history`` has room for.
+    """
+    n_variables = len(c)
+    residual = np.empty(n_variables)
+    everything = np.arange(n_variables)
+    support = np.empty(n_variables, dtype=np.int64)
+    signs = np.zeros(n_variables)
+    set_residual(G, c, b, residual)
+    gap = np.inf
+    for n_iter in range(history.shape[0]):
+        sweep(G, w, b, residual, everything, n_variables)
+        set_residual(G, c, b, residual)
+        gap = certificate(c, w, b, residual, energy)
+        history[n_iter] = gap
+        if gap <= goal:
+            return gap, n_iter + 1
+        n_support = 0
+        is_still = True
+        for j in range(n_variables):
+            if np.sign(b[j]) != signs[j]:
+                is_still = False
+            signs[j] = np.sign(b[j])
+            if b[j] != 0.0:
+                support[n_support] = j
+                n_support += 1
+        if not (is_still and polish(G, c, w, b, residual, support[:n_support])):
+            for _ in range(_SUPPORT_PASSES):
+                # The passes cannot gain more than they just did by orders of magnitude, and what
+                # they leave is far below what the certificate can see.
+                if sweep(G, w, b, residual, support, n_support) <= 1e-3 * goal:
+                    break
+    return gap, history.shape[0]
+
+
+@kernel
+def set_residual(G: FloatArray, c: FloatArray, b: FloatArray, residual: FloatArray) -> None:
+    """Write c - G b, free of the rounding that updates gather."""
+    for i in range(c.shape[0]):
+        residual[i] = c[i]
+    for j in range(c.shape[0]):
+        if b[j] != 0.0:
+            for i in range(c.shape[0]):
+                residual[i] -= G[j, i] * b[j]
+
+
+@kernel
+def sweep(
+    G: FloatArray,
+    w: FloatArray,
+    b: FloatArray,
+    residual: FloatArray,
+    order: IntArray,
+    n_order: int,
+) -> float:
+    """Set each coefficient to soft(r_j + G_jj b_j, w_j) / G_jj; return the fall in objective."""
+    fall = 0.0
+    for k in range(n_order):
+        j = order[k]
+        curvature = G[j, j]
+        if curvature <= 0.0 or w[j] == np.inf:
+            continue
+        pull = residual[j] + curvature * b[j]
+        if pull > w[j]:
+            value = (pull - w[j]) / curvature
+        elif pull < -w[j]:
+            value = (pull + w[j]) / curvature
+        else:
+            value = 0.0
+        step = value - b[j]
+        if step != 0.0:
+            b[j] = value
+            fall += 0.5 * curvature * step * step
+            for i in range(b.shape[0]):
+                residual[i] -= G[j, i] * step
+    return fall
+
+
+@kernel
+def certificate(
+    c: FloatArray, w: FloatArray, b: FloatArray, residual: FloatArray, energy: float
+) -> float:
+    """Return the duality gap, as a sum of terms that are each at least 0.
+
+    With y such that c = A'y, G = A'A and rho = y - A b, the dual point is y - s rho, where
+    s <= 1 is the largest scale that keeps s |r_j| <= w_j. The gap is then
+    (1 - s)^2 |rho|^2 / 2 + sum_j (w_j |b_j| - s b_j r_j).
+    """
+    scale = 1.0
+    inner = 0.0
+    explained = 0.0
+    for j in range(c.shape[0]):
+        size = abs(residual[j])
+        if size > w[j]:
+            scale = min(scale, w[j] / size)
+        inner += b[j] * residual[j]
+        explained += c[j] * b[j]
+    unexplained = max(energy - explained - inner, 0.0)
+    gap = 0.5 * (1.0 - scale) ** 2 * unexplained
+    for j in range(c.shape[0]):
+        if b[j] != 0.0:
+            gap += max(w[j] * abs(b[j]) - scale * b[j] * residual[j], 0.0)
+    return gap
+
+
+@kernel
+def polish(
+    G: FloatArray,
+    c: FloatArray,
+    w: FloatArray,
+    b: FloatArray,
+    residual: FloatArray,
+    support: IntArray,
+) -> bool:
+    """Step to the minimum for the signs of ``b``, or to where the first coefficient meets 0.
+
+    The step d solves G_AA d = r_A - w_A sign(b_A) =: g. Where G_AA is singular, d is a null
+    vector of it instead, turned so that g'd >= 0: along it the objective falls, or stays, until
+    a coefficient meets 0. Returns False, with nothing changed, where there is no such step.
+    """
+    size = len(support)
+    if size == 0:
+        return False
+    pull = np.empty(size)
+    for i in range(size):
+        pull[i] = residual[support[i]] - w[support[i]] * np.sign(b[support[i]])
+    factor = np.empty((size, size))
+    rank = cholesky(G, support, factor)
+    step = np.zeros(size)
+    limit = 1.0
+    if rank == size:
+        for i in range(size):
+            value = pull[i]
+            for k in range(i):
+                value -= factor[i, k] * step[k]
+            step[i] = value / factor[i, i]
+    else:
+        limit = np.inf
+        step[rank] = 1.0
+        for k in range(rank):
+            step[k] = -factor[rank, k]
+    for i in range(min(rank, size) - 1, -1, -1):
+        value = step[i]
+        for k in range(i + 1, min(rank, size)):
+            value -= factor[k, i] * step[k]
+        step[i] = value / factor[i, i]
+    if rank < size and np.sum(pull * step) < 0.0:
+        step = -step
+    return walk(G, c, b, residual, support, step, limit)
+
+
+@kernel
+def cholesky(G: FloatArray, support: IntArray, factor: FloatArray) -> int:
+    """Factorise G on the support; return the first row that depends on those before it."""
+    size = len(support)
+    for i in range(size):
+        row = support[i]
+        for k in range(i + 1):
+            value = G[row, support[k]]
+            for m in range(k):
+                value -= factor[i, m] * factor[k, m]
+            if k < i:
+                factor[i, k] = value / factor[k, k]
+            elif value <= 1e-12 * G[row, row]:
+                return i
+            else:
+                factor[i, i] = np.sqrt(value)
+    return size
+
+
+@kernel
+def walk(
+    G: FloatArray,
+    c: FloatArray,
+    b: FloatArray,
+    residual: FloatArray,
+    support: IntArray,
+    step: FloatArray,
+    limit: float,
+) -> bool:
+    """Add the step times the largest number up to ``limit`` that lets no coefficient cross 0."""
+    length = limit
+    first = -1
+    for i in range(support.shape[0]):
+        j = support[i]
+        if step[i] * b[j] < 0.0 and -b[j] / step[i] < length:
+            length = -b[j] / step[i]
+            first = j
+    if length == np.inf:
+        return False
+    for i in range(support.shape[0]):
+        b[support[i]] += length * step[i]
+    if first >= 0:
+        b[first] = 0.0
+    set_residual(G, c, b, residual)
+    return True
+
+
+@kernel
+def regress_all(
+    S: FloatArray, alpha: float, rows: FloatArray, tol: float, max_iter: int
+) -> tuple[FloatArray, IntArray]:
+    """Solve every regression in place, the own coefficient forbidden by an infinite weight."""
+    n_variables = S.shape[0]
+    gaps = np.zeros(n_variables)
+    rounds = np.zeros(n_variables, dtype=np.int64)
+    history = np.empty(max_iter)
+    weights = np.full(n_variables, alpha)
+    for j in range(n_variables):
+        weights[j] = np.inf
+        gaps[j], rounds[j] = descend(S, S[j], weights, rows[j], S[j, j], tol, history)
+        weights[j] = alpha
+    return gaps, rounds

@@ -1,0 +1,203 @@
+"""Mean and covariance in one go, or piece by piece for data that do not fit into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
+from edgewise.stats._samples import as_samples, as_weights
+
+
+def covariance(
+    X: Any, *, sample_weight: Any = None, assume_centered: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    r"""Maximum-likelihood mean and covariance of samples.
+
+    .. math::
+
+        \mu = \sum_i w_i x_i, \qquad S = \sum_i w_i (x_i - \mu)(x_i - \mu)^\top,
+
+    with weights :math:`w_i` that sum to one (:math:`1/n` by default, as in scikit-learn's
+    ``empirical_covariance``). The samples are shifted by their mean before they are multiplied,
+    and what the rounding of that mean leaves over is taken off after, so large offsets cost no
+    digits.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples without missing values.
+    sample_weight : array-like of shape (n_samples,), optional
+        Relative weights; their sum has no effect.
+    assume_centered : bool
+        Take the mean to be zero instead of estimating it.
+
+    Returns
+    -------
+    location : ndarray of shape (n_features,)
+        :math:`\mu`; zeros if ``assume_centered``.
+    S : ndarray of shape (n_features, n_features)
+        Exactly symmetric.
+
+    See Also
+    --------
+    Moments : The same in chunks.
+
+    Examples
+    --------
+    >>> location, S = covariance([[1.0, 2.0], [3.0, 6.0]])
+    >>> location
+    array([2., 4.])
+    >>> S
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    if assume_centered:
+        values = as_samples(X)
+        weights = as_weights(sample_weight, len(values))
+        return np.zeros(values.shape[1]), _scatter(values, weights) / weights.sum()
+    moments = Moments.from_samples(X, sample_weight=sample_weight)
+    return moments.mean, moments.covariance()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Moments:
+    r"""Weight, mean and scatter of samples, which can be merged in any order.
+
+    Two summaries :math:`(n_a, \mu_a, M_a)` and :math:`(n_b, \mu_b, M_b)` merge into
+
+    .. math::
+
+        n = n_a + n_b, \qquad \delta = \mu_b - \mu_a, \qquad
+        \mu = \mu_a + \frac{n_b}{n} \delta, \qquad
+        M = M_a + M_b + \frac{n_a n_b}{n} \delta \delta^\top.
+
+    A mean is held as the sum of two parts, ``shift + offset``, because :math:`\delta` would lose
+    its digits to a large common offset otherwise.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the sample weights; the number of samples if they have none.
+    n_samples : int
+        Number of samples.
+    shift, offset : ndarray of shape (n_features,)
+        The mean in two parts.
+    scatter : ndarray of shape (n_features, n_features)
+        Weighted sum of squared deviations from the mean.
+
+    References
+    ----------
+    T. F. Chan, G. H. Golub and R. J. LeVeque (1983), Algorithms for computing the sample
+    variance, The American Statistician 37, 242-247, doi:10.1080/00031305.1983.10483115.
+
+    Examples
+    --------
+    >>> X = np.arange(12.0).reshape(6, 2) ** 2
+    >>> moments = Moments.from_samples(X[:4])
+    >>> moments = moments.update(X[4:])
+    >>> bool(np.allclose(moments.covariance(), np.cov(X.T, bias=True)))
+    True
+    """
+
+    weight: float
+    n_samples: int
+    shift: FloatArray
+    offset: FloatArray
+    scatter: FloatArray
+
+    @classmethod
+    def from_samples(cls, X: Any, *, sample_weight: Any = None) -> Moments:
+        """Summarise samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples without missing values.
+        sample_weight : array-like of shape (n_samples,), optional
+            Absolute weights: a weight of 2 counts a sample twice.
+
+        Returns
+        -------
+        Moments
+        """
+        values = as_samples(X)
+        weights = as_weights(sample_weight, len(values))
+        total = float(weights.sum())
+        shift: FloatArray = weights @ values / total
+        deviation = values - shift
+        offset: FloatArray = weights @ deviation / total
+        return cls(
+            weight=total,
+            n_samples=len(values),
+            shift=shift,
+            offset=offset,
+            scatter=_scatter(deviation, weights) - total * np.outer(offset, offset),
+        )
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of the samples, shape (n_features,)."""
+        return self.shift + self.offset
+
+    def merge(self, other: Moments) -> Moments:
+        """Summarise the samples of both.
+
+        Parameters
+        ----------
+        other : Moments
+            Of the same variables.
+
+        Returns
+        -------
+        Moments
+            A new object.
+        """
+        if self.shift.shape != other.shift.shape:
+            raise InputError(
+                f"Moments of {len(self.shift)} and of {len(other.shift)} variables do not merge."
+            )
+        weight = self.weight + other.weight
+        # The shifts are of one size, so that their difference is nearly exact.
+        delta = (other.shift - self.shift) + (other.offset - self.offset)
+        return Moments(
+            weight=weight,
+            n_samples=self.n_samples + other.n_samples,
+            shift=self.shift,
+            offset=self.offset + delta * (other.weight / weight),
+            scatter=self.scatter
+            + other.scatter
+            + np.outer(delta, delta) * (self.weight * other.weight / weight),
+        )
+
+    def update(self, X: Any, *, sample_weight: Any = None) -> Moments:
+        """Summarise further samples too.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The next chunk.
+        sample_weight : array-like of shape (n_samples,), optional
+            Its absolute weights.
+
+        Returns
+        -------
+        Moments
+            A new object.
+        """
+        return self.merge(Moments.from_samples(X, sample_weight=sample_weight))
+
+    def covariance(self) -> FloatArray:
+        """Covariance of all samples seen, shape (n_features, n_features)."""
+        return self.scatter / self.weight
+
+
+def _scatter(deviation: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return ``deviation.T @ diag(weights) @ deviation``, exactly symmetric."""
+    is_plain = bool((weights == 1.0).all())
+    root = deviation if is_plain else deviation * np.sqrt(weights)[:, None]
+    scatter: FloatArray = root.T @ root
+    return (scatter + scatter.T) / 2.0

@@ -1,0 +1,276 @@
+"""Mean and covariance of samples with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise._core.errors import InputError, SolverError
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.stats._em import climb, group_by_gaps
+from edgewise.stats._samples import as_samples, as_weights
+
+#: Ridge of `em_covariance` where the samples cannot determine the covariance by themselves.
+DEFAULT_RIDGE = 1e-2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairwiseCovariance:
+    """Result of `pairwise_covariance`.
+
+    Attributes
+    ----------
+    location : ndarray of shape (n_features,)
+        Mean of the observed values of each variable.
+    covariance : ndarray of shape (n_features, n_features)
+        Symmetric; may have negative eigenvalues.
+    n_pairs : ndarray of int, shape (n_features, n_features)
+        Number of samples in which both variables are observed.
+
+    Examples
+    --------
+    >>> pairwise_covariance([[1.0, 2.0], [3.0, np.nan], [5.0, 0.0]]).n_pairs
+    array([[3, 2],
+           [2, 2]])
+    """
+
+    location: FloatArray
+    covariance: FloatArray
+    n_pairs: IntArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EMCovariance:
+    """Result of `em_covariance`.
+
+    Attributes
+    ----------
+    location : ndarray of shape (n_features,)
+    covariance : ndarray of shape (n_features, n_features)
+        Symmetric and positive definite.
+    log_likelihood : float
+        Of the observed values, summed over samples (by weight), without the ridge.
+    history : ndarray of shape (n_iter + 1,)
+        The objective before the first and after every iteration; never falls.
+    n_iter : int
+    converged : bool
+        Whether the last iteration gained less than the tolerance.
+    ridge : float
+        The ridge that was used.
+    n_empty : int
+        Samples without any observed value; they carry no information and were left out.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, np.nan], [5.0, 0.0]])
+    >>> em_covariance(X).converged
+    True
+    """
+
+    location: FloatArray
+    covariance: FloatArray
+    log_likelihood: float
+    history: FloatArray
+    n_iter: int
+    converged: bool
+    ridge: float
+    n_empty: int
+
+
+def pairwise_covariance(
+    X: Any, *, sample_weight: Any = None, names: Sequence[str] | None = None
+) -> PairwiseCovariance:
+    r"""Covariance of each pair of variables over the samples in which both are observed.
+
+    .. math:: S_{jk} = \sum_i w_i (x_{ij} - m_{jk}) (x_{ik} - m_{kj}),
+
+    where the sum, the weights (scaled to sum to one) and the means :math:`m_{jk}` of variable j
+    and :math:`m_{kj}` of variable k run over the samples that have both. Consistent when values
+    are missing completely at random; entries rest on different samples, so the matrix may be
+    indefinite.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples, NaN where a value is missing.
+    sample_weight : array-like of shape (n_samples,), optional
+        Relative weights.
+    names : sequence of str, optional
+        Variable names for messages; ``x0``, ``x1``, ... without them.
+
+    Returns
+    -------
+    PairwiseCovariance
+
+    Raises
+    ------
+    InputError
+        If two variables are observed together in fewer than two samples.
+
+    Examples
+    --------
+    >>> X = [[1.0, 2.0], [3.0, np.nan], [5.0, 0.0]]
+    >>> pairwise_covariance(X).covariance.round(3)
+    array([[ 2.667, -2.   ],
+           [-2.   ,  1.   ]])
+    """
+    values = as_samples(X, allow_missing=True)
+    weights = as_weights(sample_weight, len(values))
+    is_seen = ~np.isnan(values) & (weights > 0)[:, None]
+    n_pairs = _count_pairs(is_seen, names)
+    seen = is_seen.astype(np.float64)
+    total: FloatArray = (seen * weights[:, None]).T @ seen
+    filled = np.where(is_seen, values, 0.0)
+    location: FloatArray = (weights @ filled) / np.diagonal(total)
+    centered = np.where(is_seen, values - location, 0.0)
+    pair_mean = (centered * weights[:, None]).T @ seen / total
+    product = (centered * weights[:, None]).T @ centered / total
+    S = product - pair_mean * pair_mean.T
+    return PairwiseCovariance(location=location, covariance=(S + S.T) / 2.0, n_pairs=n_pairs)
+
+
+def em_covariance(
+    X: Any,
+    *,
+    sample_weight: Any = None,
+    ridge: float | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 2000,
+    names: Sequence[str] | None = None,
+) -> EMCovariance:
+    r"""Maximum-likelihood mean and covariance of Gaussian samples with missing values.
+
+    Maximises, by the EM algorithm, the likelihood of the observed parts :math:`x_{i, o_i}`,
+
+    .. math::
+
+        \sum_i w_i \log N(x_{i, o_i};\, \mu_{o_i}, \Sigma_{o_i o_i})
+        - \frac{n \rho}{2} \operatorname{tr}(D \Sigma^{-1}),
+
+    where :math:`\rho` is the ridge, :math:`n = \sum_i w_i` and :math:`D` the diagonal matrix of the
+    variances of the observed values. With :math:`\rho = 0` this is the maximum-likelihood estimate,
+    consistent when values are missing at random. With no more samples than variables the
+    likelihood has no maximum; the ridge keeps the covariance away from singular ones.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples, NaN where a value is missing. Those without any value are left out.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights; a weight of 2 counts a sample twice.
+    ridge : float, optional
+        :math:`\rho`. By default 0, unless there are no more samples than variables or the
+        covariance proves singular: then 0.01.
+    tol : float
+        Stop when an iteration adds less than this to the objective per sample.
+    max_iter : int
+        Most iterations.
+    names : sequence of str, optional
+        Variable names for messages; ``x0``, ``x1``, ... without them.
+
+    Returns
+    -------
+    EMCovariance
+
+    Raises
+    ------
+    InputError
+        If two variables are observed together in fewer than two samples.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin (1977), Maximum likelihood from incomplete data via
+    the EM algorithm, Journal of the Royal Statistical Society B 39, 1-38,
+    doi:10.1111/j.2517-6161.1977.tb01600.x.
+
+    Notes
+    -----
+    Samples are handled by their pattern of gaps. With :math:`K = \Sigma^{-1}` and :math:`r` the
+    deviations from the mean, the missing part m given the observed part o has mean
+    :math:`-K_{mm}^{-1} K_{mo} r_o` and covariance :math:`K_{mm}^{-1}`, so that a pattern costs a
+    factorisation of the size of its gaps only.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, np.nan], [5.0, 0.0]])
+    >>> em_covariance(X).location.round(3)
+    array([2.75 , 0.962])
+    """
+    values = as_samples(X, allow_missing=True)
+    weights = as_weights(sample_weight, len(values))
+    is_seen = ~np.isnan(values)
+    keep = is_seen.any(axis=1) & (weights > 0)
+    n_empty = int((~is_seen.any(axis=1)).sum())
+    values, weights, is_seen = values[keep], weights[keep], is_seen[keep]
+    if ridge is not None and ridge < 0:
+        raise InputError(f"ridge must not be negative, got {ridge}.")
+    _count_pairs(is_seen, names)
+    center, scale = _observed_scale(values, weights, is_seen, names)
+    samples = group_by_gaps((values - center) / scale, weights, ~is_seen)
+    if ridge is None:
+        ridge = 0.0 if len(values) > values.shape[1] else DEFAULT_RIDGE
+        try:
+            state, history, converged = climb(samples, ridge, tol, max_iter)
+        except SolverError:
+            ridge = DEFAULT_RIDGE
+            state, history, converged = climb(samples, ridge, tol, max_iter)
+    else:
+        state, history, converged = climb(samples, ridge, tol, max_iter)
+    # The scaling of each observed value adds its logarithm to the log-likelihood.
+    log_scale = float(weights @ (is_seen @ np.log(scale)))
+    return EMCovariance(
+        location=center + scale * state.location,
+        covariance=state.covariance * np.outer(scale, scale),
+        log_likelihood=state.log_likelihood - log_scale,
+        history=history - log_scale,
+        n_iter=len(history) - 1,
+        converged=converged,
+        ridge=float(ridge),
+        n_empty=n_empty,
+    )
+
+
+def _count_pairs(is_seen: BoolArray, names: Sequence[str] | None) -> IntArray:
+    """Count the samples that have both variables, and refuse pairs that are as good as unseen.
+
+    No likelihood or average says anything about two variables that are never seen together.
+    """
+    seen = is_seen.astype(np.float64)
+    n_pairs: IntArray = np.rint(seen.T @ seen).astype(np.int64)
+    single = np.flatnonzero(np.diagonal(n_pairs) < 2)
+    rare = np.argwhere(np.triu(n_pairs < 2))
+    if len(single):
+        column = _label(int(single[0]), names)
+        count = n_pairs[single[0], single[0]]
+        raise InputError(
+            f"Column {column} is observed in {count} sample(s); at least 2 are needed. Drop it."
+        )
+    if len(rare):
+        j, k = (int(index) for index in rare[0])
+        more = f", and so are {len(rare) - 1} more pairs" if len(rare) > 1 else ""
+        raise InputError(
+            f"Columns {_label(j, names)} and {_label(k, names)} are observed together in "
+            f"{n_pairs[j, k]} sample(s), where at least 2 are needed{more}. Drop one of them."
+        )
+    return n_pairs
+
+
+def _label(column: int, names: Sequence[str] | None) -> str:
+    return f"'{names[column]}'" if names is not None else f"'x{column}'"
+
+
+def _observed_scale(
+    values: FloatArray, weights: FloatArray, is_seen: BoolArray, names: Sequence[str] | None
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the observed values of each variable."""
+    total = weights @ is_seen
+    center: FloatArray = weights @ np.where(is_seen, values, 0.0) / total
+    deviation = np.where(is_seen, values - center, 0.0)
+    scale: FloatArray = np.sqrt(weights @ deviation**2 / total)
+    if (scale <= 0).any():
+        column = _label(int(np.argmin(scale)), names)
+        raise InputError(f"Column {column} has one value wherever it is observed. Drop it.")
+    return center, scale

@@ -1,0 +1,236 @@
+import builtins
+import datetime
+import decimal
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import InputError
+from edgewise.io import read_table
+
+
+def write(tmp_path, content, name="data.csv", encoding="utf-8"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+def failure(path):
+    with pytest.raises(InputError) as caught:
+        read_table(path)
+    return str(caught.value)
+
+
+def test_csv_kinds_of_columns(tmp_path):
+    path = write(tmp_path, "i,f,t,b,m\n1,0.1,x,True,True\n2,,,False,\n3,1e-3,NA,True,False\n")
+    table = read_table(path)
+    assert table.names == ("i", "f", "t", "b", "m")
+    assert table.n_rows == 3
+    assert table.source == str(path)
+    assert table.notes == ()
+    np.testing.assert_array_equal(table.columns[0], [1, 2, 3])
+    np.testing.assert_array_equal(table.columns[1], [0.1, np.nan, 1e-3])
+    assert table.columns[2].tolist() == ["x", None, None]
+    assert table.columns[3].dtype == bool
+    assert table.columns[4].tolist() == [True, None, False]
+
+
+def test_csv_decimals_are_read_exactly(tmp_path):
+    values = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
+    path = write(tmp_path, "x\n" + "\n".join(map(repr, values.tolist())))
+    np.testing.assert_array_equal(read_table(path).columns[0], values)
+
+
+def test_mixed_column_is_text_throughout(tmp_path):
+    rows = "\n".join(["1"] * 300_000 + ["oops"])
+    column = read_table(write(tmp_path, "x\n" + rows)).columns[0]
+    assert {type(value) for value in column} == {str}
+
+
+def test_byte_order_mark_quotes_spaces_and_blank_lines(tmp_path):
+    path = write(tmp_path, '\n"a,1" , b\r\n\n1, 2\r\n3,4\n\n', encoding="utf-8-sig")
+    table = read_table(path)
+    assert table.names == ("a,1", "b")
+    np.testing.assert_array_equal(table.columns[1], [2, 4])
+
+
+def test_line_break_inside_quotes(tmp_path):
+    table = read_table(write(tmp_path, 'a,b\n"two\nlines",1\nx,2\n'))
+    assert table.columns[0].tolist() == ["two\nlines", "x"]
+    message = failure(write(tmp_path, 'a,b\n"two\nlines",1\nx\n'))
+    assert message.startswith("Line 4 ")
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "word"),
+    [
+        ("d.csv", ";", "semicolon"),
+        ("d.csv", "\t", "tab"),
+        ("d.tsv", ",", "comma"),
+        ("d.tsv", ";", "semicolon"),
+    ],
+)
+def test_other_delimiters_are_found_and_stated(tmp_path, name, delimiter, word):
+    path = write(tmp_path, f"a{delimiter}b\n1{delimiter}2\n", name)
+    table = read_table(path)
+    assert table.names == ("a", "b")
+    assert f"split at the {word}" in table.notes[0]
+
+
+def test_expected_delimiter_wins(tmp_path):
+    table = read_table(write(tmp_path, "a;b,c\n1,2\n"))
+    assert table.names == ("a;b", "c")
+    assert table.notes == ()
+    assert read_table(write(tmp_path, "a\tb,c\n1\t2\n", "x.tsv")).names == ("a", "b,c")
+
+
+def test_single_column(tmp_path):
+    assert read_table(write(tmp_path, "a\n1\n2\n")).names == ("a",)
+
+
+def test_decimal_comma(tmp_path):
+    table = read_table(write(tmp_path, "a;b;c\n1,5;x,y;2\n-2,25e1;z;\n;u;3\n"))
+    np.testing.assert_array_equal(table.columns[0], [1.5, -22.5, np.nan])
+    assert table.columns[1].tolist() == ["x,y", "z", "u"]
+    assert "decimal point in 1 columns" in table.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["is empty"]),
+        ("\n  \n", ["is empty"]),
+        ("a,b\n", ["2 column names", "no rows"]),
+        ("a,b\n1,2\n3\n", ["Line 3", "1 fields", "header has 2"]),
+        ("a,b\n1,2\n3,4,5\n", ["Line 3", "3 fields"]),
+        ("a,b\n1,2,3\n4,5,6\n", ["Line 2", "3 fields"]),
+        ("a,b,a,c,b\n1,2,3,4,5\n", ["'a' and 'b'", "Rename"]),
+        ("a, a\n1,2\n", ["called 'a'"]),
+        (",a,b\n1,2,3\n", ["Column 1", "no name", "row labels"]),
+        ("a,,b, \n1,2,3,4\n", ["Columns 2, 4"]),
+        ("0.5,1\n0.7,2\n", ["holds numbers", "line of names"]),
+        ('a,b\n1,"2\n' + "3,4\n" * 40_000, ["Line 2", "never closed"]),
+        ('a,b\n1,2\n3,"4\n5,6\n', ["never closed"]),
+    ],
+)
+def test_bad_text(tmp_path, content, parts):
+    message = failure(write(tmp_path, content))
+    assert "data.csv" in message
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_columns_called_by_integers_are_names(tmp_path):
+    assert read_table(write(tmp_path, "0,1\n0.5,2\n")).names == ("0", "1")
+
+
+def test_wrong_encoding(tmp_path):
+    message = failure(write(tmp_path, "a,b\n1,2\ncafé,3\n", encoding="latin-1"))
+    assert "not UTF-8" in message
+    assert "0xe9 in line 3" in message
+    late = failure(write(tmp_path, "a\n" + "x\n" * 100_000 + "é\n", encoding="latin-1"))
+    assert "line 100002" in late
+    assert "UTF-16" in failure(write(tmp_path, "a,b\n1,2\n", encoding="utf-16"))
+
+
+def test_missing_folder_and_unknown_suffix(tmp_path):
+    assert "There is no file" in failure(tmp_path / "no.csv")
+    assert "is a folder" in failure(tmp_path)
+    message = failure(write(tmp_path, "x", "data.xlsx"))
+    assert "'.xlsx'" in message
+    for suffix in (".csv", ".tsv", ".parquet", ".npz"):
+        assert suffix in message
+    assert "no suffix" in failure(write(tmp_path, "x", "data"))
+
+
+def test_suffix_in_capitals(tmp_path):
+    assert read_table(write(tmp_path, "a\n1\n", "DATA.CSV")).n_rows == 1
+
+
+def test_unreadable_file(tmp_path, monkeypatch):
+    path = write(tmp_path, "a\n1\n")
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "denied")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    assert "permissions" in failure(path)
+
+
+def test_parquet(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "f": [1.5, None, 2.0],
+            "i": pd.array([1, None, 3], dtype="Int64"),
+            "b": pd.array([True, None, False], dtype="boolean"),
+            "c": pd.Categorical(["u", "v", None]),
+            "d": [decimal.Decimal("1.25"), None, decimal.Decimal(2)],
+            "day": [datetime.date(2020, 1, 2), datetime.date(2020, 1, 3), None],
+        },
+        index=["r1", "r2", "r3"],
+    )
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = read_table(tmp_path / "x.parquet")
+    assert table.names == ("f", "i", "b", "c", "d", "day")
+    np.testing.assert_array_equal(table.columns[0], [1.5, np.nan, 2.0])
+    np.testing.assert_array_equal(table.columns[1], [1, np.nan, 3])
+    assert table.columns[2].tolist() == [True, None, False]
+    assert table.columns[3].tolist() == ["u", "v", None]
+    np.testing.assert_array_equal(table.columns[4], [1.25, np.nan, 2])
+    assert table.columns[5].tolist() == ["2020-01-02", "2020-01-03", None]
+
+
+def test_parquet_faults(tmp_path, monkeypatch):
+    path = write(tmp_path, "not parquet", "x.parquet")
+    assert "damaged" in failure(path)
+    real_import = builtins.__import__
+
+    def without_pyarrow(name, *args, **kwargs):
+        if name.split(".")[0] == "pyarrow":
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
+    assert 'pip install "edgewise[parquet]"' in failure(path)
+
+
+def test_npz(tmp_path):
+    X = np.arange(6.0).reshape(3, 2)
+    np.savez(tmp_path / "a.npz", values=X, note=np.array(1))
+    table = read_table(tmp_path / "a.npz")
+    assert table.names == ("x0", "x1")
+    np.testing.assert_array_equal(np.column_stack(table.columns), X)
+    for key in ("names", "columns", "feature_names"):
+        np.savez_compressed(tmp_path / "b.npz", **{key: np.array(["u", "v"]), "X": X, "Z": X + 1})
+        table = read_table(tmp_path / "b.npz")
+        assert table.names == ("u", "v")
+        np.testing.assert_array_equal(table.columns[0], X[:, 0])
+
+
+def test_npz_faults(tmp_path):
+    path = tmp_path / "a.npz"
+
+    def saved(**arrays):
+        np.savez(path, **arrays)
+        return failure(path)
+
+    assert "no two-dimensional array of numbers (found: x (3,))" in saved(x=np.ones(3))
+    assert "no two-dimensional" in saved(x=np.array([["a"]]))
+    assert "never loaded" in saved(x=np.array([[{}]], dtype=object))
+    assert "several tables: 'a' and 'b'" in saved(a=np.eye(2), b=np.eye(2))
+    assert "'names' has shape (3,)" in saved(a=np.eye(2), names=np.array(["a", "b", "c"]))
+    assert "called 'a'" in saved(a=np.eye(2), names=np.array(["a", "a"]))
+    assert "no rows" in saved(a=np.empty((0, 2)))
+    assert "no columns" in saved(a=np.empty((2, 0)))
+    np.savez(path, a=np.random.default_rng(0).normal(size=(50, 4)))
+    path.write_bytes(path.read_bytes()[:500])
+    assert "damaged" in failure(path)
+    np.savez(path, a=np.random.default_rng(0).normal(size=(50, 4)))
+    raw = bytearray(path.read_bytes())
+    raw[700] ^= 0xFF
+    path.write_bytes(bytes(raw))
+    assert "damaged" in failure(path)

@@ -1,0 +1,161 @@
+"""Paths, precision against recall, and figures as files."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from edgewise import Graph, InputError
+from edgewise.metrics import PrecisionRecallCurve, precision_recall_curve
+from edgewise.plot import plot_path, plot_precision_recall, save_figure
+
+WEIGHTS = np.array([[0, 0.9, -0.5], [0.9, 0, 0], [-0.5, 0, 0]])
+ALPHAS = [0.6, 0.1, 1.0]
+
+
+def shrunk(alpha, directed=False):
+    weights = np.triu(WEIGHTS) if directed else WEIGHTS
+    return Graph(np.sign(weights) * np.maximum(np.abs(weights) - alpha, 0), directed=directed)
+
+
+def path(directed=False):
+    return [shrunk(alpha, directed) for alpha in ALPHAS]
+
+
+def test_path_of_edges_is_sorted_and_logarithmic():
+    ax = plot_path(ALPHAS, path())
+    (line,) = ax.lines
+    assert line.get_xdata().tolist() == [0.1, 0.6, 1.0]
+    assert list(line.get_ydata()) == [2, 1, 0]
+    assert ax.get_xscale() == "log"
+    ax.figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_path_of_weights_has_a_line_per_edge(directed):
+    ax = plot_path(ALPHAS, path(directed), kind="weights")
+    (collection,) = ax.collections
+    segments = collection.get_segments()
+    assert len(segments) == 2
+    np.testing.assert_allclose(segments[0], [[0.1, 0.8], [0.6, 0.3], [1.0, 0.0]])
+    np.testing.assert_allclose(segments[1], [[0.1, -0.4], [0.6, 0.0], [1.0, 0.0]])
+    first, second = collection.get_colors()
+    assert first[2] > first[0]
+    assert second[0] > second[2]
+    assert ax.get_ylim()[0] < -0.4 < 0.8 < ax.get_ylim()[1]
+    ax.figure.draw_without_rendering()
+
+
+def test_path_without_any_edge():
+    empty = [Graph(np.zeros((2, 2)))] * 2
+    for kind in ("edges", "weights"):
+        plot_path([1, 2], empty, kind=kind).figure.draw_without_rendering()
+
+
+def test_chosen_alpha_is_marked():
+    assert len(plot_path(ALPHAS, path()).lines) == 1
+    ax = plot_path(ALPHAS, path(), chosen=0.6)
+    assert ax.lines[1].get_xdata() == [0.6, 0.6]
+    assert ax.texts[0].get_text() == "chosen 0.6"
+
+
+@pytest.mark.parametrize(
+    ("alphas", "graphs", "options", "message"),
+    [
+        ([1, 2], [shrunk(0)], {}, "2 alphas but 1 graphs"),
+        ([], [], {}, "0 alphas but 0 graphs"),
+        ([0.0], [shrunk(0)], {}, "positive"),
+        ([1, 2], [shrunk(0), Graph(np.zeros((2, 2)))], {}, "same nodes"),
+        ([1], [shrunk(0)], {"kind": "nodes"}, "got 'nodes'"),
+    ],
+)
+def test_path_refuses(alphas, graphs, options, message):
+    with pytest.raises(InputError, match=message):
+        plot_path(alphas, graphs, **options)
+
+
+def test_area_under_the_drawn_steps_is_the_auc():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(12, 12))
+    curve = precision_recall_curve(rng.uniform(size=(12, 12)) < 0.3, np.round(scores, 1))
+    (line,) = plot_precision_recall(curve).lines
+    x, y = line.get_xdata(), np.asarray(line.get_ydata())
+    assert line.get_drawstyle() == "steps-pre"
+    assert np.sum(np.diff(x) * y[1:]) == pytest.approx(curve.auc)
+
+
+def test_curves_are_named_with_their_area():
+    curve = precision_recall_curve(WEIGHTS, WEIGHTS)
+    ax = plot_precision_recall({"$a$": curve, "_b": curve})
+    texts = ax.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["$a$ (area 1.00)", "_b (area 1.00)"]
+    assert not any(text.get_parse_math() for text in texts)
+    assert len({line.get_color() for line in ax.lines}) == 2
+    assert plot_precision_recall(curve).get_legend() is None
+    ax.figure.draw_without_rendering()
+
+
+def test_many_curves_stay_apart():
+    curve = precision_recall_curve(WEIGHTS, WEIGHTS)
+    ax = plot_precision_recall({str(i): curve for i in range(20)})
+    styles = {(line.get_color(), line.get_linestyle()) for line in ax.lines}
+    assert len(styles) == 20
+
+
+def test_curve_that_finds_nothing():
+    nothing = PrecisionRecallCurve(
+        precision=np.array([0.0]), recall=np.array([0.0]), thresholds=np.array([1.0]), auc=0.0
+    )
+    plot_precision_recall(nothing).figure.draw_without_rendering()
+
+
+def test_given_axes_are_used():
+    ax = Figure().add_subplot()
+    assert plot_path(ALPHAS, path(), ax) is ax
+    ax = Figure().add_subplot()
+    assert plot_precision_recall(precision_recall_curve(WEIGHTS, WEIGHTS), ax) is ax
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("SVG", b"<?xml")]
+)
+def test_save_figure(tmp_path, suffix, magic):
+    target = tmp_path / f"figure.{suffix}"
+    target.write_text("old")
+    save_figure(plot_path(ALPHAS, path()).figure, str(target))
+    assert target.read_bytes().startswith(magic)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_save_figure_resolution(tmp_path):
+    figure = Figure(figsize=(2, 1))
+    sizes = []
+    for dpi in (50, 100):
+        save_figure(figure, tmp_path / "figure.png", dpi=dpi)
+        header = (tmp_path / "figure.png").read_bytes()[16:24]
+        sizes.append(int.from_bytes(header[:4], "big"))
+    assert sizes == [100, 200]
+
+
+def test_save_figure_keeps_the_old_file_when_drawing_fails(tmp_path, monkeypatch):
+    target = tmp_path / "figure.png"
+    target.write_text("old")
+    figure = Figure()
+    monkeypatch.setattr(figure, "draw", lambda renderer: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        save_figure(figure, target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(InputError, match=r"'.bmp'.*\.png, \.pdf, \.svg"):
+        save_figure(figure, tmp_path / "figure.bmp")
+
+
+def test_no_figure_is_left_to_pyplot():
+    code = (
+        "import edgewise; graph = edgewise.Graph([[0, 1], [1, 0]]); "
+        "graph.plot(); graph.plot('matrix'); graph.to_html(); "
+        "import matplotlib.pyplot as plt; assert not plt.get_fignums()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
