@@ -31,6 +31,10 @@ from edgewise.solvers._rows import add_rows, fill_thresholds
 
 #: Columns whose strided write-back is put together.
 BLOCK = 16
+#: Accuracy of the columns in the first sweep, times the number of variables.
+FIRST = 2e-3
+#: Conditional variance, as a share of the variance, at which a variable counts as redundant.
+SINGULAR = 1e-13
 #: Rounds of adding violators to one active set.
 MAX_ROUNDS = 50
 
@@ -67,7 +71,9 @@ def descend(
     gap = np.inf
     ratio = 1.0
     for count in range(1, max_sweeps + 1):
-        eps = max(finest, 0.01 * np.sqrt(change) / p) if change > 0.0 else finest
+        # Columns need no more accuracy than the sweep as a whole can have.
+        coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
+        eps = max(finest, coarse)
         before = change
         change, support, coef = _sweep(S, alpha, scale, weights, W, support, coef, size, theta, eps)
         if change < 0.0:
@@ -120,7 +126,7 @@ def _sweep(
             schur = 1.0
             for k in range(n):
                 schur -= b[k] * v[index[k]]
-            if schur <= 1e-14:
+            if schur <= SINGULAR:
                 return -1.0, support, coef
             theta[i] = 1.0 / schur
             if n > support.shape[1]:

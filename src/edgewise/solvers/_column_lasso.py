@@ -23,7 +23,12 @@ BLOW_UP = 1e8
 
 @kernel
 def active_lasso(
-    G: FloatArray, c: FloatArray, t: FloatArray, b: FloatArray, n: int, eps: float
+    G: FloatArray,
+    c: FloatArray,
+    t: FloatArray,
+    b: FloatArray,
+    n: int,
+    eps: float,
 ) -> bool:
     """Minimise over ``b[:n]`` in place; False says that the problem is unbounded.
 
@@ -69,43 +74,56 @@ def _residual(G: FloatArray, c: FloatArray, b: FloatArray, n: int, r: FloatArray
 
 
 @kernel
+def _leading_dot(x: FloatArray, y: FloatArray, n: int) -> float:
+    """Inner product of the first ``n`` entries; slicing only pays for itself on long ones."""
+    if n > 16:
+        return dot(x[:n], y[:n])
+    total = 0.0
+    for k in range(n):
+        total += x[k] * y[k]
+    return total
+
+
+@kernel
 def _solve_on_signs(G: FloatArray, c: FloatArray, t: FloatArray, b: FloatArray, n: int) -> bool:
     """Move ``b`` to the minimum on its signs, or as far towards it as the signs allow.
 
     The objective is quadratic up to the first sign change, so the move never raises it. False
     says that the Gram matrix is not positive definite.
     """
-    index = np.empty(n, np.int64)
-    m = 0
-    for k in range(n):
-        if b[k] != 0.0:
-            index[m] = k
-            m += 1
-    L = np.empty((m, m))
-    x = np.empty(m)
-    for a in range(m):
-        k = index[a]
-        x[a] = c[k] - (t[k] if b[k] > 0.0 else -t[k])
-        for e in range(a):
-            L[a, e] = (G[k, index[e]] - dot(L[a, :e], L[e, :e])) / L[e, e]
-        pivot = G[k, k] - dot(L[a, :a], L[a, :a])
+    L = np.empty((n, n))
+    x = np.empty(n)
+    for i in range(n):
+        if b[i] == 0.0:
+            continue
+        row = L[i]
+        for j in range(i):
+            if b[j] != 0.0:
+                row[j] = (G[i, j] - _leading_dot(row, L[j], j)) / L[j, j]
+            else:
+                row[j] = 0.0
+        pivot = G[i, i] - _leading_dot(row, row, i)
         if pivot <= 1e-14:
             return False
-        L[a, a] = np.sqrt(pivot)
-        x[a] = (x[a] - dot(L[a, :a], x[:a])) / L[a, a]
-    for a in range(m - 1, -1, -1):
-        x[a] /= L[a, a]
-        for e in range(a):
-            x[e] -= L[a, e] * x[a]
+        row[i] = np.sqrt(pivot)
+    for i in range(n):
+        x[i] = 0.0
+        if b[i] != 0.0:
+            target = c[i] - (t[i] if b[i] > 0.0 else -t[i])
+            x[i] = (target - _leading_dot(L[i], x, i)) / L[i, i]
+    for i in range(n - 1, -1, -1):
+        if b[i] != 0.0:
+            x[i] /= L[i, i]
+            for j in range(i):
+                x[j] -= L[i, j] * x[i]
     step = 1.0
     blocked = -1
-    for a in range(m):
-        old = b[index[a]]
-        if old * x[a] < 0.0 and old / (old - x[a]) < step:
-            step = old / (old - x[a])
-            blocked = a
-    for a in range(m):
-        b[index[a]] += step * (x[a] - b[index[a]])
+    for i in range(n):
+        if b[i] * x[i] < 0.0 and b[i] / (b[i] - x[i]) < step:
+            step = b[i] / (b[i] - x[i])
+            blocked = i
+    for i in range(n):
+        b[i] += step * (x[i] - b[i])
     if blocked >= 0:
-        b[index[blocked]] = 0.0
+        b[blocked] = 0.0
     return True

@@ -22,6 +22,9 @@ PATIENCE = 6
 #: Cost of a whole run of alternating directions in units of p^3 (about 200 iterations), where a
 #: unit is one multiply-add on whole rows.
 SPLITTING_COST = 150.0
+#: Gap per variable from which Newton steps are tried before splitting, and how many.
+NEAR = 1e-3
+NEWTON_STEPS = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,17 +113,18 @@ def solve_component(
                 n_iter=n_iter,
                 history=history,
             )
-        if 2 * n_iter > max_iter or _is_slow(state, ratio, target):
+        if _is_slow(state, gap, ratio, target):
             break
         chunk *= 2
     return _split(form, Theta, state.W, target, max_iter - n_iter, n_iter, history)
 
 
-def _is_slow(state: _State, ratio: float, target: float) -> bool:
+def _is_slow(state: _State, gap: float, ratio: float, target: float) -> bool:
     """Compare the sweeps still to come, extrapolated from the last two, with a run of splitting."""
     if not 0.0 < ratio < 1.0:
         return state.change > 0.0
-    n_sweeps = np.log(target / np.sqrt(state.change * ratio)) / np.log(np.sqrt(ratio))
+    distance = gap if gap < np.inf else np.sqrt(state.change * ratio)
+    n_sweeps = np.log(target / distance) / np.log(np.sqrt(ratio))
     p = state.size.size
     degree = state.size.astype(np.float64)
     sweep_cost = float((p * degree + 3.0 * degree**2 + 0.1 * degree**3).sum())
@@ -136,12 +140,20 @@ def _split(
     n_iter: int,
     history: list[float],
 ) -> ComponentSolution:
-    """Go on by alternating directions; with no steps left, certify what there is."""
-    result = alternate(form, Theta, W, target, max_steps)
+    """Finish by Newton steps if they are near enough, otherwise by alternating directions."""
+    if form.alpha == 0.0 and not form.weights.size:
+        raise SolverError(
+            "The objective has no minimum: without a penalty the covariance must be positive "
+            "definite, and this one is singular. Use alpha > 0, or repair the covariance."
+        )
+    is_near = bool(history) and history[-1] <= NEAR * form.scale.size
+    result = newton(form, Theta.copy(), target, NEWTON_STEPS) if is_near else None
+    if result is None or result.gap > target:
+        result = alternate(form, Theta, W, target, max_steps) or result
     if result is None:
         result = newton(form, _shrink_to_definite(Theta), target, 0)
-        if result is None:
-            raise SolverError("The precision matrix lost its positive diagonal.")
+    if result is None:
+        raise SolverError("The precision matrix lost its positive diagonal.")
     history.append(result.gap)
     return ComponentSolution(
         Theta=result.Theta,

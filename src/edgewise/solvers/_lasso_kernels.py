@@ -13,6 +13,9 @@ from edgewise._core.typing import FloatArray, IntArray
 
 #: Passes over the current support between two certificates.
 _SUPPORT_PASSES = 10
+#: Exact steps on the support after them, each but the last of which drops a coefficient.
+_POLISHES = 10
+NONE, PARTIAL, WHOLE = 0, 1, 2
 
 
 @kernel
@@ -34,7 +37,6 @@ def descend(
     residual = np.empty(n_variables)
     everything = np.arange(n_variables)
     support = np.empty(n_variables, dtype=np.int64)
-    signs = np.zeros(n_variables)
     set_residual(G, c, b, residual)
     gap = np.inf
     for n_iter in range(history.shape[0]):
@@ -44,22 +46,27 @@ def descend(
         history[n_iter] = gap
         if gap <= goal:
             return gap, n_iter + 1
-        n_support = 0
-        is_still = True
-        for j in range(n_variables):
-            if np.sign(b[j]) != signs[j]:
-                is_still = False
-            signs[j] = np.sign(b[j])
-            if b[j] != 0.0:
-                support[n_support] = j
-                n_support += 1
-        if not (is_still and polish(G, c, w, b, residual, support[:n_support])):
-            for _ in range(_SUPPORT_PASSES):
-                # The passes cannot gain more than they just did by orders of magnitude, and what
-                # they leave is far below what the certificate can see.
-                if sweep(G, w, b, residual, support, n_support) <= 1e-3 * goal:
-                    break
+        n_support = find_support(b, support)
+        for _ in range(_SUPPORT_PASSES):
+            # What these passes leave is far below what the certificate can see.
+            if sweep(G, w, b, residual, support, n_support) <= 1e-3 * goal:
+                break
+        for _ in range(_POLISHES):
+            n_support = find_support(b, support)
+            if polish(G, c, w, b, residual, support[:n_support]) != PARTIAL:
+                break
     return gap, history.shape[0]
+
+
+@kernel
+def find_support(b: FloatArray, support: IntArray) -> int:
+    """List the coefficients that are not 0; return their number."""
+    n_support = 0
+    for j in range(len(b)):
+        if b[j] != 0.0:
+            support[n_support] = j
+            n_support += 1
+    return n_support
 
 
 @kernel
@@ -140,16 +147,16 @@ def polish(
     b: FloatArray,
     residual: FloatArray,
     support: IntArray,
-) -> bool:
+) -> int:
     """Step to the minimum for the signs of ``b``, or to where the first coefficient meets 0.
 
     The step d solves G_AA d = r_A - w_A sign(b_A) =: g. Where G_AA is singular, d is a null
     vector of it instead, turned so that g'd >= 0: along it the objective falls, or stays, until
-    a coefficient meets 0. Returns False, with nothing changed, where there is no such step.
+    a coefficient meets 0. Returns whether the step was ``WHOLE``, ``PARTIAL`` or ``NONE``.
     """
     size = len(support)
     if size == 0:
-        return False
+        return NONE
     pull = np.empty(size)
     for i in range(size):
         pull[i] = residual[support[i]] - w[support[i]] * np.sign(b[support[i]])
@@ -206,7 +213,7 @@ def walk(
     support: IntArray,
     step: FloatArray,
     limit: float,
-) -> bool:
+) -> int:
     """Add the step times the largest number up to ``limit`` that lets no coefficient cross 0."""
     length = limit
     first = -1
@@ -216,13 +223,13 @@ def walk(
             length = -b[j] / step[i]
             first = j
     if length == np.inf:
-        return False
+        return NONE
     for i in range(support.shape[0]):
         b[support[i]] += length * step[i]
     if first >= 0:
         b[first] = 0.0
     set_residual(G, c, b, residual)
-    return True
+    return WHOLE if first < 0 else PARTIAL
 
 
 @kernel

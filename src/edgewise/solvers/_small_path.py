@@ -45,12 +45,19 @@ def small_path(
     Theta = np.empty((p, p))
     R = np.empty((p, p))
     W = covariance.copy()
+    before = np.zeros((p, p))
+    n_steady = 0
     support, coef, size, theta = columns_from_precision(precision)
     for a in range(alphas.size):
         alpha = alphas[a]
         _scale_to_unit_variance(S, alpha, weights, penalize_diagonal, scale, scaled)
         _rescale(W, support, coef, size, theta, previous, scale)
         previous[:] = scale
+        if n_steady >= 2 and alphas[a - 1] < alphas[a - 2] and not penalize_diagonal:
+            _extrapolate(W, before, (alpha - alphas[a - 1]) / (alphas[a - 1] - alphas[a - 2]))
+        else:
+            before[:] = W
+        n_steady += 1
         for _ in range(2):
             clip_to_box(scaled, alpha, scale, weights, W)
             status, count, gap, _, _, support, coef = descend(
@@ -82,7 +89,18 @@ def small_path(
             W[:] = 0.0
             size[:] = 0
             theta[:] = 1.0
+            n_steady = 0
     return precisions, objectives, gaps, sweeps
+
+
+@kernel
+def _extrapolate(W: FloatArray, before: FloatArray, step: float) -> None:
+    """Go on along the line through the last two dual points; the last becomes ``before``."""
+    for i in range(W.shape[0]):
+        for j in range(W.shape[0]):
+            last = W[i, j]
+            W[i, j] += step * (last - before[i, j])
+            before[i, j] = last
 
 
 @kernel

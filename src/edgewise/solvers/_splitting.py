@@ -67,7 +67,8 @@ def alternate(
                 "edges are free of penalty. Penalise them, or repair the covariance."
             )
         is_settled = best is not None and best.gap <= settled
-        found = newton(form, Z, target, NEWTON_STEPS if is_settled else 0)
+        # A copy, because the next iterations write into Z.
+        found = newton(form, Z.copy(), target, NEWTON_STEPS if is_settled else 0)
         if found is not None and (best is None or found.gap < best.gap):
             best = NewtonResult(
                 Theta=found.Theta, W=found.W, logdet=found.logdet, gap=found.gap, n_iter=count

@@ -61,14 +61,10 @@ def standard_form(
     if penalize_diagonal:
         variance += alpha * (np.diagonal(weights) if weights.size else 1.0)
     scale = 1.0 / np.sqrt(variance)
-    if np.all(variance == 1.0):
-        scaled = S
-    else:
-        scaled = S * scale
-        scaled *= scale[:, None]
-    if scaled[0, 0] != 1.0 or not np.all(np.diagonal(scaled) == 1.0):
-        scaled = scaled.copy() if scaled is S else scaled
-        np.fill_diagonal(scaled, 1.0)
+    if np.all(variance == 1.0) and not penalize_diagonal:
+        return StandardForm(S=S, alpha=alpha, scale=scale, weights=weights)
+    scaled = rescale(S, scale)
+    np.fill_diagonal(scaled, 1.0)
     return StandardForm(S=scaled, alpha=alpha, scale=scale, weights=weights)
 
 
@@ -113,9 +109,19 @@ def _label_components(
     return label, n_components
 
 
+def writable(array: FloatArray) -> FloatArray:
+    """Return a contiguous float array that is not read-only.
+
+    numba compiles a kernel again for read-only arrays, such as those joblib hands to its workers;
+    copying one is far cheaper.
+    """
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    return array if array.flags.writeable else array.copy()
+
+
 def check_problem(S: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Return a contiguous symmetric covariance and its weights, or say what is wrong with them."""
-    S = np.ascontiguousarray(S, dtype=np.float64)
+    S = writable(S)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
         raise InputError(f"S must be a square covariance matrix, got shape {S.shape}.")
     is_symmetric, is_finite = _symmetric_and_finite(S)
@@ -176,6 +182,17 @@ def _symmetrize(S: FloatArray) -> tuple[FloatArray, float]:
 
 
 @kernel
+def rescale(A: FloatArray, factor: FloatArray) -> FloatArray:
+    """Return ``A[i, j] * factor[i] * factor[j]``, rounded alike on both sides of the diagonal."""
+    p = A.shape[0]
+    out = np.empty((p, p))
+    for i in range(p):
+        for j in range(p):
+            out[i, j] = A[i, j] * (factor[i] * factor[j])
+    return out
+
+
+@kernel
 def submatrix(A: FloatArray, index: IntArray) -> FloatArray:
     """Copy the rows and columns ``index``."""
     n = index.size
@@ -200,7 +217,7 @@ def _check_weights(weights: FloatArray | None, p: int) -> FloatArray:
     """Return valid penalty weights, empty where there are none."""
     if weights is None:
         return NO_WEIGHTS
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    weights = writable(weights)
     if weights.shape != (p, p):
         raise InputError(f"weights must have shape ({p}, {p}) like S, got {weights.shape}.")
     if np.isnan(weights).any() or (weights < 0.0).any():

@@ -18,9 +18,11 @@ from edgewise.solvers._standard_form import (
     StandardForm,
     check_problem,
     components,
+    rescale,
     scatter,
     standard_form,
     submatrix,
+    writable,
 )
 
 #: Up to this many variables a whole path runs as one compiled call.
@@ -53,7 +55,7 @@ def graphical_lasso(
     penalize_diagonal: bool = False,
     init: FloatArray | None = None,
     tol: float = 1e-6,
-    max_iter: int = 1000,
+    max_iter: int = 5000,
 ) -> PrecisionSolution:
     r"""Estimate a sparse precision matrix from a covariance.
 
@@ -140,7 +142,7 @@ def graphical_lasso_path(
     weights: FloatArray | None = None,
     penalize_diagonal: bool = False,
     tol: float = 1e-6,
-    max_iter: int = 1000,
+    max_iter: int = 5000,
 ) -> list[PrecisionSolution]:
     """Solve the graphical lasso for several penalty strengths, each started from the last.
 
@@ -263,10 +265,9 @@ def _solve(
         part = form.component(index)
         near = None
         if start is not None:
-            scale = part.scale
             near = (
-                submatrix(start[0], index) / scale / scale[:, None],
-                submatrix(start[1], index) * scale * scale[:, None],
+                rescale(submatrix(start[0], index), 1.0 / part.scale),
+                rescale(submatrix(start[1], index), part.scale),
             )
         solved = solve_component(part, tol * index.size, max_iter, near)
         scatter(solved.Theta, index, precision)
@@ -277,12 +278,9 @@ def _solve(
         history.append(solved.history)
     penalised = _penalty(form, precision)
     objective = float(np.vdot(form.S, precision)) - logdet + penalised
-    scale = form.scale
-    if not np.all(scale == 1.0):
-        precision *= scale
-        precision *= scale[:, None]
-        covariance /= scale
-        covariance /= scale[:, None]
+    if not np.all(form.scale == 1.0):
+        precision = rescale(precision, form.scale)
+        covariance = rescale(covariance, 1.0 / form.scale)
     solution = PrecisionSolution(
         value=precision,
         objective=objective,
@@ -317,7 +315,7 @@ def _sum_histories(histories: list[list[float]]) -> FloatArray:
 
 def _check_init(init: FloatArray, p: int) -> _Start:
     """Pair a warm start with its inverse, or say what is wrong with it."""
-    init = np.ascontiguousarray(init, dtype=np.float64)
+    init = writable(init)
     if init.shape != (p, p):
         raise InputError(f"init must have shape ({p}, {p}) like S, got {init.shape}.")
     if not np.isfinite(init).all():

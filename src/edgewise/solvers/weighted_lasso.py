@@ -29,9 +29,9 @@ def weighted_lasso(
 
     where :math:`G` is positive semidefinite and :math:`c` lies in its range, as for
     :math:`G = X^\top X / n` and :math:`c = X^\top y / n`. Cyclic coordinate descent [1]_ works on
-    the support between passes over all coefficients; once the signs stand still, an exact solve on
-    the support finishes the work, so that strong correlation does not stall it. It stops on the
-    duality gap at the residual scaled into the dual feasible set.
+    the support between passes over all coefficients. Exact steps on the support for the signs it
+    has [2]_ follow, so that strong correlation does not stall it. It stops on the duality gap at
+    the residual scaled into the dual feasible set.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def weighted_lasso(
         Stop once the duality gap is at most ``tol * p``.
     max_iter : int
         Largest number of rounds; one round is a pass over all coefficients with its certificate,
-        and the passes over the support that follow.
+        and the work on the support that follows.
 
     Returns
     -------
@@ -70,6 +70,9 @@ def weighted_lasso(
     .. [1] Friedman, Hastie and Tibshirani (2010). Regularization paths for generalized linear
        models via coordinate descent. *Journal of Statistical Software* 33(1).
        https://doi.org/10.18637/jss.v033.i01
+    .. [2] Lee, Battle, Raina and Ng (2006). Efficient sparse coding algorithms. *Advances in
+       Neural Information Processing Systems* 19.
+       https://proceedings.neurips.cc/paper/2006/hash/2d71b2ae158c7c5912cc0bbde2bb9d95-Abstract.html
 
     Examples
     --------
@@ -85,11 +88,15 @@ def weighted_lasso(
     n_variables = len(c)
     penalised = np.flatnonzero((w > 0) & np.isfinite(w))
     free = np.flatnonzero(w == 0)
-    reduced_G, reduced_c, project, energy_free, solution_free = _eliminate(G, c, penalised, free)
-    if squared_norm is None:
-        energy = _energy(reduced_G, reduced_c)
+    sizes = float(np.abs(G).max()), float(linalg.norm(c))
+    reduced_G, reduced_c, project, energy_free, solution_free = _eliminate(
+        G, c, penalised, free, sizes
+    )
+    if squared_norm is None and len(penalised):
+        values, _, coordinates = _spectrum(reduced_G, reduced_c, *sizes)
+        energy = float(np.sum(coordinates**2 / values))
     else:
-        energy = max(float(squared_norm) - energy_free, 0.0)
+        energy = max(float(squared_norm or 0.0) - energy_free, 0.0)
     b_penalised = start[penalised].copy()
     history = np.empty(max_iter)
     gap, n_iter = descend(
@@ -133,18 +140,23 @@ def _checked(
     return G, c, w, start
 
 
-def _spectrum(G: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Give the positive eigenvalues of G, their vectors and c in that basis."""
+def _spectrum(
+    G: FloatArray, c: FloatArray, size_G: float, size_c: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Give the positive eigenvalues of G, their vectors and c in that basis.
+
+    The sizes are those of the whole problem, against which what is left of it may be rounding.
+    """
     values, vectors = linalg.eigh(G)
-    cutoff = 10 * len(c) * np.finfo(np.float64).eps * max(values[-1], 0.0)
-    if values[0] < -1e3 * cutoff - np.finfo(np.float64).tiny:
+    cutoff = 10 * len(c) * np.finfo(np.float64).eps * size_G
+    if values[0] < -1e3 * cutoff:
         raise InputError(
             f"G must be positive semidefinite; its smallest eigenvalue is {values[0]:.3g}."
         )
     kept = values > cutoff
     basis = vectors[:, kept]
     coordinates = basis.T @ c
-    if linalg.norm(c - basis @ coordinates) > 1e-7 * linalg.norm(c):
+    if linalg.norm(c - basis @ coordinates) > 1e-7 * size_c:
         raise SolverError(
             "c is not in the range of G, so the objective may fall without bound. "
             "Add a small ridge to the diagonal of G."
@@ -152,16 +164,12 @@ def _spectrum(G: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray, Flo
     return values[kept], basis, coordinates
 
 
-def _energy(G: FloatArray, c: FloatArray) -> float:
-    r"""Return :math:`c^\top G^+ c`."""
-    if len(c) == 0:
-        return 0.0
-    values, _, coordinates = _spectrum(G, c)
-    return float(np.sum(coordinates**2 / values))
-
-
 def _eliminate(
-    G: FloatArray, c: FloatArray, penalised: IntArray, free: IntArray
+    G: FloatArray,
+    c: FloatArray,
+    penalised: IntArray,
+    free: IntArray,
+    sizes: tuple[float, float],
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, FloatArray]:
     """Solve the free coefficients out: what remains is a lasso with positive weights.
 
@@ -171,7 +179,7 @@ def _eliminate(
     inner = np.ascontiguousarray(G[np.ix_(penalised, penalised)])
     if len(free) == 0:
         return inner, c[penalised], np.zeros((0, len(penalised))), 0.0, np.zeros(0)
-    values, basis, coordinates = _spectrum(G[np.ix_(free, free)], c[free])
+    values, basis, coordinates = _spectrum(G[np.ix_(free, free)], c[free], *sizes)
     cross = basis.T @ G[np.ix_(free, penalised)]
     project = basis @ (cross / values[:, None])
     solution = basis @ (coordinates / values)

@@ -1,0 +1,264 @@
+"""From rows, or a covariance handed in, to the matrix that a solver gets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy import linalg
+
+from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.typing import FloatArray
+from edgewise.io.messages import quote_names
+from edgewise.stats import (
+    check_covariance,
+    correlation_from_covariance,
+    em_covariance,
+    kendall_correlation,
+    nonparanormal,
+    nonparanormal_correlation,
+    pairwise_covariance,
+    repair_covariance,
+    spearman_correlation,
+)
+from edgewise.stats import covariance as covariance_of
+
+MISSING: Final = ("error", "pairwise", "em")
+REPAIRS: Final = ("ridge", "clip")
+RANKS: Final = ("nonparanormal", "spearman", "kendall")
+#: Above this ratio of the largest to the smallest standard deviation, one alpha cannot suit all.
+SCALE_RATIO: Final = 1e4
+#: Correlations of at least this size are 1 up to rounding.
+PERFECT: Final = 1.0 - 1e-10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Statistics:
+    """What a solver needs to know of the data.
+
+    Attributes
+    ----------
+    location : ndarray of shape (p,)
+        Mean of the columns; 0 on the scale of ranks and for a covariance handed in.
+    S : ndarray of shape (p, p)
+        Covariance, or correlation, as the solver sees it.
+    scale : ndarray of shape (p,)
+        ``S * outer(scale, scale)`` is in the units of the data.
+    n_samples : float or None
+        Rows, or the sum of their weights; None where nobody knows.
+    n_rows : float or None
+        Rows, whatever their weights.
+    treatment : tuple of str
+        What was done to the data on the way.
+    """
+
+    location: FloatArray
+    S: FloatArray
+    scale: FloatArray
+    n_samples: float | None
+    n_rows: float | None
+    treatment: tuple[str, ...] = ()
+
+    def on_correlation_scale(self) -> Statistics:
+        """Return the same statistics with a unit diagonal, the units moved into ``scale``."""
+        deviation = np.sqrt(self.S.diagonal())
+        S = correlation_from_covariance(self.S)
+        return replace(self, S=S, scale=self.scale * deviation)
+
+    def perfect_pair(self) -> tuple[int, int] | None:
+        """Find a pair of variables with a correlation of 1 or -1, if there is one."""
+        R = np.abs(correlation_from_covariance(self.S))
+        np.fill_diagonal(R, 0.0)
+        first, second = np.unravel_index(int(R.argmax()), R.shape)
+        return (int(first), int(second)) if R[first, second] >= PERFECT else None
+
+
+def row_statistics(
+    X: FloatArray,
+    sample_weight: FloatArray | None,
+    *,
+    names: Sequence[str] | None,
+    covariance: str,
+    missing: str,
+    repair: str | None,
+    assume_centered: bool = False,
+) -> Statistics:
+    """Compute the covariance of rows, stating whatever had to be done to them."""
+    treatment: list[str] = []
+    has_gaps = bool(np.isnan(X).any())
+    if covariance in RANKS:
+        _refuse_for_ranks(covariance, sample_weight, has_gaps=has_gaps)
+    if has_gaps:
+        rows = _normal_scores(X) if covariance in RANKS else X
+        location, S = _covariance_with_gaps(rows, sample_weight, names, missing, treatment)
+        if assume_centered:
+            raise InputError(
+                "assume_centered=True cannot be combined with missing values. Fill them first."
+            )
+        if covariance in RANKS:
+            location, S = np.zeros_like(location), correlation_from_covariance(S)
+    elif covariance in RANKS:
+        location, S = np.zeros(X.shape[1]), _rank_correlation(X, covariance)
+    else:
+        location, S = covariance_of(X, sample_weight=sample_weight, assume_centered=assume_centered)
+        _refuse_constant(X, S, names)
+    is_sure = missing != "pairwise" if has_gaps else covariance not in ("spearman", "kendall")
+    S = _positive(S, names, repair, treatment, is_sure=is_sure)
+    statistics = Statistics(
+        location=location,
+        S=S,
+        scale=np.ones(len(S)),
+        n_samples=float(len(X) if sample_weight is None else sample_weight.sum()),
+        n_rows=len(X),
+        treatment=tuple(treatment),
+    )
+    return statistics.on_correlation_scale() if covariance == "correlation" else statistics
+
+
+def precomputed_statistics(
+    S: FloatArray,
+    *,
+    names: Sequence[str] | None,
+    n_samples: float | None,
+    repair: str | None,
+) -> Statistics:
+    """Take a covariance as given, once it is one."""
+    treatment: list[str] = []
+    S = check_covariance(S, names, allow_indefinite=True)
+    S = _positive(S, names, repair, treatment, is_sure=False)
+    return Statistics(
+        location=np.zeros(len(S)),
+        S=S,
+        scale=np.ones(len(S)),
+        n_samples=None if n_samples is None else float(n_samples),
+        n_rows=n_samples,
+        treatment=tuple(treatment),
+    )
+
+
+def warn_of_scales(statistics: Statistics, names: Sequence[str] | None) -> None:
+    """Warn where columns differ so much in size that one alpha cannot suit them all."""
+    deviation = np.sqrt(statistics.S.diagonal())
+    small, large = int(deviation.argmin()), int(deviation.argmax())
+    ratio = deviation[large] / deviation[small]
+    if ratio > SCALE_RATIO:
+        warnings.warn(
+            f"The standard deviations of columns {quote_names(labels(names, [large, small]))} "
+            f"differ by a factor of {ratio:.2g}, so that one alpha cannot suit both. Pass "
+            'covariance="correlation" to penalise all columns alike.',
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def labels(names: Sequence[str] | None, columns: Sequence[int]) -> list[str]:
+    """Names of some columns, for a message."""
+    return [f"x{k}" if names is None else names[k] for k in columns]
+
+
+def _refuse_for_ranks(covariance: str, sample_weight: FloatArray | None, *, has_gaps: bool) -> None:
+    if sample_weight is not None:
+        raise InputError(
+            f'covariance="{covariance}" does not take sample_weight. Pass covariance="empirical" '
+            'or "correlation".'
+        )
+    if has_gaps and covariance != "nonparanormal":
+        raise InputError(
+            f'covariance="{covariance}" does not take missing values (NaN). Fill them, or pass '
+            'covariance="nonparanormal".'
+        )
+
+
+def _rank_correlation(X: FloatArray, covariance: str) -> FloatArray:
+    if covariance == "nonparanormal":
+        return nonparanormal_correlation(X)
+    return spearman_correlation(X) if covariance == "spearman" else kendall_correlation(X)
+
+
+def _normal_scores(X: FloatArray) -> FloatArray:
+    """Nonparanormal transform of each column by the ranks of what is there."""
+    scores = np.full_like(X, np.nan)
+    for k in range(X.shape[1]):
+        seen = ~np.isnan(X[:, k])
+        scores[seen, k] = nonparanormal(X[seen, k : k + 1])[:, 0]
+    return scores
+
+
+def _covariance_with_gaps(
+    X: FloatArray,
+    sample_weight: FloatArray | None,
+    names: Sequence[str] | None,
+    missing: str,
+    treatment: list[str],
+) -> tuple[FloatArray, FloatArray]:
+    n_missing = np.isnan(X).sum(axis=0)
+    found = f"{n_missing.sum()} missing values in {np.count_nonzero(n_missing)} columns"
+    if missing == "pairwise":
+        pairs = pairwise_covariance(X, sample_weight=sample_weight, names=names)
+        fewest = int(pairs.n_pairs.min())
+        treatment.append(
+            f'missing="pairwise": {found}; each covariance is from the rows that have both '
+            f"columns, {fewest} at least"
+        )
+        return pairs.location, pairs.covariance
+    expected = em_covariance(X, sample_weight=sample_weight, names=names)
+    ridge = f" and a ridge of {expected.ridge:g}" if expected.ridge else ""
+    treatment.append(
+        f'missing="em": {found}; Gaussian maximum likelihood by {expected.n_iter} steps of EM'
+        f"{ridge}"
+    )
+    if not expected.converged:
+        warnings.warn(
+            f"EM for the missing values stopped after {expected.n_iter} steps before it converged; "
+            'the covariance is approximate. Pass missing="pairwise", or drop columns with many '
+            "missing values.",
+            DataWarning,
+            stacklevel=6,
+        )
+    return expected.location, expected.covariance
+
+
+def _refuse_constant(X: FloatArray, S: FloatArray, names: Sequence[str] | None) -> None:
+    """Refuse columns whose variance is nothing but rounding."""
+    rounding = 4 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    flat = np.flatnonzero(np.sqrt(S.diagonal()) <= rounding).tolist()
+    if flat:
+        raise InputError(
+            f"Columns {quote_names(labels(names, flat))} are constant up to rounding. "
+            "Drop them, or take their mean off."
+        )
+
+
+def _positive(
+    S: FloatArray,
+    names: Sequence[str] | None,
+    repair: str | None,
+    treatment: list[str],
+    *,
+    is_sure: bool,
+) -> FloatArray:
+    """Return a positive semidefinite covariance, or raise with its smallest eigenvalue."""
+    if repair is not None:
+        repaired, record = repair_covariance(S, repair)  # type: ignore[arg-type]
+        if record["amount"] > 0:
+            treatment.append(
+                f'repair="{repair}": the smallest eigenvalue of the correlations was raised from '
+                f"{record['smallest_eigenvalue_before']:.3g} to "
+                f"{record['smallest_eigenvalue_after']:.3g} (amount {record['amount']:.3g})"
+            )
+        return repaired
+    if is_sure or _has_cholesky(correlation_from_covariance(S)):
+        return S
+    return check_covariance(S, names)
+
+
+def _has_cholesky(R: FloatArray) -> bool:
+    """Whether correlations are positive semidefinite up to rounding, without eigenvalues."""
+    try:
+        linalg.cholesky(R + 1e-9 * np.eye(len(R)), check_finite=False)
+    except linalg.LinAlgError:
+        return False
+    return True

@@ -1,0 +1,101 @@
+"""What the resampling estimators share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils.validation import validate_data
+
+from edgewise._core.errors import InputError
+from edgewise._core.random import spawn
+from edgewise._core.typing import FloatArray
+from edgewise.data.table import Table
+from edgewise.estimators._archive import save_estimator
+from edgewise.graph import Graph
+from edgewise.inference._resample import (
+    Draw,
+    Outcome,
+    Problem,
+    classes,
+    count_rows,
+    draw_resamples,
+    run_resamples,
+)
+
+
+class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
+    """Base of the estimators that fit another one to many resamples of the rows."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator, fitted or not, to one file without pickled code.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, by custom ending in ``.edgewise``; `edgewise.load` reads it.
+        """
+        save_estimator(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.string = inner.string
+        return tags
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, alphas: FloatArray | None) -> Problem:
+        """Put together what is fitted, once it can be resampled."""
+        if not hasattr(self.estimator, "fit"):
+            raise InputError(f"estimator must be an estimator, got {self.estimator!r}.")
+        if getattr(self.estimator, "covariance", None) == "precomputed":
+            raise InputError(
+                "Resampling needs rows, and the estimator takes a precomputed covariance. Set its "
+                "covariance to another value and pass the rows."
+            )
+        weights = None
+        if sample_weight is not None:
+            weights = Table.from_input(X, sample_weight=sample_weight).weights
+        return Problem(estimator=self.estimator, X=X, y=y, sample_weight=weights, alphas=alphas)
+
+    def _resample(
+        self,
+        problem: Problem,
+        draw: Draw,
+        generator: np.random.Generator,
+        n_draws: int,
+        description: str,
+    ) -> list[Outcome]:
+        """Draw, fit, and store what every kind of resampling has to report."""
+        validate_data(self, problem.X, skip_check_array=True)
+        groups = classes(problem.y, count_rows(problem.X))
+        generators = spawn(generator, n_draws)
+        resamples, self.n_redrawn_ = draw_resamples(problem.X, groups, draw, generators)
+        outcomes, self.failures_ = run_resamples(
+            problem,
+            resamples,
+            n_jobs=self.n_jobs,
+            description=description,
+            verbose=self.verbose,
+        )
+        self.n_resamples_ = len(outcomes)
+        return outcomes
+
+
+def frequency(outcomes: Sequence[Outcome], n_nodes: int, index: int = 0) -> FloatArray:
+    """Share of the outcomes whose graph number ``index`` has each edge."""
+    counts = np.zeros(n_nodes * n_nodes)
+    for outcome in outcomes:
+        counts[outcome.edges[index][0]] += 1
+    return counts.reshape(n_nodes, n_nodes) / len(outcomes)
+
+
+def number_of_pairs(graph: Graph) -> int:
+    """Edges that a graph over these nodes can have."""
+    pairs = graph.n_nodes * (graph.n_nodes - 1)
+    return pairs if graph.directed else pairs // 2

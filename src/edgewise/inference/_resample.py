@@ -1,0 +1,233 @@
+"""Drawing rows, fitting an estimator to each draw, and accounting for every failure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.multiclass import type_of_target
+
+from edgewise._core.errors import DataWarning, InputError, SolverError
+from edgewise._core.parallel import parallel_map
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.graph import Graph
+
+#: Draws of one resample before a column that stays constant is accepted as it is.
+MAX_DRAWS = 100
+
+#: Draws rows, given a generator and the rows of each class (one class without labels).
+Draw = Callable[[np.random.Generator, list[IntArray]], list[IntArray]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resample:
+    """Rows to fit, and the seed of whatever the estimator draws itself."""
+
+    rows: IntArray
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Edges found on one resample, or why there are none.
+
+    Attributes
+    ----------
+    edges : list of (positions, weights)
+        One entry per graph: where the flattened adjacency is True, and the weights there.
+    error : str
+        Empty when the fit succeeded.
+    warnings : list of str
+        What the fit warned of.
+    """
+
+    edges: list[tuple[IntArray, FloatArray]]
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is fitted again and again."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    sample_weight: FloatArray | None
+    alphas: FloatArray | None
+
+    def fit(self, seed: int, rows: IntArray | None = None) -> tuple[Any, list[Graph]]:
+        """Fit a fresh copy to some rows, or to all; return it with its graphs."""
+        model = clone(self.estimator)
+        _set_seeds(model, seed)
+        X, y, weight = self.X, self.y, self.sample_weight
+        if rows is not None:
+            X = take_rows(X, rows)
+            y = None if y is None else take_rows(y, rows)
+            weight = None if weight is None else weight[rows]
+        labels = () if y is None else (y,)
+        options = {} if weight is None else {"sample_weight": weight}
+        if self.alphas is None:
+            model.fit(X, *labels, **options)
+            return model, [graph_of(model)]
+        return model, list(model.path(X, *labels, alphas=self.alphas, **options).graphs)
+
+
+def graph_of(model: Any) -> Graph:
+    """Find the graph of a fitted estimator, also inside a pipeline or a search."""
+    if hasattr(model, "graph_"):
+        return model.graph_  # type: ignore[no-any-return]
+    if hasattr(model, "best_estimator_"):
+        return graph_of(model.best_estimator_)
+    if hasattr(model, "steps"):
+        return graph_of(model.steps[-1][1])
+    raise InputError(
+        f"{type(model).__name__} has no graph_ after fit. Wrap an estimator that learns a graph."
+    )
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Take rows of an array or of a data frame, which stays one."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, (nw.DataFrame, nw.Series)):
+        return frame[rows.tolist()].to_native()
+    return np.asarray(X)[rows]
+
+
+def count_rows(X: Any) -> int:
+    """Count the rows of an array or a data frame."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
+
+
+def classes(y: Any, n_rows: int) -> list[IntArray]:
+    """Rows of each class where ``y`` is a label; all rows together otherwise."""
+    if y is None or type_of_target(y) not in ("binary", "multiclass"):
+        return [np.arange(n_rows)]
+    member = np.unique(np.asarray(y), return_inverse=True)[1]
+    return [np.flatnonzero(member == k) for k in range(member.max() + 1)]
+
+
+def draw_resamples(
+    X: Any, groups: list[IntArray], draw: Draw, generators: Sequence[np.random.Generator]
+) -> tuple[list[Resample], int]:
+    """Draw rows until every column that varies within a class varies in the draw too.
+
+    A column that becomes constant in a draw has no correlation and would fail the fit. Returns
+    the resamples and how many draws were thrown away.
+    """
+    codes = _codes(X)
+    needed = [_varies(codes[rows]) for rows in groups]
+    resamples: list[Resample] = []
+    n_redrawn = 0
+    for generator in generators:
+        for attempt in range(MAX_DRAWS):
+            drawn = draw(generator, groups)
+            if attempt == MAX_DRAWS - 1 or _keeps_variation(codes, drawn, groups, needed):
+                break
+            n_redrawn += 1
+        seeds = generator.integers(2**31 - 1, size=len(drawn))
+        resamples += [
+            Resample(rows=rows, seed=int(seed)) for rows, seed in zip(drawn, seeds, strict=True)
+        ]
+    return resamples, n_redrawn
+
+
+def run_resamples(
+    problem: Problem,
+    resamples: Sequence[Resample],
+    *,
+    n_jobs: int | None,
+    description: str,
+    verbose: int,
+) -> tuple[list[Outcome], list[tuple[int, str]]]:
+    """Fit every resample; return those that succeeded, and number and error of the others."""
+    tasks = [(problem, resample) for resample in resamples]
+    outcomes = parallel_map(
+        _fit_one, tasks, n_jobs=n_jobs, description=description, verbose=verbose
+    )
+    failures = [(k, outcome.error) for k, outcome in enumerate(outcomes) if outcome.error]
+    good = [outcome for outcome in outcomes if not outcome.error]
+    if failures:
+        number, message = failures[0]
+        found = f"{len(failures)} of {len(outcomes)} resamples failed; resample {number}: {message}"
+        if not good:
+            raise SolverError(found)
+        warnings.warn(
+            f"{found} The results rest on the other {len(good)}; failures_ lists the errors.",
+            DataWarning,
+            stacklevel=4,
+        )
+    _pass_on_warnings(outcomes)
+    return good, failures
+
+
+def _fit_one(problem: Problem, resample: Resample) -> Outcome:
+    """Fit one resample in a worker; whatever goes wrong there is reported, not raised."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            _, graphs = problem.fit(resample.seed, resample.rows)
+        except Exception as error:
+            return Outcome(edges=[], error=f"{type(error).__name__}: {error}")
+    edges = []
+    for graph in graphs:
+        positions = np.flatnonzero(graph.adjacency)
+        edges.append((positions, graph.weights.ravel()[positions]))
+    messages = tuple(f"{item.category.__name__}: {item.message}" for item in caught)
+    return Outcome(edges=edges, warnings=messages)
+
+
+def _pass_on_warnings(outcomes: Sequence[Outcome]) -> None:
+    """Say once what many fits warned of; workers cannot."""
+    warned = [outcome.warnings for outcome in outcomes if outcome.warnings]
+    if warned:
+        warnings.warn(
+            f"{len(warned)} of {len(outcomes)} resamples gave a warning, the first: {warned[0][0]}",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+def _set_seeds(model: Any, seed: int) -> None:
+    """Give every ``random_state`` of a (nested) estimator that is None a seed of its own."""
+    names = sorted(
+        name
+        for name, value in model.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    )
+    seeds = np.random.default_rng(seed).integers(2**31 - 1, size=len(names))
+    model.set_params(**{name: int(value) for name, value in zip(names, seeds, strict=True)})
+
+
+def _codes(X: Any) -> FloatArray:
+    """Numbers that are equal where the entries of a column are; NaN where they are missing."""
+    from edgewise.data.table import Table
+
+    return Table.from_input(X).values
+
+
+def _varies(values: FloatArray) -> Any:
+    """Whether the observed entries of each column differ."""
+    is_seen = ~np.isnan(values)
+    low = np.where(is_seen, values, np.inf).min(axis=0)
+    return np.where(is_seen, values, -np.inf).max(axis=0) > low
+
+
+def _keeps_variation(
+    codes: FloatArray,
+    drawn: list[IntArray],
+    groups: list[IntArray],
+    needed: list[Any],
+) -> bool:
+    for rows in drawn:
+        for group, must_vary in zip(groups, needed, strict=True):
+            inside = rows if len(groups) == 1 else rows[np.isin(rows, group)]
+            if not _varies(codes[inside])[must_vary].all():
+                return False
+    return True

@@ -1,0 +1,25 @@
+"""Choosing the sparsity: criteria, and searches along a path for any solver."""
+
+from edgewise.selection.criteria import (
+    ebic,
+    gaussian_log_likelihood,
+    instability,
+    row_log_likelihood,
+    stars_subsample_size,
+)
+from edgewise.selection.grid import Selection, SelectionWarning, alpha_grid
+from edgewise.selection.search import choose_by_cv, choose_by_ebic, choose_by_stars
+
+__all__ = [
+    "Selection",
+    "SelectionWarning",
+    "alpha_grid",
+    "choose_by_cv",
+    "choose_by_ebic",
+    "choose_by_stars",
+    "ebic",
+    "gaussian_log_likelihood",
+    "instability",
+    "row_log_likelihood",
+    "stars_subsample_size",
+]

@@ -1,0 +1,197 @@
+r"""Numbers that rank the fits along a path: EBIC, held-out likelihood, StARS instability."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import linalg
+
+from edgewise._core.errors import InputError, SolverError
+from edgewise._core.typing import AnyArray, FloatArray
+
+
+def ebic(
+    log_likelihood: float,
+    n_edges: int,
+    n_samples: float,
+    n_features: int,
+    gamma: float = 0.5,
+) -> float:
+    r"""Give the extended Bayesian information criterion of a Gaussian graph; smaller is better.
+
+    .. math::
+
+        \mathrm{EBIC}_\gamma = -2 \ell + E \log n + 4 \gamma E \log p
+
+    with :math:`\ell` the log-likelihood of all rows, :math:`E` edges, :math:`n` rows and
+    :math:`p` variables [1]_. The last term makes up for the number of graphs with E edges;
+    ``gamma=0`` gives the ordinary BIC.
+
+    Parameters
+    ----------
+    log_likelihood : float
+        Log-likelihood of all rows together (not their mean).
+    n_edges : int
+        Unordered pairs that are joined.
+    n_samples : float
+        Number of rows, or the sum of their weights.
+    n_features : int
+        Number of variables.
+    gamma : float
+        From 0 to 1; larger favours fewer edges.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] Foygel and Drton (2010). Extended Bayesian information criteria for Gaussian graphical
+       models. *Advances in Neural Information Processing Systems* 23.
+       https://doi.org/10.48550/arXiv.1011.6640
+
+    Examples
+    --------
+    >>> round(ebic(-100.0, n_edges=3, n_samples=50, n_features=10), 4)
+    225.5516
+    """
+    if not 0 <= gamma <= 1:
+        raise InputError(f"gamma must be between 0 and 1, got {gamma}.")
+    if not n_samples > 1:
+        raise InputError(
+            f"EBIC needs more than one row, got {n_samples:g}. With sample weights, the number of "
+            "rows is their sum: scale them so that they add up to it."
+        )
+    per_edge = np.log(n_samples) + 4.0 * gamma * np.log(n_features)
+    return float(-2.0 * log_likelihood + n_edges * per_edge)
+
+
+def gaussian_log_likelihood(
+    precision: FloatArray, S: FloatArray, *, log_determinant: float | None = None
+) -> float:
+    r"""Mean Gaussian log-likelihood per row, from the rows' second moments about the mean.
+
+    .. math::
+
+        \tfrac12 \left( \log\det\Theta - \mathrm{tr}(S \Theta) - p \log 2\pi \right)
+
+    Parameters
+    ----------
+    precision : ndarray of shape (p, p)
+        The model's precision matrix Theta, positive definite.
+    S : ndarray of shape (p, p)
+        Second moments of the rows about the model's mean.
+    log_determinant : float, optional
+        That of the precision, where it is known; otherwise it costs a factorisation.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(gaussian_log_likelihood(np.eye(1), np.eye(1)), 4)
+    -1.4189
+    """
+    n_features = len(precision)
+    trace = float(np.sum(S * precision))
+    if log_determinant is None:
+        log_determinant = 2.0 * float(np.sum(np.log(_cholesky(precision).diagonal())))
+    return 0.5 * (log_determinant - trace - n_features * math.log(2 * math.pi))
+
+
+def row_log_likelihood(X: FloatArray, location: FloatArray, covariance: FloatArray) -> FloatArray:
+    r"""Gaussian log-likelihood of each row; a row with missing values counts what it has.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Rows; NaN marks what is missing.
+    location : ndarray of shape (p,)
+        Mean of the model.
+    covariance : ndarray of shape (p, p)
+        Covariance of the model, positive definite.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Log-density of the observed part of each row, which is that of the marginal Gaussian; 0
+        for a row with no value at all.
+
+    Examples
+    --------
+    >>> row_log_likelihood(np.array([[0.0, np.nan]]), np.zeros(2), np.eye(2)).round(4)
+    array([-0.9189])
+    """
+    is_observed = ~np.isnan(X)
+    patterns, member = np.unique(is_observed, axis=0, return_inverse=True)
+    result = np.zeros(len(X))
+    for index, pattern in enumerate(patterns):
+        if not pattern.any():
+            continue
+        rows = np.flatnonzero(member == index)
+        factor = _cholesky(covariance[np.ix_(pattern, pattern)])
+        deviation = X[np.ix_(rows, np.flatnonzero(pattern))] - location[pattern]
+        whitened = linalg.solve_triangular(factor, deviation.T, lower=True)
+        log_determinant = 2.0 * np.sum(np.log(factor.diagonal()))
+        constant = pattern.sum() * np.log(2 * np.pi)
+        result[rows] = -0.5 * (np.sum(whitened**2, axis=0) + log_determinant + constant)
+    return result
+
+
+def instability(frequency: AnyArray) -> float:
+    r"""StARS instability: how often two subsamples disagree about a pair, on average.
+
+    .. math::
+
+        D = \binom{p}{2}^{-1} \sum_{s < t} 2 \theta_{st} (1 - \theta_{st})
+
+    where :math:`\theta_{st}` is the share of subsamples that join s and t [1]_.
+
+    Parameters
+    ----------
+    frequency : ndarray of shape (n_pairs,)
+        The shares, one entry per pair.
+
+    Returns
+    -------
+    float
+        Between 0 and 1/2; 0 when there is no pair.
+
+    References
+    ----------
+    .. [1] Liu, Roeder and Wasserman (2010). Stability approach to regularization selection
+       (StARS) for high dimensional graphical models. *Advances in Neural Information Processing
+       Systems* 23. https://doi.org/10.48550/arXiv.1006.3316
+
+    Examples
+    --------
+    >>> instability(np.array([0.0, 0.5, 1.0, 1.0]))
+    0.125
+    """
+    share = np.asarray(frequency, dtype=np.float64)
+    return float(np.mean(2.0 * share * (1.0 - share))) if share.size else 0.0
+
+
+def stars_subsample_size(n_samples: int) -> int:
+    r"""Rows per StARS subsample: ``floor(10 sqrt(n))`` above 144 rows, else ``floor(0.8 n)``.
+
+    Examples
+    --------
+    >>> stars_subsample_size(400), stars_subsample_size(100)
+    (200, 80)
+    """
+    if n_samples > 144:
+        return int(np.floor(10 * np.sqrt(n_samples)))
+    return n_samples * 4 // 5
+
+
+def _cholesky(matrix: FloatArray) -> FloatArray:
+    try:
+        factor: FloatArray = linalg.cholesky(matrix, lower=True)
+    except linalg.LinAlgError as error:
+        raise SolverError(
+            "The log-likelihood needs a positive definite matrix, and this one is not."
+        ) from error
+    return factor

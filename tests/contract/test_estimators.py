@@ -1,0 +1,25 @@
+"""scikit-learn's own checks of what an estimator is."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from edgewise import BootstrapGraph, GaussianGraph, NeighborhoodGraph, StabilitySelection
+
+ESTIMATORS = [
+    GaussianGraph(),
+    GaussianGraph(alpha=0.1, covariance="correlation"),
+    GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=0),
+    NeighborhoodGraph(),
+    NeighborhoodGraph(alpha="stars", n_subsamples=4, n_alphas=5, random_state=0, rule="or"),
+    BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=2, random_state=0),
+    StabilitySelection(GaussianGraph(alpha=0.3), n_resamples=2, random_state=0),
+]
+
+
+# The checks fit tables of noise with a handful of columns, where no alpha is stable enough for
+# StARS, and tables of repeated rows, where the smallest alpha is always the best. The warnings
+# that say so are right.
+@pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)

@@ -1,0 +1,159 @@
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold
+
+import edgewise
+from edgewise import (
+    BootstrapGraph,
+    GaussianGraph,
+    Graph,
+    InputError,
+    NeighborhoodGraph,
+    StabilitySelection,
+)
+from edgewise.io.archive import read_archive, write_archive
+from edgewise.selection import Selection
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    X[:, 1] += X[:, 0]
+    return pd.DataFrame(X, columns=["a", "b", "ä c", "d"])
+
+
+def assert_same(left, right):
+    assert type(left) is type(right)
+    if isinstance(left, np.ndarray):
+        assert left.dtype == right.dtype
+        np.testing.assert_array_equal(left, right)
+    elif isinstance(left, Selection):
+        for name in vars(left):
+            assert_same(getattr(left, name), getattr(right, name))
+    elif hasattr(left, "get_params"):
+        assert_same(left.get_params(deep=False), right.get_params(deep=False))
+        assert_same(vars(left), vars(right))
+    elif isinstance(left, dict):
+        assert left.keys() == right.keys()
+        for name in left:
+            assert_same(left[name], right[name])
+    elif isinstance(left, (list, tuple)):
+        assert len(left) == len(right)
+        for a, b in zip(left, right, strict=True):
+            assert_same(a, b)
+    else:
+        assert left == right
+
+
+WEIGHTS = np.array(
+    [[1, 1, np.inf, 0], [1, 1, 1, 1], [np.inf, 1, 1, 1], [0, 1, 1, 1]], dtype=np.float64
+)
+
+ESTIMATORS = {
+    "rule": GaussianGraph(n_alphas=5),
+    "weights": GaussianGraph(alpha=0.1, weights=WEIGHTS),
+    "folds": GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=7, missing="em"),
+    "neighborhoods": NeighborhoodGraph(alpha=0.2, rule="or", repair="ridge"),
+    "bootstrap": BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=3, random_state=0),
+    "stability": StabilitySelection(
+        NeighborhoodGraph(alpha=0.2), n_resamples=4, alphas=(0.5, 0.2), random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_saved_and_loaded_estimators_are_equal(name, frame, tmp_path):
+    model = ESTIMATORS[name].fit(frame)
+    model.save(tmp_path / "model.edgewise")
+    again = edgewise.load(tmp_path / "model.edgewise")
+    assert_same(again, model)
+    assert again.graph_ == model.graph_
+    if hasattr(model, "score"):
+        assert again.score(frame) == model.score(frame)
+
+
+def test_unfitted_estimators_can_be_saved(tmp_path, frame):
+    GaussianGraph(alpha=0.3).save(tmp_path / "model.edgewise")
+    again = edgewise.load(tmp_path / "model.edgewise")
+    assert again.alpha == 0.3
+    assert not hasattr(again, "precision_")
+    assert again.fit(frame).converged_
+
+
+def test_file_holds_no_pickle_and_names_its_version(tmp_path, frame):
+    GaussianGraph(alpha=0.1).fit(frame).save(tmp_path / "model.edgewise")
+    with zipfile.ZipFile(tmp_path / "model.edgewise") as archive:
+        names = archive.namelist()
+        assert all(name == "document.json" or name.endswith(".npy") for name in names)
+        document = json.loads(archive.read("document.json"))
+    assert document["edgewise"] == edgewise.__version__
+    assert document["format_version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (GaussianGraph(cv=KFold(3)), r"GaussianGraph\.cv is a KFold"),
+        (GaussianGraph(random_state=np.random.default_rng(0)), r"random_state is a Generator"),
+        (BootstrapGraph(GaussianGraph(cv=KFold(3))), r"GaussianGraph\.cv"),
+        (GaussianGraph(weights=np.array([[None]])), "Python objects"),
+    ],
+)
+def test_what_cannot_be_saved_is_named(estimator, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        estimator.save(tmp_path / "model.edgewise")
+    assert not (tmp_path / "model.edgewise").exists()
+
+
+@pytest.fixture
+def tampered(tmp_path, frame):
+    """Return a function that saves a model with its document changed."""
+    path = tmp_path / "model.edgewise"
+    GaussianGraph(alpha=0.1).fit(frame).save(path)
+
+    def change(edit):
+        document, arrays = read_archive(path)
+        edit(document)
+        write_archive(path, document, arrays)
+        return path
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda d: d.update(format_version=2, edgewise="9.9"), r"edgewise 9\.9.*newer version"),
+        (lambda d: d.update(format="table"), "does not hold an estimator"),
+        (lambda d: d["estimator"].update({"class": "KFold"}), "'KFold'.*not an estimator"),
+        (lambda d: d["estimator"].update({"class": "__import__"}), "not an estimator"),
+        (lambda d: d["estimator"]["fitted"].update(fit=1), "'fit'"),
+        (lambda d: d["estimator"]["fitted"].update(__class__=1), "'__class__'"),
+        (lambda d: d["estimator"]["parameters"].update(power=1), "damaged.*power"),
+        (lambda d: d["estimator"].pop("parameters"), "damaged"),
+        (lambda d: d.update(estimator=3), "does not hold an estimator"),
+        (lambda d: d["estimator"].update({"edgewise type": "socket"}), "'socket'"),
+        (
+            lambda d: d["estimator"]["fitted"].update(
+                gap_={"edgewise type": "array", "name": "a99"}
+            ),
+            "damaged",
+        ),
+    ],
+)
+def test_files_that_were_changed_are_refused(edit, message, tampered):
+    with pytest.raises(InputError, match=message):
+        edgewise.load(tampered(edit))
+
+
+def test_files_of_another_kind_are_refused(tmp_path):
+    Graph([[0, 1], [1, 0]]).write(tmp_path / "graph.json")
+    with pytest.raises(InputError):
+        edgewise.load(tmp_path / "graph.json")
+    with pytest.raises(InputError, match="no file"):
+        edgewise.load(tmp_path / "nothing.edgewise")

@@ -1,0 +1,264 @@
+"""What the estimators say about data they cannot take, and what they do when told to go on."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from edgewise import GaussianGraph, InputError, NeighborhoodGraph
+from edgewise.stats import em_covariance, pairwise_covariance
+
+BOTH = pytest.mark.parametrize("estimator", [GaussianGraph, NeighborhoodGraph])
+NAMES = ["age", "dose", "gene3", "gene7"]
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    X[:, 1] += X[:, 0]
+    X[:, 3] += X[:, 2]
+    return pd.DataFrame(X, columns=NAMES)
+
+
+@pytest.fixture
+def gappy(frame):
+    frame.iloc[[1, 5, 9], 1] = np.nan
+    frame.iloc[[2, 5], 3] = np.nan
+    return frame
+
+
+@BOTH
+def test_missing_values_are_named_counted_and_given_a_remedy(estimator, gappy):
+    pattern = r"5 values.*NaN.*'dose' \(3\), 'gene7' \(2\).*missing=\"pairwise\""
+    with pytest.raises(InputError, match=pattern):
+        estimator(alpha=0.1).fit(gappy)
+
+
+@BOTH
+def test_pairwise_covariance_is_used_and_stated(estimator, gappy):
+    model = estimator(alpha=0.1, missing="pairwise").fit(gappy)
+    (statement,) = model.treatment_
+    assert statement.startswith('missing="pairwise": 5 missing values in 2 columns')
+    assert "56 at least" in statement
+    S = pairwise_covariance(gappy.to_numpy()).covariance
+    expected = estimator(alpha=0.1, covariance="precomputed").fit(S)
+    np.testing.assert_allclose(model.graph_.weights, expected.graph_.weights, atol=1e-6)
+    np.testing.assert_allclose(model.location_, gappy.mean())
+
+
+@BOTH
+def test_maximum_likelihood_is_used_and_stated(estimator, gappy):
+    model = estimator(alpha=0.1, missing="em").fit(gappy)
+    (statement,) = model.treatment_
+    assert statement.startswith('missing="em": 5 missing values in 2 columns')
+    result = em_covariance(gappy.to_numpy())
+    expected = estimator(alpha=0.1, covariance="precomputed").fit(result.covariance)
+    np.testing.assert_allclose(model.graph_.weights, expected.graph_.weights, atol=1e-6)
+    np.testing.assert_allclose(model.location_, result.location)
+
+
+@BOTH
+@pytest.mark.parametrize("missing", ["pairwise", "em"])
+def test_a_policy_without_missing_values_changes_nothing(estimator, missing, frame):
+    model = estimator(alpha=0.1, missing=missing).fit(frame)
+    assert model.treatment_ == []
+    expected = estimator(alpha=0.1).fit(frame).graph_.weights
+    np.testing.assert_array_equal(model.graph_.weights, expected)
+
+
+@BOTH
+@pytest.mark.parametrize("alpha", ["ebic", "cv", "stars"])
+def test_rules_and_scores_with_missing_values(estimator, alpha, gappy):
+    model = estimator(alpha=alpha, missing="em", n_alphas=5, instability=0.3, random_state=0)
+    model.fit(gappy)
+    assert model.graph_.adjacency[0, 1]
+    assert np.isfinite(model.score(gappy))
+
+
+def test_missing_values_with_ranks(gappy):
+    model = GaussianGraph(alpha=0.1, covariance="nonparanormal", missing="pairwise").fit(gappy)
+    bent = GaussianGraph(alpha=0.1, covariance="nonparanormal", missing="pairwise")
+    np.testing.assert_allclose(bent.fit(np.exp(gappy)).precision_, model.precision_)
+    assert model.treatment_
+    for kind in ("spearman", "kendall"):
+        with pytest.raises(InputError, match="nonparanormal"):
+            GaussianGraph(alpha=0.1, covariance=kind, missing="pairwise").fit(gappy)
+
+
+def test_missing_values_and_a_known_mean_do_not_mix(gappy):
+    with pytest.raises(InputError, match="assume_centered"):
+        GaussianGraph(alpha=0.1, missing="em", assume_centered=True).fit(gappy)
+
+
+def test_only_complete_rows_count_in_the_score_of_neighborhoods(gappy):
+    model = NeighborhoodGraph(alpha=0.1, missing="em").fit(gappy)
+    assert model.score(gappy) == pytest.approx(model.score(gappy.dropna()))
+    with pytest.raises(InputError, match="No row is complete"):
+        model.score(gappy.iloc[[5]])
+
+
+@BOTH
+def test_infinite_values_are_named(estimator, frame):
+    frame.loc[4, "gene3"] = np.inf
+    with pytest.raises(InputError, match=r"'gene3'.*inf"):
+        estimator(alpha=0.1, missing="em").fit(frame)
+
+
+@BOTH
+def test_constant_columns_are_named(estimator, frame):
+    frame["dose"] = 3.0
+    with pytest.raises(InputError, match=r"'dose'.*one value.*Drop it"):
+        estimator(alpha=0.1).fit(frame)
+
+
+def test_columns_that_vary_by_rounding_only_are_constant(frame):
+    frame["dose"] = 1e8 + 1e-8 * (np.arange(60) % 2)
+    frame.loc[0, "dose"] += np.spacing(1e8)
+    with pytest.raises(InputError, match=r"'dose'.*constant up to rounding"):
+        GaussianGraph(alpha=0.1).fit(frame)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_text_columns_are_named(estimator, kind, frame):
+    table = kind({"age": frame["age"].tolist(), "city": ["Ulm", "Bonn"] * 30})
+    with pytest.raises(InputError, match=r"'city'.*text"):
+        estimator(alpha=0.1).fit(table)
+    with pytest.raises(InputError, match=r"'x1'.*text"):
+        estimator(alpha=0.1).fit([[1.0, "a"], [2.0, "b"], [3.0, "c"]])
+
+
+@BOTH
+def test_repeated_column_names_are_refused(estimator, frame):
+    frame.columns = ["age", "age", "dose", "gene"]
+    with pytest.raises(InputError, match="same name"):
+        estimator(alpha=0.1).fit(frame)
+
+
+@BOTH
+def test_one_row_is_refused(estimator, frame):
+    with pytest.raises(InputError, match="1 sample"):
+        estimator(alpha=0.1).fit(frame.iloc[:1])
+
+
+@BOTH
+def test_a_covariance_given_as_rows_is_refused(estimator, frame):
+    with pytest.raises(InputError, match='covariance="precomputed"'):
+        estimator(alpha=0.1).fit(frame.cov())
+
+
+def test_identical_columns_are_fine_with_a_penalty(frame):
+    frame["gene7"] = frame["gene3"]
+    assert GaussianGraph(alpha=0.1).fit(frame).graph_.adjacency[2, 3]
+
+
+@pytest.mark.parametrize("parameters", [{"alpha": 0.0}, {"alpha": 0.1, "weights": "free pair"}])
+def test_identical_columns_without_a_penalty_are_named(frame, parameters):
+    frame["gene7"] = -2 * frame["gene3"]
+    if "weights" in parameters:
+        weights = np.ones((4, 4))
+        weights[2, 3] = weights[3, 2] = 0.0
+        parameters = parameters | {"weights": weights}
+    with pytest.raises(InputError, match=r"'gene3' and 'gene7' are identical.*repair=\"ridge\""):
+        GaussianGraph(**parameters).fit(frame)
+    repaired = GaussianGraph(repair="ridge", **parameters).fit(frame)
+    assert repaired.treatment_[0].startswith('repair="ridge"')
+    assert repaired.graph_.adjacency[2, 3]
+
+
+def test_identical_columns_with_another_pair_free_are_fine(frame):
+    frame["gene7"] = frame["gene3"]
+    weights = np.ones((4, 4))
+    weights[0, 1] = weights[1, 0] = 0.0
+    assert GaussianGraph(alpha=0.1, weights=weights).fit(frame).converged_
+
+
+def test_neighborhoods_refuse_identical_columns(frame):
+    frame["gene7"] = frame["gene3"]
+    with pytest.raises(InputError, match=r"'gene3' and 'gene7' are identical.*repair=\"ridge\""):
+        NeighborhoodGraph(alpha=0.1).fit(frame)
+    model = NeighborhoodGraph(alpha=0.1, repair="ridge").fit(frame)
+    assert model.graph_.adjacency[2, 3]
+    assert model.treatment_
+
+
+def test_no_penalty_needs_full_rank(frame):
+    frame["gene7"] = frame["gene3"] + frame["dose"]
+    with pytest.raises(InputError, match="rank 3 for 4 columns"):
+        GaussianGraph(alpha=0).fit(frame)
+    assert GaussianGraph(alpha=0, repair="ridge").fit(frame).converged_
+
+
+def test_no_penalty_is_maximum_likelihood(frame):
+    model = GaussianGraph(alpha=0, tol=1e-10).fit(frame)
+    expected = np.linalg.inv(np.cov(frame.T, bias=True))
+    np.testing.assert_allclose(model.precision_, expected, rtol=1e-4)
+
+
+INDEFINITE = np.array([[1.0, 0.9, -0.5], [0.9, 1.0, 0.7], [-0.5, 0.7, 1.0]])
+
+
+@BOTH
+@pytest.mark.parametrize("repair", ["ridge", "clip"])
+def test_indefinite_covariance_is_refused_or_repaired_on_record(estimator, repair):
+    smallest = np.linalg.eigvalsh(INDEFINITE)[0]
+    with pytest.raises(InputError, match=f"smallest eigenvalue is {smallest:.6g}.*repair"):
+        estimator(alpha=0.1, covariance="precomputed").fit(INDEFINITE)
+    model = estimator(alpha=0.1, covariance="precomputed", repair=repair).fit(INDEFINITE)
+    assert f'repair="{repair}"' in model.treatment_[0]
+    assert f"{smallest:.3g}" in model.treatment_[0]
+    other = {"ridge": "clip", "clip": "ridge"}[repair]
+    different = estimator(alpha=0.1, covariance="precomputed", repair=other).fit(INDEFINITE)
+    assert not np.allclose(model.graph_.weights, different.graph_.weights)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": "aic"}, "alpha must be"),
+        ({"alpha": -0.1}, "alpha must be"),
+        ({"alpha": True}, "alpha must be"),
+        ({"alpha": np.inf}, "alpha must be"),
+        ({"covariance": "pearson"}, "covariance must be one of"),
+        ({"covariance": None}, "covariance must be one of"),
+        ({"missing": "drop"}, "missing must be one of"),
+        ({"missing": None}, "missing must be one of"),
+        ({"repair": "magic"}, "repair must be one of"),
+        ({"tol": 0.0}, "tol must be positive"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"gamma": 2.0}, "gamma"),
+        ({"n_alphas": 1}, "at least 2 alphas"),
+        ({"alpha_ratio": 1.5}, "alpha_ratio"),
+        ({"alpha": "cv", "cv": 1}, "cv must be"),
+        ({"alpha": "stars", "instability": 0.7}, "stability"),
+        ({"alpha": "stars", "n_subsamples": 1}, "2 subsamples"),
+    ],
+)
+def test_impossible_parameters_are_named(estimator, parameters, message, frame):
+    with pytest.raises(InputError, match=message):
+        estimator(**parameters).fit(frame)
+
+
+def test_parameters_of_one_estimator(frame):
+    with pytest.raises(InputError, match="rule must be"):
+        NeighborhoodGraph(alpha=0.1, rule="xor").fit(frame)
+    with pytest.raises(InputError, match="alpha must be positive"):
+        NeighborhoodGraph(alpha=0).fit(frame)
+    with pytest.raises(InputError, match=r"weights.*\(4, 4\), got \(3, 3\)"):
+        GaussianGraph(alpha=0.1, weights=np.ones((3, 3))).fit(frame)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "weights", [np.ones(7), np.r_[-1.0, np.ones(59)], np.full(60, np.nan), np.zeros(60)]
+)
+def test_bad_sample_weights_are_refused(estimator, weights, frame):
+    with pytest.raises(InputError, match="sample_weight"):
+        estimator(alpha=0.1).fit(frame, sample_weight=weights)
+
+
+def test_weights_that_sum_to_one_are_no_row_count(frame):
+    with pytest.raises(InputError, match="scale them"):
+        GaussianGraph().fit(frame, sample_weight=np.full(60, 1 / 60))

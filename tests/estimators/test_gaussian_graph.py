@@ -1,0 +1,472 @@
+import cvxpy
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from edgewise import DataWarning, GaussianGraph, InputError
+from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
+
+
+def chain(n_rows=200, n_columns=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    for k in range(1, n_columns):
+        X[:, k] += 0.6 * X[:, k - 1]
+    return X
+
+
+def covariance(X):
+    return np.cov(X.T, bias=True)
+
+
+def optimum(S, penalty):
+    """Precision by CVXPY; ``penalty`` has one entry per entry of the matrix."""
+    Theta = cvxpy.Variable(S.shape, PSD=True)
+    finite = np.where(np.isfinite(penalty), penalty, 0.0)
+    cost = cvxpy.trace(S @ Theta) - cvxpy.log_det(Theta)
+    cost += cvxpy.sum(cvxpy.multiply(finite, cvxpy.abs(Theta)))
+    forbidden = [Theta[i, j] == 0 for i, j in np.argwhere(np.isinf(penalty))]
+    cvxpy.Problem(cvxpy.Minimize(cost), forbidden).solve(
+        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
+    return Theta.value
+
+
+OFF_DIAGONAL = 1 - np.eye(4)
+
+
+@pytest.mark.parametrize("penalize_diagonal", [False, True])
+def test_precision_is_the_optimum(penalize_diagonal):
+    X = chain(n_columns=4)
+    model = GaussianGraph(alpha=0.2, penalize_diagonal=penalize_diagonal, tol=1e-9).fit(X)
+    penalty = 0.2 * (np.ones((4, 4)) if penalize_diagonal else OFF_DIAGONAL)
+    np.testing.assert_allclose(model.precision_, optimum(covariance(X), penalty), atol=1e-4)
+
+
+def test_weights_free_and_forbid_edges():
+    X = chain(n_columns=4)
+    weights = OFF_DIAGONAL.copy()
+    weights[0, 1] = weights[1, 0] = np.inf
+    weights[0, 3] = weights[3, 0] = 0.0
+    weights[1, 2] = weights[2, 1] = 0.5
+    model = GaussianGraph(alpha=0.2, weights=weights, tol=1e-9).fit(X)
+    penalty = 0.2 * np.where(np.eye(4) == 1, 0, weights)
+    np.testing.assert_allclose(model.precision_, optimum(covariance(X), penalty), atol=1e-4)
+    assert not model.graph_.adjacency[0, 1]
+    assert model.graph_.adjacency[0, 3]
+
+
+@pytest.mark.parametrize("alpha", [0.05, "ebic", "cv", "stars"])
+@pytest.mark.parametrize("kind", ["empirical", "correlation", "nonparanormal", "spearman"])
+def test_attributes_belong_together(alpha, kind):
+    X = chain()
+    options = {"random_state": 0, "n_alphas": 8, "instability": 0.2}
+    model = GaussianGraph(alpha=alpha, covariance=kind, **options).fit(X)
+    Theta = model.precision_
+    assert (np.linalg.eigvalsh(Theta) > 0).all()
+    np.testing.assert_array_equal(Theta, Theta.T)
+    np.testing.assert_allclose(Theta @ model.covariance_, np.eye(6), atol=1e-8)
+    scale = np.sqrt(np.diag(Theta))
+    expected = -Theta / np.outer(scale, scale)
+    np.fill_diagonal(expected, 1.0)
+    np.testing.assert_allclose(model.partial_correlation_, expected, atol=1e-12)
+    np.testing.assert_array_equal(model.graph_.adjacency, (Theta != 0) & ~np.eye(6, dtype=bool))
+    assert -1e-12 <= model.gap_ <= 1e-6 * 6
+    assert model.converged_
+    assert model.n_iter_ >= 0
+    assert model.treatment_ == []
+    assert model.alpha_ in model.alphas_
+
+
+def test_correlation_penalises_all_columns_alike_and_keeps_units():
+    X = chain()
+    units = np.array([1.0, 50.0, 0.1, 3.0, 1.0, 7.0])
+    plain = GaussianGraph(alpha=0.1, covariance="correlation").fit(X)
+    scaled = GaussianGraph(alpha=0.1, covariance="correlation").fit(X * units)
+    np.testing.assert_allclose(scaled.precision_ * np.outer(units, units), plain.precision_)
+    np.testing.assert_allclose(scaled.covariance_ / np.outer(units, units), plain.covariance_)
+    np.testing.assert_allclose(scaled.location_, plain.location_ * units)
+    R = np.corrcoef(X.T)
+    direct = GaussianGraph(alpha=0.1, covariance="precomputed").fit(R)
+    deviation = X.std(axis=0)
+    expected = direct.precision_ / np.outer(deviation, deviation)
+    np.testing.assert_allclose(plain.precision_, expected, rtol=1e-6)
+    assert not np.allclose(GaussianGraph(alpha=0.1).fit(X).precision_, plain.precision_)
+
+
+def test_precomputed_is_the_same_as_rows():
+    X = chain()
+    rows = GaussianGraph(n_alphas=10).fit(X)
+    given = GaussianGraph(n_alphas=10, covariance="precomputed", n_samples=200)
+    given.fit(covariance(X))
+    np.testing.assert_allclose(given.precision_, rows.precision_, atol=1e-8)
+    np.testing.assert_allclose(given.selection_.values, rows.selection_.values)
+    np.testing.assert_array_equal(given.location_, np.zeros(6))
+
+
+def test_n_samples_matters_for_a_precomputed_covariance():
+    S = covariance(chain(n_rows=40))
+    few, many = (
+        GaussianGraph(covariance="precomputed", n_samples=n, alpha_ratio=0.01).fit(S)
+        for n in (5, 10**3)
+    )
+    assert few.graph_.n_edges < many.graph_.n_edges
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": "cv"}, "resamples rows"),
+        ({"alpha": "stars"}, "resamples rows"),
+        ({"alpha": "ebic"}, "n_samples"),
+        ({"alpha": "ebic", "n_samples": 1}, "above 1"),
+    ],
+)
+def test_precomputed_refuses_what_needs_rows(parameters, message):
+    with pytest.raises(InputError, match=message):
+        GaussianGraph(covariance="precomputed", **parameters).fit(np.eye(3))
+
+
+def test_precomputed_refuses_weights_and_rows():
+    model = GaussianGraph(alpha=0.1, covariance="precomputed")
+    with pytest.raises(InputError, match="sample_weight"):
+        model.fit(np.eye(3), sample_weight=np.ones(3))
+    with pytest.raises(InputError, match="square"):
+        model.fit(chain())
+
+
+@pytest.mark.parametrize("kind", ["nonparanormal", "spearman", "kendall"])
+def test_rank_correlations_ignore_monotone_changes(kind):
+    X = chain()
+    plain = GaussianGraph(alpha=0.1, covariance=kind).fit(X)
+    bent = GaussianGraph(alpha=0.1, covariance=kind).fit(np.exp(X))
+    np.testing.assert_array_equal(plain.precision_, bent.precision_)
+    np.testing.assert_array_equal(plain.location_, 0)
+    others = {"nonparanormal", "spearman", "kendall", "correlation"} - {kind}
+    for other in others:
+        different = GaussianGraph(alpha=0.1, covariance=other).fit(X).partial_correlation_
+        assert not np.allclose(different, plain.partial_correlation_, atol=1e-9)
+    assert np.isfinite(plain.score(X))
+    assert plain.score(X) > GaussianGraph(alpha=5.0, covariance=kind).fit(X).score(X)
+    with pytest.raises(InputError, match="sample_weight"):
+        plain.fit(X, sample_weight=np.ones(len(X)))
+
+
+def test_assume_centered_keeps_the_mean_at_zero():
+    X = chain() + 1.0
+    model = GaussianGraph(alpha=0.1, assume_centered=True).fit(X)
+    np.testing.assert_array_equal(model.location_, 0)
+    expected = GaussianGraph(alpha=0.1, covariance="precomputed").fit(X.T @ X / len(X))
+    np.testing.assert_allclose(model.precision_, expected.precision_, atol=1e-9)
+    np.testing.assert_allclose(GaussianGraph(alpha=0.1).fit(X).location_, X.mean(axis=0))
+
+
+def test_integer_weights_are_repeated_rows():
+    X = chain(n_rows=60)
+    weights = np.random.default_rng(1).integers(0, 4, size=60)
+    weighted = GaussianGraph(alpha_ratio=0.01).fit(X, sample_weight=weights)
+    repeated = GaussianGraph(alpha_ratio=0.01).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.selection_.values, repeated.selection_.values)
+    np.testing.assert_allclose(weighted.precision_, repeated.precision_, atol=1e-6)
+    np.testing.assert_allclose(weighted.location_, repeated.location_)
+    assert not np.allclose(weighted.precision_, GaussianGraph().fit(X).precision_, atol=1e-3)
+
+
+@pytest.mark.parametrize("alpha", ["cv", "stars"])
+def test_rows_of_weight_zero_do_not_count(alpha):
+    X = chain(n_rows=80)
+    junk = np.vstack([X, np.full((5, 6), 1e3)])
+    weights = np.r_[np.ones(80), np.zeros(5)]
+    options = {"alpha": alpha, "random_state": 0, "n_alphas": 8}
+    with_junk = GaussianGraph(**options).fit(junk, sample_weight=weights)
+    without = GaussianGraph(**options).fit(X)
+    np.testing.assert_allclose(with_junk.precision_, without.precision_, atol=1e-8)
+
+
+def test_explicit_splits_count_rows_of_weight_zero():
+    X = chain(n_rows=30)
+    weights = np.r_[np.zeros(10), np.ones(20)]
+    splits = list(KFold(3).split(X))
+    model = GaussianGraph(alpha="cv", cv=splits, alpha_ratio=0.05).fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(model.selection_.details[:, 0], 0)
+
+
+FREE_PAIR = np.ones((6, 6))
+FREE_PAIR[0, 5] = FREE_PAIR[5, 0] = 0.0
+FREE_PAIR[1, 2] = FREE_PAIR[2, 1] = np.inf
+FREE_PAIR[3, 4] = FREE_PAIR[4, 3] = 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": FREE_PAIR}, {"penalize_diagonal": True}])
+def test_ebic_is_that_of_the_fits_along_the_path(options):
+    X = chain()
+    model = GaussianGraph(n_alphas=7, gamma=0.3, alpha_ratio=0.005, **options).fit(X)
+    path = model.path(X, model.alphas_)
+    S = covariance(X)
+    expected = [
+        ebic(200 * gaussian_log_likelihood(Theta, S), edges, 200, 6, gamma=0.3)
+        for Theta, edges in zip(path.precisions, path.n_edges, strict=True)
+    ]
+    np.testing.assert_allclose(model.selection_.values, expected)
+    assert model.alpha_ == model.alphas_[np.argmin(expected)]
+
+
+def test_gamma_matters():
+    X = chain(n_rows=60, n_columns=15)
+    edges = [GaussianGraph(gamma=g).fit(X).graph_.n_edges for g in (0.0, 1.0)]
+    assert edges[0] > edges[1]
+
+
+def test_grid_follows_its_parameters():
+    X = chain()
+    model = GaussianGraph(n_alphas=7, alpha_ratio=0.03).fit(X)
+    assert len(model.alphas_) == 7
+    assert model.alphas_[-1] / model.alphas_[0] == pytest.approx(0.03)
+    S = np.abs(covariance(X) - np.diag(X.var(axis=0)))
+    assert model.alphas_[0] == pytest.approx(S.max())
+    # With fewer rows than columns the default grid ends early.
+    assert GaussianGraph().path(chain(n_rows=5)).alphas[-1] == pytest.approx(
+        0.1 * GaussianGraph().path(chain(n_rows=5)).alphas[0]
+    )
+
+
+def test_default_grid_grows_while_its_end_is_best():
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(400, 1))
+    X = factor + 0.05 * rng.normal(size=(400, 5))
+    X = np.column_stack([X, rng.normal(size=400)])
+    model = GaussianGraph().fit(X)
+    assert len(model.alphas_) > 30
+    assert model.alphas_[-1] < 0.01 * model.alphas_[0]
+    fixed = GaussianGraph(alpha_ratio=0.05)
+    with pytest.warns(SelectionWarning, match=r"smallest alpha it tried.*alpha_ratio=0.005"):
+        fixed.fit(X)
+    assert fixed.selection_.end == "smallest"
+
+
+def test_complete_graph_at_the_end_of_the_grid_is_no_reason_to_warn():
+    X = chain(n_columns=2, n_rows=500)
+    model = GaussianGraph(alpha_ratio=0.1).fit(X)
+    assert model.selection_.end == "smallest"
+
+
+@pytest.mark.parametrize("kind", ["empirical", "correlation"])
+def test_cross_validation_scores_held_out_rows(kind):
+    X = chain(n_rows=60)
+    splitter = KFold(3)
+    model = GaussianGraph(alpha="cv", cv=splitter, n_alphas=5, covariance=kind).fit(X)
+    for k, (train, test) in enumerate(splitter.split(X)):
+        for index, alpha in enumerate(model.alphas_):
+            fit = GaussianGraph(alpha=float(alpha), covariance=kind).fit(X[train])
+            density = multivariate_normal(X[train].mean(axis=0), fit.covariance_)
+            expected = density.logpdf(X[test]).mean()
+            assert model.selection_.details[index, k] == pytest.approx(expected, abs=1e-4)
+
+
+def test_folds_are_set_by_cv_and_random_state():
+    X = chain(n_rows=60)
+
+    def details(**options):
+        return GaussianGraph(alpha="cv", n_alphas=4, **options).fit(X).selection_.details
+
+    assert details(cv=3, random_state=0).shape[1] == 3
+    np.testing.assert_array_equal(details(random_state=1), details(random_state=1))
+    assert not np.allclose(details(random_state=1), details(random_state=2))
+
+
+def test_stars_parameters_matter():
+    X = chain(n_rows=100, n_columns=12)
+
+    def fit(**options):
+        return GaussianGraph(alpha="stars", random_state=0, n_alphas=15, **options).fit(X)
+
+    loose, strict = fit(instability=0.3), fit(instability=0.02)
+    assert loose.graph_.n_edges > strict.graph_.n_edges
+    assert not np.array_equal(fit(n_subsamples=5).selection_.details, loose.selection_.details)
+
+
+def test_stars_says_when_nothing_is_stable():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.warns(SelectionWarning, match="Every alpha tried"):
+        model = GaussianGraph(alpha="stars", random_state=0).fit(X)
+    assert model.graph_.n_edges == 0
+
+
+@pytest.mark.parametrize("alpha", ["cv", "stars"])
+def test_result_does_not_depend_on_the_number_of_workers(alpha):
+    X = chain(n_rows=80)
+    options = {"alpha": alpha, "n_alphas": 6, "n_subsamples": 4, "instability": 0.2}
+    options["random_state"] = 3
+    one = GaussianGraph(n_jobs=1, **options).fit(X)
+    two = GaussianGraph(n_jobs=2, **options).fit(X)
+    np.testing.assert_array_equal(one.selection_.details, two.selection_.details)
+    np.testing.assert_array_equal(one.precision_, two.precision_)
+
+
+@pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
+def test_progress_only_when_asked(verbose, is_drawn, capsys):
+    GaussianGraph(alpha="cv", n_alphas=3, verbose=verbose, random_state=0).fit(chain())
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert bool(printed.err) is is_drawn
+
+
+def test_tolerance_bounds_the_gap():
+    X = chain(n_columns=20)
+    for tol in (1e-2, 1e-9):
+        assert GaussianGraph(alpha=0.05, tol=tol).fit(X).gap_ <= tol * 20
+    loose, tight = (GaussianGraph(alpha=0.05, tol=tol).fit(X) for tol in (1e-1, 1e-9))
+    assert loose.gap_ > tight.gap_
+
+
+def test_stopping_early_is_said():
+    X = chain(n_columns=20, n_rows=40)
+    model = GaussianGraph(alpha=0.01, tol=1e-12, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match=r"duality gap.*Raise max_iter"):
+        model.fit(X)
+    assert not model.converged_
+    assert model.n_iter_ == 1
+    searching = GaussianGraph(tol=1e-12, max_iter=1, n_alphas=4)
+    with pytest.warns(ConvergenceWarning, match="fits in the search"):
+        searching.fit(X)
+    assert searching.selection_.n_unconverged > 0
+
+
+def test_path_is_warm_and_leaves_the_estimator_alone():
+    X = chain()
+    model = GaussianGraph(alpha=0.1)
+    alphas = [0.5, 0.2, 0.05]
+    path = model.path(pd.DataFrame(X, columns=list("abcdef")), alphas)
+    assert not hasattr(model, "n_features_in_")
+    np.testing.assert_array_equal(path.alphas, alphas)
+    assert path.graphs[0].names == tuple("abcdef")
+    for alpha, Theta, graph in zip(alphas, path.precisions, path.graphs, strict=True):
+        single = GaussianGraph(alpha=alpha).fit(X)
+        np.testing.assert_allclose(Theta, single.precision_, atol=1e-3)
+        assert graph.n_edges == np.count_nonzero(np.triu(Theta, 1))
+    np.testing.assert_array_equal(path.n_edges, [graph.n_edges for graph in path.graphs])
+    assert path.converged.all()
+    assert (path.gaps >= -1e-12).all()
+    assert (path.gaps <= 6e-6).all()
+
+
+def test_path_uses_weights_and_refuses_rising_alphas():
+    X = chain()
+    weights = np.linspace(0, 1, len(X))
+    path = GaussianGraph().path(X, [0.1], sample_weight=weights)
+    expected = GaussianGraph(alpha=0.1).fit(X, sample_weight=weights)
+    np.testing.assert_allclose(path.precisions[0], expected.precision_)
+    with pytest.raises(InputError, match="large to small"):
+        GaussianGraph().path(X, [0.1, 0.2])
+    assert GaussianGraph(n_alphas=4, alpha_ratio=0.1).path(X).n_edges[0] == 0
+
+
+def test_long_path_of_a_large_problem_gives_the_same(monkeypatch):
+    X = chain()
+    at_once = GaussianGraph(n_alphas=5).fit(X)
+    monkeypatch.setattr("edgewise.estimators.gaussian_graph.PATH_BYTES", 0)
+    one_by_one = GaussianGraph(n_alphas=5).fit(X)
+    np.testing.assert_allclose(one_by_one.selection_.values, at_once.selection_.values, atol=1e-3)
+    assert one_by_one.alpha_ == at_once.alpha_
+
+
+def test_score_is_the_mean_log_density():
+    X, new = chain(), chain(seed=1)
+    model = GaussianGraph(alpha=0.1).fit(X)
+    density = multivariate_normal(model.location_, model.covariance_).logpdf(new)
+    assert model.score(new) == pytest.approx(density.mean())
+    weights = np.linspace(0, 1, len(new))
+    expected = np.average(density, weights=weights)
+    assert model.score(new, sample_weight=weights) == pytest.approx(expected)
+    assert model.score(new[:1]) == pytest.approx(density[0])
+
+
+def test_score_needs_a_fit_and_finite_rows():
+    model = GaussianGraph(alpha=0.1)
+    with pytest.raises(NotFittedError):
+        model.score(chain())
+    model.fit(pd.DataFrame(chain(), columns=list("abcdef")))
+    bad = pd.DataFrame(chain(), columns=list("abcdef"))
+    bad.loc[3, "c"] = np.nan
+    with pytest.raises(InputError, match="'c'"):
+        model.score(bad)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_of_data_frames_are_kept(frame):
+    names = ["gene1", "gene2", "gene3", "gene4"]
+    X = chain(n_columns=4)
+    model = GaussianGraph(alpha=0.1).fit(frame(dict(zip(names, X.T, strict=True))))
+    assert model.feature_names_in_.tolist() == names
+    assert model.graph_.names == tuple(names)
+    np.testing.assert_allclose(model.precision_, GaussianGraph(alpha=0.1).fit(X).precision_)
+    assert GaussianGraph(alpha=0.1).fit(X).graph_.names == ("x0", "x1", "x2", "x3")
+
+
+def test_grid_search_over_alpha_uses_the_score():
+    X = chain(n_rows=60)
+    alphas = [0.01, 0.1, 0.5, 2.0]
+    search = GridSearchCV(GaussianGraph(), {"alpha": alphas}, cv=3).fit(X)
+    scores = search.cv_results_["mean_test_score"]
+    assert search.best_params_["alpha"] == alphas[np.argmax(scores)]
+    assert len(set(scores)) == 4
+    assert search.best_estimator_.graph_.n_nodes == 6
+
+
+def test_sample_weights_are_routed_through_a_search():
+    X = chain(n_rows=60)
+    weights = np.linspace(0.1, 1, 60)
+    with config_context(enable_metadata_routing=True):
+        model = GaussianGraph().set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"alpha": [0.1]}, cv=2).fit(X, sample_weight=weights)
+    expected = GaussianGraph(alpha=0.1).fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(search.best_estimator_.precision_, expected.precision_)
+
+
+def test_order_of_columns_does_not_matter():
+    X = chain()
+    order = np.random.default_rng(0).permutation(6)
+    plain = GaussianGraph(tol=1e-10).fit(X)
+    mixed = GaussianGraph(tol=1e-10).fit(X[:, order])
+    expected = plain.precision_[np.ix_(order, order)]
+    np.testing.assert_allclose(mixed.precision_, expected, atol=1e-5)
+    assert mixed.alpha_ == pytest.approx(plain.alpha_)
+
+
+def test_pipeline_with_a_scaler_is_the_correlation():
+    X = chain() * [1.0, 10.0, 0.1, 2.0, 5.0, 1.0]
+    pipeline = make_pipeline(StandardScaler(), GaussianGraph(alpha=0.1)).fit(X)
+    direct = GaussianGraph(alpha=0.1, covariance="correlation").fit(X)
+    np.testing.assert_allclose(pipeline[-1].graph_.weights, direct.graph_.weights, atol=1e-6)
+    assert np.isfinite(pipeline.score(X))
+
+
+def test_clone_and_refit():
+    model = GaussianGraph(alpha=0.1, weights=np.ones((6, 6)))
+    again = clone(model).fit(chain())
+    np.testing.assert_array_equal(again.fit(chain()).precision_, model.fit(chain()).precision_)
+
+
+def test_column_scales_that_one_alpha_cannot_suit_are_warned_of():
+    X = pd.DataFrame(chain(n_columns=3), columns=["height", "weight", "income"])
+    X["income"] *= 1e6
+    with pytest.warns(DataWarning, match=r"'income' and 'height'.*covariance=\"correlation\""):
+        GaussianGraph(alpha=0.1).fit(X)
+    GaussianGraph(alpha=0.1, covariance="correlation").fit(X)
+
+
+def test_single_column_and_two_rows():
+    single = GaussianGraph().fit(chain(n_columns=1))
+    assert single.graph_.n_edges == 0
+    assert single.precision_[0, 0] == pytest.approx(1 / chain(n_columns=1).var())
+    two = GaussianGraph(alpha=0.5).fit(chain(n_rows=2))
+    assert two.converged_
