@@ -148,8 +148,18 @@ def test_a_covariance_given_as_rows_is_refused(estimator, frame):
         estimator(alpha=0.1).fit(frame.cov())
 
 
-def test_identical_columns_are_fine_with_a_penalty(frame):
+@BOTH
+def test_identical_columns_are_named_and_can_be_repaired(estimator, frame):
     frame["gene7"] = frame["gene3"]
+    with pytest.raises(InputError, match=r"'gene3' and 'gene7' are identical.*repair=\"ridge\""):
+        estimator(alpha=0.1).fit(frame)
+    repaired = estimator(alpha=0.1, repair="ridge").fit(frame)
+    assert repaired.treatment_
+    assert repaired.graph_.adjacency[2, 3]
+
+
+def test_proportional_columns_are_fine_with_a_penalty(frame):
+    frame["gene7"] = 2 * frame["gene3"]
     assert GaussianGraph(alpha=0.1).fit(frame).graph_.adjacency[2, 3]
 
 
@@ -167,15 +177,15 @@ def test_identical_columns_without_a_penalty_are_named(frame, parameters):
     assert repaired.graph_.adjacency[2, 3]
 
 
-def test_identical_columns_with_another_pair_free_are_fine(frame):
-    frame["gene7"] = frame["gene3"]
+def test_proportional_columns_with_another_pair_free_are_fine(frame):
+    frame["gene7"] = 2 * frame["gene3"]
     weights = np.ones((4, 4))
     weights[0, 1] = weights[1, 0] = 0.0
     assert GaussianGraph(alpha=0.1, weights=weights).fit(frame).converged_
 
 
-def test_neighborhoods_refuse_identical_columns(frame):
-    frame["gene7"] = frame["gene3"]
+def test_neighborhoods_refuse_proportional_columns(frame):
+    frame["gene7"] = 2 * frame["gene3"]
     with pytest.raises(InputError, match=r"'gene3' and 'gene7' are identical.*repair=\"ridge\""):
         NeighborhoodGraph(alpha=0.1).fit(frame)
     model = NeighborhoodGraph(alpha=0.1, repair="ridge").fit(frame)

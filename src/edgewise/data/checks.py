@@ -133,7 +133,7 @@ def check_columns(
             f"Drop {_verb(flat, 'it', 'them')}."
         )
     if report.identical and not allow_identical:
-        _refuse_identical(report, labels)
+        _refuse_pairs(report.identical, labels)
     return report
 
 
@@ -267,8 +267,31 @@ def _check_missing(
         )
 
 
-def _refuse_identical(report: ColumnReport, labels: Sequence[str]) -> None:
-    pairs = [f"'{labels[i]}' and '{labels[j]}'" for i, j in report.identical]
+def refuse_identical(values: FloatArray, names: Sequence[str] | None = None) -> None:
+    """Raise an `InputError` that names the columns which are copies of each other.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+    names : sequence of str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_identical(np.array([[1.0, 2.0, 1.0], [3.0, 1.0, 3.0]]), ["a", "b", "c"])
+    Traceback (most recent call last):
+        ...
+    edgewise._core.errors.InputError: Columns 'a' and 'c' are identical.
+    Drop one, or pass repair="ridge".
+    """
+    identical = inspect_columns(values).identical
+    if identical:
+        labels = [f"x{k}" for k in range(values.shape[1])] if names is None else names
+        _refuse_pairs(identical, labels)
+
+
+def _refuse_pairs(identical: Sequence[tuple[int, int]], labels: Sequence[str]) -> None:
+    pairs = [f"'{labels[i]}' and '{labels[j]}'" for i, j in identical]
     more = f"; and {len(pairs) - NAMES_SHOWN} more pairs" if len(pairs) > NAMES_SHOWN else ""
     drop = "one" if len(pairs) == 1 else "one of each pair"
     raise InputError(

@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from edgewise._core.errors import InputError
 from edgewise._core.random import as_generator
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.data.checks import check_columns, refuse_covariance
+from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
 from edgewise.estimators._statistics import (
@@ -153,6 +153,9 @@ class GraphEstimator(BaseEstimator):
             return rows, None
         if reset:
             refuse_covariance(rows)
+            # Only here, not on folds and resamples, where rows may make columns equal by chance.
+            if self.repair is None:
+                refuse_identical(rows, self._names())
         else:
             self._refuse_not_finite(rows)
         return rows, Table.from_input(rows, sample_weight=sample_weight).weights

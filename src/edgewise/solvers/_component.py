@@ -103,7 +103,7 @@ def solve_component(
             identity = np.eye(p)
             return _split(form, identity, identity, target, max_iter - n_iter, n_iter, history)
         history.append(gap)
-        factor = factorize(Theta) if status > 0 else None
+        factor = factorize(Theta, R) if status > 0 else None
         if factor is not None:
             return ComponentSolution(
                 Theta=Theta,

@@ -84,3 +84,16 @@ def clip_to_box(
         for j in range(p):
             W[i, j] = min(max(W[i, j], S[i, j] - t[j]), S[i, j] + t[j])
         W[i, i] = 1.0
+
+
+@kernel
+def penalty(alpha: float, scale: FloatArray, weights: FloatArray, Theta: FloatArray) -> float:
+    """Return the penalty of the off-diagonal entries, reading thresholds only for edges."""
+    p = Theta.shape[0]
+    total = 0.0
+    for i in range(p):
+        for j in range(i):
+            if Theta[i, j] != 0.0:
+                w = 1.0 if weights.shape[0] == 0 else weights[i, j]
+                total += 2.0 * alpha * w * scale[i] * scale[j] * abs(Theta[i, j])
+    return total

@@ -44,9 +44,13 @@ class Factor:
     logdet: float
 
 
-def factorize(Theta: FloatArray) -> Factor | None:
-    """Factorise a symmetric matrix; None says that it is not positive definite."""
-    work = Theta.copy()
+def factorize(Theta: FloatArray, work: FloatArray | None = None) -> Factor | None:
+    """Factorise a symmetric matrix; None says that it is not positive definite.
+
+    ``work`` is scratch of the same shape: touching new memory costs as much as the elimination.
+    """
+    work = np.empty_like(Theta) if work is None else work
+    np.copyto(work, Theta)
     order, start, neighbour, multiplier, pivot, core = _eliminate(work)
     if order.size and not pivot.min() > 0.0:
         return None

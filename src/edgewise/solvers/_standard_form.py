@@ -63,7 +63,7 @@ def standard_form(
     scale = 1.0 / np.sqrt(variance)
     if np.all(variance == 1.0) and not penalize_diagonal:
         return StandardForm(S=S, alpha=alpha, scale=scale, weights=weights)
-    scaled = rescale(S, scale)
+    scaled = rescale(S, scale, np.empty_like(S))
     np.fill_diagonal(scaled, 1.0)
     return StandardForm(S=scaled, alpha=alpha, scale=scale, weights=weights)
 
@@ -182,10 +182,9 @@ def _symmetrize(S: FloatArray) -> tuple[FloatArray, float]:
 
 
 @kernel
-def rescale(A: FloatArray, factor: FloatArray) -> FloatArray:
-    """Return ``A[i, j] * factor[i] * factor[j]``, rounded alike on both sides of the diagonal."""
+def rescale(A: FloatArray, factor: FloatArray, out: FloatArray) -> FloatArray:
+    """Write ``A[i, j] * factor[i] * factor[j]`` to ``out``, rounded alike on both sides."""
     p = A.shape[0]
-    out = np.empty((p, p))
     for i in range(p):
         for j in range(p):
             out[i, j] = A[i, j] * (factor[i] * factor[j])

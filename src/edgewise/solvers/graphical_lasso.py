@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers import _small_path
 from edgewise.solvers._component import solve_component
+from edgewise.solvers._rows import penalty
 from edgewise.solvers._solution import Solution
 from edgewise.solvers._sparse_inverse import factorize, inverse
 from edgewise.solvers._standard_form import (
@@ -241,46 +242,37 @@ def _path(
             )
         else:
             form = standard_form(S, float(alpha), weights, penalize_diagonal=penalize_diagonal)
-            solution, start = _solve(form, tol, max_iter, start)
+            is_last = k == alphas.size - 1
+            solution, start = _solve(form, tol, max_iter, start, keep_start=not is_last)
         solutions.append(solution)
     return solutions
 
 
 def _solve(
-    form: StandardForm, tol: float, max_iter: int, start: _Start | None
-) -> tuple[PrecisionSolution, _Start]:
-    """Solve a standard form; also return where a neighbouring problem may start."""
+    form: StandardForm, tol: float, max_iter: int, start: _Start | None, keep_start: bool
+) -> tuple[PrecisionSolution, _Start | None]:
+    """Solve a standard form; on request also say where a neighbouring problem may start."""
     p = form.scale.size
-    precision = np.zeros((p, p))
-    covariance = np.zeros((p, p))
     logdet = 2.0 * float(np.log(form.scale).sum())
     gap = 0.0
     n_iter = 0
     history = []
-    for index in components(form):
+    parts = components(form)
+    solved = []
+    for index in parts:
         if index.size == 1:
-            i = int(index[0])
-            precision[i, i] = covariance[i, i] = 1.0
             continue
         part = form.component(index)
-        near = None
-        if start is not None:
-            near = (
-                rescale(submatrix(start[0], index), 1.0 / part.scale),
-                rescale(submatrix(start[1], index), part.scale),
-            )
-        solved = solve_component(part, tol * index.size, max_iter, near)
-        scatter(solved.Theta, index, precision)
-        scatter(solved.W, index, covariance)
-        logdet += solved.logdet
-        gap += solved.gap
-        n_iter = max(n_iter, solved.n_iter)
-        history.append(solved.history)
-    penalised = _penalty(form, precision)
+        near = None if start is None else _near(start, index, part.scale)
+        solved.append((index, solve_component(part, tol * index.size, max_iter, near)))
+        logdet += solved[-1][1].logdet
+        gap += solved[-1][1].gap
+        n_iter = max(n_iter, solved[-1][1].n_iter)
+        history.append(solved[-1][1].history)
+    precision = _join(p, [(index, part.Theta) for index, part in solved])
+    penalised = penalty(form.alpha, form.scale, form.weights, precision)
     objective = float(np.vdot(form.S, precision)) - logdet + penalised
-    if not np.all(form.scale == 1.0):
-        precision = rescale(precision, form.scale)
-        covariance = rescale(covariance, 1.0 / form.scale)
+    rescale(precision, form.scale, precision)
     solution = PrecisionSolution(
         value=precision,
         objective=objective,
@@ -290,18 +282,31 @@ def _solve(
         history=_sum_histories(history),
         alpha=form.alpha,
     )
-    return solution, (precision, covariance)
+    if not keep_start:
+        return solution, None
+    covariance = _join(p, [(index, part.W) for index, part in solved])
+    return solution, (precision, rescale(covariance, 1.0 / form.scale, covariance))
 
 
-def _penalty(form: StandardForm, precision: FloatArray) -> float:
-    """Return the penalty of the off-diagonal in standard form."""
-    rows, columns = np.nonzero(precision)
-    is_edge = rows != columns
-    rows, columns = rows[is_edge], columns[is_edge]
-    terms = np.abs(precision[rows, columns]) * form.scale[rows] * form.scale[columns]
-    if form.weights.size:
-        terms *= form.weights[rows, columns]
-    return form.alpha * float(terms.sum())
+def _near(start: _Start, index: IntArray, scale: FloatArray) -> _Start:
+    """Cut a start down to one component and bring it to standard form."""
+    precision = submatrix(start[0], index)
+    covariance = submatrix(start[1], index)
+    return (
+        rescale(precision, 1.0 / scale, precision),
+        rescale(covariance, scale, covariance),
+    )
+
+
+def _join(p: int, blocks: list[tuple[IntArray, FloatArray]]) -> FloatArray:
+    """Put the blocks of the components into one matrix, with ones for lone variables."""
+    if len(blocks) == 1 and blocks[0][0].size == p:
+        return blocks[0][1]
+    whole = np.zeros((p, p))
+    np.fill_diagonal(whole, 1.0)
+    for index, block in blocks:
+        scatter(block, index, whole)
+    return whole
 
 
 def _sum_histories(histories: list[list[float]]) -> FloatArray:
