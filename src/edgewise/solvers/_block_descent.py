@@ -70,6 +70,8 @@ def descend(
     finest = 0.05 * target / p
     gap = np.inf
     ratio = 1.0
+    # Beside a sweep over few variables the certificate costs next to nothing.
+    eagerness = 10.0 if p <= 64 else 2.0
     for count in range(1, max_sweeps + 1):
         # Columns need no more accuracy than the sweep as a whole can have.
         coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
@@ -80,7 +82,7 @@ def descend(
             return -1, count, np.inf, change, 1.0, support, coef
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
         # The gap follows the square root of what the next sweep would change.
-        if np.sqrt(change * ratio) <= target or count == max_sweeps:
+        if np.sqrt(change * ratio) <= eagerness * target or count == max_sweeps:
             assemble(support, coef, size, theta, Theta)
             gap = certify(S, alpha, scale, weights, W, support, size, Theta, R)
             if gap <= target:

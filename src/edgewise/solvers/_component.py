@@ -13,7 +13,7 @@ from edgewise.solvers._block_descent import descend
 from edgewise.solvers._certificate import columns_from_precision
 from edgewise.solvers._newton import newton
 from edgewise.solvers._rows import clip_to_box, fill_thresholds
-from edgewise.solvers._sparse_inverse import factorize
+from edgewise.solvers._sparse_inverse import Factor, factorize
 from edgewise.solvers._splitting import alternate
 from edgewise.solvers._standard_form import StandardForm
 
@@ -29,11 +29,10 @@ NEWTON_STEPS = 4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComponentSolution:
-    """Precision of one component with its dual point, in standard form."""
+    """Precision of one component, factorised, in standard form."""
 
     Theta: FloatArray
-    W: FloatArray
-    logdet: float
+    factor: Factor
     gap: float
     n_iter: int
     history: list[float]
@@ -107,8 +106,7 @@ def solve_component(
         if factor is not None:
             return ComponentSolution(
                 Theta=Theta,
-                W=state.W,
-                logdet=factor.logdet,
+                factor=factor,
                 gap=gap,
                 n_iter=n_iter,
                 history=history,
@@ -157,8 +155,7 @@ def _split(
     history.append(result.gap)
     return ComponentSolution(
         Theta=result.Theta,
-        W=result.W,
-        logdet=result.logdet,
+        factor=result.factor,
         gap=result.gap,
         n_iter=n_iter + result.n_iter,
         history=history,

@@ -31,11 +31,10 @@ UNBOUNDED = 1e12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
-    """Where the Newton steps ended: a positive definite ``Theta`` and a dual point ``W``."""
+    """Where the Newton steps ended: a positive definite ``Theta``, factorised."""
 
     Theta: FloatArray
-    W: FloatArray
-    logdet: float
+    factor: Factor
     gap: float
     n_iter: int
 
@@ -70,7 +69,7 @@ def newton(
         if moved is None:
             break
         Theta, factor = moved
-    return NewtonResult(Theta=Theta, W=W, logdet=factor.logdet, gap=gap, n_iter=count)
+    return NewtonResult(Theta=Theta, factor=factor, gap=gap, n_iter=count)
 
 
 @kernel

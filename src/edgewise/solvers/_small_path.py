@@ -13,7 +13,7 @@ from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._block_descent import descend
 from edgewise.solvers._certificate import columns_from_precision
-from edgewise.solvers._rows import clip_to_box, dot, fill_thresholds
+from edgewise.solvers._rows import clip_to_box, dot, penalty
 
 #: Sweeps for one penalty strength before it is left to the general solver.
 PATIENCE = 20
@@ -28,14 +28,16 @@ def small_path(
     precision: FloatArray,
     covariance: FloatArray,
     tol: float,
-) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
     """Solve for each of ``alphas`` in turn, starting from the solution before.
 
-    ``precision`` and ``covariance`` are where the first solve starts. Returns the precisions, the
-    objectives, the gaps (infinite where a solve is left to the general solver) and the sweeps.
+    ``precision`` and ``covariance`` are where the first solve starts. Returns the precisions, their
+    inverses, the objectives, the gaps (infinite where a solve is left to the general solver) and
+    the sweeps.
     """
     p = S.shape[0]
     precisions = np.zeros((alphas.size, p, p))
+    covariances = np.zeros((alphas.size, p, p))
     objectives = np.empty(alphas.size)
     gaps = np.full(alphas.size, np.inf)
     sweeps = np.zeros(alphas.size, np.int64)
@@ -78,19 +80,22 @@ def small_path(
             )
             sweeps[a] += count
             if status > 0:
-                objectives[a] = _objective(scaled, alpha, scale, weights, Theta)
-                if objectives[a] < np.inf:
+                logdet = _invert(Theta, covariances[a])
+                if logdet > -np.inf:
                     gaps[a] = gap
+                    objectives[a] = _objective(scaled, alpha, scale, weights, Theta, logdet)
                     for i in range(p):
                         for j in range(p):
-                            precisions[a, i, j] = Theta[i, j] * (scale[i] * scale[j])
+                            units = scale[i] * scale[j]
+                            precisions[a, i, j] = Theta[i, j] * units
+                            covariances[a, i, j] /= units
                     break
             # A cold start: clipping zero to the box gives the thresholded covariance.
             W[:] = 0.0
             size[:] = 0
             theta[:] = 1.0
             n_steady = 0
-    return precisions, objectives, gaps, sweeps
+    return precisions, covariances, objectives, gaps, sweeps
 
 
 @kernel
@@ -127,19 +132,17 @@ def _scale_to_unit_variance(
 
 @kernel
 def _objective(
-    S: FloatArray, alpha: float, scale: FloatArray, weights: FloatArray, Theta: FloatArray
+    S: FloatArray,
+    alpha: float,
+    scale: FloatArray,
+    weights: FloatArray,
+    Theta: FloatArray,
+    logdet: float,
 ) -> float:
-    """Return the objective in the original units, infinite if not positive definite."""
-    p = S.shape[0]
-    t = np.empty(p)
-    total = -_log_determinant(Theta)
-    for i in range(p):
-        fill_thresholds(i, alpha, scale, weights, t)
-        t[i] = 0.0
-        total -= 2.0 * np.log(scale[i])
-        for j in range(p):
-            if Theta[i, j] != 0.0:
-                total += S[i, j] * Theta[i, j] + t[j] * abs(Theta[i, j])
+    """Return the objective in the original units."""
+    total = penalty(alpha, scale, weights, Theta) - logdet
+    for i in range(scale.size):
+        total += dot(S[i], Theta[i]) - 2.0 * np.log(scale[i])
     return total
 
 
@@ -166,11 +169,14 @@ def _rescale(
 
 
 @kernel
-def _log_determinant(A: FloatArray) -> float:
-    """Return the log-determinant by Cholesky, minus infinity if not positive definite."""
+def _invert(A: FloatArray, out: FloatArray) -> float:
+    """Write the inverse to ``out`` and return the log-determinant, by Cholesky.
+
+    Minus infinity says that the matrix is not positive definite.
+    """
     p = A.shape[0]
     L = np.empty((p, p))
-    total = 0.0
+    logdet = 0.0
     for i in range(p):
         for j in range(i):
             L[i, j] = (A[i, j] - dot(L[i, :j], L[j, :j])) / L[j, j]
@@ -178,5 +184,18 @@ def _log_determinant(A: FloatArray) -> float:
         if not pivot > 0.0:
             return -np.inf
         L[i, i] = np.sqrt(pivot)
-        total += np.log(pivot)
-    return total
+        logdet += np.log(pivot)
+    # One column at a time: forward from its unit vector, then back down to its own row.
+    x = np.zeros(p)
+    for c in range(p):
+        x[c] = 1.0 / L[c, c]
+        for i in range(c + 1, p):
+            x[i] = -dot(L[i, c:i], x[c:i]) / L[i, i]
+        for i in range(p - 1, c - 1, -1):
+            x[i] /= L[i, i]
+            for k in range(c, i):
+                x[k] -= L[i, k] * x[i]
+        for i in range(c, p):
+            out[c, i] = x[i]
+            out[i, c] = x[i]
+    return logdet

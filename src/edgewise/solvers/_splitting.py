@@ -16,6 +16,8 @@ once the signs have settled, Newton steps finish the work.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.linalg
 
@@ -70,9 +72,7 @@ def alternate(
         # A copy, because the next iterations write into Z.
         found = newton(form, Z.copy(), target, NEWTON_STEPS if is_settled else 0)
         if found is not None and (best is None or found.gap < best.gap):
-            best = NewtonResult(
-                Theta=found.Theta, W=found.W, logdet=found.logdet, gap=found.gap, n_iter=count
-            )
+            best = replace(found, n_iter=count)
             if best.gap <= target:
                 break
         if count < TUNING:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from edgewise._core.errors import InputError, SolverError
+from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers import _small_path
 from edgewise.solvers._component import solve_component
@@ -36,16 +35,14 @@ class PrecisionSolution(Solution):
 
     Attributes
     ----------
+    covariance : ndarray of shape (p, p)
+        Inverse of ``value``.
     alpha : float
         Penalty strength that the problem was solved for.
     """
 
+    covariance: FloatArray
     alpha: float
-
-    @cached_property
-    def covariance(self) -> FloatArray:
-        """Inverse of ``value``, computed when first asked for and then kept."""
-        return _inverse(self.value, "The precision matrix is too close to singular to invert.")
 
 
 def graphical_lasso(
@@ -221,18 +218,18 @@ def _path(
 ) -> list[PrecisionSolution]:
     """Solve for each of ``alphas`` in turn, small problems in one compiled call."""
     p = S.shape[0]
+    gaps = np.full(alphas.size, np.inf)
     if p <= SMALL and max_iter >= _small_path.PATIENCE:
         precision, covariance = (np.eye(p), np.zeros((p, p))) if start is None else start
-        values, objectives, gaps, n_iter = _small_path.small_path(
+        values, covariances, objectives, gaps, n_iter = _small_path.small_path(
             S, alphas, weights, penalize_diagonal, precision, covariance, tol
         )
-    else:
-        gaps = np.full(alphas.size, np.inf)
     solutions = []
     for k, alpha in enumerate(alphas):
         if gaps[k] < np.inf:
             solution = PrecisionSolution(
                 value=values[k],
+                covariance=covariances[k],
                 objective=float(objectives[k]),
                 gap=float(gaps[k]),
                 n_iter=int(n_iter[k]),
@@ -242,50 +239,47 @@ def _path(
             )
         else:
             form = standard_form(S, float(alpha), weights, penalize_diagonal=penalize_diagonal)
-            is_last = k == alphas.size - 1
-            solution, start = _solve(form, tol, max_iter, start, keep_start=not is_last)
+            solution = _solve(form, tol, max_iter, start)
+            start = solution.value, solution.covariance
         solutions.append(solution)
     return solutions
 
 
 def _solve(
-    form: StandardForm, tol: float, max_iter: int, start: _Start | None, keep_start: bool
-) -> tuple[PrecisionSolution, _Start | None]:
-    """Solve a standard form; on request also say where a neighbouring problem may start."""
+    form: StandardForm, tol: float, max_iter: int, start: _Start | None
+) -> PrecisionSolution:
+    """Solve a standard form, component by component."""
     p = form.scale.size
+    precision = np.zeros((p, p))
+    covariance = np.zeros((p, p))
     logdet = 2.0 * float(np.log(form.scale).sum())
     gap = 0.0
     n_iter = 0
     history = []
-    parts = components(form)
-    solved = []
-    for index in parts:
+    for index in components(form):
         if index.size == 1:
+            precision[index, index] = covariance[index, index] = 1.0
             continue
         part = form.component(index)
         near = None if start is None else _near(start, index, part.scale)
-        solved.append((index, solve_component(part, tol * index.size, max_iter, near)))
-        logdet += solved[-1][1].logdet
-        gap += solved[-1][1].gap
-        n_iter = max(n_iter, solved[-1][1].n_iter)
-        history.append(solved[-1][1].history)
-    precision = _join(p, [(index, part.Theta) for index, part in solved])
+        solved = solve_component(part, tol * index.size, max_iter, near)
+        scatter(solved.Theta, index, precision)
+        scatter(inverse(solved.factor), index, covariance)
+        logdet += solved.factor.logdet
+        gap += solved.gap
+        n_iter = max(n_iter, solved.n_iter)
+        history.append(solved.history)
     penalised = penalty(form.alpha, form.scale, form.weights, precision)
-    objective = float(np.vdot(form.S, precision)) - logdet + penalised
-    rescale(precision, form.scale, precision)
-    solution = PrecisionSolution(
-        value=precision,
-        objective=objective,
+    return PrecisionSolution(
+        objective=float(np.vdot(form.S, precision)) - logdet + penalised,
+        value=rescale(precision, form.scale, precision),
+        covariance=rescale(covariance, 1.0 / form.scale, covariance),
         gap=gap,
         n_iter=n_iter,
         converged=gap <= tol * p,
         history=_sum_histories(history),
         alpha=form.alpha,
     )
-    if not keep_start:
-        return solution, None
-    covariance = _join(p, [(index, part.W) for index, part in solved])
-    return solution, (precision, rescale(covariance, 1.0 / form.scale, covariance))
 
 
 def _near(start: _Start, index: IntArray, scale: FloatArray) -> _Start:
@@ -296,17 +290,6 @@ def _near(start: _Start, index: IntArray, scale: FloatArray) -> _Start:
         rescale(precision, 1.0 / scale, precision),
         rescale(covariance, scale, covariance),
     )
-
-
-def _join(p: int, blocks: list[tuple[IntArray, FloatArray]]) -> FloatArray:
-    """Put the blocks of the components into one matrix, with ones for lone variables."""
-    if len(blocks) == 1 and blocks[0][0].size == p:
-        return blocks[0][1]
-    whole = np.zeros((p, p))
-    np.fill_diagonal(whole, 1.0)
-    for index, block in blocks:
-        scatter(block, index, whole)
-    return whole
 
 
 def _sum_histories(histories: list[list[float]]) -> FloatArray:
@@ -326,17 +309,10 @@ def _check_init(init: FloatArray, p: int) -> _Start:
     if not np.isfinite(init).all():
         raise InputError("init contains NaN or infinite entries.")
     init = 0.5 * (init + init.T)
-    return init, _inverse(init, "init must be positive definite.", InputError)
-
-
-def _inverse(
-    precision: FloatArray, message: str, error: type[Exception] = SolverError
-) -> FloatArray:
-    """Invert a sparse positive definite matrix; raise ``error`` where it is not."""
-    factor = factorize(precision)
+    factor = factorize(init)
     if factor is None:
-        raise error(message)
-    return inverse(factor)
+        raise InputError("init must be positive definite.")
+    return init, inverse(factor)
 
 
 def _check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: int) -> None:
