@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers import _small_path
 from edgewise.solvers._component import solve_component
@@ -239,7 +240,8 @@ def _path(
             )
         else:
             form = standard_form(S, float(alpha), weights, penalize_diagonal=penalize_diagonal)
-            solution = _solve(form, tol, max_iter, start)
+            with blas_threads_for(p):
+                solution = _solve(form, tol, max_iter, start)
             start = solution.value, solution.covariance
         solutions.append(solution)
     return solutions
