@@ -187,7 +187,9 @@ def test_layouts():
 
 
 def test_coinciding_positions_are_drawn():
-    plot_network(random_graph(4, 3), layout=np.zeros((4, 2))).figure.draw_without_rendering()
+    ax = plot_network(random_graph(4, 3), layout=np.zeros((4, 2)))
+    ax.figure.draw_without_rendering()
+    assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
 
 
 def test_labels_option():

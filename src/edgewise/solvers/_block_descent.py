@@ -252,5 +252,7 @@ def _write_row(
 def _widen(array: AnyArray, n_columns: int) -> AnyArray:
     """Copy a two-dimensional array into one with more columns."""
     wider = np.empty((array.shape[0], n_columns), array.dtype)
-    wider[:, : array.shape[1]] = array
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            wider[i, j] = array[i, j]
     return wider

@@ -15,9 +15,6 @@ from edgewise.solvers._block_descent import descend
 from edgewise.solvers._certificate import columns_from_precision
 from edgewise.solvers._rows import clip_to_box, dot, penalty
 
-#: Sweeps for one penalty strength before it is left to the general solver.
-PATIENCE = 20
-
 
 @kernel
 def small_path(
@@ -28,12 +25,13 @@ def small_path(
     precision: FloatArray,
     covariance: FloatArray,
     tol: float,
+    patience: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
     """Solve for each of ``alphas`` in turn, starting from the solution before.
 
-    ``precision`` and ``covariance`` are where the first solve starts. Returns the precisions, their
-    inverses, the objectives, the gaps (infinite where a solve is left to the general solver) and
-    the sweeps.
+    ``precision`` and ``covariance`` are where the first solve starts, ``patience`` is the number of
+    sweeps before a solve is left to the general solver. Returns the precisions, their
+    inverses, the objectives, the gaps (infinite where a solve was left) and the sweeps.
     """
     p = S.shape[0]
     precisions = np.zeros((alphas.size, p, p))
@@ -47,18 +45,19 @@ def small_path(
     Theta = np.empty((p, p))
     R = np.empty((p, p))
     W = covariance.copy()
-    before = np.zeros((p, p))
+    before = covariance.copy()
     n_steady = 0
     support, coef, size, theta = columns_from_precision(precision)
     for a in range(alphas.size):
         alpha = alphas[a]
         _scale_to_unit_variance(S, alpha, weights, penalize_diagonal, scale, scaled)
         _rescale(W, support, coef, size, theta, previous, scale)
-        previous[:] = scale
+        for i in range(p):
+            previous[i] = scale[i]
+        step = 0.0
         if n_steady >= 2 and alphas[a - 1] < alphas[a - 2] and not penalize_diagonal:
-            _extrapolate(W, before, (alpha - alphas[a - 1]) / (alphas[a - 1] - alphas[a - 2]))
-        else:
-            before[:] = W
+            step = (alpha - alphas[a - 1]) / (alphas[a - 1] - alphas[a - 2])
+        _extrapolate(W, before, step)
         n_steady += 1
         for _ in range(2):
             clip_to_box(scaled, alpha, scale, weights, W)
@@ -75,7 +74,7 @@ def small_path(
                 Theta,
                 R,
                 tol * p,
-                PATIENCE,
+                patience,
                 -1.0,
             )
             sweeps[a] += count

@@ -163,12 +163,8 @@ def _eliminate(
                 has_progress = True
                 first = start[n_gone]
                 if first + n > neighbour.size:
-                    larger = np.empty(2 * neighbour.size + n, np.int64)
-                    larger[:first] = neighbour[:first]
-                    larger_value = np.empty(larger.size)
-                    larger_value[:first] = multiplier[:first]
-                    neighbour = larger
-                    multiplier = larger_value
+                    neighbour = np.concatenate((neighbour, np.empty(p * 8, np.int64)))
+                    multiplier = np.concatenate((multiplier, np.empty(p * 8)))
                 for k in range(n):
                     neighbour[first + k] = lists[i, k]
                     multiplier[first + k] = M[i, lists[i, k]] / d

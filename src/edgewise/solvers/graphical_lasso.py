@@ -10,9 +10,9 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers import _small_path
 from edgewise.solvers._component import solve_component
 from edgewise.solvers._rows import penalty
+from edgewise.solvers._small_path import small_path
 from edgewise.solvers._solution import Solution
 from edgewise.solvers._sparse_inverse import factorize, inverse
 from edgewise.solvers._standard_form import (
@@ -28,6 +28,8 @@ from edgewise.solvers._standard_form import (
 
 #: Up to this many variables a whole path runs as one compiled call.
 SMALL = 48
+#: Sweeps for one penalty strength there before it is left to the general solver.
+PATIENCE = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -220,10 +222,10 @@ def _path(
     """Solve for each of ``alphas`` in turn, small problems in one compiled call."""
     p = S.shape[0]
     gaps = np.full(alphas.size, np.inf)
-    if p <= SMALL and max_iter >= _small_path.PATIENCE:
+    if p <= SMALL and max_iter >= PATIENCE:
         precision, covariance = (np.eye(p), np.zeros((p, p))) if start is None else start
-        values, covariances, objectives, gaps, n_iter = _small_path.small_path(
-            S, alphas, weights, penalize_diagonal, precision, covariance, tol
+        values, covariances, objectives, gaps, n_iter = small_path(
+            S, alphas, weights, penalize_diagonal, precision, covariance, tol, PATIENCE
         )
     solutions = []
     for k, alpha in enumerate(alphas):

@@ -1,0 +1,17 @@
+"""The command line; each command has a file of its own and imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+
+def main() -> None:
+    """Run the command that the arguments of the process name, and exit."""
+    from edgewise.cli.app import app
+
+    for stream in (sys.stdout, sys.stderr):
+        # Column names may hold letters that the terminal cannot show; that must not end a run.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="edgewise")

@@ -1,0 +1,160 @@
+"""Options of the commands, with their help."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+
+class Method(StrEnum):
+    """How the graph is learned."""
+
+    GAUSSIAN = "gaussian"
+    NEIGHBORHOOD = "neighborhood"
+
+
+class Covariance(StrEnum):
+    """What the graph is learned from."""
+
+    CORRELATION = "correlation"
+    EMPIRICAL = "empirical"
+    NONPARANORMAL = "nonparanormal"
+    SPEARMAN = "spearman"
+    KENDALL = "kendall"
+
+
+class Missing(StrEnum):
+    """What to do with missing values."""
+
+    ERROR = "error"
+    PAIRWISE = "pairwise"
+    EM = "em"
+
+
+class Repair(StrEnum):
+    """What to do with correlations that do not fit together."""
+
+    RIDGE = "ridge"
+    CLIP = "clip"
+
+
+class Kind(StrEnum):
+    """Families of graphs to simulate from."""
+
+    ERDOS_RENYI = "erdos-renyi"
+    BARABASI_ALBERT = "barabasi-albert"
+    HUB = "hub"
+    CHAIN = "chain"
+    RING = "ring"
+    GRID = "grid"
+
+
+_CONFIDENCE = "Confidence"
+_NUMERICS = "Numerics"
+
+DataFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        help="Table with a line of column names: csv, tsv, parquet or npz.",
+        metavar="DATA",
+        show_default=False,
+    ),
+]
+Alpha: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Strength of the penalty: a number, or the rule that picks it (ebic, cv or stars).",
+        metavar="NUMBER|ebic|cv|stars",
+    ),
+]
+MethodOption: TypeAlias = Annotated[
+    Method,
+    typer.Option(help="Graphical lasso, or a lasso regression of each column on the others."),
+]
+CovarianceOption: TypeAlias = Annotated[
+    Covariance | None,
+    typer.Option(
+        help=(
+            "What to learn from. The default, correlation, treats all columns alike, because "
+            "the columns of a table rarely share a unit; empirical keeps their units; the others "
+            "see ranks only. Naming one also forces a table of few levels to count as numbers."
+        ),
+        show_default="correlation",
+    ),
+]
+MissingOption: TypeAlias = Annotated[
+    Missing,
+    typer.Option(
+        help="Missing values: refuse them, use the rows that have both columns, or fit by EM."
+    ),
+]
+Columns: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="Use only these columns, separated by commas.", metavar="NAMES"),
+]
+Drop: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="Leave these columns out, separated by commas.", metavar="NAMES"),
+]
+Confidence: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--confidence/--no-confidence",
+        help="Learn again from resampled rows and tell how often each edge comes back.",
+        show_default="no-confidence",
+        rich_help_panel=_CONFIDENCE,
+    ),
+]
+Resamples: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of resamples; turns --confidence on.",
+        show_default="100",
+        rich_help_panel=_CONFIDENCE,
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(help="Seed of everything random; equal seeds give equal results.", min=0)
+]
+Jobs: TypeAlias = Annotated[
+    int, typer.Option(help="Fits at a time, -1 for all cores; the result does not depend on it.")
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object instead of words.")
+]
+OutFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder to write.", metavar="DIR")]
+RepairOption: TypeAlias = Annotated[
+    Repair | None,
+    typer.Option(
+        help="Repair correlations that are not positive definite instead of refusing them.",
+        show_default=False,
+        rich_help_panel=_NUMERICS,
+    ),
+]
+AlphaRatio: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Smallest alpha that a rule tries, as a share of the largest.",
+        show_default="by number of rows",
+        rich_help_panel=_NUMERICS,
+    ),
+]
+Tolerance: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Duality gap per column at which the fit stops.",
+        show_default="1e-6; neighborhood 1e-8",
+        rich_help_panel=_NUMERICS,
+    ),
+]
+MaxIter: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Largest number of iterations of one fit.",
+        show_default="1000",
+        rich_help_panel=_NUMERICS,
+    ),
+]

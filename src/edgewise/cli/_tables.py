@@ -1,0 +1,193 @@
+"""The table a user names, checked with the command line in mind."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from edgewise._core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from edgewise.data import Table
+    from edgewise.io import RawTable
+
+TEXT: Final = "categorical"
+#: Above this many text columns, the advice does not spell them out.
+NAMES_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A table read from a file, ready to be learned from.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Numbers only.
+    fingerprint : dict
+        Which file this was, for the record of the run.
+    notes : tuple of str
+        What was assumed or left out on the way.
+    """
+
+    frame: pd.DataFrame
+    fingerprint: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def read_source(
+    path: Path,
+    *,
+    columns: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    allow_missing: bool = False,
+    allow_identical: bool = False,
+    is_forced: bool = False,
+) -> Source:
+    """Read a table and refuse what no Gaussian graph can be learned from.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    columns, drop : sequence of str
+        Columns to keep (none: all) and to leave out.
+    allow_missing, allow_identical : bool
+        As in `edgewise.data.check_columns`.
+    is_forced : bool
+        Whether to take a discrete table all the same, because the user chose a covariance.
+    """
+    import pandas as pd
+
+    from edgewise.data import Table, check_columns, looks_like_covariance
+    from edgewise.io import read_table
+
+    raw = read_table(path)
+    chosen, notes = _choose_columns(raw, columns, drop)
+    table = Table.from_input(chosen)
+    if table.n_features < 2:
+        raise InputError(
+            f"A network needs at least 2 columns; {path} has 1"
+            f"{' left' if len(raw.names) > 1 else ''}: '{table.names[0]}'."
+        )
+    text = [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
+    n_levels = most_levels(table)
+    if text:
+        raise InputError(_about_text(path, text, n_levels))
+    check_columns(
+        table.values, table.names, allow_missing=allow_missing, allow_identical=allow_identical
+    )
+    if looks_like_covariance(table.values):
+        raise InputError(
+            f"{path} is square and symmetric, so it looks like a covariance matrix; this command "
+            "takes the rows behind it. From Python, GaussianGraph takes a covariance."
+        )
+    if n_levels is not None:
+        if not is_forced:
+            raise InputError(
+                f"{_about_levels(path, n_levels)} To treat the levels as numbers in order, pass "
+                "--covariance spearman."
+            )
+        notes += (f"no column has more than {n_levels} levels; learned as numbers on request",)
+    with path.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    return Source(
+        frame=pd.DataFrame(table.values, columns=list(table.names)),
+        fingerprint={
+            "file": str(path),
+            "sha256": digest,
+            "n_samples": table.n_samples,
+            "n_features": table.n_features,
+            "names": list(table.names),
+        },
+        notes=notes,
+    )
+
+
+def _choose_columns(
+    raw: RawTable, columns: Sequence[str], drop: Sequence[str]
+) -> tuple[RawTable, tuple[str, ...]]:
+    wanted = set(_named(columns, raw.names, "--columns") or raw.names)
+    wanted -= set(_named(drop, raw.names, "--drop"))
+    if not wanted:
+        raise InputError("--columns and --drop leave no column.")
+    kept = [k for k, name in enumerate(raw.names) if name in wanted]
+    left_out = [name for name in raw.names if name not in wanted]
+    notes = raw.notes
+    if left_out:
+        notes += (f"left out on request: {', '.join(left_out)}",)
+    chosen = replace(
+        raw,
+        names=tuple(raw.names[k] for k in kept),
+        columns=tuple(raw.columns[k] for k in kept),
+    )
+    return chosen, notes
+
+
+def _named(given: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+    """Split what was given at commas, except where a column is called just that."""
+    found: list[str] = []
+    for text in given:
+        parts = [text] if text in names else [part.strip() for part in text.split(",")]
+        found += [part for part in parts if part]
+    for name in found:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or names[:5]
+            raise InputError(
+                f"{option} names '{name}', which is no column of the table. "
+                f"Did you mean {' or '.join(repr(n) for n in near)}?"
+            )
+    return found
+
+
+def most_levels(table: Table) -> int | None:
+    """Count the levels of a discrete table, at most in any column; None where it is not discrete.
+
+    Every column of a discrete table has few levels, and none looks like measurements or row
+    labels. Of few rows, measurements have few levels too: a column of fractions, or one in which
+    every row differs, is therefore never taken for a discrete one.
+    """
+    import numpy as np
+
+    limit = max(2, min(20, table.n_samples // 5))
+    most = 0
+    for k, kind in enumerate(table.kinds):
+        seen = table.values[~np.isnan(table.values[:, k]), k]
+        n_levels = len(np.unique(seen))
+        if n_levels > limit or n_levels == len(seen):
+            return None
+        if kind == "numeric" and (seen != np.round(seen)).any():
+            return None
+        most = max(most, n_levels)
+    return most
+
+
+def _about_levels(path: Path, n_levels: int) -> str:
+    return (
+        f"{path} is a discrete table (no column has more than {n_levels} levels), and this version "
+        "learns Gaussian graphs only."
+    )
+
+
+def _about_text(path: Path, text: Sequence[str], n_levels: int | None) -> str:
+    """Say what to do with columns of text, which depends on what the others hold."""
+    from edgewise.io import quote_names
+
+    if n_levels is not None:
+        return (
+            f"{_about_levels(path, n_levels)} Turn the text in {quote_names(text)} into numbers "
+            "that rise with what it means, and pass --covariance spearman."
+        )
+    names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
+    nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
+    return (
+        f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers. Leave {nouns[2]} "
+        f"out with --drop {names}, or turn {nouns[2]} into numbers."
+    )

@@ -1,0 +1,45 @@
+"""The application: what all commands have in common, and the list of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from edgewise._version import __version__
+from edgewise.cli._shell import Commands, say
+from edgewise.cli.demo import demo
+from edgewise.cli.export import export
+from edgewise.cli.info import info
+from edgewise.cli.learn import learn
+from edgewise.cli.simulate import simulate
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        say(f"edgewise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def edgewise(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Learn the network behind a table of measurements."""
+
+
+for command in (learn, demo, export, simulate, info):
+    app.command()(command)

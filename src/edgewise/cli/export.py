@@ -1,0 +1,49 @@
+"""``edgewise export``: a graph from one format into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from edgewise._core.errors import InputError
+from edgewise.cli._shell import say
+
+if TYPE_CHECKING:
+    from edgewise.graph import Graph
+
+
+def export(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A model (.edgewise) or a graph (.graphml, .gexf, .csv, .json).",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="File to write; its suffix sets the format: .graphml, .gexf, .csv or .json.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Convert the graph of a model, or a graph file, into another format."""
+    graph = _read(source)
+    graph.write(out)
+    say(f"{out}: {graph.n_nodes} nodes, {graph.n_edges} edges")
+
+
+def _read(source: Path) -> Graph:
+    if source.suffix.lower() != ".edgewise":
+        from edgewise.graph import Graph
+
+        return Graph.read(source)
+    from edgewise.estimators import load
+
+    graph: Graph | None = getattr(load(source), "graph_", None)
+    if graph is None:
+        raise InputError(f"The model in {source} was saved before it was fitted; it has no graph.")
+    return graph

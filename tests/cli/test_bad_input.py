@@ -1,0 +1,153 @@
+"""Input that cannot be used: exit code 2, one sentence on standard error, nothing written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+GOOD = "a,b\n1.5,2\n2,4.5\n3.25,1\n0,1.5\n"
+
+
+def complaint(run, tmp_path, *arguments):
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert not (tmp_path / "edgewise-out").exists()
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, ["There is no file data.csv"]),
+        ("", ["data.csv is empty"]),
+        ("\n\n", ["blank lines"]),
+        ("a,b\n", ["no rows"]),
+        ("a,b\n1.5,2\n", ["1 sample", "at least 2"]),
+        ("a,a\n1,2\n3,4\n", ["more than one column called 'a'"]),
+        ("a,b,city\n1.5,2,Ulm\n2,4,Bonn\n3,1,Bonn\n", ["'city'", "text", "--drop city"]),
+        ("a,b,id\n1,2,x\n3,1,y\n", ["'id'", "text", "--drop id"]),
+        (
+            "a,my id,k\n1,x,y\n3,y,z\n2,z,x\n",
+            ["'my id' and 'k'", "--drop 'my id,k'"],
+        ),
+        ("a,b,c\n1.5,2,7\n2,4,7\n3.25,1,7\n", ["Column 'c' has one value"]),
+        ("a,b\n1.5,2\n,4\n3.25,1\n", ["'a' (1)", "--missing pairwise or --missing em"]),
+        ("a,b\n1.5,2\ninf,4\n3.25,1\n", ["'a'", "infinite"]),
+        ("a,b\n1.5,1.5\n2,2\n3.25,3.25\n", ["'a' and 'b' are identical", "--repair ridge"]),
+        ("a\n1.5\n2.5\n3\n", ["at least 2 columns", "'a'"]),
+        ("a,b\n1.5,2\n2\n", ["Line 3", "1 fields"]),
+        ("a,b\n2,0.5\n0.5,1\n", ["covariance matrix"]),
+    ],
+)
+def test_tables(run, tmp_path, content, words):
+    if content is not None:
+        (tmp_path / "data.csv").write_text(content)
+    line = complaint(run, tmp_path, "learn", "data.csv")
+    assert all(word in line for word in words), line
+
+
+def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
+    texts = {f"t{k}": [f"r{row}" for row in range(30)] for k in range(40)}
+    pd.DataFrame({"a": np.arange(30) ** 0.5, **texts}).to_csv("data.csv", index=False)
+    line = complaint(run, tmp_path, "learn", "data.csv")
+    assert "35 more" in line
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--alpha", "lasso"], ["alpha must be", "'ebic', 'cv' and 'stars'", "'lasso'"]),
+        (["--alpha", "-1"], ["alpha must be", "-1"]),
+        (["--alpha", "nan"], ["alpha must be"]),
+        (["--drop", "c"], ["--drop", "'c'", "no column"]),
+        (["--columns", "A"], ["--columns", "'A'", "Did you mean"]),
+        (["--drop", "a,b"], ["leave no column"]),
+        (["--drop", "a"], ["at least 2 columns", "1 left"]),
+        (["--resamples", "1"], ["--resamples must be at least 2"]),
+        (["--no-confidence", "--resamples", "5"], ["--no-confidence"]),
+        (["--jobs", "0"], ["--jobs 0"]),
+        (["--alpha-ratio", "2"], ["--alpha-ratio must be between 0 and 1"]),
+        (["--max-iter", "0"], ["--max-iter at least 1"]),
+        (["--tol", "0"], ["tol must be positive"]),
+        (["--out", "data.csv"], ["it is a file"]),
+        (["--out", "data.csv/sub"], ["data.csv"]),
+        (["--method", "neighborhood", "--alpha", "0"], ["alpha must be positive"]),
+    ],
+)
+def test_options(run, tmp_path, options, words):
+    (tmp_path / "data.csv").write_text(GOOD)
+    line = complaint(run, tmp_path, "learn", "data.csv", *options)
+    assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize(
+    "options", [["--covariance", "x"], ["--method", "x"], ["--missing", "x"], ["--nonsense"]]
+)
+def test_unknown_choices_are_usage_errors(run, options):
+    result = run("learn", "data.csv", *options, code=2)
+    assert "Error" in result.stderr
+
+
+def levels(n_rows=60, **columns):
+    rng = np.random.default_rng(5)
+    return pd.DataFrame({name: rng.choice(values, n_rows) for name, values in columns.items()})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        levels(a=[0, 1], b=[0, 1], c=[0, 1]),
+        levels(a=[1, 2, 3, 4, 5], b=[1, 2, 3, 4, 5]),
+        levels(a=[True, False], b=[True, False]),
+        levels(a=[0, 1], b=[0, 1]).astype(float).replace({"b": {1.0: np.nan}}).fillna({"b": 2}),
+    ],
+    ids=["binary", "ratings", "booleans", "whole floats"],
+)
+def test_discrete_tables_are_refused_unless_forced(run, learn, table, tmp_path):
+    table.to_csv("data.csv", index=False)
+    line = complaint(run, tmp_path, "learn", "data.csv")
+    most = max(table[name].nunique() for name in table)
+    assert f"discrete table (no column has more than {most} levels)" in line
+    assert "Gaussian graphs only" in line
+    assert "--covariance spearman" in line
+    forced = learn(table, "--covariance", "correlation", "--alpha", "0.01")
+    assert any("on request" in note for note in forced.record["treatment"])
+
+
+def test_discrete_text_cannot_be_forced(run, tmp_path):
+    levels(answer=["yes", "no"], mood=["bad", "fair", "good"]).to_csv("data.csv", index=False)
+    for options in ([], ["--covariance", "spearman"]):
+        line = complaint(run, tmp_path, "learn", "data.csv", *options)
+        assert "Gaussian graphs only" in line
+        assert "'answer' and 'mood'" in line
+
+
+def test_rule_for_discrete_tables(learn, run, tmp_path):
+    """At most max(2, min(20, n / 5)) levels in every column."""
+    rng = np.random.default_rng(0)
+    at_limit = pd.DataFrame(rng.permuted(np.tile(np.arange(20)[:, None], (6, 2)), axis=0))
+    at_limit.columns = ["a", "b"]
+    at_limit.to_csv("data.csv", index=False)
+    complaint(run, tmp_path, "learn", "data.csv")
+    beyond = at_limit.copy()
+    beyond.loc[0, "a"] = 20
+    assert learn(beyond, "--alpha", "0.1").record["treatment"] == []
+    # 15 rows: limit 3
+    few = pd.DataFrame({"a": [1, 2, 3] * 5, "b": [1, 1, 2, 2, 2] * 3})
+    few.to_csv("data.csv", index=False)
+    complaint(run, tmp_path, "learn", "data.csv")
+    assert learn(few.assign(a=[1, 2, 3, 4, 5] * 3), "--alpha", "0.1").record["treatment"] == []
+
+
+def test_few_rows_of_measurements_are_not_discrete(learn):
+    two_rows = pd.DataFrame({"a": [1.5, 3.0], "b": [2.0, 4.5]})
+    assert learn(two_rows, "--alpha", "0.1").record["treatment"] == []
+    fractions = pd.DataFrame({"a": [0.5, 1.5] * 10, "b": [0.5] * 10 + [2.5] * 10})
+    assert learn(fractions, "--alpha", "0.1").record["treatment"] == []
+
+
+def test_one_continuous_column_makes_the_table_continuous(learn):
+    table = levels(a=[0, 1], b=[0, 1]).assign(c=np.random.default_rng(0).normal(size=60))
+    assert learn(table, "--alpha", "0.1").record["treatment"] == []

@@ -1,0 +1,86 @@
+"""``edgewise demo``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from edgewise import Graph
+from edgewise.cli import demo as demo_module
+from edgewise.cli._folder import FILES
+from edgewise.data import load_table
+
+
+@pytest.fixture(scope="module")
+def weather():
+    return demo_module.weather_anomalies()
+
+
+def test_demo_answers_into_a_folder(run, tmp_path):
+    result = run("demo")
+    out = tmp_path / "edgewise-demo"
+    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
+    graph = Graph.read(out / "graph.graphml")
+    assert graph.n_nodes == 16
+    # Few enough edges to read, and what is known of the weather is among them.
+    assert 16 <= graph.n_edges <= 50
+    place = {name: k for k, name in enumerate(graph.names)}
+    for one, other, sign in [
+        ("temperature", "warmest hour", 1),
+        ("cloud", "opaque cloud", 1),
+        ("dew point", "humidity", 1),
+        ("direct sun", "opaque cloud", -1),
+    ]:
+        assert np.sign(graph.weights[place[one], place[other]]) == sign
+    record = json.loads((out / "run.json").read_text())
+    assert (record["command"], record["data"]["bundled"]) == ("demo", "tmy3-daily")
+    assert record["alpha_rule"] == "stars"
+    assert record["converged"] is True
+    assert len(record["treatment"]) == 3
+    assert demo_module.QUESTIONS[0].text in result.stdout
+    assert "of the optimum" in result.stdout
+    assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
+    assert "edgewise-demo/report.html" in result.stdout
+    assert result.stderr == ""
+
+
+def test_every_question_is_asked(run, tmp_path, monkeypatch):
+    def answer(folder):
+        (folder / "other.txt").write_text("42")
+        return "forty-two"
+
+    question = demo_module.Question(text="And the rest?", answer=answer)
+    monkeypatch.setattr(demo_module, "QUESTIONS", (question, question))
+    result = run("demo", "--out", "elsewhere")
+    assert result.stdout.count("And the rest?\n\nforty-two") == 2
+    assert (tmp_path / "elsewhere" / "other.txt").read_text() == "42"
+
+
+def test_season_is_gone_from_the_weather(weather):
+    frame, _ = weather
+    table = load_table("tmy3-daily").frame.dropna()
+    assert frame.shape == (59 * 52, 16)
+    assert not frame.isna().any().any()
+    # A least-squares fit leaves no mean; a sample of the days leaves little of it.
+    assert (frame.mean().abs() < 0.1 * frame.std()).all()
+    days = table[table.doy % 7 == 0]
+    angle = 2 * np.pi * days.doy.to_numpy() / 365
+    raw = abs(np.corrcoef(days.TMP, np.cos(angle))[0, 1])
+    left = abs(np.corrcoef(frame["temperature"], np.cos(angle))[0, 1])
+    assert raw > 0.5
+    assert left < 0.02
+
+
+def test_days_and_logarithms(weather):
+    """One station by hand, with harmonics by numpy's own least squares on all its days."""
+    frame, _ = weather
+    table = load_table("tmy3-daily").frame
+    station = table[table.wmo == table.wmo[0]]
+    angle = 2 * np.pi * station.doy.to_numpy() / 365
+    basis = np.array([angle**0, np.cos(angle), np.sin(angle), np.cos(2 * angle), np.sin(2 * angle)])
+    for code, log in [("WND", True), ("PRS", False)]:
+        values = np.log(station[code]) if log else station[code]
+        season = basis.T @ np.linalg.pinv(basis.T) @ values
+        expected = (values - season)[station.doy % 7 == 0]
+        found = frame[demo_module.WEATHER[code]][: len(expected)]
+        np.testing.assert_allclose(found, expected, atol=1e-6)

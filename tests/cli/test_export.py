@@ -1,0 +1,58 @@
+"""``edgewise export``."""
+
+import numpy as np
+import pytest
+
+from edgewise import GaussianGraph, Graph
+
+FORMATS = ["graphml", "gexf", "csv", "json"]
+
+
+@pytest.fixture
+def graph():
+    weights = np.array([[0, 0.5, 0], [0.5, 0, 0], [0, 0, 0.0]])
+    return Graph(weights, names=["ä b", "c", "lonely"])
+
+
+@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize("target", FORMATS)
+def test_between_all_formats(run, graph, tmp_path, source, target):
+    graph.write(tmp_path / f"in.{source}")
+    result = run("export", f"in.{source}", f"out.{target}")
+    assert Graph.read(tmp_path / f"out.{target}") == graph
+    assert result.stdout == f"out.{target}: 3 nodes, 1 edges\n"
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_of_a_model(run, frame, tmp_path, target):
+    model = GaussianGraph(alpha=0.2).fit(frame)
+    model.save(tmp_path / "model.edgewise")
+    run("export", "model.edgewise", f"out.{target}")
+    assert Graph.read(tmp_path / f"out.{target}") == model.graph_
+
+
+def test_what_learn_wrote(learn, run, frame, tmp_path):
+    out = learn(frame, "--alpha", "0.2", "--resamples", "3").out
+    run("export", out / "model.edgewise", "copy.graphml")
+    again, written = Graph.read(tmp_path / "copy.graphml"), Graph.read(out / "graph.graphml")
+    assert again == written
+    assert again.confidence is not None
+
+
+def test_bad_requests(run, graph, tmp_path):
+    GaussianGraph().save(tmp_path / "unfitted.edgewise")
+    graph.write(tmp_path / "graph.csv")
+    (tmp_path / "broken.edgewise").write_bytes(b"PK nonsense")
+    for source, target, words in [
+        ("nowhere.graphml", "out.csv", "nowhere.graphml"),
+        ("nowhere.edgewise", "out.csv", "nowhere.edgewise"),
+        ("broken.edgewise", "out.csv", "not an edgewise archive"),
+        ("unfitted.edgewise", "out.csv", "before it was fitted"),
+        ("graph.csv", "out.docx", "'.docx'"),
+        ("graph.csv", "nowhere/out.csv", "does not exist"),
+    ]:
+        result = run("export", source, target, code=2)
+        assert words in result.stderr
+        assert result.stdout == ""
+        assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "out.csv").exists()

@@ -1,0 +1,289 @@
+"""``edgewise learn`` on tables it can use."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgewise
+from edgewise import GaussianGraph, Graph, NeighborhoodGraph
+from edgewise.cli._folder import FILES
+
+
+def names_of(edges):
+    return set(zip(edges.source, edges.target, strict=True))
+
+
+def test_everything_is_written_and_agrees(learn, frame, tmp_path):
+    run = learn(frame, "--alpha", "0.1")
+    expected = GaussianGraph(alpha=0.1, covariance="correlation").fit(frame)
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(FILES)
+    graph = Graph.read(run.out / "graph.graphml")
+    assert graph.names == tuple("abcde")
+    np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-12)
+    assert {("a", "b"), ("b", "c")} <= names_of(run.edges)
+    assert len(run.edges) == run.record["n_edges"] == graph.n_edges
+    model = edgewise.load(run.out / "model.edgewise")
+    np.testing.assert_array_equal(model.precision_, expected.precision_)
+    for picture in ("network.png", "matrix.png"):
+        assert (run.out / picture).read_bytes().startswith(b"\x89PNG")
+    page = (run.out / "report.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert f"{graph.n_edges} undirected edges" in page
+
+
+def test_record_tells_what_was_done(learn, frame, tmp_path):
+    record = learn(frame, "--alpha", "0.1", "--seed", "3").record
+    data = (tmp_path / "data.csv").read_bytes()
+    assert record["data"]["sha256"] == hashlib.sha256(data).hexdigest()
+    assert (record["data"]["n_samples"], record["data"]["n_features"]) == (120, 5)
+    assert record["data"]["names"] == list("abcde")
+    assert record["seed"] == 3
+    assert record["versions"]["edgewise"] == edgewise.__version__
+    assert {"python", "numpy", "numba", "scikit-learn"} <= set(record["versions"])
+    assert (record["parameters"]["method"], record["parameters"]["alpha"]) == ("gaussian", 0.1)
+    assert record["parameters"]["covariance"] == "correlation"
+    assert (record["alpha"], record["alpha_rule"]) == (0.1, None)
+    assert record["converged"] is True
+    assert 0 <= record["gap"] <= 5e-6
+    assert record["seconds"] > 0
+    assert record["treatment"] == record["warnings"] == []
+
+
+def test_summary_in_words(learn, frame):
+    run = learn(frame, "--alpha", "0.1")
+    strongest = run.edges.iloc[0]
+    out = run.result.stdout
+    assert f"{len(run.edges)} edges among the 5 columns" in out
+    assert "(120 rows)" in out
+    assert f"{strongest.source} -- {strongest.target}  {strongest.weight:+.3f}" in out
+    assert "alpha 0.1, as given" in out
+    assert "of the optimum" in out or "at the optimum" in out
+    assert str(run.out) in out
+    assert run.result.stderr == ""
+
+
+def test_summary_lists_five_edges_at_most(learn, frame):
+    run = learn(frame, "--alpha", "0.001")
+    assert len(run.edges) > 5
+    assert run.result.stdout.count(" -- ") == 5
+
+
+def test_certificate_gives_the_gap(learn, frame):
+    run = learn(frame, "--alpha", "0.01", "--tol", "0.1")
+    assert f"within {run.record['gap']:.1g} of the optimum" in run.result.stdout
+
+
+def test_default_folder_and_rule(run, frame, tmp_path):
+    frame.to_csv("data.csv", index=False)
+    result = run("learn", "data.csv")
+    record = json.loads((tmp_path / "edgewise-out" / "run.json").read_text())
+    assert record["alpha_rule"] == "ebic"
+    expected = GaussianGraph(covariance="correlation").fit(frame)
+    assert record["alpha"] == pytest.approx(expected.alpha_, rel=1e-9)
+    assert "chosen out of" in result.stdout
+    assert "extended BIC" in result.stdout
+
+
+def test_json_is_one_object_and_nothing_else(run, frame, tmp_path):
+    frame.to_csv("data.csv", index=False)
+    result = run("learn", "data.csv", "--json", "--alpha", "0.1", "--out", "here")
+    document = json.loads(result.stdout)
+    edges = pd.read_csv("here/edges.csv").dropna(subset="target")
+    assert document["n_edges"] == len(document["edges"]) == len(edges)
+    assert document["edges"][0] == {
+        "source": edges.source[0],
+        "target": edges.target[0],
+        "weight": edges.weight[0],
+    }
+    assert sorted(document["files"]) == sorted(FILES)
+    assert all((tmp_path / file).is_file() for file in document["files"].values())
+    assert json.loads((tmp_path / "here" / "run.json").read_text()).items() <= document.items()
+
+
+def test_empty_graph_is_written_whole(learn, frame):
+    run = learn(frame, "--alpha", "5")
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(FILES)
+    assert run.record["n_edges"] == 0
+    graph = Graph.read(run.out / "graph.graphml")
+    assert (graph.n_nodes, graph.n_edges) == (5, 0)
+    assert "0 edges" in run.result.stdout
+    assert "smaller --alpha" in run.result.stdout
+    assert "0 edges" in learn(frame[["d", "e"]], "--alpha", "ebic").result.stdout
+
+
+@pytest.mark.parametrize("rule", ["ebic", "cv", "stars"])
+def test_rules_for_alpha(learn, frame, rule):
+    record = learn(frame, "--alpha", rule).record
+    model = GaussianGraph(alpha=rule, covariance="correlation", random_state=0).fit(frame)
+    assert record["alpha_rule"] == rule
+    assert record["alpha"] == pytest.approx(model.alpha_, rel=1e-9)
+
+
+def test_method(learn, frame):
+    run = learn(frame, "--method", "neighborhood", "--alpha", "0.2")
+    expected = NeighborhoodGraph(alpha=0.2).fit(frame).graph_.weights
+    graph = Graph.read(run.out / "graph.graphml")
+    np.testing.assert_allclose(graph.weights, expected, atol=1e-12)
+    assert "standardised coefficient" in run.result.stdout
+    assert "The regressions are" in run.result.stdout
+
+
+def test_covariance_sets_the_units(learn, frame):
+    scaled = frame.assign(a=frame.a / 100)
+    plain = learn(frame, "--alpha", "0.1").edges
+    assert names_of(learn(scaled, "--alpha", "0.1").edges) == names_of(plain)
+    in_units = learn(scaled, "--alpha", "0.1", "--covariance", "empirical").edges
+    assert "a" not in {*in_units.source, *in_units.target}
+
+
+@pytest.mark.parametrize("covariance", ["nonparanormal", "spearman", "kendall"])
+def test_ranks_do_not_see_a_monotone_change(learn, frame, covariance):
+    options = ("--alpha", "0.1", "--covariance", covariance)
+    plain = learn(frame, *options)
+    bent = learn(np.exp(frame), *options)
+    pd.testing.assert_frame_equal(plain.edges, bent.edges)
+    assert plain.record["parameters"]["covariance"] == covariance
+    assert not plain.edges.weight.equals(learn(frame, "--alpha", "0.1").edges.weight)
+
+
+@pytest.mark.parametrize("missing", ["pairwise", "em"])
+def test_missing_values(learn, frame, missing):
+    frame.loc[3, "b"] = np.nan
+    run = learn(frame, "--alpha", "0.1", "--missing", missing)
+    expected = GaussianGraph(alpha=0.1, covariance="correlation", missing=missing).fit(frame)
+    graph = Graph.read(run.out / "graph.graphml")
+    np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-12)
+    assert any("1 missing value" in note for note in run.record["treatment"])
+    assert f"Note: --missing {missing}" in run.result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        (["--drop", "d,e"], "abc"),
+        (["--drop", "d", "--drop", "e"], "abc"),
+        (["--columns", "c, a,b"], "abc"),
+        (["--columns", "a,b,c,d", "--drop", "d"], "abc"),
+    ],
+)
+def test_columns_are_chosen(learn, frame, options, left):
+    run = learn(frame, "--alpha", "0.1", *options)
+    assert run.record["data"]["names"] == list(left)
+    assert any("left out on request" in note for note in run.record["treatment"])
+
+
+def test_a_name_with_a_comma_is_one_column(learn, frame):
+    frame = frame.rename(columns={"d": "a,b"})
+    assert learn(frame, "--alpha", "0.1", "--drop", "a,b").record["data"]["names"] == list("abce")
+
+
+def test_text_can_be_dropped(learn, frame):
+    run = learn(frame.assign(city="Ulm"), "--drop", "city", "--alpha", "0.1")
+    assert run.record["n_nodes"] == 5
+
+
+def test_confidence(learn, frame):
+    run = learn(frame, "--alpha", "0.2", "--resamples", "6", "--seed", "1")
+    assert run.edges.confidence.between(0, 1).all()
+    assert set((6 * run.edges.confidence).round(9)) <= set(range(7))
+    assert run.record["parameters"]["n_resamples"] == 6
+    assert "share of 6 resamples" in run.result.stdout
+    assert edgewise.load(run.out / "model.edgewise").edge_frequency_.shape == (5, 5)
+
+
+def test_confidence_alone_takes_the_default(learn, frame):
+    run = learn(frame, "--alpha", "0.2", "--confidence")
+    assert run.record["parameters"]["n_resamples"] == 100
+    assert learn(frame, "--alpha", "0.2", "--no-confidence").edges.confidence.isna().all()
+
+
+def test_confidence_is_in_the_json(run, frame):
+    frame.to_csv("data.csv", index=False)
+    result = run("learn", "data.csv", "--alpha", "0.2", "--resamples", "3", "--json")
+    assert all(0 <= edge["confidence"] <= 1 for edge in json.loads(result.stdout)["edges"])
+
+
+def test_seed(learn, frame):
+    def confidence(seed):
+        return list(
+            learn(frame, "--alpha", "0.1", "--resamples", "9", "--seed", seed).edges.confidence
+        )
+
+    assert confidence(1) == confidence(1)
+    assert confidence(1) != confidence(2)
+
+
+def test_jobs_change_nothing_but_the_number_of_workers(learn, frame):
+    options = ("--alpha", "0.2", "--resamples", "4")
+    one = learn(frame, *options)
+    two = learn(frame, *options, "--jobs", "2")
+    pd.testing.assert_frame_equal(one.edges, two.edges)
+    assert edgewise.load(two.out / "model.edgewise").n_jobs == 2
+    search = learn(frame, "--alpha", "cv", "--jobs", "2")
+    assert edgewise.load(search.out / "model.edgewise").n_jobs == 2
+
+
+def test_repair(learn, frame):
+    twice = frame.assign(copy=frame.a)
+    run = learn(twice, "--alpha", "0.1", "--repair", "clip")
+    assert any('repair="clip"' in note for note in run.record["treatment"])
+
+
+def test_alpha_ratio(learn, frame):
+    largest = frame.corr().abs().where(~np.eye(5, dtype=bool)).max().max()
+    # The edges are strong, so the best alpha of such a short path is its last.
+    record = learn(frame, "--alpha-ratio", "0.9").record
+    assert record["alpha"] == pytest.approx(0.9 * largest, rel=1e-12)
+
+
+def test_tolerance(learn, frame):
+    assert learn(frame, "--alpha", "0.01", "--tol", "0.1").record["gap"] > 1e-9
+    assert learn(frame, "--alpha", "0.01", "--tol", "1e-10").record["gap"] <= 5e-10
+
+
+@pytest.mark.parametrize(
+    ("alpha", "said"), [("0.001", "without a certificate"), ("0.3", "from the optimum")]
+)
+def test_a_fit_that_stops_early_says_so(learn, alpha, said):
+    walk = np.random.default_rng(0).normal(size=(40, 30)).cumsum(axis=1)
+    table = pd.DataFrame(walk, columns=[f"v{k}" for k in range(30)])
+    run = learn(table, "--alpha", alpha, "--max-iter", "1", "--tol", "1e-12")
+    assert run.record["converged"] is False
+    assert (run.record["gap"] is None) == (said == "without a certificate")
+    assert said in run.result.stdout
+    (line,) = run.result.stderr.splitlines()
+    assert line.startswith("Warning: Stopped after")
+    assert "Raise --max-iter" in line
+    assert run.record["warnings"] == [line.removeprefix("Warning: ")]
+
+
+def test_assumptions_made_in_reading_are_told(learn, tmp_path):
+    values = np.random.default_rng(0).normal(size=(30, 3)).round(3)
+    lines = ["a;b;c", *(";".join(str(x).replace(".", ",") for x in row) for row in values.tolist())]
+    (tmp_path / "data.csv").write_text("\n".join(lines))
+    run = learn(tmp_path / "data.csv", "--alpha", "0.1")
+    assert any("semicolon" in note for note in run.record["treatment"])
+    assert "Note: " in run.result.stdout
+
+
+def test_names_cannot_command_the_terminal(learn, frame):
+    run = learn(frame.rename(columns={"a": "\x1b[31m[bold]a"}), "--alpha", "0.1")
+    assert "\x1b" not in run.result.stdout
+    assert "[31m[bold]a -- b" in run.result.stdout
+
+
+def test_long_names_are_cut_in_the_summary_only(learn, frame):
+    long = "the same beginning " * 10 + "but its own end"
+    run = learn(frame.rename(columns={"a": long, "b": "two\nlines"}), "--alpha", "0.1")
+    assert "the same beginning th... its own end -- two lines" in run.result.stdout
+    assert Graph.read(run.out / "graph.graphml").names[:2] == (long, "two\nlines")
+
+
+def test_old_results_are_replaced(learn, frame):
+    learn(frame, "--alpha", "0.1")
+    run = learn(frame, "--alpha", "5")
+    assert run.edges.empty
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(FILES)

@@ -1,0 +1,99 @@
+"""The command line as a real process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = ("numba", "sklearn", "pandas", "matplotlib", "scipy", "numpy", "networkx", "igraph")
+
+
+def start(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "edgewise", *map(str, arguments)],
+        capture_output=True,
+        encoding=options.get("env", {}).get("PYTHONIOENCODING", "utf-8"),
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def test_help_needs_nothing_heavy():
+    code = f"""
+import sys
+from edgewise.cli import main
+for arguments in (["--help"], ["learn", "--help"], ["--version"], ["learn", "--nonsense"]):
+    sys.argv = ["edgewise", *arguments]
+    try:
+        main()
+    except SystemExit:
+        pass
+loaded = [name for name in {HEAVY!r} if name in sys.modules]
+sys.exit(f"loaded {{loaded}}" if loaded else 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "simulate" in done.stdout
+
+
+def test_module_and_script_are_one(tmp_path):
+    script = os.path.join(os.path.dirname(sys.executable), "edgewise")  # noqa: PTH118, PTH120
+    by_module = start("--version")
+    by_script = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert by_module.stdout == by_script.stdout
+
+
+def test_learn(tmp_path, frame):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    done = start("learn", "data.csv", "--alpha", "0.1", "--out", "here", "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["n_nodes"] == 5
+    assert (tmp_path / "here" / "graph.graphml").is_file()
+
+
+@pytest.mark.parametrize("content", [None, "", "a,b\n1,x\n2,y\n3,z\n"])
+def test_bad_input(tmp_path, content):
+    if content is not None:
+        (tmp_path / "data.csv").write_text(content)
+    done = start("learn", "data.csv", "--alpha", "0.1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_terminal_without_all_letters(tmp_path, frame):
+    frame.rename(columns={"a": "größe ő"}).to_csv(tmp_path / "data.csv", index=False)
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    done = start("learn", "data.csv", "--alpha", "0.1", cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert r"größe \u0151 -- b" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_interrupt_from_the_keyboard(tmp_path, frame):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "edgewise", "learn", "data.csv", "--resamples", "100000"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # The draft folder shows that the work has begun.
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "edgewise-out").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stderr == "Interrupted; nothing was written.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]

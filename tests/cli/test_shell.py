@@ -1,0 +1,141 @@
+"""How commands end, and what they say on the way."""
+
+import errno
+import json
+import warnings
+
+import pytest
+from typer.testing import CliRunner
+
+from edgewise.cli import _learning
+from edgewise.cli._folder import results_folder
+from edgewise.cli._shell import OPTIONS, in_options, printable, warnings_told
+from edgewise.cli.app import app
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+def fail_with(monkeypatch, error):
+    def learn_graph(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(_learning, "learn_graph", learn_graph)
+
+
+def test_interrupt_leaves_what_was_there(run, data, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run("learn", data, "--alpha", "0.1", "--out", out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    fail_with(monkeypatch, KeyboardInterrupt())
+    result = run("learn", data, "--alpha", "0.3", "--out", out, code=130)
+    assert result.stderr == "Interrupted; nothing was written.\n"
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_interrupt_leaves_no_new_folder(run, data, tmp_path, monkeypatch):
+    fail_with(monkeypatch, KeyboardInterrupt())
+    run("learn", data, "--out", tmp_path / "out", code=130)
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "x.png"), "'x.png': No space left"),
+        (OSError("odd"), "odd"),
+        (MemoryError(), "not enough memory"),
+    ],
+)
+def test_troubles_of_the_machine(run, data, monkeypatch, error, words):
+    fail_with(monkeypatch, error)
+    result = run("learn", data, code=2)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert words in line
+
+
+def test_a_bug_is_not_hidden(run, data, monkeypatch):
+    fail_with(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        run("learn", data)
+
+
+def test_a_reader_that_leaves_early_is_no_error(data, monkeypatch):
+    fail_with(monkeypatch, BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    result = CliRunner().invoke(app, ["learn", str(data)])
+    assert "Error" not in result.stderr
+
+
+def test_every_option_in_advice_exists(run):
+    text = run("learn", "--help").stdout
+    assert all(option in text for option in OPTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("advice", "expected"),
+    [
+        ('pass missing="pairwise" or missing="em".', "pass --missing pairwise or --missing em."),
+        ("Pass alpha_ratio=0.001 to search.", "Pass --alpha-ratio 0.001 to search."),
+        ("got tol=1e-06 and max_iter=0.", "got --tol 1e-06 and --max-iter 0."),
+        ("Raise max_iter or alpha.", "Raise --max-iter or alpha."),
+        ("Column 'alpha' is constant.", "Column 'alpha' is constant."),
+        ("covariance='spearman' it is", "--covariance spearman it is"),
+    ],
+)
+def test_advice_names_options(advice, expected):
+    assert in_options(advice) == expected
+    assert in_options(expected) == expected
+
+
+def test_printable():
+    assert printable("ä\x1b[2J\tb\nc\x07") == "ä�[2J�b\nc�"
+
+
+def test_warnings_are_told_once_and_only_those_for_users(capsys):
+    with warnings_told() as told:
+        for _ in range(2):
+            warnings.warn("Raise max_iter.", UserWarning, stacklevel=1)
+        warnings.warn("old name", DeprecationWarning, stacklevel=1)
+        warnings.warn("overflow", RuntimeWarning, stacklevel=1)
+    assert told == ["Raise --max-iter.", "overflow"]
+    captured = capsys.readouterr()
+    assert captured.err == "Warning: Raise --max-iter.\nWarning: overflow\n"
+    assert captured.out == ""
+
+
+def test_files_move_together(tmp_path):
+    out = tmp_path / "deep" / "out"
+    with results_folder(out) as folder:
+        (folder / "a.txt").write_text("new")
+        (folder / "b.txt").write_text("new")
+        assert [path for path in out.iterdir() if path.suffix] == []
+    assert {path.name: path.read_text() for path in out.iterdir()} == {
+        "a.txt": "new",
+        "b.txt": "new",
+    }
+
+
+def test_a_failed_run_changes_no_file(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+
+    def fail():
+        with results_folder(tmp_path) as folder:
+            (folder / "a.txt").write_text("new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_a_warning_does_not_spoil_the_json(run, data):
+    result = run("learn", data, "--json", "--alpha-ratio", "0.9")
+    (warning,) = json.loads(result.stdout)["warnings"]
+    assert "--alpha-ratio 0.09" in warning
+    assert result.stderr == f"Warning: {warning}\n"

@@ -1,0 +1,86 @@
+"""``edgewise simulate``."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import Graph
+from edgewise.cli._options import Kind
+from edgewise.data.simulate import GRAPH_KINDS
+
+
+def test_shape_and_truth(run, tmp_path):
+    result = run(
+        "simulate", "--kind", "chain", "--features", 6, "--samples", 50, "--seed", 4,
+        "--out", "data.csv", "--truth", "truth.graphml",
+    )  # fmt: skip
+    table = pd.read_csv(tmp_path / "data.csv")
+    truth = Graph.read(tmp_path / "truth.graphml")
+    assert table.shape == (50, 6)
+    assert tuple(table.columns) == truth.names
+    expected = np.eye(6, k=1, dtype=bool) | np.eye(6, k=-1, dtype=bool)
+    np.testing.assert_array_equal(truth.adjacency, expected)
+    assert "50 rows, 6 columns" in result.stdout
+    assert "5 edges" in result.stdout
+
+
+def test_truth_is_what_the_rows_show(run, tmp_path):
+    run("simulate", "--features", 5, "--samples", 20000, "--out", "d.csv", "--truth", "t.json")
+    precision = np.linalg.inv(pd.read_csv(tmp_path / "d.csv").corr().to_numpy())
+    scale = np.sqrt(np.diag(precision))
+    partial = -precision / np.outer(scale, scale)
+    np.fill_diagonal(partial, 0)
+    np.testing.assert_allclose(partial, Graph.read(tmp_path / "t.json").weights, atol=0.03)
+
+
+def test_seed_and_rows(run, tmp_path):
+    def draw(name, *options):
+        run("simulate", "--out", f"{name}.csv", "--truth", f"{name}.json", *options)
+        return pd.read_csv(tmp_path / f"{name}.csv"), Graph.read(tmp_path / f"{name}.json")
+
+    rows, truth = draw("a", "--seed", 1)
+    again, same = draw("b", "--seed", 1)
+    pd.testing.assert_frame_equal(rows, again)
+    assert truth == same
+    assert draw("c", "--seed", 2)[1] != truth
+    assert draw("d", "--seed", 1, "--samples", 7)[1] == truth
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_kinds(run, tmp_path, kind):
+    run("simulate", "--kind", kind.value, "--features", 12, "--samples", 3,
+        "--out", "data.csv", "--truth", "t.json")  # fmt: skip
+    truth = Graph.read(tmp_path / "t.json")
+    expected = {"hub": 11, "chain": 11, "ring": 12, "grid": 17}
+    assert truth.n_edges == expected.get(kind.value, truth.n_edges)
+    assert truth.n_edges > 0
+
+
+def test_kinds_are_those_of_the_library():
+    assert sorted(kind.value for kind in Kind) == sorted(GRAPH_KINDS)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--out", "data.xlsx"], ".csv"),
+        (["--out", "nowhere/data.csv"], "does not exist"),
+        (["--out", "data.csv", "--features", 1], "at least 2"),
+        (["--out", "data.csv", "--samples", 0], "at least 1"),
+        (["--out", "data.csv", "--truth", "truth.txt"], "'.txt'"),
+    ],
+)
+def test_bad_requests(run, tmp_path, options, words):
+    result = run("simulate", *options, code=2)
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_learning_finds_the_truth(run, tmp_path):
+    run("simulate", "--kind", "chain", "--features", 8, "--samples", 3000, "--out", "d.csv",
+        "--truth", "t.json")  # fmt: skip
+    run("learn", "d.csv", "--alpha", "stars")
+    found = Graph.read(tmp_path / "edgewise-out" / "graph.graphml").adjacency
+    truth = Graph.read(tmp_path / "t.json").adjacency
+    assert found[truth].all()

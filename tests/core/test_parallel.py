@@ -1,0 +1,62 @@
+"""The one joblib call."""
+
+import time
+
+import pytest
+
+from edgewise._core.parallel import parallel_map
+from edgewise._core.random import spawn
+
+
+def slow_first(position, delay):
+    time.sleep(delay)
+    return position
+
+
+def draw(generator):
+    return float(generator.standard_normal())
+
+
+def fail(number):
+    raise KeyError(number)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_results_come_in_task_order(n_jobs):
+    tasks = [(k, 0.2 if k == 0 else 0.0) for k in range(6)]
+    assert parallel_map(slow_first, tasks, n_jobs=n_jobs) == list(range(6))
+
+
+def test_same_random_results_for_any_number_of_workers():
+    results = [
+        parallel_map(draw, [(child,) for child in spawn(0, 8)], n_jobs=n_jobs) for n_jobs in (1, 2)
+    ]
+    assert results[0] == results[1]
+
+
+def test_no_tasks():
+    assert parallel_map(draw, []) == []
+
+
+def test_tasks_may_be_a_generator():
+    assert parallel_map(abs, ((-k,) for k in range(4)), verbose=1) == [0, 1, 2, 3]
+
+
+def test_errors_reach_the_caller():
+    with pytest.raises(KeyError):
+        parallel_map(fail, [(1,)])
+
+
+def test_the_bar_is_on_standard_error_only(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    parallel_map(abs, [(k,) for k in range(3)], description="counting", verbose=1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "counting" in captured.err
+
+
+def test_silence_is_the_default(capsys):
+    parallel_map(abs, [(k,) for k in range(3)], description="counting")
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
