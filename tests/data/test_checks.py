@@ -144,3 +144,10 @@ def test_refuse_covariance(X):
     refuse_covariance(X)
     with pytest.raises(InputError, match=r"8 x 8.*precomputed"):
         refuse_covariance(X.T @ X)
+
+
+def test_values_whose_squares_overflow_are_named():
+    values = np.array([[1.0, 1e300, 2.0], [2.0, -3e200, 1.0]])
+    with pytest.raises(InputError, match=r"Column 'b' holds values beyond 1e\+150"):
+        check_columns(values, ["a", "b", "c"])
+    assert check_columns(values[:, [0, 2]] * 1e100).constant == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -126,6 +127,7 @@ def check_columns(
     report = inspect_columns(values)
     _check_infinite(report, labels)
     _check_missing(report, labels, n_samples, allow_missing=allow_missing)
+    _check_size(values, labels)
     if report.constant and not allow_constant:
         flat = [labels[k] for k in report.constant]
         raise InputError(
@@ -224,6 +226,8 @@ def refuse_covariance(X: Any) -> None:
         )
 
 
+#: Values up to this size can be squared and summed without overflow.
+LARGEST = 1e150
 #: The kind of a `Table` column that no numerical method can take.
 TEXT = "categorical"
 
@@ -243,6 +247,18 @@ def _check_infinite(report: ColumnReport, labels: Sequence[str]) -> None:
         raise InputError(
             f"{_columns(names)} {_verb(names, 'has', 'have')} {total} infinite "
             f"{'value' if total == 1 else 'values'} (inf). Replace or drop those rows."
+        )
+
+
+def _check_size(values: FloatArray, labels: Sequence[str]) -> None:
+    with warnings.catch_warnings():
+        # A column of NaN alone is the caller's to allow.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        largest = np.nanmax(np.abs(values), axis=0)
+    if huge := [labels[k] for k in np.flatnonzero(largest > LARGEST).tolist()]:
+        raise InputError(
+            f"{_columns(huge)} {_verb(huge, 'holds', 'hold')} values beyond {LARGEST:g}, whose "
+            f"squares overflow. Change {_verb(huge, 'its', 'their')} unit."
         )
 
 
