@@ -38,3 +38,4 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache edgewise-demo
+	find src -name '*.nb?' -delete

@@ -154,7 +154,7 @@ MaxIter: TypeAlias = Annotated[
     int | None,
     typer.Option(
         help="Largest number of iterations of one fit.",
-        show_default="1000",
+        show_default="that of the method",
         rich_help_panel=_NUMERICS,
     ),
 ]

@@ -1,0 +1,201 @@
+"""Whether the texts are true: their code runs and prints what they show, their links lead on."""
+
+import contextlib
+import dataclasses
+import doctest
+import importlib
+import inspect
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import edgewise
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+#: Public stages and where api.md puts them; `estimators` is reached through the top level.
+STAGES = ("edgewise", *(f"edgewise.{stage}" for stage in ("estimators", *edgewise._STAGES)))
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+#: How close a fit came is for the solver to better; that it is said must not change.
+GAP = re.compile(r"within \S+ of the optimum")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, its text, its first line, and the text block right after."""
+
+    language: str
+    text: str
+    line: int
+    output: str | None
+
+
+def read(page):
+    return page.read_text(encoding="utf-8")
+
+
+def blocks_of(page):
+    text = read(page)
+    found = list(FENCE.finditer(text))
+    blocks = []
+    for match, after in zip(found, [*found[1:], None], strict=True):
+        is_output = (
+            after is not None
+            and after[1] == "text"
+            and not text[match.end() : after.start()].strip()
+        )
+        line = text.count("\n", 0, match.start()) + 1
+        blocks.append(Block(match[1], match[2], line, after[2] if is_output else None))
+    return blocks
+
+
+def assert_same(wanted, got, where):
+    checker = doctest.OutputChecker()
+    wanted, got = (GAP.sub("within ... of the optimum", text) for text in (wanted, got))
+    if not checker.check_output(wanted, got, SAME):
+        example = doctest.Example("", wanted)
+        pytest.fail(f"{where}:\n{checker.output_difference(example, got, SAME)}", pytrace=False)
+
+
+def run_command(line):
+    from typer.testing import CliRunner
+
+    from edgewise.cli.app import app
+
+    program, *arguments = shlex.split(line)
+    assert program == "edgewise", f"only edgewise itself is run: {line}"
+    return CliRunner().invoke(app, arguments, prog_name="edgewise").output
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in read(page)], ids=name_of)
+def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "docs"}
+    for block in blocks_of(page):
+        if block.language != "python":
+            continue
+        printed = io.StringIO()
+        # The blank lines make tracebacks point into the page.
+        code = compile("\n" * block.line + block.text, str(page), "exec")
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        if block.output is not None:
+            assert_same(block.output, printed.getvalue(), f"{name_of(page)}, line {block.line}")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```console" in read(page)], ids=name_of
+)
+def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in blocks_of(page):
+        if block.language != "console":
+            continue
+        for command in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            line, _, wanted = command.partition("\n")
+            assert_same(wanted, run_command(line), f"{name_of(page)}: {line}")
+
+
+def slug(heading):
+    """The anchor that a heading gets where Markdown is shown."""
+    letters = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return letters.replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_lead_to_a_file_and_a_heading(page):
+    prose = FENCE.sub("", read(page))
+    for link in LINK.findall(prose):
+        if link.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{name_of(page)} links to {link}, which is not there"
+        assert target.is_relative_to(ROOT), f"{name_of(page)} links out of the repository"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", FENCE.sub("", read(target)), flags=re.MULTILINE)
+            assert anchor in map(slug, headings), f"{name_of(page)}: no heading for {link}"
+
+
+def signature(name, value):
+    """How api.md writes a public name: a call without annotations, or the fields of a result."""
+    if isinstance(value, type) and issubclass(value, Exception):
+        return name
+    if dataclasses.is_dataclass(value) and value.__dataclass_params__.init:
+        return f"{name}: {', '.join(field.name for field in dataclasses.fields(value))}"
+    plain = inspect.signature(value)
+    parameters = [
+        parameter.replace(annotation=parameter.empty)
+        for parameter in plain.parameters.values()
+        if parameter.name != "self"
+    ]
+    return name + str(plain.replace(parameters=parameters, return_annotation=plain.empty))
+
+
+def members(value):
+    """Public methods and properties of a class that are our own."""
+    for name, member in inspect.getmembers(value) if isinstance(value, type) else ():
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property):
+            yield f".{name}"
+        elif callable(member) and getattr(member, "__module__", "").startswith("edgewise"):
+            yield signature(f".{name}", member)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_api_page_has_every_public_name_with_its_signature(stage):
+    module = importlib.import_module(stage)
+    listed = re.findall(r"^ *- `(.*?)`", read(ROOT / "docs" / "api.md"), flags=re.MULTILINE)
+    for name in module.__all__:
+        if name != "__version__":
+            value = getattr(module, name)
+            assert signature(name, value) in listed
+            assert not set(members(value)) - set(listed)
+
+
+def test_command_line_page_has_every_command_and_option():
+    from typer.main import get_command
+
+    from edgewise.cli.app import app
+
+    page = read(ROOT / "docs" / "command-line.md")
+    sections = dict(
+        re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
+    )
+    for name, command in get_command(app).commands.items():
+        for parameter in command.params:
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                if option.startswith("--"):
+                    assert f"`{option}" in sections[name], f"{name} {option} is not described"
+
+
+def test_version_is_the_same_everywhere():
+    assert f"## [{edgewise.__version__}]" in read(ROOT / "CHANGELOG.md")
+    assert f"\nversion: {edgewise.__version__}\n" in read(ROOT / "CITATION.cff")
+
+
+def source_text():
+    """All of the source, with split messages put together and whatever is filled in as a dot."""
+    text = "\n".join(read(path) for path in (ROOT / "src").rglob("*.py"))
+    text = re.sub(r"""["']\s*\n\s*f?["']""", "", text)
+    return re.sub(r"\{[^{}]*\}", "…", text)
+
+
+def test_messages_in_troubleshooting_are_those_of_the_code():
+    page = read(ROOT / "docs" / "troubleshooting.md")
+    messages = re.findall(r'\*\*"(.*?)"\*\*', page, flags=re.DOTALL)
+    assert len(messages) > 10
+    source = source_text()
+    for message in messages:
+        for piece in re.sub(r"\s+", " ", message).split("…"):
+            assert piece.strip() in source, f"no message says {piece!r}"

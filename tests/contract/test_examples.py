@@ -1,0 +1,64 @@
+"""The example scripts, run as a reader would run them."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgewise import Graph
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a script in an empty folder; return what it printed."""
+
+    def run_script(name):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        assert (tmp_path / name).with_suffix(".png").stat().st_size > 10_000
+        return capsys.readouterr().out
+
+    return run_script
+
+
+def table(text, label):
+    """Rows of numbers below the line that begins with ``label``, by the words before them."""
+    lines = text[text.index(label) :].splitlines()[1:]
+    rows = [re.fullmatch(r"([a-z ]+?) +([\d. ]+)", line) for line in lines]
+    return {row[1]: [float(number) for number in row[2].split()] for row in rows if row}
+
+
+def test_every_example_is_tested():
+    tested = Path(__file__).read_text(encoding="utf-8")
+    assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tested] == []
+
+
+def test_weather_network(run, tmp_path):
+    assert "converged: True" in run("weather_network.py")
+    graph = Graph.read(tmp_path / "weather_network.graphml")
+    edges = {frozenset(pair) for pair in graph.edges()[["source", "target"]].to_numpy().tolist()}
+    assert {"temperature", "warmest hour"} in edges
+    # Sunlight is what comes directly and what comes from the sky, not the wind.
+    assert {"sunlight", "wind"} not in edges
+    assert graph.confidence is not None
+
+
+def test_simulated_recovery(run):
+    printed = run("simulated_recovery.py")
+    areas = {name.strip(): float(area) for name, area in re.findall(r"(.*) area (\S+)", printed)}
+    assert areas["neighbourhoods"] > areas["graphical lasso"] > areas["plain correlation"]
+    rules = table(printed, "alpha by")
+    # By prediction, small edges are worth having; by the others, false ones cost.
+    assert rules["cv"][0] > rules["stars"][0] > 0
+    assert rules["cv"][1] < min(rules["ebic"][1], rules["stars"][1])
+
+
+def test_prior_knowledge(run):
+    rows = table(run("prior_knowledge.py"), "knowledge")
+    divergence = {name: row[-1] for name, row in rows.items()}
+    assert divergence["far is rare"] < divergence["far is forbidden"] < divergence["nothing"]
