@@ -143,9 +143,7 @@ def _sweep(
             total += _write_row(W[i], v, S[i], t, theta) * theta[i]
             for j in range(first, last):
                 W[j, i] = W[i, j]
-        for j in range(p):
-            for i in range(first, last):
-                W[j, i] = W[i, j]
+        _write_columns(W, first, last)
     return total, support, coef
 
 
@@ -246,6 +244,22 @@ def _write_row(
         even += theta[j] * (x - row[j]) ** 2
         row[j] = x
     return even + odd
+
+
+@kernel
+def _write_columns(W: FloatArray, first: int, last: int) -> None:
+    """Copy rows ``first`` to ``last`` into the columns of the same numbers."""
+    p = W.shape[0]
+    if last - first == BLOCK:
+        for j in range(p):
+            row = W[j]
+            # A fixed number of steps, which the compiler unrolls.
+            for k in range(BLOCK):
+                row[first + k] = W[first + k, j]
+    else:
+        for j in range(p):
+            for i in range(first, last):
+                W[j, i] = W[i, j]
 
 
 @kernel

@@ -8,12 +8,13 @@ import numpy as np
 
 from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel
+from edgewise._core.scratch import scratch
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._block_descent import descend
 from edgewise.solvers._certificate import columns_from_precision
 from edgewise.solvers._newton import newton
 from edgewise.solvers._rows import clip_to_box, fill_thresholds
-from edgewise.solvers._sparse_inverse import Factor, factorize
+from edgewise.solvers._sparse_inverse import factorize, inverse
 from edgewise.solvers._splitting import alternate
 from edgewise.solvers._standard_form import StandardForm
 
@@ -29,10 +30,14 @@ NEWTON_STEPS = 4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComponentSolution:
-    """Precision of one component, factorised, in standard form."""
+    """Precision and covariance of one component in standard form.
+
+    Both may lie in scratch memory: copy them before the next component is solved.
+    """
 
     Theta: FloatArray
-    factor: Factor
+    Sigma: FloatArray
+    logdet: float
     gap: float
     n_iter: int
     history: list[float]
@@ -70,8 +75,8 @@ def solve_component(
         Precision and covariance of a nearby problem.
     """
     p = form.scale.size
-    Theta = np.empty((p, p))
-    R = np.empty((p, p))
+    Theta = scratch("precision", (p, p))
+    R = scratch("residual", (p, p))
     states = [_thresholded_state, _shrunken_state]
     state = states.pop(0)(form) if start is None else _warm_state(form, *start)
     history: list[float] = []
@@ -106,7 +111,8 @@ def solve_component(
         if factor is not None:
             return ComponentSolution(
                 Theta=Theta,
-                factor=factor,
+                Sigma=inverse(factor, R),
+                logdet=factor.logdet,
                 gap=gap,
                 n_iter=n_iter,
                 history=history,
@@ -114,6 +120,9 @@ def solve_component(
         if _is_slow(state, gap, ratio, target):
             break
         chunk *= 2
+    if not history:
+        # Every start failed within the few sweeps allowed, so that nothing was assembled.
+        Theta = np.eye(p)
     return _split(form, Theta, state.W, target, max_iter - n_iter, n_iter, history)
 
 
@@ -155,7 +164,8 @@ def _split(
     history.append(result.gap)
     return ComponentSolution(
         Theta=result.Theta,
-        factor=result.factor,
+        Sigma=inverse(result.factor),
+        logdet=result.factor.logdet,
         gap=result.gap,
         n_iter=n_iter + result.n_iter,
         history=history,
@@ -187,7 +197,8 @@ def _empty_state(W: FloatArray) -> _State:
 
 def _thresholded_state(form: StandardForm) -> _State:
     """Start where most problems are nearly solved: at the soft-thresholded covariance."""
-    W = np.zeros_like(form.S)
+    W = scratch("covariance", form.S.shape)
+    W[:] = 0.0
     clip_to_box(form.S, form.alpha, form.scale, form.weights, W)
     return _empty_state(W)
 
@@ -195,7 +206,7 @@ def _thresholded_state(form: StandardForm) -> _State:
 def _shrunken_state(form: StandardForm) -> _State:
     """Start at a point of the box that is positive definite if any multiple of S + cI is."""
     share = _largest_shrinkage(form.S, form.alpha, form.scale, form.weights)
-    W = (1.0 - share) * form.S
+    W = np.multiply(form.S, 1.0 - share, out=scratch("covariance", form.S.shape))
     np.fill_diagonal(W, 1.0)
     return _empty_state(W)
 
@@ -203,7 +214,8 @@ def _shrunken_state(form: StandardForm) -> _State:
 def _warm_state(form: StandardForm, Theta: FloatArray, W: FloatArray) -> _State:
     """Start from a nearby solution; its dual point is clipped to this problem's box."""
     support, coef, size, theta = columns_from_precision(Theta)
-    clipped = W.copy()
+    clipped = scratch("covariance", form.S.shape)
+    clipped[:] = W
     clip_to_box(form.S, form.alpha, form.scale, form.weights, clipped)
     return _State(W=clipped, support=support, coef=coef, size=size, theta=theta)
 

@@ -46,12 +46,17 @@ def add_rows(A: FloatArray, index: IntArray, b: FloatArray, n: int, out: FloatAr
         for j in range(p):
             out[j] += b0 * a0[j] + b1 * a1[j] + b2 * a2[j] + b3 * a3[j]
         k += 4
-    while k < n:
+    if k + 2 <= n:
+        b0, b1 = b[k], b[k + 1]
+        a0, a1 = A[index[k]], A[index[k + 1]]
+        for j in range(p):
+            out[j] += b0 * a0[j] + b1 * a1[j]
+        k += 2
+    if k < n:
         b0 = b[k]
         a0 = A[index[k]]
         for j in range(p):
             out[j] += b0 * a0[j]
-        k += 1
 
 
 @kernel

@@ -75,12 +75,14 @@ def factorize(Theta: FloatArray, work: FloatArray | None = None) -> Factor | Non
     )
 
 
-def inverse(factor: Factor) -> FloatArray:
-    """Return the inverse, exactly symmetric, from the factor."""
+def inverse(factor: Factor, out: FloatArray | None = None) -> FloatArray:
+    """Return the inverse, exactly symmetric, from the factor; in ``out`` if that is given."""
     p = factor.order.size + factor.core.size
-    Sigma = np.zeros((p, p))
-    if factor.core.size:
-        block, _ = lapack.dpotri(factor.core_factor, lower=1)
+    # First of all, because the factor of the core may lie in the memory of ``out``.
+    block = lapack.dpotri(factor.core_factor, lower=1)[0] if factor.core.size else None
+    Sigma = np.empty((p, p)) if out is None else out
+    Sigma[:] = 0.0
+    if block is not None:
         _mirror_lower(block.T, factor.core, Sigma)
     _back_substitute(
         factor.order, factor.start, factor.neighbour, factor.multiplier, factor.pivot, Sigma

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
+from edgewise._core.scratch import scratch
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._rows import fill_thresholds
 
@@ -42,14 +43,18 @@ class StandardForm:
     weights: FloatArray
 
     def component(self, index: IntArray) -> StandardForm:
-        """Restrict the problem to some of its variables."""
+        """Restrict the problem to some of its variables; valid until the next is asked for."""
         if index.size == self.scale.size:
             return self
+        shape = (index.size, index.size)
+        weights = NO_WEIGHTS
+        if self.weights.size:
+            weights = submatrix(self.weights, index, scratch("weights", shape))
         return StandardForm(
-            S=submatrix(self.S, index),
+            S=submatrix(self.S, index, scratch("sample covariance", shape)),
             alpha=self.alpha,
             scale=self.scale[index],
-            weights=submatrix(self.weights, index) if self.weights.size else NO_WEIGHTS,
+            weights=weights,
         )
 
 
@@ -192,13 +197,11 @@ def rescale(A: FloatArray, factor: FloatArray, out: FloatArray) -> FloatArray:
 
 
 @kernel
-def submatrix(A: FloatArray, index: IntArray) -> FloatArray:
-    """Copy the rows and columns ``index``."""
-    n = index.size
-    out = np.empty((n, n))
-    for a in range(n):
+def submatrix(A: FloatArray, index: IntArray, out: FloatArray) -> FloatArray:
+    """Copy the rows and columns ``index`` to ``out``."""
+    for a in range(index.size):
         row = A[index[a]]
-        for b in range(n):
+        for b in range(index.size):
             out[a, b] = row[index[b]]
     return out
 

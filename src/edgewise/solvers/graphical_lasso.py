@@ -268,16 +268,20 @@ def _solve(
         near = None if start is None else _near(start, index, part.scale)
         solved = solve_component(part, tol * index.size, max_iter, near)
         scatter(solved.Theta, index, precision)
-        scatter(inverse(solved.factor), index, covariance)
-        logdet += solved.factor.logdet
+        scatter(solved.Sigma, index, covariance)
+        logdet += solved.logdet
         gap += solved.gap
         n_iter = max(n_iter, solved.n_iter)
         history.append(solved.history)
     penalised = penalty(form.alpha, form.scale, form.weights, precision)
+    objective = float(np.vdot(form.S, precision)) - logdet + penalised
+    if not np.all(form.scale == 1.0):
+        rescale(precision, form.scale, precision)
+        rescale(covariance, 1.0 / form.scale, covariance)
     return PrecisionSolution(
-        objective=float(np.vdot(form.S, precision)) - logdet + penalised,
-        value=rescale(precision, form.scale, precision),
-        covariance=rescale(covariance, 1.0 / form.scale, covariance),
+        objective=objective,
+        value=precision,
+        covariance=covariance,
         gap=gap,
         n_iter=n_iter,
         converged=gap <= tol * p,
@@ -288,8 +292,9 @@ def _solve(
 
 def _near(start: _Start, index: IntArray, scale: FloatArray) -> _Start:
     """Cut a start down to one component and bring it to standard form."""
-    precision = submatrix(start[0], index)
-    covariance = submatrix(start[1], index)
+    shape = (index.size, index.size)
+    precision = submatrix(start[0], index, np.empty(shape))
+    covariance = submatrix(start[1], index, np.empty(shape))
     return (
         rescale(precision, 1.0 / scale, precision),
         rescale(covariance, scale, covariance),
