@@ -153,7 +153,7 @@ class GraphEstimator(BaseEstimator):
             return rows, None
         if reset:
             refuse_covariance(rows)
-            # Only here, not on folds and resamples, where rows may make columns equal by chance.
+            # Only where a user hands rows over: a fold of them may make columns equal by chance.
             if self.repair is None:
                 refuse_identical(rows, self._names())
         else:

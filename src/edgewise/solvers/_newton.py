@@ -58,11 +58,7 @@ def newton(
         gap = certify(*problem, W, support, size, Theta, R)
         if gap <= target or count == max_iter:
             break
-        if np.diagonal(Theta).max() > UNBOUNDED:
-            raise SolverError(
-                "The objective has no minimum: the covariance is singular on variables whose "
-                "edges are free of penalty. Penalise them, or repair the covariance."
-            )
+        refuse_unbounded(float(np.diagonal(Theta).max()))
         step = _direction(Theta, Sigma, sign != 0.0, gradient)
         value = float(np.vdot(form.S, Theta)) - factor.logdet + penalty
         moved = _search(form, Theta, step, sign, gradient, value)
@@ -70,6 +66,15 @@ def newton(
             break
         Theta, factor = moved
     return NewtonResult(Theta=Theta, factor=factor, gap=gap, n_iter=count)
+
+
+def refuse_unbounded(largest: float) -> None:
+    """Raise where the size of the precision shows that the likelihood has no maximum."""
+    if largest > UNBOUNDED:
+        raise SolverError(
+            "The objective has no minimum: the covariance is singular on variables whose "
+            "edges are free of penalty. Penalise them, or repair the covariance."
+        )
 
 
 @kernel

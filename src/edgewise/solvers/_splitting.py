@@ -21,10 +21,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._newton import NewtonResult, newton
+from edgewise.solvers._newton import NewtonResult, newton, refuse_unbounded
 from edgewise.solvers._rows import fill_thresholds, soft_threshold
 from edgewise.solvers._standard_form import StandardForm
 
@@ -37,8 +36,6 @@ TUNING = 300
 NEWTON_STEPS = 3
 #: Gap per variable at which the signs have mostly settled.
 SETTLED = 1e-6
-#: A standardised precision beyond this says that the likelihood has no maximum.
-UNBOUNDED = 1e12
 
 
 def alternate(
@@ -63,11 +60,7 @@ def alternate(
         primal, dual, size_X = _update(*problem, X, Z, Y, rho)
         if count % INTERVAL and count < max_iter:
             continue
-        if x.max() > UNBOUNDED:
-            raise SolverError(
-                "The objective has no minimum: the covariance is singular on variables whose "
-                "edges are free of penalty. Penalise them, or repair the covariance."
-            )
+        refuse_unbounded(float(x.max()))
         is_settled = best is not None and best.gap <= settled
         # A copy, because the next iterations write into Z.
         found = newton(form, Z.copy(), target, NEWTON_STEPS if is_settled else 0)
