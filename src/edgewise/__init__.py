@@ -13,9 +13,14 @@ from edgewise._version import __version__
 
 if TYPE_CHECKING:
     from edgewise._core.errors import DataWarning, EdgewiseError, InputError, SolverError
-    from edgewise.estimators import GaussianGraph, NeighborhoodGraph, load
+    from edgewise.estimators import (
+        GaussianGraph,
+        LocallyConstantGraph,
+        NeighborhoodGraph,
+        load,
+    )
     from edgewise.graph import Graph
-    from edgewise.inference import BootstrapGraph, StabilitySelection
+    from edgewise.inference import BootstrapGraph, StabilitySelection, permutation_test
 
 _HOME = {
     "BootstrapGraph": "edgewise.inference",
@@ -24,10 +29,12 @@ _HOME = {
     "GaussianGraph": "edgewise.estimators",
     "Graph": "edgewise.graph",
     "InputError": "edgewise._core.errors",
+    "LocallyConstantGraph": "edgewise.estimators",
     "NeighborhoodGraph": "edgewise.estimators",
     "SolverError": "edgewise._core.errors",
     "StabilitySelection": "edgewise.inference",
     "load": "edgewise.estimators",
+    "permutation_test": "edgewise.inference",
 }
 _STAGES = ("data", "graph", "inference", "io", "metrics", "plot", "selection", "solvers", "stats")
 
@@ -38,11 +45,13 @@ __all__ = [
     "GaussianGraph",
     "Graph",
     "InputError",
+    "LocallyConstantGraph",
     "NeighborhoodGraph",
     "SolverError",
     "StabilitySelection",
     "__version__",
     "load",
+    "permutation_test",
 ]
 
 

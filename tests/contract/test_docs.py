@@ -1,10 +1,8 @@
 """Whether the texts are true: their code runs and prints what they show, their links lead on."""
 
 import contextlib
-import dataclasses
 import doctest
 import importlib
-import inspect
 import io
 import re
 import shlex
@@ -14,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import edgewise
+from docs.make_api import members, signature
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -126,32 +125,6 @@ def test_relative_links_lead_to_a_file_and_a_heading(page):
             assert anchor in map(slug, headings), f"{name_of(page)}: no heading for {link}"
 
 
-def signature(name, value):
-    """How api.md writes a public name: a call without annotations, or the fields of a result."""
-    if isinstance(value, type) and issubclass(value, Exception):
-        return name
-    if dataclasses.is_dataclass(value) and value.__dataclass_params__.init:
-        return f"{name}: {', '.join(field.name for field in dataclasses.fields(value))}"
-    plain = inspect.signature(value)
-    parameters = [
-        parameter.replace(annotation=parameter.empty)
-        for parameter in plain.parameters.values()
-        if parameter.name != "self"
-    ]
-    return name + str(plain.replace(parameters=parameters, return_annotation=plain.empty))
-
-
-def members(value):
-    """Public methods and properties of a class that are our own."""
-    for name, member in inspect.getmembers(value) if isinstance(value, type) else ():
-        if name.startswith("_"):
-            continue
-        if isinstance(member, property):
-            yield f".{name}"
-        elif callable(member) and getattr(member, "__module__", "").startswith("edgewise"):
-            yield signature(f".{name}", member)
-
-
 @pytest.mark.parametrize("stage", STAGES)
 def test_api_page_has_every_public_name_with_its_signature(stage):
     module = importlib.import_module(stage)
@@ -160,7 +133,7 @@ def test_api_page_has_every_public_name_with_its_signature(stage):
         if name != "__version__":
             value = getattr(module, name)
             assert signature(name, value) in listed
-            assert not set(members(value)) - set(listed)
+            assert not {text for text, _ in members(value)} - set(listed)
 
 
 def test_command_line_page_has_every_command_and_option():

@@ -9,10 +9,14 @@ from edgewise.data.checks import (
     refuse_covariance,
 )
 from edgewise.data.datasets import Dataset, Network, list_datasets, load_network, load_table
+from edgewise.data.neighbors import describe_neighbors, neighbor_pairs, site_positions
 from edgewise.data.simulate import (
     GaussianModel,
     ar1_covariance,
     ar1_precision,
+    block_model,
+    changed_block_models,
+    contour_model,
     equicorrelation,
     gaussian_graph,
     graph_structure,
@@ -28,8 +32,12 @@ __all__ = [
     "Table",
     "ar1_covariance",
     "ar1_precision",
+    "block_model",
+    "changed_block_models",
     "check_columns",
     "check_weights",
+    "contour_model",
+    "describe_neighbors",
     "equicorrelation",
     "gaussian_graph",
     "graph_structure",
@@ -38,6 +46,8 @@ __all__ = [
     "load_network",
     "load_table",
     "looks_like_covariance",
+    "neighbor_pairs",
     "refuse_covariance",
     "sample_gaussian",
+    "site_positions",
 ]

@@ -14,12 +14,20 @@ from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
 from edgewise.graph import Graph
 from edgewise.io.archive import read_archive, write_archive
-from edgewise.selection import Selection
+from edgewise.selection import PairSelection, Selection
 
 FORMAT: Final = "edgewise estimator"
 FORMAT_VERSION: Final = 1
 #: The only classes a file can name, all of them public names of the package.
-ESTIMATORS: Final = ("BootstrapGraph", "GaussianGraph", "NeighborhoodGraph", "StabilitySelection")
+ESTIMATORS: Final = (
+    "BootstrapGraph",
+    "GaussianGraph",
+    "LocallyConstantGraph",
+    "NeighborhoodGraph",
+    "StabilitySelection",
+)
+#: The only result classes, by name: frozen dataclasses of values that can be saved.
+RESULTS: Final = {result.__name__: result for result in (Graph, PairSelection, Selection)}
 #: Marks a JSON object that stands for something JSON has no type for.
 KIND: Final = "edgewise type"
 
@@ -110,7 +118,7 @@ class _Writer:
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             entries = {key: self.encode(item, f"{label}[{key!r}]") for key, item in value.items()}
             return {KIND: "dict", "items": entries}
-        if isinstance(value, (Graph, Selection)):
+        if type(value) in RESULTS.values():
             fields = {
                 field.name: self.encode(getattr(value, field.name), f"{label}.{field.name}")
                 for field in dataclasses.fields(value)
@@ -165,9 +173,9 @@ class _Reader:
             return tuple(self.decode(item) for item in value["items"])
         if kind == "dict":
             return {str(key): self.decode(item) for key, item in value["items"].items()}
-        if kind in ("Graph", "Selection"):
+        if kind in RESULTS:
             fields = {name: self.decode(item) for name, item in value["fields"].items()}
-            return Graph(**fields) if kind == "Graph" else Selection(**fields)
+            return RESULTS[kind](**fields)
         if kind == "estimator":
             return self._decode_estimator(value)
         raise InputError(f"The file holds a {kind!r}, which this version does not know.")

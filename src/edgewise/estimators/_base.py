@@ -62,12 +62,15 @@ class PathFit(Protocol):
 class GraphEstimator(BaseEstimator):
     """Base of the estimators that learn one undirected graph from one table.
 
-    A subclass says which covariances it takes (``_covariances``), how a path of fits is solved
+    A subclass says which covariances it takes (``_covariances``), which rules for alpha
+    (``_rules``) and whether constant columns (``_takes_constant``), how a path of fits is solved
     (``_solve_path``), how far alpha can go (``_largest_alpha``) and how a fit is judged
     (``_choose_by_ebic`` on the rows it was fitted to, ``_score_fit`` on others).
     """
 
     _covariances: tuple[str, ...] = ()
+    _rules: tuple[str, ...] = RULES
+    _takes_constant = False
 
     @abstractmethod
     def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[Any]:
@@ -102,11 +105,11 @@ class GraphEstimator(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no data could make sense of."""
-        is_rule = isinstance(self.alpha, str) and self.alpha in RULES
+        is_rule = isinstance(self.alpha, str) and self.alpha in self._rules
         is_number = isinstance(self.alpha, Real) and not isinstance(self.alpha, bool)
         if not is_rule and not (is_number and 0 <= self.alpha < np.inf):
             raise InputError(
-                f"alpha must be a number of at least 0 or one of {quote_names(RULES)}, "
+                f"alpha must be a number of at least 0 or one of {quote_names(self._rules)}, "
                 f"got {self.alpha!r}."
             )
         choices = {
@@ -123,7 +126,7 @@ class GraphEstimator(BaseEstimator):
                 f"tol must be positive and max_iter at least 1, got tol={self.tol!r} and "
                 f"max_iter={self.max_iter!r}."
             )
-        if not 0 <= self.gamma <= 1:
+        if "ebic" in self._rules and not 0 <= self.gamma <= 1:
             raise InputError(f"gamma must be between 0 and 1, got {self.gamma!r}.")
         if self.covariance == "precomputed":
             self._check_precomputed()
@@ -193,12 +196,17 @@ class GraphEstimator(BaseEstimator):
         """Sufficient statistics of the rows, or of the covariance that was handed in."""
         names = self._names()
         if self.covariance == "precomputed":
-            return precomputed_statistics(
-                X, names=names, n_samples=self.n_samples, repair=self.repair
-            )
+            n_samples = getattr(self, "n_samples", None)
+            return precomputed_statistics(X, names=names, n_samples=n_samples, repair=self.repair)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        check_columns(X, names, allow_missing=self.missing != "error", allow_identical=True)
+        check_columns(
+            X,
+            names,
+            allow_missing=self.missing != "error",
+            allow_constant=self._takes_constant,
+            allow_identical=True,
+        )
         return row_statistics(
             X,
             sample_weight,
@@ -207,6 +215,7 @@ class GraphEstimator(BaseEstimator):
             missing=self.missing,
             repair=self.repair,
             assume_centered=getattr(self, "assume_centered", False),
+            allow_constant=self._takes_constant,
         )
 
     def _fit_path(
@@ -226,7 +235,7 @@ class GraphEstimator(BaseEstimator):
 
     def _choose_alpha(
         self, X: FloatArray, sample_weight: FloatArray | None, statistics: Statistics
-    ) -> tuple[Any, float, Selection | None]:
+    ) -> tuple[Any, float, Any]:
         """Return the fit at alpha as given, or as its rule finds it along a path."""
         if not isinstance(self.alpha, str):
             alpha = float(self.alpha)

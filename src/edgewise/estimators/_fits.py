@@ -17,12 +17,11 @@ from edgewise.solvers.graphical_lasso import PrecisionSolution
 
 
 @dataclass(frozen=True)
-class GaussianFit:
-    """One solution with the statistics it came from and the penalty in its objective."""
+class PrecisionFit:
+    """A precision matrix with the statistics it came from."""
 
     solution: PrecisionSolution
     statistics: Statistics
-    penalty: float
 
     @property
     def converged(self) -> bool:
@@ -44,9 +43,7 @@ class GaussianFit:
 
     @cached_property
     def _log_determinant(self) -> float:
-        # The objective is the trace, less the log-determinant, plus the penalty.
-        trace = float(np.sum(self.solution.value * self.statistics.S))
-        return trace + self.penalty - self.solution.objective
+        return float(np.linalg.slogdet(self.solution.value)[1])
 
     @property
     def log_determinant(self) -> float:
@@ -69,6 +66,19 @@ class GaussianFit:
         """Covariance in the units of the data."""
         scale = self.statistics.scale
         return self.solution.covariance * np.outer(scale, scale)
+
+
+@dataclass(frozen=True)
+class GaussianFit(PrecisionFit):
+    """A graphical lasso, with the penalty in its objective."""
+
+    penalty: float
+
+    @cached_property
+    def _log_determinant(self) -> float:
+        # The objective is the trace, less the log-determinant, plus the penalty.
+        trace = float(np.sum(self.solution.value * self.statistics.S))
+        return trace + self.penalty - self.solution.objective
 
 
 class GaussianModel(NamedTuple):

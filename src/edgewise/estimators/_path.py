@@ -51,6 +51,19 @@ class PrecisionPath(GraphPath):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class LocallyConstantPath(PrecisionPath):
+    """Graphs for combinations of alpha and tau: all taus of the first alpha, then of the next.
+
+    Attributes
+    ----------
+    taus : ndarray of shape (n_alphas,)
+        Strength of local constancy that goes with each of ``alphas``.
+    """
+
+    taus: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CoefficientPath(GraphPath):
     """Graphs along a sequence of alphas, with the regressions behind them.
 

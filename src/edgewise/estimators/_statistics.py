@@ -68,6 +68,11 @@ class Statistics:
         S = correlation_from_covariance(self.S)
         return replace(self, S=S, scale=self.scale * deviation)
 
+    def on_common_scale(self) -> Statistics:
+        """Return the same statistics in the one unit that makes the mean variance 1."""
+        unit = float(np.mean(self.S.diagonal()))
+        return replace(self, S=self.S / unit, scale=self.scale * np.sqrt(unit))
+
     def perfect_pair(self) -> tuple[int, int] | None:
         """Find a pair of variables with a correlation of 1 or -1, if there is one."""
         R = np.abs(correlation_from_covariance(self.S))
@@ -85,6 +90,7 @@ def row_statistics(
     missing: str,
     repair: str | None,
     assume_centered: bool = False,
+    allow_constant: bool = False,
 ) -> Statistics:
     """Compute the covariance of rows, stating whatever had to be done to them."""
     treatment: list[str] = []
@@ -104,7 +110,8 @@ def row_statistics(
         location, S = np.zeros(X.shape[1]), _rank_correlation(X, covariance)
     else:
         location, S = covariance_of(X, sample_weight=sample_weight, assume_centered=assume_centered)
-        _refuse_constant(X, S, names)
+        if not allow_constant:
+            _refuse_constant(X, S, names)
     is_sure = missing != "pairwise" if has_gaps else covariance not in ("spearman", "kendall")
     S = _positive(S, names, repair, treatment, is_sure=is_sure)
     statistics = Statistics(
@@ -221,10 +228,14 @@ def _covariance_with_gaps(
     return expected.location, expected.covariance
 
 
+def constant_columns(X: FloatArray, S: FloatArray) -> list[int]:
+    """Find columns whose variance is nothing but rounding."""
+    rounding = 4 * np.finfo(np.float64).eps * np.nanmax(np.abs(X), axis=0)
+    return np.flatnonzero(np.sqrt(S.diagonal()) <= rounding).tolist()
+
+
 def _refuse_constant(X: FloatArray, S: FloatArray, names: Sequence[str] | None) -> None:
-    """Refuse columns whose variance is nothing but rounding."""
-    rounding = 4 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
-    flat = np.flatnonzero(np.sqrt(S.diagonal()) <= rounding).tolist()
+    flat = constant_columns(X, S)
     if flat:
         raise InputError(
             f"Columns {quote_names(labels(names, flat))} are constant up to rounding. "

@@ -7,35 +7,28 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.estimators._base import GraphEstimator
-from edgewise.estimators._fits import GaussianFit, GaussianModel
+from edgewise.estimators._fits import GaussianFit
 from edgewise.estimators._path import PrecisionPath
+from edgewise.estimators._precision import PrecisionEstimator
 from edgewise.estimators._statistics import RANKS, Statistics, labels, warn_of_scales
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import (
-    Selection,
-    choose_by_ebic,
-    gaussian_log_likelihood,
-    row_log_likelihood,
-)
+from edgewise.selection import Selection, choose_by_ebic
 from edgewise.solvers.graphical_lasso import (
     PrecisionSolution,
     alpha_max,
     graphical_lasso,
     graphical_lasso_path,
 )
-from edgewise.stats import covariance as covariance_of
 
 #: A path that takes more memory than this is solved and judged one alpha at a time.
 PATH_BYTES = 2**30
 
 
-class GaussianGraph(GraphEstimator):
+class GaussianGraph(PrecisionEstimator):
     r"""Sparse Gaussian graph by the graphical lasso, with a certificate.
 
     .. math::
@@ -218,28 +211,6 @@ class GaussianGraph(GraphEstimator):
             warn_of_scales(statistics, self._names())
         return self
 
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean Gaussian log-likelihood per row.
-
-        For the rank correlations, that of the latent Gaussian, from the ranks within ``X``. A row
-        with missing values counts what it has, unless ``missing="error"``.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, p)
-            Rows, also when the fit was to a precomputed covariance (of centred columns).
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        rows, weights = self._check_input(X, sample_weight, reset=False)
-        model = GaussianModel(self.location_, self.precision_, self.covariance_)
-        return self._score_fit(model, rows, weights)
-
     def path(
         self,
         X: Any,
@@ -299,17 +270,6 @@ class GaussianGraph(GraphEstimator):
                     f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
                 )
 
-    def _edge_weights(self, n_features: int) -> FloatArray | None:
-        if self.weights is None:
-            return None
-        weights = np.asarray(self.weights, dtype=np.float64)
-        if weights.shape != (n_features, n_features):
-            raise InputError(
-                f"weights must have one row and column per variable, ({n_features}, "
-                f"{n_features}), got {weights.shape}."
-            )
-        return weights
-
     def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[GaussianFit]:
         n_features = len(statistics.S)
         options: dict[str, Any] = {
@@ -348,20 +308,6 @@ class GaussianGraph(GraphEstimator):
             n_features=len(statistics.S),
             gamma=self.gamma,
         )
-
-    def _score_fit(
-        self, fit: GaussianFit | GaussianModel, X: FloatArray, sample_weight: FloatArray | None
-    ) -> float:
-        if self.covariance in RANKS:
-            S = self._statistics(X, sample_weight).S
-            return gaussian_log_likelihood(fit.precision, S)
-        if np.isnan(X).any():
-            by_row = row_log_likelihood(X, fit.location, fit.covariance)
-            return float(np.average(by_row, weights=sample_weight))
-        _, moments = covariance_of(
-            X - fit.location, sample_weight=sample_weight, assume_centered=True
-        )
-        return gaussian_log_likelihood(fit.precision, moments, log_determinant=fit.log_determinant)
 
 
 def _one_by_one(

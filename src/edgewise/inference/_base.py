@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import validate_data
 
-from edgewise._core.errors import InputError
 from edgewise._core.random import spawn
 from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
@@ -20,6 +19,7 @@ from edgewise.inference._resample import (
     Draw,
     Outcome,
     Problem,
+    check_resamplable,
     classes,
     count_rows,
     draw_resamples,
@@ -51,13 +51,7 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, alphas: FloatArray | None) -> Problem:
         """Put together what is fitted, once it can be resampled."""
-        if not hasattr(self.estimator, "fit"):
-            raise InputError(f"estimator must be an estimator, got {self.estimator!r}.")
-        if getattr(self.estimator, "covariance", None) == "precomputed":
-            raise InputError(
-                "Resampling needs rows, and the estimator takes a precomputed covariance. Set its "
-                "covariance to another value and pass the rows."
-            )
+        check_resamplable(self.estimator)
         weights = None
         if sample_weight is not None:
             weights = Table.from_input(X, sample_weight=sample_weight).weights

@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.parallel import parallel_map
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.graph import Graph
+
+Found = TypeVar("Found")
 
 #: Draws of one resample before a column that stays constant is accepted as it is.
 MAX_DRAWS = 100
@@ -33,21 +36,15 @@ class Resample:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Edges found on one resample, or why there are none.
+    """Edges found on one resample.
 
     Attributes
     ----------
     edges : list of (positions, weights)
         One entry per graph: where the flattened adjacency is True, and the weights there.
-    error : str
-        Empty when the fit succeeded.
-    warnings : list of str
-        What the fit warned of.
     """
 
     edges: list[tuple[IntArray, FloatArray]]
-    error: str = ""
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +74,17 @@ class Problem:
         return model, list(model.path(X, *labels, alphas=self.alphas, **options).graphs)
 
 
+def check_resamplable(estimator: Any) -> None:
+    """Refuse what cannot be fitted to rows again and again."""
+    if not hasattr(estimator, "fit"):
+        raise InputError(f"estimator must be an estimator, got {estimator!r}.")
+    if getattr(estimator, "covariance", None) == "precomputed":
+        raise InputError(
+            "Resampling needs rows, and the estimator takes a precomputed covariance. Set its "
+            "covariance to another value and pass the rows."
+        )
+
+
 def graph_of(model: Any) -> Graph:
     """Find the graph of a fitted estimator, also inside a pipeline or a search."""
     if hasattr(model, "graph_"):
@@ -88,6 +96,15 @@ def graph_of(model: Any) -> Graph:
     raise InputError(
         f"{type(model).__name__} has no graph_ after fit. Wrap an estimator that learns a graph."
     )
+
+
+def needs_labels(estimator: Any) -> bool:
+    """Whether an estimator learns from rows with labels, also inside a pipeline or a search."""
+    if hasattr(estimator, "__sklearn_tags__") and get_tags(estimator).target_tags.required:
+        return True
+    if getattr(estimator, "steps", None):
+        return needs_labels(estimator.steps[-1][1])
+    return hasattr(estimator, "estimator") and needs_labels(estimator.estimator)
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
@@ -121,21 +138,33 @@ def draw_resamples(
     A column that becomes constant in a draw has no correlation and would fail the fit. Returns
     the resamples and how many draws were thrown away.
     """
-    codes = _codes(X)
-    needed = [_varies(codes[rows]) for rows in groups]
+    codes = column_codes(X)
+    needed = [varies(codes[rows]) for rows in groups]
     resamples: list[Resample] = []
     n_redrawn = 0
     for generator in generators:
-        for attempt in range(MAX_DRAWS):
-            drawn = draw(generator, groups)
-            if attempt == MAX_DRAWS - 1 or _keeps_variation(codes, drawn, groups, needed):
-                break
-            n_redrawn += 1
-        seeds = generator.integers(2**31 - 1, size=len(drawn))
-        resamples += [
-            Resample(rows=rows, seed=int(seed)) for rows, seed in zip(drawn, seeds, strict=True)
-        ]
+        drawn, n_more = draw_until(
+            generator,
+            lambda source: draw(source, groups),
+            lambda rows: _keeps_variation(codes, rows, groups, needed),
+        )
+        resamples += drawn
+        n_redrawn += n_more
     return resamples, n_redrawn
+
+
+def draw_until(
+    generator: np.random.Generator,
+    draw: Callable[[np.random.Generator], list[IntArray]],
+    is_usable: Callable[[list[IntArray]], bool],
+) -> tuple[list[Resample], int]:
+    """Draw sets of rows, again while they cannot be used; also count the draws thrown away."""
+    n_redrawn = 0
+    while not is_usable(drawn := draw(generator)) and n_redrawn < MAX_DRAWS - 1:
+        n_redrawn += 1
+    seeds = generator.integers(2**31 - 1, size=len(drawn))
+    with_seeds = zip(drawn, seeds, strict=True)
+    return [Resample(rows=rows, seed=int(seed)) for rows, seed in with_seeds], n_redrawn
 
 
 def run_resamples(
@@ -147,51 +176,89 @@ def run_resamples(
     verbose: int,
 ) -> tuple[list[Outcome], list[tuple[int, str]]]:
     """Fit every resample; return those that succeeded, and number and error of the others."""
-    tasks = [(problem, resample) for resample in resamples]
-    outcomes = parallel_map(
-        _fit_one, tasks, n_jobs=n_jobs, description=description, verbose=verbose
+    return run_all(
+        _find_edges,
+        [(problem, resample) for resample in resamples],
+        noun="resample",
+        stacklevel=5,
+        n_jobs=n_jobs,
+        description=description,
+        verbose=verbose,
     )
-    failures = [(k, outcome.error) for k, outcome in enumerate(outcomes) if outcome.error]
-    good = [outcome for outcome in outcomes if not outcome.error]
+
+
+def run_all(
+    function: Callable[..., Found],
+    tasks: Sequence[tuple[Any, ...]],
+    *,
+    noun: str,
+    stacklevel: int,
+    n_jobs: int | None,
+    description: str,
+    verbose: int,
+) -> tuple[list[Found], list[tuple[int, str]]]:
+    """Call ``function`` for every task; return the results, and number and error of failures.
+
+    Failures and warnings are said once for all tasks, since workers cannot; ``noun`` is what a
+    task is called there, and ``stacklevel`` finds the caller who is told.
+    """
+    attempts = parallel_map(
+        _attempt,
+        [(function, *task) for task in tasks],
+        n_jobs=n_jobs,
+        description=description,
+        verbose=verbose,
+    )
+    failures = [(k, attempt.error) for k, attempt in enumerate(attempts) if attempt.error]
+    good = [attempt.found for attempt in attempts if attempt.found is not None]
     if failures:
         number, message = failures[0]
-        found = f"{len(failures)} of {len(outcomes)} resamples failed; resample {number}: {message}"
+        found = f"{len(failures)} of {len(attempts)} {noun}s failed; {noun} {number}: {message}"
         if not good:
             raise SolverError(found)
         warnings.warn(
-            f"{found} The results rest on the other {len(good)}; failures_ lists the errors.",
+            f"{found} The results rest on the other {len(good)}; the list of failures has every "
+            "error.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    _pass_on_warnings(outcomes)
+    if warned := [attempt.warnings[0] for attempt in attempts if attempt.warnings]:
+        warnings.warn(
+            f"{len(warned)} of {len(attempts)} {noun}s gave a warning, the first: {warned[0]}",
+            DataWarning,
+            stacklevel=stacklevel,
+        )
     return good, failures
 
 
-def _fit_one(problem: Problem, resample: Resample) -> Outcome:
-    """Fit one resample in a worker; whatever goes wrong there is reported, not raised."""
+@dataclass(frozen=True, kw_only=True)
+class _Attempt(Generic[Found]):
+    """What a task found, or why it found nothing, and what it warned of."""
+
+    found: Found | None = None
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def _attempt(function: Callable[..., Found], *task: Any) -> _Attempt[Found]:
+    """Run a task in a worker; whatever goes wrong there is reported, not raised."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            _, graphs = problem.fit(resample.seed, resample.rows)
+            found = function(*task)
         except Exception as error:
-            return Outcome(edges=[], error=f"{type(error).__name__}: {error}")
+            return _Attempt(error=f"{type(error).__name__}: {error}")
+    messages = tuple(f"{item.category.__name__}: {item.message}" for item in caught)
+    return _Attempt(found=found, warnings=messages)
+
+
+def _find_edges(problem: Problem, resample: Resample) -> Outcome:
+    """Fit one resample and keep what its graphs join."""
     edges = []
-    for graph in graphs:
+    for graph in problem.fit(resample.seed, resample.rows)[1]:
         positions = np.flatnonzero(graph.adjacency)
         edges.append((positions, graph.weights.ravel()[positions]))
-    messages = tuple(f"{item.category.__name__}: {item.message}" for item in caught)
-    return Outcome(edges=edges, warnings=messages)
-
-
-def _pass_on_warnings(outcomes: Sequence[Outcome]) -> None:
-    """Say once what many fits warned of; workers cannot."""
-    warned = [outcome.warnings for outcome in outcomes if outcome.warnings]
-    if warned:
-        warnings.warn(
-            f"{len(warned)} of {len(outcomes)} resamples gave a warning, the first: {warned[0][0]}",
-            DataWarning,
-            stacklevel=5,
-        )
+    return Outcome(edges=edges)
 
 
 def _set_seeds(model: Any, seed: int) -> None:
@@ -205,14 +272,14 @@ def _set_seeds(model: Any, seed: int) -> None:
     model.set_params(**{name: int(value) for name, value in zip(names, seeds, strict=True)})
 
 
-def _codes(X: Any) -> FloatArray:
+def column_codes(X: Any) -> FloatArray:
     """Numbers that are equal where the entries of a column are; NaN where they are missing."""
     from edgewise.data.table import Table
 
     return Table.from_input(X).values
 
 
-def _varies(values: FloatArray) -> Any:
+def varies(values: FloatArray) -> Any:
     """Whether the observed entries of each column differ."""
     is_seen = ~np.isnan(values)
     low = np.where(is_seen, values, np.inf).min(axis=0)
@@ -228,6 +295,6 @@ def _keeps_variation(
     for rows in drawn:
         for group, must_vary in zip(groups, needed, strict=True):
             inside = rows if len(groups) == 1 else rows[np.isin(rows, group)]
-            if not _varies(codes[inside])[must_vary].all():
+            if not varies(codes[inside])[must_vary].all():
                 return False
     return True

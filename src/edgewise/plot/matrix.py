@@ -6,10 +6,14 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
+from edgewise._core.typing import IntArray
 from edgewise.graph import Graph
-from edgewise.plot._style import DIVERGING, PLAIN, axes_or_new, tidy
+from edgewise.plot._groups import block_borders, check_groups
+from edgewise.plot._style import DIVERGING, INK, PLAIN, axes_or_new, tidy
 
 #: Up to this many names are all written; of more, only so many that they stay apart.
 _ALL_NAMES = 60
@@ -22,6 +26,7 @@ def plot_matrix(
     *,
     labels: Literal["auto", "all", "none"] = "auto",
     colorbar: bool = True,
+    groups: ArrayLike | None = None,
 ) -> Axes:
     """Draw the weights as a heat map, white at zero, blue above and orange below.
 
@@ -37,6 +42,9 @@ def plot_matrix(
         ``"auto"`` writes all names up to 60 nodes and evenly spaced ones beyond.
     colorbar : bool, default=True
         Whether to draw the scale of colours.
+    groups : array-like of int, shape (n_nodes, n_nodes), default=None
+        Number of the fused group that each entry belongs to, negative for none. Blocks of at
+        least two adjacent entries of one group are outlined.
 
     Returns
     -------
@@ -69,6 +77,8 @@ def plot_matrix(
         ax.set_ylabel("source")
         ax.set_xlabel("target")
     _draw_grid(ax, graph.n_nodes)
+    if groups is not None:
+        _outline_blocks(ax, check_groups(groups, graph.n_nodes))
     if colorbar:
         ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.7, pad=0.02)
     return ax
@@ -81,6 +91,19 @@ def _draw_grid(ax: Axes, n_nodes: int) -> None:
         borders = np.arange(1, n_nodes) - 0.5
         ax.hlines(borders, -0.5, n_nodes - 0.5, colors="#E0E0E0", linewidths=0.5)
         ax.vlines(borders, -0.5, n_nodes - 0.5, colors="#E0E0E0", linewidths=0.5)
+
+
+def _outline_blocks(ax: Axes, groups: IntArray) -> None:
+    ax.add_collection(
+        LineCollection(
+            list(block_borders(groups)),
+            colors=INK,
+            linewidths=1.0 if len(groups) <= _ALL_NAMES else 0.6,
+            capstyle="projecting",
+            zorder=3,
+        ),
+        autolim=False,
+    )
 
 
 def _write_names(ax: Axes, graph: Graph, labels: str, side: float) -> None:

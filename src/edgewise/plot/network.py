@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
-from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
@@ -17,13 +16,20 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
 from edgewise.plot import _layout
+from edgewise.plot._drawing import (
+    ENTRY,
+    Entry,
+    draw_legend,
+    line_width,
+    room_of,
+    set_limits,
+    weight_entries,
+)
 from edgewise.plot._labels import MOST_LABELS, label_sizes, place_labels, write_labels
 from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, POSITIVE, axes_or_new, tidy
 
 #: Printer's points kept free at the left and right, at the top, and at the bottom.
 _SIDE, _TOP, _BOTTOM = 34.0, 24.0, 20.0
-#: Width and height of one entry of the legend, in points.
-_ENTRY = (80.0, 16.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +42,6 @@ class _Strokes:
     color: FloatArray
     has_arrow: BoolArray
     is_bent: BoolArray
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Entry:
-    """One line of the legend; ``share`` is its weight as a share of the heaviest."""
-
-    label: str
-    color: str = INK
-    share: float | None = None
-    opacity: float = 1.0
 
 
 def plot_network(
@@ -99,20 +95,20 @@ def plot_network(
 
 
 def _draw(
-    ax: Axes, graph: Graph, layout: str | ArrayLike, labels: str, entries: list[_Entry]
+    ax: Axes, graph: Graph, layout: str | ArrayLike, labels: str, entries: list[Entry]
 ) -> None:
     """Place nodes, edges, names and legend, each where the ones before leave room."""
     names = [tidy(name) for name in graph.names]
     font_size = 9.0 if graph.n_nodes <= 30 else 7.5 if graph.n_nodes <= 100 else 6.0
     sizes = label_sizes(names, font_size) * (labels != "none")
-    room = _room(ax)
-    columns = max(1, min(len(entries), int(room[0] / _ENTRY[0])))
-    legend_height = -(-len(entries) // columns) * _ENTRY[1]
+    room = room_of(ax)
+    columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
+    legend_height = -(-len(entries) // columns) * ENTRY[1]
     # Beyond what can be read, isolated nodes stand close together without their names.
     is_readable = labels == "all" or graph.n_nodes <= MOST_LABELS
     page = _page(graph, room, sizes * is_readable, legend_height)
     placement = _layout.place(graph, layout, page)
-    _set_limits(ax, placement, room)
+    set_limits(ax, placement, room)
     joined = _layout.is_joined(graph)
     apart = min(_layout.spacing(placement.points[joined]), 60.0)
     radius = float(np.clip(0.22 * apart, 1.5, page.radius))
@@ -134,20 +130,13 @@ def _draw(
         )
         write_labels(ax, names, placement.data, placed, font_size)
     if entries:
-        _draw_legend(ax, entries, columns, widest)
+        draw_legend(ax, entries, columns, widest)
 
 
 def _figure_size(n_nodes: int) -> tuple[float, float]:
     if n_nodes <= 30:
         return (7.0, 5.5)
     return (9.0, 7.0) if n_nodes <= 100 else (12.0, 9.5)
-
-
-def _room(ax: Axes) -> FloatArray:
-    """Width and height of the axes in points."""
-    frame = ax.get_window_extent()
-    room: FloatArray = np.array([frame.width, frame.height]) * 72.0 / ax.figure.dpi
-    return room
 
 
 def _page(graph: Graph, room: FloatArray, sizes: FloatArray, legend_height: float) -> _layout.Page:
@@ -161,13 +150,6 @@ def _page(graph: Graph, room: FloatArray, sizes: FloatArray, legend_height: floa
         cell=np.array([2 * radius + name[0] + 10.0, max(2 * radius, name[1]) + 3.0]),
         radius=radius,
     )
-
-
-def _set_limits(ax: Axes, placement: _layout.Placement, room: FloatArray) -> None:
-    far = placement.origin + room / placement.scale
-    ax.set_xlim(placement.origin[0], far[0])
-    ax.set_ylim(placement.origin[1], far[1])
-    ax.set_aspect("equal", adjustable="box")
 
 
 def _strokes(graph: Graph, widest: float) -> _Strokes:
@@ -189,7 +171,7 @@ def _strokes(graph: Graph, widest: float) -> _Strokes:
     return _Strokes(
         source=source,
         target=target,
-        width=_width(np.abs(weight[order]) / heaviest, widest),
+        width=line_width(np.abs(weight[order]) / heaviest, widest),
         color=color[order],
         has_arrow=~is_line[source, target],
         is_bent=(both_ways & ~is_line)[source, target],
@@ -200,10 +182,6 @@ def _widest(graph: Graph, apart: float) -> float:
     """Width of the heaviest edge in points; many edges are drawn thinner."""
     crowding = np.sqrt(max(1.0, graph.n_edges / (2.0 * graph.n_nodes)))
     return float(np.clip(0.1 * apart / crowding, 1.2, 5.0))
-
-
-def _width(share: FloatArray, widest: float) -> FloatArray:
-    return 0.5 + (widest - 0.5) * share
 
 
 def _opacity(confidence: FloatArray) -> FloatArray:
@@ -250,51 +228,13 @@ def _draw_nodes(ax: Axes, data: FloatArray, joined: BoolArray, radius: float) ->
     )
 
 
-def _legend_entries(graph: Graph) -> list[_Entry]:
+def _legend_entries(graph: Graph) -> list[Entry]:
     """List what in the picture needs a word."""
     weights = graph.weights[graph.adjacency]
-    entries = [
-        _Entry(color=color, label=label)
-        for color, label, is_there in (
-            (POSITIVE, "positive", (weights > 0).any()),
-            (NEGATIVE, "negative", (weights < 0).any()),
-            (NEUTRAL, "weight not known", (weights == 0).any()),
-        )
-        if is_there
-    ]
-    sizes = np.sort(np.abs(weights[weights != 0]))
-    if len(sizes) and sizes[0] < 0.99 * sizes[-1]:
-        entries += [
-            _Entry(label=f"|weight| {size:.2g}", share=size / sizes[-1])
-            for size in (sizes[-1], sizes[(len(sizes) - 1) // 2])
-        ]
+    entries = weight_entries(weights)
     if graph.confidence is not None and len(weights):
         entries += [
-            _Entry(label=f"confidence {level:g}", opacity=float(_opacity(np.array(level))))
+            Entry(label=f"confidence {level:g}", opacity=float(_opacity(np.array(level))))
             for level in (1.0, 0.5)
         ]
     return entries
-
-
-def _draw_legend(ax: Axes, entries: list[_Entry], columns: int, widest: float) -> None:
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=entry.color,
-            linewidth=float(_width(np.array(entry.share), widest)) if entry.share else 2.0,
-            alpha=entry.opacity,
-            label=entry.label,
-        )
-        for entry in entries
-    ]
-    ax.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=8,
-        borderaxespad=0.2,
-        handlelength=1.8,
-        columnspacing=1.4,
-    )

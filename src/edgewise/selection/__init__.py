@@ -8,15 +8,18 @@ from edgewise.selection.criteria import (
     stars_subsample_size,
 )
 from edgewise.selection.grid import Selection, SelectionWarning, alpha_grid
+from edgewise.selection.pair_search import PairSelection, choose_pair_by_cv
 from edgewise.selection.search import choose_by_cv, choose_by_ebic, choose_by_stars
 
 __all__ = [
+    "PairSelection",
     "Selection",
     "SelectionWarning",
     "alpha_grid",
     "choose_by_cv",
     "choose_by_ebic",
     "choose_by_stars",
+    "choose_pair_by_cv",
     "ebic",
     "gaussian_log_likelihood",
     "instability",

@@ -139,16 +139,16 @@ def choose_by_cv(
     'smallest'
     """
     alphas = decreasing(alphas)
-    folds = _folds(X, cv, random_state)
+    folds = make_folds(X, cv, random_state)
     tasks = [
         (fit_path, score, X, sample_weight, alphas, train, test, f"Fold {k + 1} of {len(folds)}")
         for k, (train, test) in enumerate(folds)
     ]
     results = parallel_map(
-        _score_fold, tasks, n_jobs=n_jobs, description="Cross-validation", verbose=verbose
+        score_fold, tasks, n_jobs=n_jobs, description="Cross-validation", verbose=verbose
     )
     held_out = np.column_stack([scores for scores, _ in results])
-    sizes = [_total(sample_weight, test) for _, test in folds]
+    sizes = [weight_of(sample_weight, test) for _, test in folds]
     values = np.average(held_out, axis=1, weights=sizes)
     n_unconverged = sum(count for _, count in results)
     return make_selection("cv", alphas, values, int(np.argmax(values)), n_unconverged, held_out)
@@ -250,7 +250,7 @@ def choose_by_stars(
     return make_selection("stars", alphas, values, index, sum(count for _, count in results), raw)
 
 
-def _score_fold(
+def score_fold(
     fit_path: FitPath, score: Score, X: FloatArray, sample_weight: FloatArray | None,
     alphas: FloatArray, train: IntArray, test: IntArray, label: str,
 ) -> tuple[FloatArray, int]:  # fmt: skip
@@ -284,7 +284,10 @@ def _join_subsample(
     return packed, n_unconverged
 
 
-def _folds(X: FloatArray, cv: Any, random_state: RandomState) -> list[tuple[IntArray, IntArray]]:
+def make_folds(
+    X: FloatArray, cv: Any, random_state: RandomState
+) -> list[tuple[IntArray, IntArray]]:
+    """Return training and test rows of each fold."""
     from sklearn.model_selection import KFold, check_cv
 
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
@@ -302,5 +305,6 @@ def _take(sample_weight: FloatArray | None, rows: IntArray) -> FloatArray | None
     return None if sample_weight is None else sample_weight[rows]
 
 
-def _total(sample_weight: FloatArray | None, rows: IntArray) -> float:
+def weight_of(sample_weight: FloatArray | None, rows: IntArray) -> float:
+    """Return how much some rows weigh."""
     return float(len(rows)) if sample_weight is None else float(sample_weight[rows].sum())

@@ -36,3 +36,12 @@ class Solution:
     n_iter: int
     converged: bool
     history: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
+def sum_histories(histories: list[list[float]]) -> FloatArray:
+    """Add up the gaps of all components at each check; one that is done keeps its last gap."""
+    length = max((len(h) for h in histories), default=0)
+    total = np.zeros(length)
+    for gaps in histories:
+        total += np.array(gaps + gaps[-1:] * (length - len(gaps)))
+    return total

@@ -10,11 +10,11 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers._arguments import check_numbers, check_start
 from edgewise.solvers._component import solve_component
 from edgewise.solvers._rows import penalty
 from edgewise.solvers._small_path import small_path
-from edgewise.solvers._solution import Solution
-from edgewise.solvers._sparse_inverse import factorize, inverse
+from edgewise.solvers._solution import Solution, sum_histories
 from edgewise.solvers._standard_form import (
     StandardForm,
     check_problem,
@@ -23,7 +23,6 @@ from edgewise.solvers._standard_form import (
     scatter,
     standard_form,
     submatrix,
-    writable,
 )
 
 #: Up to this many variables a whole path runs as one compiled call.
@@ -131,8 +130,8 @@ def graphical_lasso(
     (True, True)
     """
     S, weights = check_problem(S, weights)
-    _check_numbers([alpha], tol, max_iter)
-    start = None if init is None else _check_init(init, S.shape[0])
+    check_numbers([alpha], tol, max_iter)
+    start = None if init is None else check_start(init, S.shape[0])
     return _path(S, np.array([float(alpha)]), weights, penalize_diagonal, start, tol, max_iter)[0]
 
 
@@ -174,7 +173,7 @@ def graphical_lasso_path(
     strengths = np.asarray(alphas, dtype=np.float64)
     if strengths.ndim != 1 or strengths.size == 0:
         raise InputError("alphas must be a non-empty sequence of numbers.")
-    _check_numbers(strengths, tol, max_iter)
+    check_numbers(strengths, tol, max_iter)
     order = np.argsort(-strengths, kind="stable")
     solutions = _path(S, strengths[order], weights, penalize_diagonal, None, tol, max_iter)
     return [solutions[k] for k in np.argsort(order, kind="stable")]
@@ -285,7 +284,7 @@ def _solve(
         gap=gap,
         n_iter=n_iter,
         converged=gap <= tol * p,
-        history=_sum_histories(history),
+        history=sum_histories(history),
         alpha=form.alpha,
     )
 
@@ -299,37 +298,3 @@ def _near(start: _Start, index: IntArray, scale: FloatArray) -> _Start:
         rescale(precision, 1.0 / scale, precision),
         rescale(covariance, scale, covariance),
     )
-
-
-def _sum_histories(histories: list[list[float]]) -> FloatArray:
-    """Add up the gaps of all components at each check; one that is done keeps its last gap."""
-    length = max((len(h) for h in histories), default=0)
-    total = np.zeros(length)
-    for gaps in histories:
-        total += np.array(gaps + gaps[-1:] * (length - len(gaps)))
-    return total
-
-
-def _check_init(init: FloatArray, p: int) -> _Start:
-    """Pair a warm start with its inverse, or say what is wrong with it."""
-    init = writable(init)
-    if init.shape != (p, p):
-        raise InputError(f"init must have shape ({p}, {p}) like S, got {init.shape}.")
-    if not np.isfinite(init).all():
-        raise InputError("init contains NaN or infinite entries.")
-    init = 0.5 * (init + init.T)
-    factor = factorize(init)
-    if factor is None:
-        raise InputError("init must be positive definite.")
-    return init, inverse(factor)
-
-
-def _check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: int) -> None:
-    """Refuse strengths, tolerances and iteration counts that make no sense."""
-    for alpha in alphas:
-        if not 0.0 <= alpha < np.inf:
-            raise InputError(f"alpha must be a finite number of at least 0, got {alpha}.")
-    if not 0.0 < tol < np.inf:
-        raise InputError(f"tol must be positive, got {tol}.")
-    if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {max_iter}.")

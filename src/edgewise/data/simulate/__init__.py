@@ -8,13 +8,23 @@ from edgewise.data.simulate.gaussian import (
     gaussian_graph,
     sample_gaussian,
 )
+from edgewise.data.simulate.spatial import (
+    CONTOUR_KINDS,
+    block_model,
+    changed_block_models,
+    contour_model,
+)
 from edgewise.data.simulate.structure import GRAPH_KINDS, graph_structure
 
 __all__ = [
+    "CONTOUR_KINDS",
     "GRAPH_KINDS",
     "GaussianModel",
     "ar1_covariance",
     "ar1_precision",
+    "block_model",
+    "changed_block_models",
+    "contour_model",
     "equicorrelation",
     "gaussian_graph",
     "graph_structure",

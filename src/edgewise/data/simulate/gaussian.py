@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 
 from edgewise._core.errors import InputError
@@ -23,7 +24,8 @@ class GaussianModel:
     precision : ndarray of shape (n_features, n_features)
         Exactly symmetric, with exact zeros where ``adjacency`` is False.
     covariance : ndarray of shape (n_features, n_features)
-        Inverse of ``precision``; unit diagonal, so also the correlations.
+        Inverse of ``precision``. Models of `gaussian_graph` have unit variances, so that these
+        are the correlations too.
     adjacency : ndarray of bool, shape (n_features, n_features)
         The graph.
     smallest_eigenvalue : float
@@ -43,6 +45,37 @@ class GaussianModel:
     adjacency: BoolArray
     smallest_eigenvalue: float
     condition: float
+
+    @classmethod
+    def from_precision(cls, precision: ArrayLike) -> GaussianModel:
+        """Take a precision matrix as it stands.
+
+        Parameters
+        ----------
+        precision : array-like of shape (n_features, n_features)
+            Symmetric and positive definite; its zeros are where the graph has no edge.
+
+        Examples
+        --------
+        >>> GaussianModel.from_precision([[1.0, 0.5], [0.5, 1.0]]).smallest_eigenvalue
+        0.5
+        """
+        Theta = np.array(precision, dtype=np.float64)
+        if Theta.ndim != 2 or not np.array_equal(Theta, Theta.T):
+            raise InputError("precision must be a symmetric matrix.")
+        spectrum = linalg.eigvalsh(Theta)
+        if not spectrum[0] > 0:
+            raise InputError(
+                f"precision is not positive definite: its smallest eigenvalue is {spectrum[0]:.3g}."
+            )
+        Sigma = linalg.inv(Theta)
+        return cls(
+            precision=Theta,
+            covariance=(Sigma + Sigma.T) / 2.0,
+            adjacency=(Theta != 0) & ~np.eye(len(Theta), dtype=bool),
+            smallest_eigenvalue=float(spectrum[0]),
+            condition=float(spectrum[-1] / spectrum[0]),
+        )
 
     @property
     def partial_correlation(self) -> FloatArray:
@@ -126,7 +159,7 @@ def gaussian_graph(
     largest = float(linalg.eigvalsh(R, subset_by_index=[n_features - 1, n_features - 1])[0])
     if largest > 1.0 - min_eigenvalue:
         R *= (1.0 - min_eigenvalue) / largest
-    return _unit_variance_model(np.eye(n_features) - R, adjacency)
+    return _unit_variance_model(np.eye(n_features) - R)
 
 
 def sample_gaussian(
@@ -265,19 +298,10 @@ def _check_correlation(correlation: float, lower: float) -> None:
         )
 
 
-def _unit_variance_model(Theta: FloatArray, adjacency: BoolArray) -> GaussianModel:
+def _unit_variance_model(Theta: FloatArray) -> GaussianModel:
     """Rescale the variables so that every variance is one."""
     Sigma = linalg.inv(Theta)
     scale = np.sqrt(np.diagonal(Sigma))
-    precision: FloatArray = Theta * np.outer(scale, scale)
-    covariance = Sigma / np.outer(scale, scale)
-    covariance = (covariance + covariance.T) / 2.0
-    np.fill_diagonal(covariance, 1.0)
-    spectrum = linalg.eigvalsh(precision)
-    return GaussianModel(
-        precision=precision,
-        covariance=covariance,
-        adjacency=adjacency,
-        smallest_eigenvalue=float(spectrum[0]),
-        condition=float(spectrum[-1] / spectrum[0]),
-    )
+    model = GaussianModel.from_precision(Theta * np.outer(scale, scale))
+    np.fill_diagonal(model.covariance, 1.0)
+    return model

@@ -1,0 +1,227 @@
+"""Gaussian models whose precision is constant over patches of space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from edgewise._core.errors import InputError
+from edgewise._core.random import as_generator
+from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise.data.neighbors import check_grid_shape
+from edgewise.data.simulate.gaussian import GaussianModel
+
+ContourKind: TypeAlias = Literal["two-blocks", "one-block"]
+CONTOUR_KINDS: Final[tuple[str, ...]] = get_args(ContourKind)
+
+#: Draws of a pair of boxes before the grid counts as full.
+MAX_DRAWS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    """Sites ``first`` and ``second``, every one joined to every other by the same weight."""
+
+    first: ArrayLike
+    second: ArrayLike
+    weight: float
+
+
+#: Sites of the contour are numbered from 0.
+_CONTOURS: dict[str, list[_Block]] = {
+    "two-blocks": [
+        _Block(first=[0, 1], second=[5, 6], weight=-0.4),
+        _Block(first=[3, 4], second=[7, 8], weight=0.4),
+        _Block(first=[0], second=[3], weight=0.25),
+    ],
+    "one-block": [
+        _Block(first=[0, 1, 2], second=[5, 6, 7], weight=-0.3),
+        _Block(first=[4], second=[8], weight=0.3),
+    ],
+}
+
+
+def contour_model(kind: ContourKind = "two-blocks") -> GaussianModel:
+    """Nine variables along an open contour, with a precision that is locally constant.
+
+    ``"two-blocks"`` has the precision -0.4 between sites 0, 1 and sites 5, 6, the precision 0.4
+    between sites 3, 4 and sites 7, 8, a lone entry of 0.25 between sites 0 and 3, and site 2 by
+    itself. ``"one-block"`` has -0.3 between sites 0, 1, 2 and sites 5, 6, 7, a lone entry of 0.3
+    between sites 4 and 8, and site 3 by itself. The neighbourhood is ``"chain"``.
+
+    Parameters
+    ----------
+    kind : {"two-blocks", "one-block"}
+        Which of the two.
+
+    Returns
+    -------
+    GaussianModel
+        The precision has a unit diagonal; the variances differ.
+
+    References
+    ----------
+    J. Honorio, L. Ortiz, D. Samaras, N. Paragios and R. Goldstein (2009), Sparse and locally
+    constant Gaussian graphical models, Advances in Neural Information Processing Systems 22,
+    who study nine variables on an open contour; the values here are ours.
+
+    Examples
+    --------
+    >>> contour_model().precision[0]
+    array([ 1.  ,  0.  ,  0.  ,  0.25,  0.  , -0.4 , -0.4 ,  0.  ,  0.  ])
+    """
+    if kind not in CONTOUR_KINDS:
+        raise InputError(f"Unknown kind of contour {kind!r}. Known are {', '.join(CONTOUR_KINDS)}.")
+    return GaussianModel.from_precision(np.eye(9) + _off_diagonal(_CONTOURS[kind], 9))
+
+
+def block_model(
+    shape: Sequence[int],
+    *,
+    n_blocks: int = 6,
+    size: int = 3,
+    strength: tuple[float, float] = (0.15, 0.4),
+    min_eigenvalue: float = 0.2,
+    rng: RandomState = None,
+) -> GaussianModel:
+    r"""Draw a Gaussian model on a line or grid in which boxes of sites are joined to boxes.
+
+    Each of ``n_blocks`` draws takes two boxes :math:`A` and :math:`B` of sites that do not overlap
+    and sets :math:`\Theta_{ab} = w` for all :math:`a \in A`, :math:`b \in B`. The diagonal of
+    :math:`\Theta` is the same for all sites: 1, or as much more as the smallest eigenvalue needs.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Sizes of the grid: ``(60,)`` is a path, ``(10, 10)`` and ``(4, 5, 6)`` are grids. The
+        variables are its sites in row-major order.
+    n_blocks : int
+        Pairs of boxes.
+    size : int
+        Side of a box, where the grid is that long. On a path a box is a run of sites; 6 is a
+        sensible length there.
+    strength : (float, float)
+        Range from which the absolute values of :math:`w` are drawn evenly; the sign is drawn too.
+    min_eigenvalue : float
+        Lower bound on the smallest eigenvalue of the precision, above 0 and below 1.
+    rng : int, Generator or None
+        Seed.
+
+    Returns
+    -------
+    GaussianModel
+        The variances are not 1: local constancy is a statement about common units.
+
+    Examples
+    --------
+    >>> model = block_model((10, 10), rng=0)
+    >>> len(np.unique(np.abs(model.precision[model.adjacency])))
+    6
+    >>> int(model.adjacency.sum()) // 2 == 6 * 9 * 9
+    True
+    """
+    sizes, blocks = _draw_blocks(shape, n_blocks, size, strength, as_generator(rng))
+    off_diagonal = _off_diagonal(blocks, math.prod(sizes))
+    diagonal = _common_diagonal([off_diagonal], min_eigenvalue)
+    return GaussianModel.from_precision(off_diagonal + diagonal)
+
+
+def changed_block_models(
+    shape: Sequence[int],
+    *,
+    n_blocks: int = 6,
+    size: int = 3,
+    strength: tuple[float, float] = (0.15, 0.4),
+    min_eigenvalue: float = 0.2,
+    rng: RandomState = None,
+) -> tuple[GaussianModel, GaussianModel]:
+    """Draw two models as `block_model` does that differ in one pair of boxes.
+
+    Parameters
+    ----------
+    shape, size, strength, min_eigenvalue, rng
+        As in `block_model`.
+    n_blocks : int
+        Pairs of boxes in the second model; the first lacks one of them.
+
+    Returns
+    -------
+    before, after : GaussianModel
+        With the same diagonal of the precision, so that they differ in nothing else.
+
+    Examples
+    --------
+    >>> before, after = changed_block_models((20,), n_blocks=3, rng=0)
+    >>> int((before.precision != after.precision).sum()) // 2
+    9
+    """
+    sizes, blocks = _draw_blocks(shape, n_blocks, size, strength, as_generator(rng))
+    n_sites = math.prod(sizes)
+    precisions = [_off_diagonal(blocks[:-1], n_sites), _off_diagonal(blocks, n_sites)]
+    diagonal = _common_diagonal(precisions, min_eigenvalue)
+    before, after = (GaussianModel.from_precision(Theta + diagonal) for Theta in precisions)
+    return before, after
+
+
+def _draw_blocks(
+    shape: Sequence[int],
+    n_blocks: int,
+    size: int,
+    strength: tuple[float, float],
+    generator: np.random.Generator,
+) -> tuple[tuple[int, ...], list[_Block]]:
+    """Draw pairs of boxes that share no pair of sites, and a weight for each."""
+    sizes = check_grid_shape(shape)
+    if n_blocks < 1 or size < 1:
+        raise InputError(
+            f"n_blocks and size must be at least 1, got n_blocks={n_blocks!r} and size={size!r}."
+        )
+    low, high = strength
+    if not 0 < low <= high < np.inf:
+        raise InputError(f"strength must be (low, high) with 0 < low <= high, got {strength}.")
+    numbers = np.arange(math.prod(sizes)).reshape(sizes)
+    is_joined = np.eye(numbers.size, dtype=bool)
+    blocks: list[_Block] = []
+    for _ in range(MAX_DRAWS):
+        first, second = _draw_box(numbers, size, generator), _draw_box(numbers, size, generator)
+        # Pairs of sites joined by an earlier block would lose its weight, and with the diagonal
+        # counted as joined two boxes that overlap are thrown away as well.
+        if is_joined[np.ix_(first, second)].any():
+            continue
+        is_joined[np.ix_(first, second)] = is_joined[np.ix_(second, first)] = True
+        weight = generator.choice([-1.0, 1.0]) * generator.uniform(low, high)
+        blocks.append(_Block(first=first, second=second, weight=float(weight)))
+        if len(blocks) == n_blocks:
+            return sizes, blocks
+    raise InputError(
+        f"Found room for {len(blocks)} of {n_blocks} pairs of boxes of size {size} on a grid of "
+        f"{' x '.join(map(str, sizes))} sites. Take fewer or smaller boxes, or a larger grid."
+    )
+
+
+def _draw_box(numbers: IntArray, size: int, generator: np.random.Generator) -> IntArray:
+    """Numbers of the sites in a box somewhere on the grid."""
+    corner = [int(generator.integers(max(length - size, 0) + 1)) for length in numbers.shape]
+    return numbers[tuple(slice(start, start + size) for start in corner)].ravel()
+
+
+def _off_diagonal(blocks: Sequence[_Block], n_sites: int) -> FloatArray:
+    Theta = np.zeros((n_sites, n_sites))
+    for block in blocks:
+        rows, columns = np.ix_(np.asarray(block.first), np.asarray(block.second))
+        Theta[rows, columns] = Theta[columns, rows] = block.weight
+    return Theta
+
+
+def _common_diagonal(precisions: Sequence[FloatArray], min_eigenvalue: float) -> FloatArray:
+    """Diagonal of at least 1 that lifts every eigenvalue to ``min_eigenvalue``."""
+    if not 0 < min_eigenvalue < 1:
+        raise InputError(f"min_eigenvalue must lie between 0 and 1, got {min_eigenvalue}.")
+    lowest = min(float(linalg.eigvalsh(Theta, subset_by_index=[0, 0])[0]) for Theta in precisions)
+    return max(1.0, min_eigenvalue - lowest) * np.eye(len(precisions[0]))

@@ -1,0 +1,329 @@
+"""A network drawn over the places where its nodes sit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba_array
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.data import site_positions
+from edgewise.graph import Graph
+from edgewise.plot import _layout
+from edgewise.plot._bundles import arcs, curves, find_bundles
+from edgewise.plot._drawing import (
+    ENTRY,
+    Entry,
+    draw_legend,
+    line_width,
+    room_of,
+    set_limits,
+    weight_entries,
+)
+from edgewise.plot._grid import Sheet, lay_out
+from edgewise.plot._groups import check_groups
+from edgewise.plot._labels import label_sizes, place_labels, write_labels
+from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, POSITIVE, axes_or_new, tidy
+
+#: Printer's points kept free around the sites, below them for the caption, and above them for the
+#: numbers of slices.
+_MARGIN, _CAPTION, _SLICES = 26.0, 14.0, 14.0
+#: Ends of edges in one bundle follow each other at this many steps between neighbouring sites,
+#: and no edge has less than this share of the weight of the heaviest. Groups say themselves what
+#: belongs together, and may have gaps where edges are not drawn.
+_STEP, _SIMILAR, _STEP_IN_GROUP = 1.5, 0.67, 2.5
+#: Height of an arc as a share of its length, where all sites lie on one line.
+_ARC = 0.35
+#: Opacity of the weakest and of the strongest edge.
+_FAINT, _CLEAR = 0.12, 0.85
+#: Largest radius of a site, in points.
+_RADIUS = 6.0
+#: Names of more sites than this only hide the edges.
+_NAMED = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Edges:
+    """The edges to draw, the heaviest first, and how many there are in all."""
+
+    pairs: IntArray
+    weights: FloatArray
+    n_all: int
+
+    @property
+    def caption(self) -> str:
+        n_drawn = len(self.pairs)
+        if n_drawn < self.n_all:
+            return f"the {f'{n_drawn} ' if n_drawn > 1 else ''}strongest of {self.n_all} edges"
+        return {0: "no edges", 1: "1 edge"}.get(self.n_all, f"all {self.n_all} edges")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Frame:
+    """Where everything goes, lengths in points except the height of the sites, in their units."""
+
+    placement: _layout.Placement
+    height: float
+    radius: float
+    widest: float
+    names: list[str]
+    name_sizes: FloatArray
+    font_size: float
+    entries: list[Entry]
+    columns: int
+    legend_height: float
+
+
+def plot_sites(
+    graph: Graph,
+    sites: Literal["chain", "ring"] | Sequence[int] | ArrayLike,
+    ax: Axes | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    bundle: bool = True,
+    top: int | None = 300,
+    labels: Literal["auto", "all", "none"] = "auto",
+) -> Axes:
+    """Draw the edges over the places of the nodes: blue positive, orange negative.
+
+    Strong edges are wide and clear, weak ones thin and faint. Edges that run from one cluster of
+    neighbouring sites to another are drawn together, as one bundle. Sites on one line are joined
+    by arcs, above it where the weight is positive and below where it is negative. Directions are
+    not drawn; of two arcs between the same nodes the heavier counts.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to draw.
+    sites : {"chain", "ring"}, grid shape or array-like of shape (n_nodes, 2)
+        Where the nodes sit: in a row, on a circle, on a grid of one to three sizes in row-major
+        order (three make slices side by side), or at these positions.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    mask : array-like of bool, default=None
+        Of the grid's shape, True where a site exists.
+    groups : array-like of int, shape (n_nodes, n_nodes), default=None
+        Number of the fused group that each entry belongs to, negative for none. Only edges of
+        the same group share a bundle.
+    bundle : bool, default=True
+        Whether to bundle edges; False draws each by itself.
+    top : int or None, default=300
+        How many of the heaviest edges to draw; None draws all. The caption says how many.
+    labels : {"auto", "all", "none"}, default="auto"
+        ``"auto"`` writes the names that fit without covering each other or other sites, if
+        there are at most 100.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_sites
+    >>> weights = np.zeros((6, 6))
+    >>> weights[:2, 4:] = weights[4:, :2] = 0.5
+    >>> plot_sites(Graph(weights), (2, 3), top=3).texts[-1].get_text()
+    'the 3 strongest of 4 edges'
+    """
+    if labels not in ("auto", "all", "none"):
+        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+    positions = _positions(sites, graph.n_nodes, mask)
+    numbers = None if groups is None else check_groups(groups, graph.n_nodes)
+    edges = _heaviest(graph, top)
+    paths = _bundled(positions, edges, numbers) if bundle else (positions[edges.pairs],) * 2
+    ax = axes_or_new(ax, _figure_size(positions), fill=True)
+    ax.set_axis_off()
+    has_slices = np.shape(sites) == (3,)
+    frame = _frame(ax, graph, positions, edges, labels, _SLICES * has_slices)
+    lines = _lines(positions, paths, edges, frame.height)
+    _draw_edges(ax, lines, edges.weights, frame.widest)
+    _draw_sites(ax, positions, frame.radius)
+    _write_names(ax, frame, lines, keep_all=labels == "all")
+    if has_slices:
+        _write_slices(ax, lay_out(sites, graph.n_nodes, mask), frame.radius)
+    _write_below(ax, edges.caption, frame.legend_height)
+    if edges.n_all:
+        draw_legend(ax, frame.entries, frame.columns, frame.widest)
+    return ax
+
+
+def _positions(
+    sites: str | Sequence[int] | ArrayLike, n_nodes: int, mask: ArrayLike | None
+) -> FloatArray:
+    """Where each node sits, as given or as its neighbourhood says."""
+    if isinstance(sites, str) or np.ndim(sites) < 2:
+        return np.asarray(site_positions(sites, n_nodes, mask=mask))
+    positions = np.asarray(sites, dtype=np.float64)
+    if positions.shape != (n_nodes, 2) or not np.isfinite(positions).all():
+        raise InputError(
+            "sites must be 'chain', 'ring', the shape of a grid, or two finite coordinates for "
+            f"each of {n_nodes} nodes; got an array of shape {positions.shape}."
+        )
+    if mask is not None:
+        raise InputError("mask says which sites of a grid exist. Drop it, or pass a grid shape.")
+    return positions
+
+
+def _heaviest(graph: Graph, top: int | None) -> _Edges:
+    if top is not None and top < 1:
+        raise InputError(f"top must be at least 1, or None for all edges; got {top!r}.")
+    is_heavier = np.abs(graph.weights) >= np.abs(graph.weights.T)
+    weights = np.where(is_heavier, graph.weights, graph.weights.T)
+    pairs = np.argwhere(np.triu(graph.adjacency | graph.adjacency.T, 1))
+    listed = weights[pairs[:, 0], pairs[:, 1]]
+    order = np.argsort(-np.abs(listed), kind="stable")[:top]
+    return _Edges(pairs=pairs[order], weights=listed[order], n_all=len(pairs))
+
+
+def _figure_size(positions: FloatArray) -> tuple[float, float]:
+    """Give the figure the shape of the sites; those on one line need room for arcs."""
+    width, height = np.ptp(positions, axis=0)
+    if _is_line(positions):
+        return (10.0, 4.2)
+    ratio = float(np.clip(height / width, 0.25, 1.5))
+    side = 5.5 if len(positions) <= 30 else 6.5 if len(positions) <= 150 else 8.0
+    inches = min(side / ratio, 11.0)
+    margins = np.array([2 * _MARGIN, 2 * _MARGIN + _CAPTION + ENTRY[1]]) / 72
+    return (inches, (inches - margins[0]) * ratio + margins[1])
+
+
+def _is_line(positions: FloatArray) -> bool:
+    """Whether all sites lie on one straight line, up to rounding."""
+    centred = positions - positions.mean(axis=0)
+    return int(np.linalg.matrix_rank(centred, rtol=1e-6)) < 2
+
+
+def _frame(
+    ax: Axes, graph: Graph, positions: FloatArray, edges: _Edges, labels: str, above: float
+) -> _Frame:
+    """Divide the axes between sites, names at the sides, and caption and legend below."""
+    room, entries = room_of(ax), weight_entries(edges.weights)
+    columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
+    legend_height = -(-len(entries) // columns) * ENTRY[1]
+    is_named = labels == "all" or (labels == "auto" and graph.n_nodes <= _NAMED)
+    names = [tidy(name) for name in graph.names] if is_named else []
+    font_size = 8.0 if graph.n_nodes <= 30 else 6.5
+    sizes = label_sizes(names, font_size)
+    side = float(np.clip(sizes[:, 0].max(initial=0.0) + 10.0, _MARGIN, 0.15 * room[0]))
+    low = np.array([side, _MARGIN + legend_height + _CAPTION])
+    high = np.maximum(room - [side, _MARGIN + above], low + 20.0)
+    page = _layout.Page(low=low, high=high, cell=np.zeros(2), radius=_RADIUS)
+    placement = _layout.place(graph, positions, page)
+    set_limits(ax, placement, room)
+    apart = min(_layout.spacing(placement.points), 60.0)
+    return _Frame(
+        placement=placement,
+        height=float(high[1] - low[1]) / placement.scale,
+        radius=float(np.clip(0.16 * apart, 1.0, _RADIUS)),
+        widest=float(np.clip(0.035 * apart, 0.7, 2.0)),
+        names=names,
+        name_sizes=sizes,
+        font_size=font_size,
+        entries=entries,
+        columns=columns,
+        legend_height=legend_height,
+    )
+
+
+def _bundled(
+    positions: FloatArray, edges: _Edges, groups: IntArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Find the ends of each edge and of its bundle, which has one sign and one group."""
+    kind, size = (edges.weights < 0).astype(np.int64), np.abs(edges.weights)
+    step, similar = _STEP, _SIMILAR
+    if groups is not None:
+        kind += 2 * groups[edges.pairs[:, 0], edges.pairs[:, 1]]
+        step, similar = _STEP_IN_GROUP, 0.0
+    step *= _layout.spacing(positions)
+    return find_bundles(positions[edges.pairs], kind, size, step=step, similar=similar)
+
+
+def _lines(
+    positions: FloatArray, paths: tuple[FloatArray, FloatArray], edges: _Edges, room: float
+) -> FloatArray:
+    """Points along each edge; ``room`` is the height that arcs on both sides have together."""
+    if not _is_line(positions):
+        return curves(*paths, positions.mean(axis=0), _layout.spacing(positions))
+    longest = float(np.linalg.norm(np.diff(paths[1], axis=1), axis=2).max(initial=0.0))
+    height = min(_ARC, room / 2 / longest) if longest else _ARC
+    return arcs(*paths, np.where(edges.weights < 0, -height, height))
+
+
+def _draw_edges(ax: Axes, lines: FloatArray, weights: FloatArray, widest: float) -> None:
+    share = np.abs(weights) / (np.abs(weights).max(initial=0.0) or 1.0)
+    color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[np.sign(weights).astype(int) + 1]
+    color[:, 3] = _FAINT + (_CLEAR - _FAINT) * share
+    # Heaviest last, so that they lie on top.
+    ax.add_collection(
+        LineCollection(
+            list(lines[::-1]),
+            colors=color[::-1],
+            linewidths=line_width(share, widest)[::-1],
+            zorder=1,
+        ),
+        autolim=False,
+    )
+
+
+def _draw_sites(ax: Axes, positions: FloatArray, radius: float) -> None:
+    ax.scatter(
+        positions[:, 0],
+        positions[:, 1],
+        s=(2 * radius) ** 2,
+        c="#DDDDDD",
+        edgecolors=INK,
+        linewidths=0.6,
+        zorder=3,
+    )
+
+
+def _write_names(ax: Axes, frame: _Frame, lines: FloatArray, *, keep_all: bool) -> None:
+    drawn = (lines - frame.placement.origin) * frame.placement.scale
+    placed = place_labels(
+        frame.placement.points,
+        np.stack([drawn[:, :-1:4], drawn[:, 4::4]], axis=2).reshape(-1, 2, 2),
+        frame.name_sizes,
+        order=range(len(frame.names)),
+        radius=frame.radius,
+        room=room_of(ax),
+        keep_all=keep_all,
+    )
+    write_labels(ax, frame.names, frame.placement.data, placed, frame.font_size)
+
+
+def _write_slices(ax: Axes, sheet: Sheet, radius: float) -> None:
+    for center, name in zip(sheet.slice_centers, sheet.slice_names, strict=True):
+        ax.annotate(
+            name,
+            (center, 0.0),
+            (0, radius + 22),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            color=INK,
+        )
+
+
+def _write_below(ax: Axes, caption: str, height: float) -> None:
+    ax.annotate(
+        caption,
+        (0.5, 0.0),
+        (0, height + 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=8,
+        color=INK,
+    )
