@@ -14,6 +14,7 @@ from edgewise._version import __version__
 if TYPE_CHECKING:
     from edgewise._core.errors import DataWarning, EdgewiseError, InputError, SolverError
     from edgewise.estimators import (
+        DiscreteMarkovNet,
         GaussianGraph,
         LocallyConstantGraph,
         NeighborhoodGraph,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOME = {
     "BootstrapGraph": "edgewise.inference",
     "DataWarning": "edgewise._core.errors",
+    "DiscreteMarkovNet": "edgewise.estimators",
     "EdgewiseError": "edgewise._core.errors",
     "GaussianGraph": "edgewise.estimators",
     "Graph": "edgewise.graph",
@@ -36,11 +38,24 @@ _HOME = {
     "load": "edgewise.estimators",
     "permutation_test": "edgewise.inference",
 }
-_STAGES = ("data", "graph", "inference", "io", "metrics", "plot", "selection", "solvers", "stats")
+_STAGES = (
+    "data",
+    "estimators",
+    "graph",
+    "inference",
+    "io",
+    "metrics",
+    "plot",
+    "reproduce",
+    "selection",
+    "solvers",
+    "stats",
+)
 
 __all__ = [
     "BootstrapGraph",
     "DataWarning",
+    "DiscreteMarkovNet",
     "EdgewiseError",
     "GaussianGraph",
     "Graph",

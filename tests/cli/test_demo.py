@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from edgewise import Graph
+from edgewise import Graph, InputError
 from edgewise.cli import demo as demo_module
-from edgewise.cli._folder import FILES
-from edgewise.data import load_table
+from edgewise.cli._folder import FILES, SPACE_FILES
+from edgewise.data import load_table, neighbor_pairs
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def weather():
 def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
-    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in out.iterdir()) == sorted((*FILES, "digits"))
     graph = Graph.read(out / "graph.graphml")
     assert graph.n_nodes == 16
     # Few enough edges to read, and what is known of the weather is among them.
@@ -37,11 +37,44 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert record["alpha_rule"] == "stars"
     assert record["converged"] is True
     assert len(record["treatment"]) == 3
-    assert demo_module.QUESTIONS[0].text in result.stdout
-    assert "of the optimum" in result.stdout
+    check_digits(out / "digits")
+    assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
+    assert result.stdout.count("of the optimum") == 2
+    assert f"Written to edgewise-demo/digits: {', '.join((*FILES, *SPACE_FILES))}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
+
+
+def check_digits(out):
+    """What is known of a written 3: neighbouring pixels of its stroke go together."""
+    assert sorted(path.name for path in out.iterdir()) == sorted((*FILES, *SPACE_FILES))
+    graph = Graph.read(out / "graph.graphml")
+    record = json.loads((out / "run.json").read_text())
+    assert record["converged"] is True
+    assert record["n_groups"] < record["n_edges"] == graph.n_edges
+    assert any("10 constant columns left out" in note for note in record["treatment"])
+    assert (graph.adjacency.sum(axis=0) == 0).sum() >= 10
+    beside = neighbor_pairs((8, 8), 64)
+    strongest = graph.edges().head(20)
+    place = {name: k for k, name in enumerate(graph.names)}
+    found = {(place[a], place[b]) for a, b in zip(strongest.source, strongest.target, strict=True)}
+    assert len(found & {tuple(pair) for pair in beside.tolist()}) >= 10
+
+
+def test_digits_are_measurements():
+    from sklearn.datasets import load_digits
+
+    frame, data = demo_module.digit_images()
+    images, digit = load_digits(return_X_y=True)
+    shades = images[digit == 3]
+    assert frame.shape == shades.shape == (data["n_samples"], data["n_features"])
+    noise = frame.to_numpy() - shades
+    varies = np.ptp(shades, axis=0) > 0
+    assert (noise[:, ~varies] == 0).all()
+    assert 0 <= noise.min() < noise.max() < 1
+    assert noise[:, varies].mean() == pytest.approx(0.5, abs=0.01)
+    assert list(frame.columns[[0, 8, 63]]) == ["r0c0", "r1c0", "r7c7"]
 
 
 def test_every_question_is_asked(run, tmp_path, monkeypatch):
@@ -54,6 +87,23 @@ def test_every_question_is_asked(run, tmp_path, monkeypatch):
     result = run("demo", "--out", "elsewhere")
     assert result.stdout.count("And the rest?\n\nforty-two") == 2
     assert (tmp_path / "elsewhere" / "other.txt").read_text() == "42"
+
+
+def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
+    def answer(folder):
+        (folder / "other.txt").write_text("42")
+        return "forty-two"
+
+    def fail(folder):
+        raise InputError("No answer.")
+
+    questions = (
+        demo_module.Question(text="One?", answer=answer),
+        demo_module.Question(text="Two?", answer=fail, folder="two"),
+    )
+    monkeypatch.setattr(demo_module, "QUESTIONS", questions)
+    run("demo", code=2)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_season_is_gone_from_the_weather(weather):

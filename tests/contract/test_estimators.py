@@ -3,12 +3,20 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from edgewise import BootstrapGraph, GaussianGraph, NeighborhoodGraph, StabilitySelection
+from edgewise import (
+    BootstrapGraph,
+    GaussianGraph,
+    LocallyConstantGraph,
+    NeighborhoodGraph,
+    StabilitySelection,
+)
 
 ESTIMATORS = [
     GaussianGraph(),
     GaussianGraph(alpha=0.1, covariance="correlation"),
     GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=0),
+    LocallyConstantGraph(alpha=0.1, tau=0.05),
+    LocallyConstantGraph(cv=3, n_alphas=3, n_taus=2, random_state=0, constant="drop"),
     NeighborhoodGraph(),
     NeighborhoodGraph(alpha="stars", n_subsamples=4, n_alphas=5, random_state=0, rule="or"),
     BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=2, random_state=0),

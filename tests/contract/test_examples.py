@@ -62,3 +62,20 @@ def test_prior_knowledge(run):
     rows = table(run("prior_knowledge.py"), "knowledge")
     divergence = {name: row[-1] for name, row in rows.items()}
     assert divergence["far is rare"] < divergence["far is forbidden"] < divergence["nothing"]
+
+
+def test_digits_in_space(run):
+    printed = run("digits_in_space.py")
+    assert "converged: True" in printed
+    rows = re.findall(r"^(global|variable) +(-\S+) +(-\S+) +(\d) of 5$", printed, re.MULTILINE)
+    gain = {row[0]: float(row[2]) - float(row[1]) for row in rows}
+    # Local constancy is a statement in common units.
+    assert gain["global"] > 3 * gain["variable"] > 0
+    n_edges, n_groups = map(int, re.search(r"(\d+) edges in (\d+) fused", printed).groups())
+    assert n_groups < n_edges
+
+
+def test_patches_in_space(run):
+    rows = table(run("patches_in_space.py"), "method")
+    divergence = {name: row[-1] for name, row in rows.items()}
+    assert divergence["locally constant"] < 0.75 * divergence["graphical lasso"]

@@ -78,7 +78,7 @@ def test_declared_categories_keep_their_order():
 def test_categories_of_numbers_stay_categories():
     table = Table.from_input(pd.DataFrame({"a": pd.Categorical([30, 4])}))
     assert table.kinds == ("categorical",)
-    assert table.levels == (("30", "4"),)
+    assert table.levels == (("4", "30"),)
 
 
 def test_names_that_are_not_text():

@@ -12,11 +12,12 @@ from edgewise import (
     GaussianGraph,
     Graph,
     InputError,
+    LocallyConstantGraph,
     NeighborhoodGraph,
     StabilitySelection,
 )
 from edgewise.io.archive import read_archive, write_archive
-from edgewise.selection import Selection
+from edgewise.selection import PairSelection, Selection
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def assert_same(left, right):
     if isinstance(left, np.ndarray):
         assert left.dtype == right.dtype
         np.testing.assert_array_equal(left, right)
-    elif isinstance(left, Selection):
+    elif isinstance(left, (PairSelection, Selection)):
         for name in vars(left):
             assert_same(getattr(left, name), getattr(right, name))
     elif hasattr(left, "get_params"):
@@ -58,6 +59,16 @@ ESTIMATORS = {
     "rule": GaussianGraph(n_alphas=5),
     "weights": GaussianGraph(alpha=0.1, weights=WEIGHTS),
     "folds": GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=7, missing="em"),
+    "search of two": LocallyConstantGraph(
+        neighbors=(2, 3),
+        mask=np.array([[True, True, False], [False, True, True]]),
+        weights=WEIGHTS,
+        cv=3,
+        n_alphas=3,
+        n_taus=2,
+        random_state=7,
+    ),
+    "pairs": LocallyConstantGraph(alpha=0.1, tau=0.1, neighbors=[(0, 1), (1, 3)], scale=None),
     "neighborhoods": NeighborhoodGraph(alpha=0.2, rule="or", repair="ridge"),
     "bootstrap": BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=3, random_state=0),
     "stability": StabilitySelection(
@@ -75,6 +86,20 @@ def test_saved_and_loaded_estimators_are_equal(name, frame, tmp_path):
     assert again.graph_ == model.graph_
     if hasattr(model, "score"):
         assert again.score(frame) == model.score(frame)
+
+
+def test_a_saved_search_of_two_strengths_keeps_its_grid(frame, tmp_path):
+    model = LocallyConstantGraph(n_alphas=3, n_taus=2, cv=3, random_state=7, constant="drop").fit(
+        frame.assign(d=1.0)
+    )
+    model.save(tmp_path / "model.edgewise")
+    again = edgewise.load(tmp_path / "model.edgewise")
+    assert isinstance(again.selection_, PairSelection)
+    assert again.selection_.values.shape == (3, 3)
+    assert again.selection_.index == model.selection_.index
+    assert (again.alpha_, again.tau_) == (model.alpha_, model.tau_)
+    np.testing.assert_array_equal(again.kept_, [0, 1, 2])
+    assert_same(again, model)
 
 
 def test_unfitted_estimators_can_be_saved(tmp_path, frame):

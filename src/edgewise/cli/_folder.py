@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgewise.cli._learning import Learned
 
 #: What `write_results` leaves in the folder.
-FILES = (
+FILES: Final = (
     "report.html",
     "network.png",
     "matrix.png",
@@ -26,15 +26,18 @@ FILES = (
     "model.edgewise",
     "run.json",
 )
+#: What it leaves besides where columns sit in space; the second only on a grid.
+SPACE_FILES: Final = ("sites.png", "seeds.png")
 
 
 @contextmanager
-def results_folder(out: Path) -> Iterator[Path]:
+def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]:
     """Yield a draft folder whose files move to ``out`` once the block has ended well.
 
-    A run that fails or is interrupted leaves what was there before, so that the files of two
-    runs never mix. The folder is made on entry: where that is not allowed, the user learns it
-    before the work and not after.
+    A run that fails or is interrupted leaves what was there before, and one that ends well takes
+    away the files called ``outdated`` that it did not write itself, so that the files of two runs
+    never mix. The folder is made on entry: where that is not allowed, the user learns it before
+    the work and not after.
     """
     if out.exists() and not out.is_dir():
         raise InputError(f"Cannot write into '{out}': it is a file. Give the name of a folder.")
@@ -43,8 +46,11 @@ def results_folder(out: Path) -> Iterator[Path]:
     draft = Path(tempfile.mkdtemp(prefix=".edgewise-", dir=out))
     try:
         yield draft
-        for file in sorted(draft.iterdir()):
+        files = sorted(draft.iterdir())
+        for file in files:
             os.replace(file, out / file.name)  # noqa: PTH105, atomic by contract
+        for name in {*outdated} - {file.name for file in files}:
+            (out / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         if is_new:
@@ -55,14 +61,20 @@ def results_folder(out: Path) -> Iterator[Path]:
 
 def write_results(folder: Path, learned: Learned, record: dict[str, Any]) -> None:
     """Write the graph, its pictures, the model and the record of the run."""
-    from edgewise.plot import plot_matrix, plot_network, save_figure
+    from edgewise.cli._pictures import pictures
+    from edgewise.plot import save_figure
 
     graph = learned.graph
     graph.write(folder / "graph.graphml")
     graph.write(folder / "edges.csv")
-    save_figure(plot_network(graph).figure, folder / "network.png")
-    save_figure(plot_matrix(graph).figure, folder / "matrix.png")
+    for name, figure in pictures(learned):
+        save_figure(figure, folder / name)
     learned.model.save(folder / "model.edgewise")
     (folder / "report.html").write_text(graph.to_html(), encoding="utf-8")
     text = json.dumps(record, indent=1, allow_nan=False)
     (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+
+
+def files_in(folder: Path) -> list[str]:
+    """List what `write_results` left in a folder."""
+    return [name for name in (*FILES, *SPACE_FILES) if (folder / name).exists()]

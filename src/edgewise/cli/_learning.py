@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 
@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from edgewise.graph import Graph
 
 
+#: The method for columns that are sites in space.
+IN_SPACE: Final = "locally-constant"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How to learn; None leaves a parameter at the default of its estimator.
 
-    ``n_resamples`` is None where nobody asked for confidence.
+    ``n_resamples`` is None where nobody asked for confidence; ``tau``, ``neighbors`` and
+    ``constant`` are for the method `IN_SPACE`.
     """
 
     alpha: float | str = "ebic"
+    tau: float | str = "cv"
     method: str = "gaussian"
+    neighbors: Any = None
+    constant: str | None = None
     covariance: str = "correlation"
     missing: str = "error"
     repair: str | None = None
@@ -45,7 +53,7 @@ class Learned:
     model : estimator
         What is saved: the fit, or the bootstrap around it.
     fit : estimator
-        Fitted to all rows.
+        Fitted to all rows, after the search for its strengths if there was one.
     graph : Graph
         With confidence where the model is a bootstrap.
     seconds : float
@@ -57,45 +65,77 @@ class Learned:
     graph: Graph
     seconds: float
 
+    @property
+    def n_groups(self) -> int | None:
+        """Number of sets of edges that were fused to one strength, where neighbours are."""
+        groups = getattr(self.fit, "groups_", None)
+        return None if groups is None else int(groups.max()) + 1
+
 
 def learn_graph(frame: pd.DataFrame, settings: Settings, *, verbose: bool = False) -> Learned:
     """Fit what the settings ask for."""
-    from edgewise.inference import BootstrapGraph
-
     if settings.n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
-    model = _estimator(settings)
-    # One bar at a time: that of the search, or that of the resamples around it.
-    model.set_params(verbose=int(verbose and settings.n_resamples is None))
-    if settings.n_resamples is not None:
-        model = BootstrapGraph(
-            model.set_params(n_jobs=None),
-            n_resamples=settings.n_resamples,
-            n_jobs=settings.n_jobs,
-            random_state=settings.seed,
-            verbose=int(verbose),
-        )
     start = time.perf_counter()
-    model.fit(frame)
+    if settings.n_resamples is None:
+        model = fit = _estimator(settings).set_params(verbose=int(verbose)).fit(frame)
+    else:
+        model, fit = _resampled(frame, settings, settings.n_resamples, verbose=verbose)
     seconds = time.perf_counter() - start
-    fit = model if settings.n_resamples is None else model.estimator_
     return Learned(model=model, fit=fit, graph=model.graph_, seconds=seconds)
 
 
+def _resampled(
+    frame: pd.DataFrame, settings: Settings, n_resamples: int, *, verbose: bool
+) -> tuple[Any, Any]:
+    """Fit a bootstrap; also return the fit to all rows, which knows about the search."""
+    from edgewise.inference import BootstrapGraph
+
+    learner = _estimator(settings)
+    fit = None
+    if is_searched_once(settings):
+        fit = learner.set_params(verbose=int(verbose)).fit(frame)
+        learner = _estimator(settings).set_params(alpha=fit.alpha_, tau=fit.tau_)
+    # One bar at a time: that of the search, or that of the resamples around it.
+    bootstrap = BootstrapGraph(
+        learner.set_params(n_jobs=None),
+        n_resamples=n_resamples,
+        n_jobs=settings.n_jobs,
+        random_state=settings.seed,
+        verbose=int(verbose),
+    ).fit(frame)
+    return bootstrap, bootstrap.estimator_ if fit is None else fit
+
+
+def is_searched_once(settings: Settings) -> bool:
+    """Whether resamples are fitted at the strengths that were found on all rows.
+
+    A search of two strengths at a time takes longer than all resamples do without one.
+    """
+    is_searched = "cv" in (settings.alpha, settings.tau)
+    return settings.method == IN_SPACE and is_searched and settings.n_resamples is not None
+
+
 def _estimator(settings: Settings) -> Any:
-    from edgewise.estimators import GaussianGraph, NeighborhoodGraph
+    from edgewise.estimators import GaussianGraph, LocallyConstantGraph, NeighborhoodGraph
 
     parameters: dict[str, Any] = {
         "alpha": settings.alpha,
         "missing": settings.missing,
         "repair": settings.repair,
-        "alpha_ratio": settings.alpha_ratio,
         "n_jobs": settings.n_jobs,
         "random_state": settings.seed,
     }
-    for name in ("tol", "max_iter"):
+    for name in ("alpha_ratio", "tol", "max_iter"):
         if (value := getattr(settings, name)) is not None:
             parameters[name] = value
+    if settings.method == IN_SPACE:
+        return LocallyConstantGraph(
+            tau=settings.tau,
+            neighbors=settings.neighbors,
+            constant=settings.constant or "error",
+            **parameters,
+        )
     if settings.method == "gaussian":
         return GaussianGraph(covariance=settings.covariance, **parameters)
     # Its regressions are of standardised columns, whatever the covariance was.
@@ -120,6 +160,15 @@ def record_of(
     fit = learned.fit
     about_the_run = ("n_jobs", "random_state", "verbose")
     parameters = {k: v for k, v in fit.get_params().items() if k not in about_the_run}
+    in_space: dict[str, Any] = {}
+    if settings.method == IN_SPACE:
+        in_space = {
+            "tau": float(fit.tau_),
+            "tau_rule": _rule(settings.tau),
+            "n_groups": learned.n_groups,
+        }
+    if is_searched_once(settings):
+        treatment = [*treatment, "resamples fitted at the alpha and tau that suit all rows"]
     return {
         "command": command,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -136,13 +185,18 @@ def record_of(
         "n_nodes": learned.graph.n_nodes,
         "n_edges": learned.graph.n_edges,
         "alpha": float(fit.alpha_),
-        "alpha_rule": settings.alpha if isinstance(settings.alpha, str) else None,
+        "alpha_rule": _rule(settings.alpha),
+        **in_space,
         "gap": _finite(fit.gap_),
         "objective": _finite(fit.objective_),
         "converged": bool(fit.converged_),
         "n_iter": int(fit.n_iter_),
         "seconds": round(learned.seconds, 3),
     }
+
+
+def _rule(strength: float | str) -> str | None:
+    return strength if isinstance(strength, str) else None
 
 
 def _finite(value: float) -> float | None:

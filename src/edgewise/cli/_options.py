@@ -41,6 +41,14 @@ class Repair(StrEnum):
     CLIP = "clip"
 
 
+class Constant(StrEnum):
+    """What to do with columns that have one value in every row."""
+
+    ERROR = "error"
+    DROP = "drop"
+    RIDGE = "ridge"
+
+
 class Kind(StrEnum):
     """Families of graphs to simulate from."""
 
@@ -52,6 +60,7 @@ class Kind(StrEnum):
     GRID = "grid"
 
 
+_SPACE = "Columns that are sites in space"
 _CONFIDENCE = "Confidence"
 _NUMERICS = "Numerics"
 
@@ -64,10 +73,14 @@ DataFile: TypeAlias = Annotated[
     ),
 ]
 Alpha: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Strength of the penalty: a number, or the rule that picks it (ebic, cv or stars).",
+        help=(
+            "Strength of the penalty: a number, or the rule that picks it (ebic, cv or stars; in "
+            "space cv)."
+        ),
         metavar="NUMBER|ebic|cv|stars",
+        show_default="ebic; in space cv",
     ),
 ]
 MethodOption: TypeAlias = Annotated[
@@ -98,6 +111,65 @@ Columns: TypeAlias = Annotated[
 Drop: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(help="Leave these columns out, separated by commas.", metavar="NAMES"),
+]
+Grid: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help=(
+            "The columns are the sites of a grid of these sizes, row by row, as the pixels of an "
+            "image: 8x8, or 4x5x6. Edges of neighbouring sites are drawn to equal strength."
+        ),
+        metavar="SIZES",
+        show_default=False,
+        rich_help_panel=_SPACE,
+    ),
+]
+Ring: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ring",
+        help="The columns follow each other around a closed line, as along an outline.",
+        rich_help_panel=_SPACE,
+    ),
+]
+Chain: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--chain", help="The columns follow each other along a line.", rich_help_panel=_SPACE
+    ),
+]
+Pairs: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help=(
+            "Table of neighbours, two columns per line: names, or numbers that start at 0. A line "
+            "of headings may come first."
+        ),
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=_SPACE,
+    ),
+]
+Tau: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="How strongly edges of neighbours are drawn together: a number, or cv to pick it.",
+        metavar="NUMBER|cv",
+        show_default="cv",
+        rich_help_panel=_SPACE,
+    ),
+]
+ConstantOption: TypeAlias = Annotated[
+    Constant | None,
+    typer.Option(
+        help=(
+            "Columns with one value in every row, as pixels at the border of an image: refuse "
+            "them, leave them without an edge, or add a thousandth of the mean variance to every "
+            "variance."
+        ),
+        show_default="error",
+        rich_help_panel=_SPACE,
+    ),
 ]
 Confidence: TypeAlias = Annotated[
     bool | None,
@@ -137,8 +209,8 @@ RepairOption: TypeAlias = Annotated[
 AlphaRatio: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        help="Smallest alpha that a rule tries, as a share of the largest.",
-        show_default="by number of rows",
+        help="Smallest alpha (and tau) that a rule tries, as a share of the largest.",
+        show_default="by number of rows; in space 1e-3",
         rich_help_panel=_NUMERICS,
     ),
 ]

@@ -24,6 +24,7 @@ INTERRUPTED: Final = 130
 OPTIONS: Final = {
     "alpha": "--alpha",
     "alpha_ratio": "--alpha-ratio",
+    "constant": "--constant",
     "covariance": "--covariance",
     "max_iter": "--max-iter",
     "missing": "--missing",
@@ -31,6 +32,7 @@ OPTIONS: Final = {
     "n_resamples": "--resamples",
     "random_state": "--seed",
     "repair": "--repair",
+    "tau": "--tau",
     "tol": "--tol",
 }
 _ASSIGNMENT: Final = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?([\w.+-]*\w)['\"]?")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli._folder import FILES
+from edgewise.cli._learning import IN_SPACE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from edgewise.cli._learning import Learned, Settings
@@ -25,27 +26,36 @@ ROUNDING: Final = 1e-12
 
 def summary(learned: Learned, settings: Settings, source: str, data: dict[str, Any]) -> str:
     """Tell how many edges there are, the strongest of them, alpha and the certificate."""
-    graph, fit = learned.graph, learned.fit
-    edges = "1 edge" if graph.n_edges == 1 else f"{graph.n_edges} edges"
+    graph = learned.graph
+    edges = _count(graph.n_edges, "edge")
+    if learned.n_groups:
+        is_fused = learned.n_groups < graph.n_edges
+        how = f"fused into {_count(learned.n_groups, 'group')}" if is_fused else "none fused"
+        edges += f", {how},"
     return "\n".join(
         [
             f"{edges} among the {graph.n_nodes} columns of {source} ({data['n_samples']} rows)",
             "",
             *(_strongest(learned, settings) if graph.n_edges else _no_edges(settings)),
             "",
-            f"alpha {fit.alpha_:.3g}, {_choice(settings, len(fit.alphas_))}",
+            _strengths(learned, settings),
             _certificate(learned, settings),
         ]
     )
 
 
-def where_to_look(out: Path) -> str:
+def where_to_look(out: Path, files: Sequence[str]) -> str:
     """Tell what was written."""
-    return f"Written to {out}: {', '.join(FILES)}"
+    return f"Written to {out}: {', '.join(files)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _strongest(learned: Learned, settings: Settings) -> list[str]:
-    weight = "partial correlation" if settings.method == "gaussian" else "standardised coefficient"
+    is_regression = settings.method == "neighborhood"
+    weight = "standardised coefficient" if is_regression else "partial correlation"
     top = learned.graph.edges().head(STRONGEST)
     pairs = [f"{_short(a)} -- {_short(b)}" for a, b in zip(top.source, top.target, strict=True)]
     width = max(len(pair) for pair in pairs)
@@ -75,18 +85,37 @@ def _no_edges(settings: Settings) -> list[str]:
         return [
             f"By {RULES[settings.alpha]}, no dependence between columns is stronger than noise."
         ]
+    if settings.method == IN_SPACE:
+        return ["No dependence is stronger than this alpha and tau. Smaller ones find more."]
     return ["No dependence is stronger than this alpha. A smaller --alpha finds more."]
 
 
-def _choice(settings: Settings, n_alphas: int) -> str:
-    if isinstance(settings.alpha, str):
-        return f"chosen out of {n_alphas} by {RULES[settings.alpha]}"
+def _strengths(learned: Learned, settings: Settings) -> str:
+    """Give alpha, and tau where there is one, and tell how they were chosen."""
+    fit = learned.fit
+    alpha = f"alpha {fit.alpha_:.3g}"
+    if settings.method != IN_SPACE:
+        return f"{alpha}, {_choice(settings.alpha, len(fit.alphas_))}"
+    tau = f"tau {fit.tau_:.3g}"
+    n_alphas, n_taus = len(fit.alphas_), len(fit.taus_)
+    if settings.alpha == settings.tau == "cv":
+        return f"{alpha} and {tau}, {_choice('cv', f'{n_alphas} x {n_taus}')}"
+    if isinstance(settings.alpha, str) or isinstance(settings.tau, str):
+        choices = _choice(settings.alpha, n_alphas), _choice(settings.tau, n_taus)
+        return f"{alpha}, {choices[0]}; {tau}, {choices[1]}"
+    return f"{alpha} and {tau}, as given"
+
+
+def _choice(strength: float | str, n_tried: int | str) -> str:
+    if isinstance(strength, str):
+        return f"chosen out of {n_tried} by {RULES[strength]}"
     return "as given"
 
 
 def _certificate(learned: Learned, settings: Settings) -> str:
     fit = learned.fit
-    what = "The fit is" if settings.method == "gaussian" else "The regressions are together"
+    is_regression = settings.method == "neighborhood"
+    what = "The regressions are together" if is_regression else "The fit is"
     if not math.isfinite(fit.gap_):
         return f"{what} without a certificate, stopped too early: see the warning."
     if not fit.converged_:

@@ -48,6 +48,7 @@ def read_source(
     columns: Sequence[str] = (),
     drop: Sequence[str] = (),
     allow_missing: bool = False,
+    allow_constant: bool = False,
     allow_identical: bool = False,
     is_forced: bool = False,
 ) -> Source:
@@ -59,10 +60,11 @@ def read_source(
         The file.
     columns, drop : sequence of str
         Columns to keep (none: all) and to leave out.
-    allow_missing, allow_identical : bool
+    allow_missing, allow_constant, allow_identical : bool
         As in `edgewise.data.check_columns`.
     is_forced : bool
-        Whether to take a discrete table all the same, because the user chose a covariance.
+        Whether to take a discrete table all the same, because the user chose a covariance or said
+        where the columns sit, as those of images of few shades do.
     """
     import pandas as pd
 
@@ -82,7 +84,11 @@ def read_source(
     if text:
         raise InputError(_about_text(path, text, n_levels))
     check_columns(
-        table.values, table.names, allow_missing=allow_missing, allow_identical=allow_identical
+        table.values,
+        table.names,
+        allow_missing=allow_missing,
+        allow_constant=allow_constant,
+        allow_identical=allow_identical,
     )
     if looks_like_covariance(table.values):
         raise InputError(
@@ -139,12 +145,17 @@ def _named(given: Sequence[str], names: Sequence[str], option: str) -> list[str]
         found += [part for part in parts if part]
     for name in found:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or names[:5]
             raise InputError(
                 f"{option} names '{name}', which is no column of the table. "
-                f"Did you mean {' or '.join(repr(n) for n in near)}?"
+                f"{did_you_mean(name, names)}"
             )
     return found
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Suggest the columns that a name comes close to."""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or names[:5]
+    return f"Did you mean {' or '.join(repr(other) for other in near)}?"
 
 
 def most_levels(table: Table) -> int | None:

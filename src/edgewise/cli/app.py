@@ -12,6 +12,7 @@ from edgewise.cli.demo import demo
 from edgewise.cli.export import export
 from edgewise.cli.info import info
 from edgewise.cli.learn import learn
+from edgewise.cli.reproduce import reproduce
 from edgewise.cli.simulate import simulate
 
 app = typer.Typer(
@@ -41,5 +42,5 @@ def edgewise(
     """Learn the network behind a table of measurements."""
 
 
-for command in (learn, demo, export, simulate, info):
+for command in (learn, demo, export, simulate, reproduce, info):
     app.command()(command)

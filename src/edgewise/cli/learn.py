@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
+from edgewise.cli._learning import IN_SPACE, Settings
 from edgewise.cli._options import (
     Alpha,
     AlphaRatio,
+    Chain,
     Columns,
     Confidence,
+    Constant,
+    ConstantOption,
+    Covariance,
     CovarianceOption,
     DataFile,
     Drop,
+    Grid,
     Jobs,
     Json,
     MaxIter,
@@ -22,16 +29,19 @@ from edgewise.cli._options import (
     Missing,
     MissingOption,
     OutFolder,
+    Pairs,
     RepairOption,
     Resamples,
+    Ring,
     Seed,
+    Tau,
     Tolerance,
 )
 from edgewise.cli._shell import in_options, is_watched, say, say_json, tell, warnings_told
+from edgewise.cli._space import PLACES, Place, chosen_place
+from edgewise.cli._tables import Source, read_source
 
 if TYPE_CHECKING:
-    from edgewise.cli._learning import Settings
-    from edgewise.cli._tables import Source
     from edgewise.graph import Graph
 
 RESAMPLES = 100
@@ -39,7 +49,7 @@ RESAMPLES = 100
 
 def learn(
     data: DataFile,
-    alpha: Alpha = "ebic",
+    alpha: Alpha = None,
     method: MethodOption = Method.GAUSSIAN,
     covariance: CovarianceOption = None,
     missing: MissingOption = Missing.ERROR,
@@ -49,6 +59,12 @@ def learn(
     json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    grid: Grid = None,
+    ring: Ring = False,
+    chain: Chain = False,
+    pairs: Pairs = None,
+    tau: Tau = None,
+    constant: ConstantOption = None,
     confidence: Confidence = None,
     resamples: Resamples = None,
     repair: RepairOption = None,
@@ -61,11 +77,9 @@ def learn(
     Two columns are joined when they are dependent given all the others.
     Writes the graph, its edges, pictures, the model and a record of the run.
     """
-    from edgewise.cli._learning import Settings
-    from edgewise.cli._tables import read_source
-
+    place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
     settings = Settings(
-        alpha=_alpha(alpha),
+        alpha=_strength(alpha or ("ebic" if place is None else "cv")),
         method=method.value,
         covariance="correlation" if covariance is None else covariance.value,
         missing=missing.value,
@@ -77,24 +91,77 @@ def learn(
         seed=seed,
         n_jobs=jobs,
     )
+    _check_space(place, method, covariance, tau, constant)
     source = read_source(
         data,
         columns=columns or (),
         drop=drop or (),
         allow_missing=settings.missing != "error",
+        allow_constant=place is not None,
         allow_identical=settings.repair is not None,
-        is_forced=covariance is not None,
+        is_forced=covariance is not None or place is not None,
     )
+    if place is not None:
+        source, settings = _in_space(place, source, settings, tau, constant)
     _run(source, settings, out, as_json=json)
 
 
+def _check_space(
+    place: Place | None,
+    method: Method,
+    covariance: Covariance | None,
+    tau: str | None,
+    constant: Constant | None,
+) -> None:
+    """Refuse options that make no sense with, or without, places of the columns."""
+    if place is None:
+        for option, value in (("--tau", tau), ("--constant", constant)):
+            if value is not None:
+                *others, last = PLACES
+                raise InputError(
+                    f"{option} is for columns that sit in space. Say where they do with "
+                    f"{', '.join(others)} or {last}, or leave {option} out."
+                )
+        return
+    if method is Method.NEIGHBORHOOD:
+        raise InputError(
+            f"{place.option} fits all columns together, and --method neighborhood one at a time. "
+            "Leave one of the two out."
+        )
+    if covariance not in (None, Covariance.EMPIRICAL):
+        raise InputError(
+            f"{place.option} compares neighbours in the unit they share, so it takes --covariance "
+            f"empirical and not {covariance.value}. Leave --covariance out."
+        )
+
+
+def _in_space(
+    place: Place, source: Source, settings: Settings, tau: str | None, constant: Constant | None
+) -> tuple[Source, Settings]:
+    """Add to source and settings which columns are neighbours, and how strongly that counts."""
+    table = source.fingerprint["file"]
+    found = place.neighbors(source.fingerprint["names"], table)
+    if found.fingerprint is not None:
+        fingerprint = {**source.fingerprint, "pairs": found.fingerprint}
+        source = replace(source, fingerprint=fingerprint, notes=(*source.notes, *found.notes))
+    settings = replace(
+        settings,
+        method=IN_SPACE,
+        neighbors=found.neighbors,
+        covariance="empirical",
+        tau=_strength(tau or "cv"),
+        constant=None if constant is None else constant.value,
+    )
+    return source, settings
+
+
 def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> None:
-    from edgewise.cli._folder import FILES, results_folder, write_results
+    from edgewise.cli._folder import SPACE_FILES, files_in, results_folder, write_results
     from edgewise.cli._learning import learn_graph, record_of
     from edgewise.cli._summary import summary, where_to_look
 
     name = source.fingerprint["file"]
-    with warnings_told() as told, results_folder(out) as folder:
+    with warnings_told() as told, results_folder(out, outdated=SPACE_FILES) as folder:
         tell(f"Learning from the {len(source.frame)} rows of {name} ...")
         learned = learn_graph(source.frame, settings, verbose=is_watched())
         record = record_of(
@@ -107,17 +174,18 @@ def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> Non
         )
         tell("Writing the files ...")
         write_results(folder, learned, record)
+        files = files_in(folder)
     if as_json:
-        files = {file: str(out / file) for file in FILES}
-        say_json({**record, "edges": _edges(learned.graph), "files": files})
+        paths = {file: str(out / file) for file in files}
+        say_json({**record, "edges": _edges(learned.graph), "files": paths})
         return
     say(summary(learned, settings, name, source.fingerprint))
     for note in record["treatment"]:
-        say(f"Note: {in_options(note)}.")
-    say(where_to_look(out))
+        say(f"Note: {in_options(note).rstrip('.')}.")
+    say(where_to_look(out, files))
 
 
-def _alpha(text: str) -> float | str:
+def _strength(text: str) -> float | str:
     """Read a number; whether any other text is a rule is for the estimator to say."""
     try:
         return float(text)

@@ -8,10 +8,12 @@ from edgewise.data.checks import (
     looks_like_covariance,
     refuse_covariance,
 )
+from edgewise.data.cliques import maximal_cliques
 from edgewise.data.datasets import Dataset, Network, list_datasets, load_network, load_table
 from edgewise.data.neighbors import describe_neighbors, neighbor_pairs, site_positions
 from edgewise.data.simulate import (
     GaussianModel,
+    MarkovModel,
     ar1_covariance,
     ar1_precision,
     block_model,
@@ -20,7 +22,10 @@ from edgewise.data.simulate import (
     equicorrelation,
     gaussian_graph,
     graph_structure,
+    markov_model,
     sample_gaussian,
+    sample_markov,
+    six_node_graph,
 )
 from edgewise.data.table import Table
 
@@ -28,6 +33,7 @@ __all__ = [
     "ColumnReport",
     "Dataset",
     "GaussianModel",
+    "MarkovModel",
     "Network",
     "Table",
     "ar1_covariance",
@@ -46,8 +52,12 @@ __all__ = [
     "load_network",
     "load_table",
     "looks_like_covariance",
+    "markov_model",
+    "maximal_cliques",
     "neighbor_pairs",
     "refuse_covariance",
     "sample_gaussian",
+    "sample_markov",
     "site_positions",
+    "six_node_graph",
 ]

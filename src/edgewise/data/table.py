@@ -205,6 +205,9 @@ def _series_column(series: Any) -> _Column:
     if series.dtype.is_numeric():
         return _Column(np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), "numeric", None)
     declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
+    if isinstance(series.dtype, nw.Categorical) and series.implementation.is_pandas_like():
+        # Elsewhere the categories are whatever any column has used so far.
+        declared = tuple(str(level) for level in series.cat.get_categories().to_list())
     return _encode_objects(
         series.to_list(),
         series.is_null().to_list(),

@@ -7,12 +7,14 @@ from edgewise.estimators._path import (
     LocallyConstantPath,
     PrecisionPath,
 )
+from edgewise.estimators.discrete_markov_net import DiscreteMarkovNet
 from edgewise.estimators.gaussian_graph import GaussianGraph
 from edgewise.estimators.locally_constant_graph import LocallyConstantGraph
 from edgewise.estimators.neighborhood_graph import NeighborhoodGraph
 
 __all__ = [
     "CoefficientPath",
+    "DiscreteMarkovNet",
     "GaussianGraph",
     "GraphPath",
     "LocallyConstantGraph",

@@ -21,6 +21,7 @@ FORMAT_VERSION: Final = 1
 #: The only classes a file can name, all of them public names of the package.
 ESTIMATORS: Final = (
     "BootstrapGraph",
+    "DiscreteMarkovNet",
     "GaussianGraph",
     "LocallyConstantGraph",
     "NeighborhoodGraph",

@@ -8,7 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
+from edgewise.estimators._fits import PathFit
 from edgewise.estimators._statistics import (
     MISSING,
     REPAIRS,
@@ -43,20 +44,6 @@ from edgewise.selection.grid import decreasing
 RULES = ("ebic", "cv", "stars")
 #: Decades that a search adds to its default grid while its smallest alpha is the best.
 MAX_EXTENSIONS = 3
-
-
-class PathFit(Protocol):
-    """One fit along a path, as far as the search looks at it."""
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs are joined."""
-        ...
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance."""
-        ...
 
 
 class GraphEstimator(BaseEstimator):
@@ -108,9 +95,9 @@ class GraphEstimator(BaseEstimator):
         is_rule = isinstance(self.alpha, str) and self.alpha in self._rules
         is_number = isinstance(self.alpha, Real) and not isinstance(self.alpha, bool)
         if not is_rule and not (is_number and 0 <= self.alpha < np.inf):
+            rules = f"{'one of ' if len(self._rules) > 1 else ''}{quote_names(self._rules)}"
             raise InputError(
-                f"alpha must be a number of at least 0 or one of {quote_names(self._rules)}, "
-                f"got {self.alpha!r}."
+                f"alpha must be a number of at least 0 or {rules}, got {self.alpha!r}."
             )
         choices = {
             "covariance": self._covariances,
@@ -192,21 +179,25 @@ class GraphEstimator(BaseEstimator):
         names: AnyArray | None = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
+    def _used_names(self) -> list[str] | None:
+        """Names of the columns that statistics are computed of: all, unless some are left out."""
+        return self._names()
+
     def _statistics(self, X: FloatArray, sample_weight: FloatArray | None) -> Statistics:
         """Sufficient statistics of the rows, or of the covariance that was handed in."""
-        names = self._names()
+        names = self._used_names()
         if self.covariance == "precomputed":
             n_samples = getattr(self, "n_samples", None)
             return precomputed_statistics(X, names=names, n_samples=n_samples, repair=self.repair)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        check_columns(
-            X,
-            names,
-            allow_missing=self.missing != "error",
-            allow_constant=self._takes_constant,
-            allow_identical=True,
-        )
+        return self._row_statistics(X, sample_weight, names)
+
+    def _row_statistics(
+        self, X: FloatArray, sample_weight: FloatArray | None, names: list[str] | None
+    ) -> Statistics:
+        """Sufficient statistics of rows that all count."""
+        self._check_columns(X, names)
         return row_statistics(
             X,
             sample_weight,
@@ -215,7 +206,16 @@ class GraphEstimator(BaseEstimator):
             missing=self.missing,
             repair=self.repair,
             assume_centered=getattr(self, "assume_centered", False),
+        )
+
+    def _check_columns(self, X: FloatArray, names: list[str] | None) -> None:
+        """Refuse columns that no statistics can be computed of."""
+        check_columns(
+            X,
+            names,
+            allow_missing=self.missing != "error",
             allow_constant=self._takes_constant,
+            allow_identical=True,
         )
 
     def _fit_path(
@@ -350,13 +350,15 @@ class GraphEstimator(BaseEstimator):
 
     def _warn_of_gap(self, n_features: int) -> None:
         if not self.converged_:
-            warnings.warn(
-                f"Stopped after {self.n_iter_} iterations at a duality gap of {self.gap_:.2g}, "
-                f"above tol * n_features = {self.tol * n_features:.2g}. Raise max_iter or alpha, "
-                "or accept a larger tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warnings.warn(self._describe_gap(n_features), ConvergenceWarning, stacklevel=4)
+
+    def _describe_gap(self, n_features: int) -> str:
+        """Say how far from the optimum the fit stopped, and what to do."""
+        return (
+            f"Stopped after {self.n_iter_} iterations at a duality gap of {self.gap_:.2g}, "
+            f"above tol * n_features = {self.tol * n_features:.2g}. Raise max_iter or alpha, "
+            "or accept a larger tol."
+        )
 
 
 def default_ratio(n_rows: float | None, n_features: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,20 @@ from edgewise.graph import Graph
 from edgewise.selection import gaussian_log_likelihood
 from edgewise.solvers import Solution
 from edgewise.solvers.graphical_lasso import PrecisionSolution
+
+
+class PathFit(Protocol):
+    """One fit along a path, as far as the search looks at it."""
+
+    @property
+    def adjacency(self) -> BoolArray:
+        """Which pairs are joined."""
+        ...
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators._precision import PrecisionEstimator
 from edgewise.estimators._statistics import Statistics
@@ -31,12 +33,47 @@ class PairSearchEstimator(PrecisionEstimator):
     ) -> Iterator[Any]:
         """Yield one fit per tau, each started from the one before where the solver can."""
 
+    def _check_parameters(self) -> None:
+        is_number = isinstance(self.tau, Real) and not isinstance(self.tau, bool)
+        is_rule = isinstance(self.tau, str) and self.tau == "cv"
+        if not is_rule and not (is_number and 0 <= self.tau < np.inf):
+            raise InputError(f"tau must be a number of at least 0 or 'cv', got {self.tau!r}.")
+        super()._check_parameters()
+        if self.alpha == 0:
+            raise InputError("alpha must be above 0: without sparsity there may be no solution.")
+        is_ratio = isinstance(self.alpha_ratio, Real)
+        if not (is_ratio and 0 < self.alpha_ratio < 1):
+            raise InputError(f"alpha_ratio must be between 0 and 1, got {self.alpha_ratio!r}.")
+        if not isinstance(self.n_taus, Integral) or self.n_taus < 1:
+            raise InputError(f"n_taus must be a whole number above 0, got {self.n_taus!r}.")
+
+    def _check_precomputed(self) -> None:
+        for name in ("alpha", "tau"):
+            if getattr(self, name) == "cv":
+                raise InputError(
+                    f'{name}="cv" needs rows, which covariance="precomputed" does not have. Pass '
+                    "the rows, or numbers for alpha and tau."
+                )
+
+    def _largest_strength(self, statistics: Statistics) -> float:
+        """Smallest alpha with an empty graph; the mean variance where no edge is possible."""
+        return self._largest_alpha(statistics) or float(np.mean(statistics.S.diagonal()))
+
     def _alphas(self, statistics: Statistics) -> FloatArray:
-        return alpha_grid(self._largest_alpha(statistics), self.n_alphas, self.alpha_ratio)
+        return alpha_grid(self._largest_strength(statistics), self.n_alphas, self.alpha_ratio)
 
     def _taus(self, statistics: Statistics) -> FloatArray:
-        largest = self._largest_alpha(statistics) or 1.0
+        largest = self._largest_strength(statistics)
         return np.append(0.0, np.geomspace(self.alpha_ratio * largest, largest, self.n_taus))
+
+    def _path_taus(self, taus: ArrayLike | None) -> FloatArray:
+        """Taus of a path as an array."""
+        if taus is None and isinstance(self.tau, str):
+            raise InputError("A path needs to know tau. Pass taus, or a number for tau.")
+        listed = np.atleast_1d(np.asarray(self.tau if taus is None else taus))
+        if listed.ndim > 1 or not listed.size or listed.dtype.kind not in "iuf":
+            raise InputError("taus must be a non-empty list of numbers of at least 0.")
+        return listed.astype(np.float64)
 
     def _fit_taus(
         self,
@@ -79,10 +116,14 @@ class PairSearchEstimator(PrecisionEstimator):
         if selection is None:
             return
         if selection.n_unconverged:
+            remedy = (
+                'Pass solver="admm".'
+                if self.solver == "descent"
+                else "Raise max_iter, or raise alpha_ratio to leave out the smallest strengths."
+            )
             warnings.warn(
                 f"Of the fits in the search, {selection.n_unconverged} stopped above their "
-                "tolerance. Raise max_iter, or raise alpha_ratio to leave out the smallest "
-                "strengths.",
+                f"tolerance. {remedy}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -12,8 +12,9 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.estimators._base import GraphEstimator
 from edgewise.estimators._fits import GaussianModel, PrecisionFit
-from edgewise.estimators._statistics import RANKS
+from edgewise.estimators._statistics import RANKS, Statistics
 from edgewise.selection import gaussian_log_likelihood, row_log_likelihood
+from edgewise.solvers.graphical_lasso import alpha_max
 from edgewise.stats import covariance as covariance_of
 
 
@@ -41,6 +42,9 @@ class PrecisionEstimator(GraphEstimator):
         rows, weights = self._check_input(X, sample_weight, reset=False)
         model = GaussianModel(self.location_, self.precision_, self.covariance_)
         return self._score_fit(model, rows, weights)
+
+    def _largest_alpha(self, statistics: Statistics) -> float:
+        return alpha_max(statistics.S, weights=self._edge_weights(len(statistics.S)))
 
     def _edge_weights(self, n_features: int) -> FloatArray | None:
         if self.weights is None:

@@ -33,6 +33,8 @@ RANKS: Final = ("nonparanormal", "spearman", "kendall")
 SCALE_RATIO: Final = 1e4
 #: Correlations of at least this size are 1 up to rounding.
 PERFECT: Final = 1.0 - 1e-10
+#: A standard deviation of at most this share of the largest value is nothing but rounding.
+ROUNDING: Final = 4.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,7 +92,6 @@ def row_statistics(
     missing: str,
     repair: str | None,
     assume_centered: bool = False,
-    allow_constant: bool = False,
 ) -> Statistics:
     """Compute the covariance of rows, stating whatever had to be done to them."""
     treatment: list[str] = []
@@ -110,8 +111,7 @@ def row_statistics(
         location, S = np.zeros(X.shape[1]), _rank_correlation(X, covariance)
     else:
         location, S = covariance_of(X, sample_weight=sample_weight, assume_centered=assume_centered)
-        if not allow_constant:
-            _refuse_constant(X, S, names)
+        _refuse_constant(X, S, names)
     is_sure = missing != "pairwise" if has_gaps else covariance not in ("spearman", "kendall")
     S = _positive(S, names, repair, treatment, is_sure=is_sure)
     statistics = Statistics(
@@ -228,14 +228,9 @@ def _covariance_with_gaps(
     return expected.location, expected.covariance
 
 
-def constant_columns(X: FloatArray, S: FloatArray) -> list[int]:
-    """Find columns whose variance is nothing but rounding."""
-    rounding = 4 * np.finfo(np.float64).eps * np.nanmax(np.abs(X), axis=0)
-    return np.flatnonzero(np.sqrt(S.diagonal()) <= rounding).tolist()
-
-
 def _refuse_constant(X: FloatArray, S: FloatArray, names: Sequence[str] | None) -> None:
-    flat = constant_columns(X, S)
+    rounding = ROUNDING * np.abs(X).max(axis=0)
+    flat = np.flatnonzero(np.sqrt(S.diagonal()) <= rounding).tolist()
     if flat:
         raise InputError(
             f"Columns {quote_names(labels(names, flat))} are constant up to rounding. "

@@ -19,7 +19,6 @@ from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, choose_by_ebic
 from edgewise.solvers.graphical_lasso import (
     PrecisionSolution,
-    alpha_max,
     graphical_lasso,
     graphical_lasso_path,
 )
@@ -293,9 +292,6 @@ class GaussianGraph(PrecisionEstimator):
             size *= np.where(np.isfinite(weights), weights, 0.0)
         total = float(size.sum())
         return total if self.penalize_diagonal else total - float(np.trace(size))
-
-    def _largest_alpha(self, statistics: Statistics) -> float:
-        return alpha_max(statistics.S, weights=self._edge_weights(len(statistics.S)))
 
     def _choose_by_ebic(self, statistics: Statistics, alphas: FloatArray) -> Selection:
         n_samples = statistics.n_samples or 0.0

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.data.checks import inspect_columns
+from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
 from edgewise.data.neighbors import Neighbors, describe_neighbors, neighbor_pairs
+from edgewise.estimators._constant import add_ridge, constant_columns, refuse_constant
 from edgewise.estimators._fits import PrecisionFit
 from edgewise.estimators._pair_search import PairSearchEstimator
 from edgewise.estimators._path import LocallyConstantPath
-from edgewise.estimators._statistics import Statistics, constant_columns, labels
+from edgewise.estimators._statistics import Statistics, labels
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 from edgewise.selection.grid import decreasing
-from edgewise.solvers.graphical_lasso import alpha_max
 from edgewise.solvers.locally_constant import (
     SOLVERS,
     LocallyConstantSolution,
@@ -34,8 +29,6 @@ from edgewise.solvers.locally_constant import (
 
 SCALES: Final = ("global", "variable", None)
 CONSTANT: Final = ("error", "drop", "ridge")
-#: What is added to every variance for the sake of constant columns, as a share of their mean.
-RIDGE: Final = 1e-3
 
 
 class LocallyConstantGraph(PairSearchEstimator):
@@ -90,7 +83,8 @@ class LocallyConstantGraph(PairSearchEstimator):
         Smallest strength tried, of both kinds, as a share of the largest, which is the smallest
         alpha with an empty graph.
     cv : int, splitter or iterable
-        Folds; a number is shuffled by ``random_state``.
+        Folds; a number is shuffled by ``random_state``. A column that is constant in the training
+        rows of a fold gets the ridge of ``constant`` there.
     tol : float
         Stop once the duality gap is at most ``tol * p``. Searches stop at ``1e-4 * p``.
     max_iter : int
@@ -109,7 +103,7 @@ class LocallyConstantGraph(PairSearchEstimator):
     location_ : ndarray of shape (p,)
         Mean of the columns in ``kept_``.
     partial_correlation_ : ndarray of shape (n_features_in_, n_features_in_)
-        With a diagonal of 1; 0 for columns that were left out.
+        With a diagonal of 1; no edge for columns that were left out.
     graph_ : Graph
         Weights are partial correlations. Has all columns.
     groups_ : ndarray of int, shape (n_features_in_, n_features_in_)
@@ -150,7 +144,7 @@ class LocallyConstantGraph(PairSearchEstimator):
     >>> X[:, :3] += 0.7 * X[:, [7]]
     >>> model = LocallyConstantGraph(alpha=0.1, tau=0.2, neighbors="chain").fit(X)
     >>> model.precision_[:4, 7].round(2)
-    array([-0.31, -0.31, -0.31,  0.  ])
+    array([-0.27, -0.27, -0.27,  0.  ])
     """
 
     _covariances = ("empirical", "precomputed")
@@ -227,13 +221,9 @@ class LocallyConstantGraph(PairSearchEstimator):
         self.precision_ = fit.precision
         self.covariance_ = fit.covariance
         self.location_ = statistics.location
-        inside = np.ix_(self.kept_, self.kept_)
-        weights = np.zeros((self.n_features_in_, self.n_features_in_))
-        weights[inside] = Graph.from_precision(fit.solution.value).weights
-        self.groups_ = np.full(weights.shape, -1)
-        self.groups_[inside] = fit.solution.groups
-        self.graph_ = Graph(weights, names=super()._names())
-        self.partial_correlation_ = weights + np.eye(self.n_features_in_)
+        self.groups_ = self._on_all_columns(fit.solution.groups, -1)
+        self.graph_ = self._graph(fit)
+        self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
         return self
 
     def path(
@@ -244,7 +234,7 @@ class LocallyConstantGraph(PairSearchEstimator):
         *,
         sample_weight: ArrayLike | None = None,
     ) -> LocallyConstantPath:
-        """Fit the graph for combinations of strengths, each started from the one before.
+        """Fit the graph for combinations of strengths, one tau started from the last.
 
         Leaves the estimator as it is, fitted or not.
 
@@ -255,7 +245,7 @@ class LocallyConstantGraph(PairSearchEstimator):
         alphas : array-like, optional
             From large to small; by default those that a search would try.
         taus : array-like, optional
-            By default ``tau`` of the estimator, if it is a number.
+            At least 0; by default ``tau`` of the estimator, if it is a number.
         sample_weight : array-like of shape (n,), optional
 
         Returns
@@ -267,22 +257,17 @@ class LocallyConstantGraph(PairSearchEstimator):
         model._check_parameters()
         rows, weights = model._check_input(X, sample_weight)
         statistics = model._statistics(rows, weights)
-        if taus is None:
-            if isinstance(self.tau, str):
-                raise InputError("A path needs to know tau. Pass taus, or a number for tau.")
-            taus = [self.tau]
         first = model._alphas(statistics) if alphas is None else decreasing(np.asarray(alphas))
-        second = np.atleast_1d(np.asarray(taus, dtype=np.float64))
+        second = model._path_taus(taus)
         fits = [
             fit
             for alpha in first
             for fit in model._solve_taus(statistics, float(alpha), second, self.tol)
         ]
-        names = model._names()
         return LocallyConstantPath(
             alphas=np.repeat(first, len(second)),
             taus=np.tile(second, len(first)),
-            graphs=tuple(Graph.from_precision(fit.solution.value, names=names) for fit in fits),
+            graphs=tuple(model._graph(fit) for fit in fits),
             precisions=np.stack([fit.precision for fit in fits]),
             gaps=np.array([fit.solution.gap for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
@@ -290,69 +275,34 @@ class LocallyConstantGraph(PairSearchEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.alpha == 0:
-            raise InputError("alpha must be above 0: without sparsity there may be no solution.")
-        tau: Any = self.tau
-        is_number = isinstance(tau, Real) and not isinstance(tau, bool)
-        if tau != "cv" and not (is_number and 0 <= tau < np.inf):
-            raise InputError(f"tau must be a number of at least 0 or 'cv', got {tau!r}.")
-        if self.tau == "cv" and self.covariance == "precomputed":
-            raise InputError(
-                'tau="cv" needs rows, which covariance="precomputed" does not have. Pass the rows, '
-                "or numbers for alpha and tau."
-            )
         for name, allowed in (("scale", SCALES), ("constant", CONSTANT), ("solver", SOLVERS)):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(repr(choice) for choice in allowed)
                 raise InputError(f"{name} must be one of {choices}, got {getattr(self, name)!r}.")
-        if "cv" in (self.alpha, self.tau) and self.n_taus < 1:
-            raise InputError(f"n_taus must be at least 1, got {self.n_taus!r}.")
-
-    def _check_precomputed(self) -> None:
-        if self.alpha == "cv":
-            raise InputError(
-                'alpha="cv" needs rows, which covariance="precomputed" does not have. Pass the '
-                "rows, or numbers for alpha and tau."
-            )
 
     def _check_input(
         self, X: Any, sample_weight: Any, *, reset: bool = True
     ) -> tuple[FloatArray, FloatArray | None]:
         """Return rows of the columns that are used; find out which when ``reset``."""
-        if not reset:
-            rows, weights = super()._check_input(X, sample_weight, reset=False)
-            return rows[:, self.kept_], weights
-        if hasattr(self, "kept_"):
-            del self.kept_
-        rows, weights = super()._check_input(X, sample_weight)
-        self._all_pairs()
-        self.kept_: IntArray = np.arange(rows.shape[1])
-        if self.covariance == "precomputed" or self.constant == "ridge" or len(rows) < 2:
-            return rows, weights
-        seen = rows if weights is None else rows[weights > 0]
-        flat = np.array(inspect_columns(seen).constant, dtype=np.int64)
-        if not flat.size:
-            return rows, weights
-        if self.constant == "error" or flat.size == rows.shape[1]:
-            self._refuse_constant(flat)
+        rows, weights = super()._check_input(X, sample_weight, reset=reset)
+        if reset:
+            self._all_pairs()
+            self.kept_: IntArray = np.arange(rows.shape[1])
+            if self.covariance != "precomputed":
+                self._leave_out_constant(rows if weights is None else rows[weights > 0])
+        is_whole = len(self.kept_) == self.n_features_in_
+        return rows if is_whole else rows[:, self.kept_], weights
+
+    def _leave_out_constant(self, rows: FloatArray) -> None:
+        """Refuse or leave out constant columns, unless they are to have a ridge."""
+        self._check_columns(rows, self._names())
+        flat = [] if self.constant == "ridge" else constant_columns(rows)
+        if flat and (self.constant == "error" or len(flat) == self.n_features_in_):
+            refuse_constant(flat, self.n_features_in_, self._names())
         self.kept_ = np.setdiff1d(self.kept_, flat)
-        return rows[:, self.kept_], weights
 
-    def _refuse_constant(self, flat: IntArray) -> None:
-        names = quote_names(labels(super()._names(), flat.tolist()))
-        raise InputError(
-            f"{flat.size} of {self.n_features_in_} columns have one value in every row: {names}. "
-            'Pass constant="drop" to leave them out, or constant="ridge" to add '
-            f"{RIDGE:g} of the mean variance to every variance."
-        )
-
-    def _names(self) -> list[str] | None:
-        """Names of the columns that are used; None where they are all of nameless data."""
-        names = super()._names()
-        kept = getattr(self, "kept_", None)
-        if kept is None or len(kept) == self.n_features_in_:
-            return names
-        return labels(names, kept.tolist())
+    def _used_names(self) -> list[str]:
+        return labels(self._names(), self.kept_.tolist())
 
     def _all_pairs(self) -> IntArray:
         return neighbor_pairs(self.neighbors, self.n_features_in_, mask=self.mask)
@@ -364,34 +314,36 @@ class LocallyConstantGraph(PairSearchEstimator):
         pairs: IntArray = place[self._all_pairs()]
         return pairs[(pairs >= 0).all(axis=1)]
 
-    def _statistics(self, X: FloatArray, sample_weight: FloatArray | None) -> Statistics:
-        """Sufficient statistics, in the units that ``scale`` asks for.
+    def _row_statistics(
+        self, X: FloatArray, sample_weight: FloatArray | None, names: list[str] | None
+    ) -> Statistics:
+        """Sufficient statistics, with a ridge where columns are constant.
 
-        Columns that are constant get here if ``constant="ridge"``, or if they are constant in the
-        training rows of a fold; held-out rows then need a variance above 0 all the same.
+        Those get here if ``constant="ridge"``, or if they are constant in the training rows of a
+        fold; held-out rows then need a variance above 0 all the same.
         """
+        flat = constant_columns(X, assume_centered=self.assume_centered)
+        if not flat:
+            return super()._row_statistics(X, sample_weight, names)
+        n_columns = X.shape[1]
+        if len(flat) == n_columns:
+            refuse_constant(flat, n_columns, names)
+        varying = np.setdiff1d(np.arange(n_columns), flat)
+        used = labels(names, varying.tolist())
+        return add_ridge(super()._row_statistics(X[:, varying], sample_weight, used), X, flat)
+
+    def _statistics(self, X: FloatArray, sample_weight: FloatArray | None) -> Statistics:
+        """Sufficient statistics in the units that ``scale`` asks for."""
         statistics = super()._statistics(X, sample_weight)
-        treatment = [*statistics.treatment, *describe_neighbors(self._pairs(), X.shape[1])]
-        n_dropped = self.n_features_in_ - len(self.kept_)
-        if n_dropped:
-            treatment.append(f'constant="drop": {n_dropped} constant columns left out')
-        S = statistics.S
-        if self.covariance != "precomputed" and (flat := constant_columns(X, S)):
-            if len(flat) == len(S):
-                self._refuse_constant(self.kept_)
-            ridge = RIDGE * float(np.mean(np.delete(S.diagonal(), flat)))
-            S = S + ridge * np.eye(len(S))
-            treatment.append(
-                f'constant="ridge": {ridge:.3g} added to every variance because of {len(flat)} '
-                "constant columns"
-            )
-        statistics = replace(statistics, S=S, treatment=tuple(treatment))
+        treatment = list(statistics.treatment)
+        if n_dropped := self.n_features_in_ - len(self.kept_):
+            columns = "column" if n_dropped == 1 else "columns"
+            treatment.append(f'constant="drop": {n_dropped} constant {columns} left out')
+        treatment += describe_neighbors(self._pairs(), X.shape[1])
+        statistics = replace(statistics, treatment=tuple(treatment))
         if self.scale == "global":
             return statistics.on_common_scale()
         return statistics.on_correlation_scale() if self.scale == "variable" else statistics
-
-    def _largest_alpha(self, statistics: Statistics) -> float:
-        return alpha_max(statistics.S, weights=self._edge_weights(len(statistics.S)))
 
     def _edge_weights(self, n_features: int) -> FloatArray | None:
         """Weights of the columns that are used."""
@@ -423,13 +375,22 @@ class LocallyConstantGraph(PairSearchEstimator):
         for solution in solutions:
             yield PrecisionFit(solution, statistics)
 
-    def _warn_of_gap(self, n_features: int) -> None:
-        if self.solver != "descent" or self.converged_:
-            super()._warn_of_gap(n_features)
-            return
-        warnings.warn(
+    def _describe_gap(self, n_features: int) -> str:
+        if self.solver != "descent":
+            return super()._describe_gap(n_features)
+        return (
             f"The descent stopped {self.gap_:.2g} above a lower bound of the optimum. It can "
-            'stall wherever neighbours are fused; solver="admm" does not.',
-            ConvergenceWarning,
-            stacklevel=4,
+            'stall wherever neighbours are fused; solver="admm" does not.'
         )
+
+    def _on_all_columns(self, matrix: AnyArray, elsewhere: float) -> AnyArray:
+        """Extend a matrix of the columns that are used to all of them."""
+        shape = (self.n_features_in_, self.n_features_in_)
+        extended = np.full(shape, elsewhere, dtype=matrix.dtype)
+        extended[np.ix_(self.kept_, self.kept_)] = matrix
+        return extended
+
+    def _graph(self, fit: PrecisionFit) -> Graph:
+        """Graph of all columns; those that were left out are isolated."""
+        weights = Graph.from_precision(fit.solution.value).weights
+        return Graph(self._on_all_columns(weights, 0.0), names=self._names())

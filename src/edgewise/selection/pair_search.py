@@ -12,6 +12,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import parallel_map
 from edgewise._core.typing import FloatArray, RandomState
+from edgewise.selection.grid import decreasing
 from edgewise.selection.search import Score, make_folds, score_fold, weight_of
 
 #: Fits rows, with weights or None, at one alpha and each of the taus, in their order.
@@ -108,8 +109,7 @@ def choose_pair_by_cv(
     >>> best.alpha, best.tau, best.values.shape
     (0.1, 0.4, (2, 3))
     """
-    if len(alphas) == 0 or len(taus) == 0:
-        raise InputError("A search needs at least one alpha and one tau.")
+    alphas, taus = decreasing(alphas), _increasing(taus)
     folds = make_folds(X, cv, random_state)
     labels = [f"Fold {k + 1} of {len(folds)}" for k in range(len(folds))]
     tasks = [
@@ -120,6 +120,9 @@ def choose_pair_by_cv(
     results = parallel_map(
         score_fold, tasks, n_jobs=n_jobs, description="Cross-validation", verbose=verbose
     )
+    for scores, _ in results:
+        if len(scores) != len(taus):
+            raise InputError(f"There were {len(scores)} fits for {len(taus)} taus.")
     held_out = np.array([scores for scores, _ in results])
     details = held_out.reshape(len(alphas), len(folds), len(taus)).swapaxes(1, 2)
     sizes = [weight_of(sample_weight, test) for _, test in folds]
@@ -127,8 +130,8 @@ def choose_pair_by_cv(
     first, second = np.unravel_index(int(np.argmax(values)), values.shape)
     return PairSelection(
         rule="cv",
-        alphas=np.asarray(alphas),
-        taus=np.asarray(taus),
+        alphas=alphas,
+        taus=taus,
         values=values,
         index=(int(first), int(second)),
         alpha=float(alphas[first]),
@@ -136,3 +139,11 @@ def choose_pair_by_cv(
         n_unconverged=sum(count for _, count in results),
         details=details,
     )
+
+
+def _increasing(taus: FloatArray) -> FloatArray:
+    """Return the taus as an array, or refuse them where they do not run from small to large."""
+    taus = np.asarray(taus, dtype=np.float64)
+    if taus.ndim != 1 or len(taus) == 0 or not (np.diff(taus) > 0).all():
+        raise InputError("taus must be a non-empty list of numbers from small to large.")
+    return taus

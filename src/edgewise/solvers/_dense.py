@@ -111,7 +111,8 @@ def _cholesky(A: Any) -> Any:
     if type(A) is np.ndarray:
         # A is symmetric, so its transpose is the same matrix in LAPACK's own order.
         factor, info = lapack.dpotrf(A.T, lower=1, clean=0)
-        return factor if info == 0 else None
+        # LAPACK lets NaN pass.
+        return factor if info == 0 and factor[-1, -1] > 0.0 else None
     xp = A.__array_namespace__()
     try:
         factor = xp.linalg.cholesky(A)

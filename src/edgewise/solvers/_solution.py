@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import AnyArray, FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -30,7 +30,7 @@ class Solution:
         Gap (convex problems) or objective (others) at each check, first to last.
     """
 
-    value: FloatArray
+    value: AnyArray
     objective: float
     gap: float
     n_iter: int

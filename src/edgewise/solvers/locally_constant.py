@@ -129,14 +129,15 @@ def locally_constant(
     >>> import numpy as np
     >>> from edgewise.solvers import locally_constant
     >>> S = np.eye(6)
-    >>> S[:2, 4:] = S[4:, :2] = [[0.5, 0.3], [0.4, 0.4]]
+    >>> S[:2, 4:] = [[0.5, 0.3], [0.4, 0.4]]
+    >>> S[4:, :2] = S[:2, 4:].T
     >>> chain = [(i, i + 1) for i in range(5)]
     >>> solution = locally_constant(S, 0.05, 0.1, chain)
     >>> solution.value[:2, 4:].round(3)
-    array([[-0.25, -0.25],
-           [-0.25, -0.25]])
+    array([[-0.311, -0.311],
+           [-0.311, -0.311]])
     >>> solution.n_groups, solution.converged
-    (1, True)
+    (3, True)
     """
     if solver not in SOLVERS:
         raise InputError(f"solver must be 'admm', 'descent' or 'dual', got {solver!r}.")

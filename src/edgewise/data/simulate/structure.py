@@ -13,6 +13,18 @@ from edgewise._core.typing import BoolArray, RandomState
 
 GraphKind: TypeAlias = Literal["erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"]
 GRAPH_KINDS: Final[tuple[str, ...]] = get_args(GraphKind)
+HubLinks: TypeAlias = Literal["none", "chain", "ring"]
+HUB_LINKS: Final[tuple[str, ...]] = get_args(HubLinks)
+
+#: Edges of `six_node_graph`, M1 to M6.
+_SIX_NODES: Final[tuple[str, ...]] = (
+    "01 12 23 34 45 05",
+    "01 12 23 34 45 05 03",
+    "01 02 03 14 15",
+    "01 02 03 04 05",
+    "45 04 14 24 34 05 15 25 35",
+    "01 02 12 13 14 23 24 25",
+)
 
 
 def graph_structure(
@@ -21,6 +33,7 @@ def graph_structure(
     *,
     degree: float = 3.0,
     n_hubs: int | None = None,
+    hub_links: HubLinks = "none",
     shape: tuple[int, ...] | None = None,
     rng: RandomState = None,
 ) -> BoolArray:
@@ -38,6 +51,8 @@ def graph_structure(
         arrives brings ``max(1, round(degree / 2))`` edges. The other kinds do not use it.
     n_hubs : int, optional
         Number of groups of ``"hub"``; one per 20 nodes by default.
+    hub_links : {"none", "chain", "ring"}
+        How the hubs of ``"hub"`` are joined to each other, in the order of their groups.
     shape : tuple of int, optional
         Side lengths of ``"grid"``, in any dimension; the product is ``n_features``. By default
         the rectangle closest to a square.
@@ -72,13 +87,50 @@ def graph_structure(
     if kind == "barabasi-albert":
         return _barabasi_albert(n_features, degree, generator)
     if kind == "hub":
-        return _hub(n_features, n_hubs)
+        return _hub(n_features, n_hubs, hub_links)
     if kind == "grid":
         return _grid(n_features, shape)
     adjacency = _grid(n_features, (n_features,))
     if kind == "ring":
         adjacency[0, -1] = adjacency[-1, 0] = True
     return adjacency
+
+
+def six_node_graph(number: int) -> BoolArray:
+    """Give one of six graphs with six nodes, from even to uneven degrees.
+
+    In order: a cycle; a cycle with a chord; two joined hubs with two leaves each; a star; two
+    joined hubs that share four neighbours, the most irregular graph of its size; and eight edges
+    with one node of degree 5. Their irregularities, the sums over edges of the difference in
+    degree, are 0, 4, 8, 20, 24 and 20.
+
+    Parameters
+    ----------
+    number : int
+        From 1 to 6.
+
+    Returns
+    -------
+    ndarray of shape (6, 6)
+        Symmetric booleans with a False diagonal.
+
+    References
+    ----------
+    F. Schlüter, Y. Strappa, D. H. Milone and F. Bromberg (2016), Blankets joint posterior score for
+    learning Markov network structures, doi:10.48550/arXiv.1608.02315, who compare scores on six
+    such graphs; those here are ours.
+
+    Examples
+    --------
+    >>> six_node_graph(4).sum(axis=0)
+    array([5, 1, 1, 1, 1, 1])
+    """
+    if number not in range(1, 7):
+        raise InputError(f"The six graphs are numbered 1 to 6, got {number!r}.")
+    adjacency = np.zeros((6, 6), dtype=bool)
+    for edge in _SIX_NODES[number - 1].split():
+        adjacency[int(edge[0]), int(edge[1])] = True
+    return adjacency | adjacency.T
 
 
 def _erdos_renyi(n_features: int, degree: float, generator: np.random.Generator) -> BoolArray:
@@ -108,13 +160,21 @@ def _barabasi_albert(n_features: int, degree: float, generator: np.random.Genera
     return adjacency
 
 
-def _hub(n_features: int, n_hubs: int | None) -> BoolArray:
+def _hub(n_features: int, n_hubs: int | None, hub_links: HubLinks) -> BoolArray:
     groups = max(1, round(n_features / 20)) if n_hubs is None else n_hubs
     if not 1 <= groups <= n_features:
         raise InputError(f"n_hubs must lie between 1 and n_features = {n_features}, got {groups}.")
+    if hub_links not in HUB_LINKS:
+        raise InputError(f"Unknown hub_links {hub_links!r}. Known are {', '.join(HUB_LINKS)}.")
     adjacency = np.zeros((n_features, n_features), dtype=bool)
+    hubs = []
     for members in np.array_split(np.arange(n_features), groups):
         adjacency[members[0], members[1:]] = adjacency[members[1:], members[0]] = True
+        hubs.append(members[0])
+    if hub_links != "none":
+        adjacency[hubs[:-1], hubs[1:]] = adjacency[hubs[1:], hubs[:-1]] = True
+    if hub_links == "ring" and groups > 2:
+        adjacency[hubs[0], hubs[-1]] = adjacency[hubs[-1], hubs[0]] = True
     return adjacency
 
 

@@ -1,0 +1,140 @@
+"""``edgewise reproduce``: a paper's simulated tables and figures, ours beside the published."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from edgewise.cli._options import Jobs, Json, Seed
+from edgewise.cli._shell import INTERRUPTED, is_watched, say, say_json, tell, warnings_told
+from edgewise.reproduce import STUDIES, load_study
+
+if TYPE_CHECKING:
+    from edgewise.reproduce._study import Report, Study
+
+#: Folder, within that of the results, where finished tasks are kept.
+CHECKPOINTS: Final = "checkpoints"
+_VERDICT: Final = {"yes": "holds", "partly": "holds in part", "no": "does not hold"}
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help=f"Which study: {', '.join(STUDIES)}.", metavar="NAME", show_default=False
+        ),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version, in about a minute.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to write.", metavar="DIR", show_default="edgewise-reproduce/NAME"
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget what an earlier run has finished.")
+    ] = False,
+    json: Json = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> None:
+    """Run a paper's experiments again and compare with what it says.
+
+    Finished tasks are kept in the folder: a run that was stopped goes on
+    where it was when the same command is given again.
+    """
+    study = load_study(name)
+    folder = Path("edgewise-reproduce") / name if out is None else out
+    if fresh:
+        _forget(folder / CHECKPOINTS)
+    try:
+        record = _run(study, folder, quick=quick, seed=seed, n_jobs=jobs)
+    except KeyboardInterrupt:
+        n_kept = len(list((folder / CHECKPOINTS).glob("[!.]*.json")))
+        typer.echo(
+            f"Interrupted; the same command goes on from the {n_kept} finished tasks in {folder}.",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    if json:
+        say_json(record)
+        return
+    say(_summary(study, record))
+    say(f"Written to {folder}: {', '.join(record['files'])}")
+    say(f"Look at {folder / 'tables.md'} first.")
+
+
+def _forget(checkpoints: Path) -> None:
+    for file in checkpoints.glob("*.json"):
+        file.unlink()
+
+
+def _run(study: Study, folder: Path, *, quick: bool, seed: int, n_jobs: int) -> dict[str, Any]:
+    import json
+    import time
+    from datetime import UTC, datetime
+
+    from edgewise.cli._folder import results_folder
+    from edgewise.cli._versions import versions
+    from edgewise.reproduce._files import write_results
+    from edgewise.reproduce._study import run_study
+
+    start = time.perf_counter()
+    with warnings_told() as told, results_folder(folder) as draft:
+        tell(f"{study.title}: compiling and running ...")
+        outcome = run_study(
+            study,
+            folder / CHECKPOINTS,
+            quick=quick,
+            seed=seed,
+            n_jobs=n_jobs,
+            verbose=is_watched(),
+        )
+        tell("Writing the tables and figures ...")
+        report = write_results(draft, study, outcome.results, quick=quick, seed=seed)
+        files = [*sorted(file.name for file in draft.iterdir()), "run.json"]
+        record = {
+            "command": "reproduce",
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+            "seed": seed,
+            "parameters": {"study": study.name, "version": study.version, "quick": quick},
+            "reference": study.reference,
+            "warnings": list(told),
+            "n_tasks": outcome.n_tasks,
+            "n_resumed": outcome.n_resumed,
+            "claims": _claims(report),
+            "seconds": round(time.perf_counter() - start, 3),
+            "files": {file: str(folder / file) for file in files},
+        }
+        text = json.dumps(record, indent=1, allow_nan=False)
+        (draft / "run.json").write_text(text + "\n", encoding="utf-8")
+    return record
+
+
+def _claims(report: Report) -> list[dict[str, str]]:
+    return [
+        {"published": claim.published, "holds": claim.holds, "found": claim.found}
+        for claim in report.claims
+    ]
+
+
+def _summary(study: Study, record: dict[str, Any]) -> str:
+    size = "a small version" if record["parameters"]["quick"] else "the whole"
+    lines = [f"{study.title}: {size}, {record['n_tasks']} tasks", ""]
+    for claim in record["claims"]:
+        lines += textwrap.wrap(
+            f"{_VERDICT[claim['holds']]}: {claim['published']}",
+            width=96,
+            subsequent_indent="  ",
+        )
+        lines += textwrap.wrap(
+            claim["found"], width=96, initial_indent="  ", subsequent_indent="  "
+        )
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,236 @@
+"""Tables of discrete columns as level numbers, whatever their levels are called."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise.data.codes import check_cardinalities, check_codes, code_type
+from edgewise.data.table import Table
+from edgewise.io.messages import quote_names
+
+#: A column with more levels than this share of the rows looks like labels of rows.
+MOST_LEVELS_SHARE: Final = 0.5
+#: A column with at most so many levels is never suspected.
+FEW_LEVELS: Final = 20
+#: Rows looked through at a time, so that a table mapped from a file need not fit in memory.
+CHUNK_ROWS: Final = 2**16
+
+Level = str | float | int | bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DiscreteTable:
+    """Discrete data as level numbers.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n_samples, n_features)
+        Level of each entry, from 0. May be mapped from a file.
+    levels : tuple of tuple
+        What the levels of each column are called: text, numbers or booleans.
+    names : tuple of str
+        Column names.
+    treatment : tuple of str
+        What was done to the rows on the way.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"smokes": ["no", "yes", "no"], "children": [3, 1, 1]})
+    >>> table = DiscreteTable.from_input(frame)
+    >>> table.codes.tolist(), table.levels
+    ([[0, 1], [1, 0], [0, 0]], (('no', 'yes'), (1, 3)))
+    """
+
+    codes: AnyArray
+    levels: tuple[tuple[Level, ...], ...]
+    names: tuple[str, ...]
+    treatment: tuple[str, ...] = ()
+
+    @property
+    def cardinalities(self) -> IntArray:
+        """Number of levels of each column, whether they occur or not."""
+        return np.array([len(levels) for levels in self.levels], dtype=np.int64)
+
+    @classmethod
+    def from_input(
+        cls, X: Any, *, cardinalities: ArrayLike | None = None, missing: str = "error"
+    ) -> DiscreteTable:
+        """Build a discrete table from whatever a user has.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Whole numbers, booleans, text or categories. Declared categories are levels whether
+            they occur or not; of other columns, what occurs, sorted.
+        cardinalities : int or array-like of shape (n_features,), optional
+            Says that the columns hold level numbers from 0, and how many levels there are.
+        missing : {"error", "drop"}
+            Refuse missing values, or leave out the rows that have any.
+
+        Returns
+        -------
+        DiscreteTable
+        """
+        if cardinalities is not None:
+            return _from_codes(X, cardinalities, missing)
+        found = _from_values(X, missing)
+        _refuse_measurements(found)
+        _warn_of_labels(found)
+        return found
+
+    def recode(self, X: Any, *, missing: str = "error") -> AnyArray:
+        """Return level numbers of other rows by the levels of this table."""
+        other = _from_values(X, missing)
+        if len(other.levels) != len(self.levels):
+            raise InputError(
+                f"X has {len(other.levels)} columns, and {len(self.levels)} were learned from."
+            )
+        columns = []
+        for k, (mine, theirs) in enumerate(zip(self.levels, other.levels, strict=True)):
+            place = {level: code for code, level in enumerate(mine)}
+            occurring = np.unique(other.codes[:, k]).tolist()
+            if unknown := [str(theirs[c]) for c in occurring if theirs[c] not in place]:
+                raise InputError(
+                    f"Column '{self.names[k]}' holds {quote_names(unknown)}, which it did not have "
+                    "when the model was learned. Declare all categories before the fit."
+                )
+            translation = np.array([place.get(level, 0) for level in theirs])
+            columns.append(translation[other.codes[:, k]])
+        return np.ascontiguousarray(np.column_stack(columns), dtype=self.codes.dtype)
+
+
+def _is_plain_codes(X: Any) -> bool:
+    """Whether an array holds small whole numbers, which need not go through floats."""
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2:
+        return False
+    return X.dtype in (np.dtype(np.uint8), np.dtype(np.uint16)) and X.size > 0
+
+
+def _from_codes(X: Any, cardinalities: ArrayLike, missing: str) -> DiscreteTable:
+    """Take level numbers as they are."""
+    treatment: tuple[str, ...] = ()
+    if _is_plain_codes(X):
+        codes, names = X, tuple(f"x{k}" for k in range(X.shape[1]))
+    else:
+        table = Table.from_input(X)
+        values, treatment = _complete_rows(table, missing)
+        is_other = np.array([kind == "categorical" for kind in table.kinds])
+        is_other |= (values != np.round(values)).any(axis=0) | np.isinf(values).any(axis=0)
+        if is_other.any():
+            others = [table.names[k] for k in np.flatnonzero(is_other).tolist()]
+            raise InputError(
+                "cardinalities is for columns of level numbers from 0, which "
+                f"{quote_names(others)} are not. Leave it out, or declare categories instead."
+            )
+        codes, names = values.astype(np.int64), table.names
+    n_levels = check_cardinalities(cardinalities, codes.shape[1])
+    return DiscreteTable(
+        codes=check_codes(codes, n_levels),
+        levels=tuple(tuple(range(count)) for count in n_levels.tolist()),
+        names=names,
+        treatment=treatment,
+    )
+
+
+def _from_values(X: Any, missing: str) -> DiscreteTable:
+    """Give numbers to the levels that are declared, or else to those that occur."""
+    if _is_plain_codes(X):
+        return _from_small_numbers(X)
+    table = Table.from_input(X)
+    values, treatment = _complete_rows(table, missing)
+    columns = [
+        _code_column(values[:, k], table.kinds[k], table.levels[k]) for k in range(table.n_features)
+    ]
+    dtype = code_type(np.array([len(levels) for levels, _ in columns]))
+    return DiscreteTable(
+        codes=np.ascontiguousarray(np.column_stack([codes for _, codes in columns]), dtype=dtype),
+        levels=tuple(levels for levels, _ in columns),
+        names=table.names,
+        treatment=treatment,
+    )
+
+
+def _from_small_numbers(X: AnyArray) -> DiscreteTable:
+    """Keep level numbers without gaps as they are: a table mapped from a file stays there."""
+    columns = np.arange(X.shape[1])
+    is_seen = np.zeros((X.shape[1], np.iinfo(X.dtype).max + 1), dtype=bool)
+    for first in range(0, len(X), CHUNK_ROWS):
+        is_seen[columns, X[first : first + CHUNK_ROWS]] = True
+    levels = tuple(tuple(np.flatnonzero(seen).tolist()) for seen in is_seen)
+    if any(column[-1] >= len(column) for column in levels):
+        X = (np.cumsum(is_seen, axis=1) - 1).astype(X.dtype)[columns, X]
+    return DiscreteTable(codes=X, levels=levels, names=tuple(f"x{k}" for k in columns.tolist()))
+
+
+def _complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, ...]]:
+    if missing not in ("error", "drop"):
+        raise InputError(f"missing must be 'error' or 'drop', got {missing!r}.")
+    is_gone = table.missing
+    if not is_gone.any():
+        return table.values, ()
+    has_gap = is_gone.any(axis=1)
+    if missing == "error":
+        gappy = [table.names[k] for k in np.flatnonzero(is_gone.any(axis=0)).tolist()]
+        raise InputError(
+            f"{int(is_gone.sum())} values are missing, in columns {quote_names(gappy)} and "
+            f'{int(has_gap.sum())} rows. Fill them, or pass missing="drop" to leave out those rows.'
+        )
+    if has_gap.all():
+        raise InputError("Every row has a missing value, so that dropping them leaves nothing.")
+    left = int((~has_gap).sum())
+    note = f'missing="drop": {int(has_gap.sum())} rows with missing values left out, {left} used'
+    return table.values[~has_gap], (note,)
+
+
+def _code_column(
+    values: FloatArray, kind: str, declared: tuple[str, ...] | None
+) -> tuple[tuple[Level, ...], IntArray]:
+    """Return the levels of a column and the number of each entry's."""
+    if declared is not None:
+        return declared, values.astype(np.int64)
+    if kind == "boolean":
+        return (False, True), values.astype(np.int64)
+    found, codes = np.unique(values, return_inverse=True)
+    is_whole = bool((found == np.round(found)).all()) and bool((np.abs(found) < 2**53).all())
+    levels: list[Level] = [int(level) if is_whole else float(level) for level in found]
+    return tuple(levels), codes.reshape(-1)
+
+
+def _refuse_measurements(table: DiscreteTable) -> None:
+    few = max(2, min(FEW_LEVELS, len(table.codes) // 5))
+    fractions = {
+        name: levels
+        for name, levels in zip(table.names, table.levels, strict=True)
+        if isinstance(levels[0], float)
+    }
+    if infinite := [name for name, levels in fractions.items() if np.isinf(levels).any()]:
+        raise InputError(f"Columns {quote_names(infinite)} hold infinite values. Drop those rows.")
+    if continuous := [name for name, levels in fractions.items() if len(levels) > few]:
+        raise InputError(
+            f"Columns {quote_names(continuous)} hold measurements, not levels. Cut them into "
+            "classes (pandas.qcut), or use GaussianGraph."
+        )
+
+
+def _warn_of_labels(table: DiscreteTable) -> None:
+    n_rows = len(table.codes)
+    most = max(FEW_LEVELS, MOST_LEVELS_SHARE * n_rows)
+    if labels := [
+        f"{name} ({len(levels)} levels)"
+        for name, levels in zip(table.names, table.levels, strict=True)
+        if len(levels) > most
+    ]:
+        warnings.warn(
+            f"Columns {quote_names(labels)} look like labels of the {n_rows} rows, or "
+            "measurements. Leave them out, or cut them into classes.",
+            DataWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,85 @@
+"""Marginal likelihoods of one variable given its blanket, and given all that differ by one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgewise._core.jit import kernel
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers._dirichlet import cell_rises, log_rise, own_table, rise
+from edgewise.solvers._slice_counts import GroupCounts, merge_member, outside, take_alike
+
+
+@kernel
+def family_row(
+    i: int,
+    members: IntArray,
+    cardinalities: IntArray,
+    offsets: IntArray,
+    counts: GroupCounts,
+    cell: float,
+    ess: float,
+) -> tuple[float, FloatArray]:
+    """Return the log marginal likelihood of i given its blanket, and with each k put in or out.
+
+    Every cell has the Dirichlet parameter ``cell`` where that is above 0, and otherwise a share
+    of ``ess``.
+    """
+    r = cardinalities[i]
+    space = 1.0
+    for k in members:
+        space *= cardinalities[k]
+    result = np.zeros(len(cardinalities))
+    stride = r
+    for k in members:
+        s = cardinalities[k]
+        _, merged, _, merged_totals = merge_member(r, s, stride, counts.codes, counts.totals)
+        a = cell if cell > 0.0 else ess * s / (r * space)
+        result[k] = _family_term(r, a, merged, merged_totals)
+        stride *= s
+    is_open = outside(i, members, len(cardinalities))
+    for first in range(len(cardinalities)):
+        if is_open[first]:
+            s = cardinalities[first]
+            a = cell if cell > 0.0 else ess / (r * s * space)
+            variables = take_alike(first, cardinalities, is_open)
+            n_uses = s * len(variables)
+            cells = own_table(a, counts.largest, n_uses * len(counts.totals))
+            sums = own_table(a * r, counts.largest, n_uses * len(counts.starts))
+            for k in variables:
+                result[k] = _larger_family_term(r, s, a, offsets[k], counts, cells, sums)
+    a = cell if cell > 0.0 else ess / (r * space)
+    return _family_term(r, a, counts.totals, counts.slice_totals), result
+
+
+@kernel
+def _larger_family_term(
+    r: int,
+    s: int,
+    a: float,
+    first_column: int,
+    counts: GroupCounts,
+    cells: FloatArray,
+    sums: FloatArray,
+) -> float:
+    """Return the log marginal likelihood with one more variable in the blanket."""
+    value = 0.0
+    margins = np.zeros(s, np.int64)
+    for z in range(len(counts.slice_totals)):
+        totals = counts.totals[counts.starts[z] : counts.starts[z + 1]]
+        places = counts.places[counts.starts[z] : counts.starts[z + 1]]
+        value += cell_rises(a, cells, totals, places, counts.tables, first_column, s, margins)
+        for y in range(s):
+            value -= rise(r * a, margins[y], sums)
+    return value
+
+
+@kernel
+def _family_term(r: int, a: float, totals: IntArray, slice_totals: IntArray) -> float:
+    """Return the log marginal likelihood of the rows of each group, given those of each slice."""
+    value = 0.0
+    for c in totals:
+        value += log_rise(a, c)
+    for m in slice_totals:
+        value -= log_rise(r * a, m)
+    return value
