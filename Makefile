@@ -22,6 +22,8 @@ slow: $(VENV)/.installed-test
 bench: $(VENV)/.installed-test
 	$(RUN) -m pip install --quiet --group bench
 	$(RUN) -m benchmarks.graphical_lasso
+	$(RUN) -m benchmarks.locally_constant
+	$(RUN) -m benchmarks.discrete
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.measure import THRESHOLD, Outcome, time_paths, time_solver
 from benchmarks.problems import RECIPES, draw, draw_paths
-from benchmarks.report import duration, machine, markdown
+from benchmarks.report import duration, machine, markdown, say
 from benchmarks.worker import PEERS, Worker
 from edgewise._core.jit import CACHE_SWITCH
 
@@ -89,10 +89,6 @@ def chosen_problems(options: argparse.Namespace) -> list[str]:
     if not names:
         sys.exit(f"no problem matches {' '.join(options.problems)}; see --help for the names")
     return names
-
-
-def say(text: str, end: str = "\n") -> None:
-    print(text, end=end, file=sys.stderr, flush=True)
 
 
 def compilation() -> float:

@@ -142,7 +142,7 @@ def _dominant(upper: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
     return precision
 
 
-def _sample_correlation(precision: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+def sample_correlation(precision: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     """Correlation matrix of ``n`` Gaussian samples, exactly symmetric with unit diagonal."""
     factor = np.linalg.cholesky(precision)
     noise = rng.standard_normal((len(precision), n))
@@ -229,7 +229,7 @@ def draw(name: str) -> Problem:
     rng = np.random.default_rng(seed)
     precision = recipe.build(rng)
     n_true = (np.count_nonzero(precision) - recipe.p) // 2
-    S = _sample_correlation(precision, recipe.n, rng)
+    S = sample_correlation(precision, recipe.n, rng)
     if recipe.edges is not None:
         alpha = _alpha_for_edges(S, recipe.edges * n_true)
     elif recipe.share is not None:
@@ -255,5 +255,5 @@ def draw_paths(n_sets: int) -> tuple[FloatArray, FloatArray]:
     """Correlation matrices of ``n_sets`` graphs of 20 nodes, and 20 decreasing penalties."""
     children = np.random.default_rng(20).spawn(n_sets)
     build = random_graph(20, 3)
-    stack = np.stack([_sample_correlation(build(rng), 150, rng) for rng in children])
+    stack = np.stack([sample_correlation(build(rng), 150, rng) for rng in children])
     return stack, np.geomspace(0.44, 0.023, 20)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ TITLES = {
     "large": "p = 5000",
     "path": "Paths: p = 20, 20 penalties, warm starts, seconds for all data sets",
 }
+
+
+def say(text: str) -> None:
+    """Report progress on standard error."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def machine() -> dict[str, Any]:
@@ -76,7 +82,8 @@ def _best_ratio(outcomes: dict[str, Outcome]) -> str:
     return f"{times[name] / ours:.3g}x ({name})"
 
 
-def _grid(header: list[str], rows: list[list[str]]) -> list[str]:
+def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Markdown lines of a table."""
     rule = ["---"] * len(header)
     return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
 
@@ -112,7 +119,7 @@ def table(group: str, results: list[dict[str, Any]], names: list[str]) -> list[s
             row.append("-" if ours.peak_bytes is None else f"{ours.peak_bytes / 2**30:.2f} GiB")
         row += [cell(outcomes.get(name), ours.seconds) for name in peers]
         rows.append([*row, _best_ratio(outcomes)])
-    return [*lines, *_grid(header, rows), ""]
+    return [*lines, *markdown_table(header, rows), ""]
 
 
 def _gaps(outcome: Outcome) -> str:
@@ -138,7 +145,7 @@ def _path_table(result: dict[str, Any], names: list[str]) -> list[str]:
             ratio = f"{outcome.seconds / ours:.3g}x"
         rows.append([name, outcome.variant or "-", seconds, ratio, share, outcome.status])
     share_title = f"share of solves with gap/p <= {THRESHOLD:g}"
-    return _grid(["solver", "variant", "seconds", "ratio", share_title, "status"], rows)
+    return markdown_table(["solver", "variant", "seconds", "ratio", share_title, "status"], rows)
 
 
 def markdown(run: dict[str, Any]) -> str:

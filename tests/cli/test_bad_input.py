@@ -95,49 +95,25 @@ def levels(n_rows=60, **columns):
     return pd.DataFrame({name: rng.choice(values, n_rows) for name, values in columns.items()})
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        levels(a=[0, 1], b=[0, 1], c=[0, 1]),
-        levels(a=[1, 2, 3, 4, 5], b=[1, 2, 3, 4, 5]),
-        levels(a=[True, False], b=[True, False]),
-        levels(a=[0, 1], b=[0, 1]).astype(float).replace({"b": {1.0: np.nan}}).fillna({"b": 2}),
-    ],
-    ids=["binary", "ratings", "booleans", "whole floats"],
-)
-def test_discrete_tables_are_refused_unless_forced(run, learn, table, tmp_path):
-    table.to_csv("data.csv", index=False)
-    line = complaint(run, tmp_path, "learn", "data.csv")
-    most = max(table[name].nunique() for name in table)
-    assert f"discrete table (no column has more than {most} levels)" in line
-    assert "Gaussian graphs only" in line
-    assert "--covariance spearman" in line
-    forced = learn(table, "--covariance", "correlation", "--alpha", "0.01")
-    assert any("on request" in note for note in forced.record["treatment"])
-
-
-def test_discrete_text_cannot_be_forced(run, tmp_path):
+def test_text_levels_are_no_numbers(run, tmp_path):
     levels(answer=["yes", "no"], mood=["bad", "fair", "good"]).to_csv("data.csv", index=False)
-    for options in ([], ["--covariance", "spearman"]):
-        line = complaint(run, tmp_path, "learn", "data.csv", *options)
-        assert "Gaussian graphs only" in line
-        assert "'answer' and 'mood'" in line
+    line = complaint(run, tmp_path, "learn", "data.csv", "--covariance", "spearman")
+    assert "'answer' and 'mood'" in line
+    assert "--method discrete" in line
 
 
-def test_rule_for_discrete_tables(learn, run, tmp_path):
+def test_rule_for_discrete_tables(learn):
     """At most max(2, min(20, n / 5)) levels in every column."""
     rng = np.random.default_rng(0)
     at_limit = pd.DataFrame(rng.permuted(np.tile(np.arange(20)[:, None], (6, 2)), axis=0))
     at_limit.columns = ["a", "b"]
-    at_limit.to_csv("data.csv", index=False)
-    complaint(run, tmp_path, "learn", "data.csv")
+    assert learn(at_limit).record["parameters"]["method"] == "discrete"
     beyond = at_limit.copy()
     beyond.loc[0, "a"] = 20
     assert learn(beyond, "--alpha", "0.1").record["treatment"] == []
     # 15 rows: limit 3
     few = pd.DataFrame({"a": [1, 2, 3] * 5, "b": [1, 1, 2, 2, 2] * 3})
-    few.to_csv("data.csv", index=False)
-    complaint(run, tmp_path, "learn", "data.csv")
+    assert learn(few).record["parameters"]["method"] == "discrete"
     assert learn(few.assign(a=[1, 2, 3, 4, 5] * 3), "--alpha", "0.1").record["treatment"] == []
 
 

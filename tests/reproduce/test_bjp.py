@@ -320,10 +320,14 @@ def test_verdicts_on_networks():
     assert [claims[k].holds for k in (2, 4, 5, 6)] == ["yes"] * 4
     assert claims[2].found.count("12 of 12") == 4
     assert "IB 15 and MPL 3" in claims[5].found
-    claims = networks_report.report(network_frame(bjp_most, quick_rivals)).claims
+    frame = network_frame(bjp_most, quick_rivals)
+    claims = networks_report.report(frame).claims
     assert [claim.holds for claim in claims] == ["no"] * 7
     assert "0 of 12" in claims[0].found
-    assert "30.0 ±" in claims[3].found
+    last = frame[(frame.n_samples == 16000) & frame.network.isin(networks.REAL)]
+    last = last[(last.prior == "shared") & (last.search == "strict")]
+    errors = last.groupby("criterion").hamming.mean()
+    assert f"{errors['bjp'] - errors['ib']:.1f} ±" in claims[3].found
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0, "yes"), (20, "no"), (-20, "no")])

@@ -466,13 +466,13 @@ def test_differences_are_paired_and_clear_only_beyond_two_errors():
     assert not contour_report.is_clearly_negative(np.array([-1.0, 1.0, -0.5]))
 
 
-def images_frame(gain):
+def images_frame(gain, tables=("digits 0", "digits 3")):
     return pd.DataFrame(
         [
-            {"table": table, "scaling": scaling, "fold": fold, "method": method,
+            {"table": table, "scaling": scaling, "fold": fold, "method": method, "tau": fold % 2,
              "log_likelihood": {images.INDEPENDENT: -20.0, images.GRAPHICAL_LASSO: -10.0}.get(
                  method, -10.0 + gain[scaling]) + 0.1 * fold}
-            for table in ("digits 0", "digits 3")
+            for table in tables
             for scaling in images.SCALINGS
             for fold in range(5)
             for method in images.METHODS
@@ -488,6 +488,13 @@ def test_verdict_on_images(raw, standardised, verdict):
     report = reports.report_images(frame)
     assert report.claims[0].holds == verdict
     assert f"{raw:+.2f} ± 0.00" in report.text
+    assert "atmosphere" not in report.text.partition("best scaling of each")[2]
+
+
+def test_maps_are_told_of_only_where_they_are():
+    frame = images_frame({"raw": 0.0, "standardised": -0.1}, tables=("digits 0", "ozone"))
+    text = reports.report_images(frame).text
+    assert "(ozone +0.00): 6 of 10 times" in text
 
 
 def blocks_frame():

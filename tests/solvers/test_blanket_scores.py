@@ -46,15 +46,11 @@ def row(X, i, members, cardinalities=None, **options):
 
 def slow_row(X, i, members, levels, **options):
     rows = rows_of(X)
-    given = [[m for m in members if m != k] for k in range(len(levels))]
-    return np.array(
-        [
-            0.0
-            if k == i
-            else -slow_blankets.independence(rows, levels, i, k, given[k], **options)[0]
-            for k in range(len(levels))
-        ]
-    )
+    against = np.zeros(len(levels))
+    for k in set(range(len(levels))) - {i}:
+        given = [m for m in members if m != k]
+        against[k] = -slow_blankets.independence(rows, levels, i, k, given, **options)[0]
+    return against
 
 
 class TestAgainstSlowScores:
@@ -89,7 +85,7 @@ class TestAgainstSlowScores:
     @pytest.mark.parametrize("direct_bytes", [2**20, 0])
     def test_rows_for_blankets_of_any_size(self, monkeypatch, levels, direct_bytes):
         monkeypatch.setattr(slice_counts, "DIRECT_BYTES", direct_bytes)
-        X = draw(levels, 300, seed=1)
+        X = draw(levels, 150, seed=1)
         for size in range(13):
             members = [k for k in range(14) if k != 4][:size]
             for options in ({}, {"pseudocount": "bdeu", "ess": 2.0}):
@@ -99,7 +95,7 @@ class TestAgainstSlowScores:
                 np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-10)
 
     def test_many_rows(self):
-        X = draw((2, 2, 3), 60_000, seed=2)
+        X = draw((2, 2, 3), 30_000, seed=2)
         for members in ([], [1], [1, 2]):
             for pseudocount in (1.0, "bdeu"):
                 ours = row(X, 0, members, pseudocount=pseudocount)
@@ -234,11 +230,10 @@ class TestExtremes:
         assert dependent == 0.0
 
     def test_strong_independence_keeps_its_logarithm(self):
-        X = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (250_000, 1))
-        independent, dependent = independence_logposterior(X, 0, 1, prior=1 - 1e-9)
-        expected = slow_blankets.independence(
-            rows_of(X[:4]) * 250_000, (2, 2), 0, 1, prior=1 - 1e-9
-        )
+        X = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (20_000, 1))
+        prior = 1 - 1e-9
+        independent, dependent = independence_logposterior(X, 0, 1, prior=prior)
+        expected = slow_blankets.independence(rows_of(X), (2, 2), 0, 1, prior=prior)
         assert dependent == pytest.approx(expected[1], rel=1e-8)
         assert -1e-10 < independent < 0.0
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The method for columns that are sites in space.
 IN_SPACE: Final = "locally-constant"
+#: The method for columns of levels.
+DISCRETE: Final = "discrete"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class Settings:
     """How to learn; None leaves a parameter at the default of its estimator.
 
     ``n_resamples`` is None where nobody asked for confidence; ``tau``, ``neighbors`` and
-    ``constant`` are for the method `IN_SPACE`.
+    ``constant`` are for the method `IN_SPACE`, ``criterion`` is for `DISCRETE`.
     """
 
     alpha: float | str = "ebic"
@@ -33,6 +35,7 @@ class Settings:
     method: str = "gaussian"
     neighbors: Any = None
     constant: str | None = None
+    criterion: str = "bjp"
     covariance: str = "correlation"
     missing: str = "error"
     repair: str | None = None
@@ -97,8 +100,10 @@ def _resampled(
         fit = learner.set_params(verbose=int(verbose)).fit(frame)
         learner = _estimator(settings).set_params(alpha=fit.alpha_, tau=fit.tau_)
     # One bar at a time: that of the search, or that of the resamples around it.
+    if settings.method != DISCRETE:
+        learner.set_params(n_jobs=None)
     bootstrap = BootstrapGraph(
-        learner.set_params(n_jobs=None),
+        learner,
         n_resamples=n_resamples,
         n_jobs=settings.n_jobs,
         random_state=settings.seed,
@@ -117,8 +122,17 @@ def is_searched_once(settings: Settings) -> bool:
 
 
 def _estimator(settings: Settings) -> Any:
-    from edgewise.estimators import GaussianGraph, LocallyConstantGraph, NeighborhoodGraph
+    from edgewise.estimators import (
+        DiscreteMarkovNet,
+        GaussianGraph,
+        LocallyConstantGraph,
+        NeighborhoodGraph,
+    )
 
+    if settings.method == DISCRETE:
+        return DiscreteMarkovNet(
+            settings.criterion, missing=settings.missing, random_state=settings.seed
+        )
     parameters: dict[str, Any] = {
         "alpha": settings.alpha,
         "missing": settings.missing,
@@ -160,6 +174,16 @@ def record_of(
     fit = learned.fit
     about_the_run = ("n_jobs", "random_state", "verbose")
     parameters = {k: v for k, v in fit.get_params().items() if k not in about_the_run}
+    found: dict[str, Any] = {}
+    if settings.method == DISCRETE:
+        found = {"score": float(fit.criterion_value_), "n_tests": int(fit.n_tests_)}
+    else:
+        found = {
+            "alpha": float(fit.alpha_),
+            "alpha_rule": _rule(settings.alpha),
+            "gap": _finite(fit.gap_),
+            "objective": _finite(fit.objective_),
+        }
     in_space: dict[str, Any] = {}
     if settings.method == IN_SPACE:
         in_space = {
@@ -184,11 +208,8 @@ def record_of(
         "warnings": list(warnings),
         "n_nodes": learned.graph.n_nodes,
         "n_edges": learned.graph.n_edges,
-        "alpha": float(fit.alpha_),
-        "alpha_rule": _rule(settings.alpha),
+        **found,
         **in_space,
-        "gap": _finite(fit.gap_),
-        "objective": _finite(fit.objective_),
         "converged": bool(fit.converged_),
         "n_iter": int(fit.n_iter_),
         "seconds": round(learned.seconds, 3),

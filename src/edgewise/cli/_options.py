@@ -14,6 +14,7 @@ class Method(StrEnum):
 
     GAUSSIAN = "gaussian"
     NEIGHBORHOOD = "neighborhood"
+    DISCRETE = "discrete"
 
 
 class Covariance(StrEnum):
@@ -32,6 +33,15 @@ class Missing(StrEnum):
     ERROR = "error"
     PAIRWISE = "pairwise"
     EM = "em"
+    DROP = "drop"
+
+
+class Criterion(StrEnum):
+    """How the structure of a discrete network is scored."""
+
+    BJP = "bjp"
+    IB = "ib"
+    MPL = "mpl"
 
 
 class Repair(StrEnum):
@@ -84,8 +94,24 @@ Alpha: TypeAlias = Annotated[
     ),
 ]
 MethodOption: TypeAlias = Annotated[
-    Method,
-    typer.Option(help="Graphical lasso, or a lasso regression of each column on the others."),
+    Method | None,
+    typer.Option(
+        help=(
+            "Graphical lasso; a lasso regression of each column on the others; or a Markov network "
+            "of discrete columns, which a table of few levels in every column gets by itself."
+        ),
+        show_default="gaussian; discrete where every column has few levels",
+    ),
+]
+CriterionOption: TypeAlias = Annotated[
+    Criterion | None,
+    typer.Option(
+        help=(
+            "Score of a discrete network: blankets joint posterior, independence-based score or "
+            "marginal pseudo-likelihood."
+        ),
+        show_default="bjp",
+    ),
 ]
 CovarianceOption: TypeAlias = Annotated[
     Covariance | None,
@@ -101,7 +127,10 @@ CovarianceOption: TypeAlias = Annotated[
 MissingOption: TypeAlias = Annotated[
     Missing,
     typer.Option(
-        help="Missing values: refuse them, use the rows that have both columns, or fit by EM."
+        help=(
+            "Missing values: refuse them, use the rows that have both columns, fit by EM; of a "
+            "discrete table, drop the rows that have any."
+        )
     ),
 ]
 Columns: TypeAlias = Annotated[

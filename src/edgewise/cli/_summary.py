@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli._learning import IN_SPACE
+from edgewise.cli._learning import DISCRETE, IN_SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,15 @@ RULES: Final = {
     "ebic": "the extended BIC",
     "cv": "held-out likelihood",
     "stars": "stability on subsamples (StARS)",
+}
+CRITERIA: Final = {
+    "bjp": "blankets joint posterior",
+    "ib": "independence-based score",
+    "mpl": "marginal pseudo-likelihood",
+}
+WEIGHTS: Final = {
+    "neighborhood": "standardised coefficient",
+    DISCRETE: "log posterior odds of dependence",
 }
 #: Gaps below this are nothing but rounding.
 ROUNDING: Final = 1e-12
@@ -38,8 +47,11 @@ def summary(learned: Learned, settings: Settings, source: str, data: dict[str, A
             "",
             *(_strongest(learned, settings) if graph.n_edges else _no_edges(settings)),
             "",
-            _strengths(learned, settings),
-            _certificate(learned, settings),
+            *(
+                [_search(learned, settings)]
+                if settings.method == DISCRETE
+                else [_strengths(learned, settings), _certificate(learned, settings)]
+            ),
         ]
     )
 
@@ -54,8 +66,9 @@ def _count(number: int, noun: str) -> str:
 
 
 def _strongest(learned: Learned, settings: Settings) -> list[str]:
-    is_regression = settings.method == "neighborhood"
-    weight = "standardised coefficient" if is_regression else "partial correlation"
+    weight = WEIGHTS.get(settings.method, "partial correlation")
+    if settings.method == DISCRETE and settings.criterion == "mpl":
+        weight = "gain in score"
     top = learned.graph.edges().head(STRONGEST)
     pairs = [f"{_short(a)} -- {_short(b)}" for a, b in zip(top.source, top.target, strict=True)]
     width = max(len(pair) for pair in pairs)
@@ -81,6 +94,8 @@ def _short(name: str) -> str:
 
 
 def _no_edges(settings: Settings) -> list[str]:
+    if settings.method == DISCRETE:
+        return ["No two columns are more likely dependent than not, given the others."]
     if isinstance(settings.alpha, str):
         return [
             f"By {RULES[settings.alpha]}, no dependence between columns is stronger than noise."
@@ -104,6 +119,15 @@ def _strengths(learned: Learned, settings: Settings) -> str:
         choices = _choice(settings.alpha, n_alphas), _choice(settings.tau, n_taus)
         return f"{alpha}, {choices[0]}; {tau}, {choices[1]}"
     return f"{alpha} and {tau}, as given"
+
+
+def _search(learned: Learned, settings: Settings) -> str:
+    """Give the score and what the search for it took; no search proves it the best."""
+    fit = learned.fit
+    return (
+        f"{CRITERIA[settings.criterion]} {fit.criterion_value_:.6g}, the best of "
+        f"{fit.n_iter_ + 1} graphs on the way of a search that computed {fit.n_tests_} tests"
+    )
 
 
 def _choice(strength: float | str, n_tried: int | str) -> str:

@@ -30,7 +30,7 @@ class Source:
     Attributes
     ----------
     frame : DataFrame
-        Numbers only.
+        Numbers only; of a discrete table, categories.
     fingerprint : dict
         Which file this was, for the record of the run.
     notes : tuple of str
@@ -40,6 +40,7 @@ class Source:
     frame: pd.DataFrame
     fingerprint: dict[str, Any]
     notes: tuple[str, ...]
+    is_discrete: bool = False
 
 
 def read_source(
@@ -50,9 +51,9 @@ def read_source(
     allow_missing: bool = False,
     allow_constant: bool = False,
     allow_identical: bool = False,
-    is_forced: bool = False,
+    is_discrete: bool | None = None,
 ) -> Source:
-    """Read a table and refuse what no Gaussian graph can be learned from.
+    """Read a table and refuse what no graph can be learned from.
 
     Parameters
     ----------
@@ -62,9 +63,10 @@ def read_source(
         Columns to keep (none: all) and to leave out.
     allow_missing, allow_constant, allow_identical : bool
         As in `edgewise.data.check_columns`.
-    is_forced : bool
-        Whether to take a discrete table all the same, because the user chose a covariance or said
-        where the columns sit, as those of images of few shades do.
+    is_discrete : bool, optional
+        Whether to take the columns for levels or for numbers, whatever they look like; by default
+        for levels where every column has few. The user says so by choosing a method or a
+        covariance, or where the columns sit, as those of images of few shades do.
     """
     import pandas as pd
 
@@ -81,6 +83,15 @@ def read_source(
         )
     text = [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
     n_levels = most_levels(table)
+    if is_discrete is None and n_levels is not None:
+        notes += (f"no column has more than {n_levels} levels; learned as a discrete network",)
+    if is_discrete or (is_discrete is None and n_levels is not None):
+        return Source(
+            frame=_categories(table),
+            fingerprint=_fingerprint(path, table),
+            notes=notes,
+            is_discrete=True,
+        )
     if text:
         raise InputError(_about_text(path, text, n_levels))
     check_columns(
@@ -96,25 +107,47 @@ def read_source(
             "takes the rows behind it. From Python, GaussianGraph takes a covariance."
         )
     if n_levels is not None:
-        if not is_forced:
-            raise InputError(
-                f"{_about_levels(path, n_levels)} To treat the levels as numbers in order, pass "
-                "--covariance spearman."
-            )
         notes += (f"no column has more than {n_levels} levels; learned as numbers on request",)
-    with path.open("rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
     return Source(
         frame=pd.DataFrame(table.values, columns=list(table.names)),
-        fingerprint={
-            "file": str(path),
-            "sha256": digest,
-            "n_samples": table.n_samples,
-            "n_features": table.n_features,
-            "names": list(table.names),
-        },
+        fingerprint=_fingerprint(path, table),
         notes=notes,
     )
+
+
+def _fingerprint(path: Path, table: Table) -> dict[str, Any]:
+    with path.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    return {
+        "file": str(path),
+        "sha256": digest,
+        "n_samples": table.n_samples,
+        "n_features": table.n_features,
+        "names": list(table.names),
+    }
+
+
+def _categories(table: Table) -> pd.DataFrame:
+    """Return the columns with their levels by name; two rows are the least to learn from."""
+    import numpy as np
+    import pandas as pd
+
+    if table.n_samples < 2:
+        raise InputError(
+            f"Found {table.n_samples} sample (row of the table); at least 2 are needed."
+        )
+    columns: dict[str, Any] = {}
+    for k, name in enumerate(table.names):
+        values, levels = table.values[:, k], table.levels[k]
+        is_missing = np.isnan(values)
+        if levels is not None:
+            codes = np.where(is_missing, -1, values).astype(np.int64)
+            columns[name] = pd.Categorical.from_codes(codes, categories=pd.Index(levels))
+        elif table.kinds[k] == "boolean" and not is_missing.any():
+            columns[name] = values.astype(bool)
+        else:
+            columns[name] = values
+    return pd.DataFrame(columns)
 
 
 def _choose_columns(
@@ -180,21 +213,14 @@ def most_levels(table: Table) -> int | None:
     return most
 
 
-def _about_levels(path: Path, n_levels: int) -> str:
-    return (
-        f"{path} is a discrete table (no column has more than {n_levels} levels), and this version "
-        "learns Gaussian graphs only."
-    )
-
-
 def _about_text(path: Path, text: Sequence[str], n_levels: int | None) -> str:
     """Say what to do with columns of text, which depends on what the others hold."""
     from edgewise.io import quote_names
 
     if n_levels is not None:
         return (
-            f"{_about_levels(path, n_levels)} Turn the text in {quote_names(text)} into numbers "
-            "that rise with what it means, and pass --covariance spearman."
+            f"{path} holds levels, of which {quote_names(text)} are text. Turn it into numbers "
+            "that rise with what it means, or learn a discrete network (--method discrete)."
         )
     names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
     nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")

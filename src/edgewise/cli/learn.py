@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
-from edgewise.cli._learning import IN_SPACE, Settings
+from edgewise.cli._learning import DISCRETE, IN_SPACE, Settings
 from edgewise.cli._options import (
     Alpha,
     AlphaRatio,
@@ -18,6 +18,8 @@ from edgewise.cli._options import (
     ConstantOption,
     Covariance,
     CovarianceOption,
+    Criterion,
+    CriterionOption,
     DataFile,
     Drop,
     Grid,
@@ -50,7 +52,7 @@ RESAMPLES = 100
 def learn(
     data: DataFile,
     alpha: Alpha = None,
-    method: MethodOption = Method.GAUSSIAN,
+    method: MethodOption = None,
     covariance: CovarianceOption = None,
     missing: MissingOption = Missing.ERROR,
     columns: Columns = None,
@@ -65,6 +67,7 @@ def learn(
     pairs: Pairs = None,
     tau: Tau = None,
     constant: ConstantOption = None,
+    criterion: CriterionOption = None,
     confidence: Confidence = None,
     resamples: Resamples = None,
     repair: RepairOption = None,
@@ -80,7 +83,7 @@ def learn(
     place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
     settings = Settings(
         alpha=_strength(alpha or ("ebic" if place is None else "cv")),
-        method=method.value,
+        method=Method.GAUSSIAN.value if method is None else method.value,
         covariance="correlation" if covariance is None else covariance.value,
         missing=missing.value,
         repair=None if repair is None else repair.value,
@@ -99,16 +102,41 @@ def learn(
         allow_missing=settings.missing != "error",
         allow_constant=place is not None,
         allow_identical=settings.repair is not None,
-        is_forced=covariance is not None or place is not None,
+        is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
     )
+    if source.is_discrete:
+        _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
+        settings = replace(settings, method=DISCRETE, criterion=(criterion or Criterion.BJP).value)
+    elif criterion is not None:
+        raise InputError(
+            f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "
+            "--method discrete, or leave --criterion out."
+        )
     if place is not None:
         source, settings = _in_space(place, source, settings, tau, constant)
     _run(source, settings, out, as_json=json)
 
 
+def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
+    """Whether the options say that columns are levels, or numbers; None where they do not."""
+    if method is None:
+        return False if is_forced else None
+    return method is Method.DISCRETE
+
+
+def _check_discrete(source: Source, **numerical: Any) -> None:
+    """Refuse options that only make sense for numbers."""
+    for name, value in numerical.items():
+        if value is not None:
+            raise InputError(
+                f"{name}={value} is for columns of numbers, and {source.fingerprint['file']} is "
+                "learned as a discrete network. Leave it out, or pass --method gaussian."
+            )
+
+
 def _check_space(
     place: Place | None,
-    method: Method,
+    method: Method | None,
     covariance: Covariance | None,
     tau: str | None,
     constant: Constant | None,
@@ -127,6 +155,11 @@ def _check_space(
         raise InputError(
             f"{place.option} fits all columns together, and --method neighborhood one at a time. "
             "Leave one of the two out."
+        )
+    if method is Method.DISCRETE:
+        raise InputError(
+            f"{place.option} is for columns of numbers, and --method discrete for levels. Leave "
+            "one of the two out."
         )
     if covariance not in (None, Covariance.EMPIRICAL):
         raise InputError(

@@ -180,7 +180,7 @@ def _complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, .
     if missing == "error":
         gappy = [table.names[k] for k in np.flatnonzero(is_gone.any(axis=0)).tolist()]
         raise InputError(
-            f"{int(is_gone.sum())} values are missing, in columns {quote_names(gappy)} and "
+            f"{int(is_gone.sum())} values are missing (NaN), in columns {quote_names(gappy)} and "
             f'{int(has_gap.sum())} rows. Fill them, or pass missing="drop" to leave out those rows.'
         )
     if has_gap.all():

@@ -186,8 +186,8 @@ class DiscreteMarkovNet(BaseEstimator):
         -------
         DiscreteMarkovNet
         """
+        self._check_input(X, reset=True)
         table = DiscreteTable.from_input(X, cardinalities=self.cardinalities, missing=self.missing)
-        validate_data(self, X, skip_check_array=True)
         with _Watched(self.verbose) as watch:
             found = learn_structure(
                 table.codes,
@@ -234,7 +234,7 @@ class DiscreteMarkovNet(BaseEstimator):
         float
         """
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_input(X, reset=False)
         codes = self._codes(X)
         return float(np.mean(self._model().log_pseudo_likelihood(codes)))
 
@@ -339,6 +339,13 @@ class DiscreteMarkovNet(BaseEstimator):
         # The rows have served; what is left fits into a file.
         del self._table
         return list(fitted.potentials)
+
+    def _check_input(self, X: Any, *, reset: bool) -> None:
+        """Note or compare the columns; what the entries are is for `DiscreteTable` to see."""
+        is_frame = hasattr(X, "columns")
+        validate_data(
+            self, X, reset=reset, skip_check_array=is_frame, dtype=None, ensure_all_finite=False
+        )
 
     def _codes(self, X: Any) -> AnyArray:
         """Level numbers of other rows, by the levels of the fit."""

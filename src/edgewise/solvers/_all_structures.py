@@ -18,8 +18,9 @@ MOST_EXHAUSTIVE: Final = 7
 TOLERANCE: Final = 1e-9
 
 
-def _structures(n: int, most: int) -> tuple[list[tuple[int, int]], IntArray, BoolArray]:
+def _structures(most: IntArray) -> tuple[list[tuple[int, int]], IntArray, BoolArray]:
     """Return all pairs, the blankets in each structure as bit patterns, and which are allowed."""
+    n = len(most)
     if n > MOST_EXHAUSTIVE:
         n_structures = 2 ** (n * (n - 1) // 2)
         raise InputError(
@@ -38,9 +39,10 @@ def _structures(n: int, most: int) -> tuple[list[tuple[int, int]], IntArray, Boo
     return pairs, blankets, is_allowed
 
 
-def best_by_assertions(rows: IndependenceRows, n: int, most: int) -> tuple[BoolArray, float]:
+def best_by_assertions(rows: IndependenceRows, most: IntArray) -> tuple[BoolArray, float]:
     """Return the structure with the best sum of assertions, from a table of all rows."""
-    pairs, blankets, is_allowed = _structures(n, most)
+    pairs, blankets, is_allowed = _structures(most)
+    n = len(most)
     table = np.zeros((n, 2**n, n))
     for i, bits, members in _blankets(n):
         table[i, bits] = -rows.row(i, members)
@@ -59,9 +61,10 @@ def best_by_assertions(rows: IndependenceRows, n: int, most: int) -> tuple[BoolA
     return _best(scores, blankets, is_allowed)
 
 
-def best_by_families(families: FamilyRows, n: int, most: int) -> BoolArray:
+def best_by_families(families: FamilyRows, most: IntArray) -> BoolArray:
     """Return the structure with the best marginal pseudo-likelihood, from a table of all rows."""
-    _, blankets, is_allowed = _structures(n, most)
+    _, blankets, is_allowed = _structures(most)
+    n = len(most)
     table = np.zeros((n, 2**n))
     for i, bits, members in _blankets(n):
         table[i, bits] = families.row(i, members)[0]

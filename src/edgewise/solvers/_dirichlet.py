@@ -18,7 +18,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from edgewise._core.jit import kernel
-from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers._slice_counts import GroupCounts
 
 #: Above this size of a count its log-gamma is computed instead of looked up.
 LARGEST_TABLE = 2**20
@@ -31,35 +32,44 @@ def rising_table(a: float, n_samples: int) -> FloatArray:
 
 
 @kernel
-def cell_rises(
-    a: float,
-    table: FloatArray,
-    totals: IntArray,
-    places: IntArray,
-    tables: AnyArray,
-    first_column: int,
+def slice_terms(
+    z: int,
+    counts: GroupCounts,
+    variables: IntArray,
+    offsets: IntArray,
     s: int,
-    margins: IntArray,
-) -> float:
-    """Add up the rises of the cells of a slice with another variable, which has ``s`` levels.
+    a: float,
+    b: float,
+    cells: FloatArray,
+    sums: FloatArray,
+    terms: FloatArray,
+) -> None:
+    """Write the part of the marginal likelihood of slice ``z`` that another variable has in it.
 
-    ``totals`` and ``places`` are those of the groups in the slice. The number of rows with each
-    level of the other variable goes into ``margins``.
+    For each of some ``variables`` with ``s`` levels that is the sum of the rises of its cells, with
+    parameter ``a``, less those of its margin, with ``b``. ``cells`` and ``sums`` are their tables.
     """
-    for y in range(s):
-        margins[y] = 0
-    value = 0.0
-    for g in range(len(totals)):
-        # Level 0 is not marked: it has what the others leave.
-        rest = totals[g]
-        for y in range(1, s):
-            c = tables[places[g], first_column + y - 1]
-            value += rise(a, c, table)
-            margins[y] += c
-            rest -= c
-        value += rise(a, rest, table)
-        margins[0] += rest
-    return value
+    totals = counts.totals[counts.starts[z] : counts.starts[z + 1]]
+    places = counts.places[counts.starts[z] : counts.starts[z + 1]]
+    tables = counts.tables
+    margins = np.empty(s, np.int64)
+    for q in range(len(variables)):
+        for y in range(s):
+            margins[y] = 0
+        value = 0.0
+        for g in range(len(totals)):
+            # Level 0 is not marked: it has what the others leave.
+            rest = totals[g]
+            for y in range(1, s):
+                c = tables[places[g], offsets[variables[q]] + y - 1]
+                value += rise(a, c, cells)
+                margins[y] += c
+                rest -= c
+            value += rise(a, rest, cells)
+            margins[0] += rest
+        for y in range(s):
+            value -= rise(b, margins[y], sums)
+        terms[q] = value
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._dirichlet import cell_rises, log_rise, own_table, rise
+from edgewise.solvers._dirichlet import log_rise, own_table, slice_terms
 from edgewise.solvers._slice_counts import GroupCounts, merge_member, outside, take_alike
 
 
@@ -46,32 +46,13 @@ def family_row(
             n_uses = s * len(variables)
             cells = own_table(a, counts.largest, n_uses * len(counts.totals))
             sums = own_table(a * r, counts.largest, n_uses * len(counts.starts))
-            for k in variables:
-                result[k] = _larger_family_term(r, s, a, offsets[k], counts, cells, sums)
+            terms = np.empty(len(variables))
+            for z in range(len(counts.slice_totals)):
+                slice_terms(z, counts, variables, offsets, s, a, r * a, cells, sums, terms)
+                for q in range(len(variables)):
+                    result[variables[q]] += terms[q]
     a = cell if cell > 0.0 else ess / (r * space)
     return _family_term(r, a, counts.totals, counts.slice_totals), result
-
-
-@kernel
-def _larger_family_term(
-    r: int,
-    s: int,
-    a: float,
-    first_column: int,
-    counts: GroupCounts,
-    cells: FloatArray,
-    sums: FloatArray,
-) -> float:
-    """Return the log marginal likelihood with one more variable in the blanket."""
-    value = 0.0
-    margins = np.zeros(s, np.int64)
-    for z in range(len(counts.slice_totals)):
-        totals = counts.totals[counts.starts[z] : counts.starts[z + 1]]
-        places = counts.places[counts.starts[z] : counts.starts[z + 1]]
-        value += cell_rises(a, cells, totals, places, counts.tables, first_column, s, margins)
-        for y in range(s):
-            value -= rise(r * a, margins[y], sums)
-    return value
 
 
 @kernel

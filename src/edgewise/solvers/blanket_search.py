@@ -121,19 +121,22 @@ def learn_structure(
         criterion=criterion, pseudocount=pseudocount, prior=prior, ess=ess, ties=ties, cell=cell
     )
     n = len(data.cardinalities)
-    most = n - 1 if max_degree is None else max_degree
+    if max_degree is None:
+        max_degree = n - 1
+        if pseudocount == BDEU and search == "hill" and criterion != "mpl":
+            max_degree = 2 + int(np.log2(max(data.n_samples, 1)))
+    # What has one level depends on nothing; an edge to it would only change who asserts what.
+    most = np.where(data.cardinalities > 1, max_degree, 0)
     if criterion == "mpl":
         families = FamilyRows(data, settings)
         if search == "exhaustive":
-            return _family_solution(families, best_by_families(families, n, most), [], [], gap=0.0)
-        return _combine_blankets(families, n, most, combine, watch)
+            return _family_solution(families, best_by_families(families, most), [], [], gap=0.0)
+        return _combine_blankets(families, most, combine, watch)
     rows = IndependenceRows(data, settings)
     if search == "exhaustive":
-        adjacency, score = best_by_assertions(rows, n, most)
+        adjacency, score = best_by_assertions(rows, most)
         return _solution(adjacency, score, rows.evidence(adjacency), rows.n_tests, [], [], gap=0.0)
-    if max_degree is None and pseudocount == BDEU:
-        most = min(most, 2 + int(np.log2(max(data.n_samples, 1))))
-    return _walk(rows, n, most, patience, watch)
+    return _walk(rows, most, patience, watch)
 
 
 def _check_search(
@@ -155,13 +158,10 @@ def _check_search(
 
 
 def _walk(
-    rows: IndependenceRows,
-    n: int,
-    most: int,
-    patience: int,
-    watch: Watch | None,
+    rows: IndependenceRows, most: IntArray, patience: int, watch: Watch | None
 ) -> StructureSolution:
     """Flip the pair with the least support until nothing better has turned up for a while."""
+    n = len(most)
     adjacency = np.zeros((n, n), dtype=bool)
     assertions = np.stack([rows.assertions(adjacency, i) for i in range(n)])
     supports = pair_supports(assertions, adjacency, rows.settings)
@@ -195,7 +195,7 @@ def _flip(adjacency: BoolArray, pair: Pair) -> None:
 
 
 def _least_supported(
-    supports: FloatArray, adjacency: BoolArray, most: int, flips: list[Pair]
+    supports: FloatArray, adjacency: BoolArray, most: IntArray, flips: list[Pair]
 ) -> Pair | None:
     """Find the least supported pair whose flip is allowed and leads to a new graph."""
     # Supports are logarithms of probabilities: nothing that may be flipped is above 0.
@@ -207,7 +207,7 @@ def _least_supported(
     return (i, j) if candidates[i, j] < 0.0 else None
 
 
-def _is_too_much(adjacency: BoolArray, most: int) -> BoolArray:
+def _is_too_much(adjacency: BoolArray, most: IntArray) -> BoolArray:
     """Which pairs cannot be joined because one of the two has as many neighbours as it may."""
     is_full = adjacency.sum(axis=1) >= most
     is_too_much: BoolArray = (is_full[:, None] | is_full) & ~adjacency
@@ -248,10 +248,10 @@ def _solution(
 
 
 def _combine_blankets(
-    families: FamilyRows, n: int, most: int, combine: str, watch: Watch | None
+    families: FamilyRows, most: IntArray, combine: str, watch: Watch | None
 ) -> StructureSolution:
     """Let each variable find its blanket, then agree."""
-    chosen = np.stack([_greedy_blanket(families, i, n, most) for i in range(n)])
+    chosen = np.stack([_greedy_blanket(families, i, most) for i in range(len(most))])
     if combine == "and":
         return _family_solution(families, chosen & chosen.T, [], [])
     if combine == "or":
@@ -272,10 +272,11 @@ def _family_solution(
     return _solution(adjacency, score, support, families.n_tests, flips, scores, gap)
 
 
-def _greedy_blanket(families: FamilyRows, i: int, n: int, most: int) -> BoolArray:
+def _greedy_blanket(families: FamilyRows, i: int, most: IntArray) -> BoolArray:
     """Add the best variable, then drop what became superfluous, until nothing improves."""
+    n = len(most)
     is_member = np.zeros(n, dtype=bool)
-    while is_member.sum() < most:
+    while is_member.sum() < most[i]:
         score, toggled = families.row(i, np.flatnonzero(is_member))
         joined = np.where(is_member | (np.arange(n) == i), -np.inf, toggled)
         k = int(joined.argmax())
@@ -293,7 +294,7 @@ def _greedy_blanket(families: FamilyRows, i: int, n: int, most: int) -> BoolArra
 
 
 def _climb(
-    families: FamilyRows, candidates: BoolArray, most: int, watch: Watch | None
+    families: FamilyRows, candidates: BoolArray, most: IntArray, watch: Watch | None
 ) -> tuple[BoolArray, list[Pair], list[float]]:
     """Flip the candidate edge with the largest gain while there is one, from the empty graph."""
     n = len(candidates)

@@ -203,7 +203,6 @@ def _recovered(frame: pd.DataFrame) -> Claim:
         published=f"There is very little difference between the truth and the model recovered from "
         f"{SAMPLES[-1]} samples.",
         found=f"As a distribution, yes: KL {kl:.3f}. As a graph, no: at its best KL the fit keeps "
-        f"{edges:.0f} of {pairs} possible edges, most of them faint, and {precision:.0%} of them "
-        "are true.",
+        f"{edges:.0f} of {pairs} possible edges, and {precision:.0%} of them are true.",
         holds="partly" if precision < 0.8 else "yes",
     )

@@ -213,7 +213,7 @@ def draw_stalls(frame: pd.DataFrame) -> Figure:
 
 def _plain_log(axis: Axis) -> None:
     """Write ticks of a logarithmic axis as plain numbers, also where it spans no whole decade."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
     axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_locator(NullLocator())
 

@@ -1,0 +1,372 @@
+"""Discrete Markov networks: CPU seconds of the search, how counting matters, size, streaming.
+
+Run from the root of the repository::
+
+    python -m benchmarks.discrete --markdown table.md --json results.json
+    python -m benchmarks.discrete --quick
+
+Progress goes to standard error, the tables to standard output. README.md beside this file says
+how it measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.locally_constant import cpu
+from benchmarks.per_test_counts import THRIFT, PerTestWalk
+from benchmarks.report import duration, machine, markdown_table, say
+from benchmarks.worker import peak_memory
+from edgewise.data import graph_structure, load_network, markov_model, sample_markov
+from edgewise.metrics import edge_metrics
+from edgewise.solvers import learn_structure
+
+Row = dict[str, Any]
+Array = NDArray[Any]
+
+CRITERIA = ("bjp", "ib", "mpl")
+#: Python that has pgmpy, if this one has not.
+PGMPY_PYTHON = "EDGEWISE_BENCH_PGMPY"
+PGMPY = "pgmpy"
+#: CPU seconds that BJP may take for 62 variables and 16,000 rows.
+GOAL_SECONDS = 0.3
+#: Rows drawn at a time for the table that does not fit memory.
+CHUNK = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Sizes of the problems: rows of the dolphins, and (variables, rows) of the others."""
+
+    search: tuple[int, ...]
+    large: tuple[int, int]
+    stream: tuple[tuple[int, int], ...]
+
+
+FULL = Plan(search=(1000, 16_000), large=(500, 10_000), stream=((20, 20_000_000), (40, 5_000_000)))
+QUICK = Plan(search=(1000,), large=(100, 1000), stream=((12, 200_000),))
+
+
+def draw(adjacency: Array, n_samples: int, seed: int = 1) -> Array:
+    """Rows of a Gibbs sampler, with potentials uniform between 0 and 1."""
+    of_model, of_rows = np.random.default_rng(seed).spawn(2)
+    model = markov_model(adjacency, rng=of_model)
+    return sample_markov(model, n_samples, method="gibbs", rng=of_rows)
+
+
+def warm_up() -> None:
+    """Compile everything that is timed."""
+    X = draw(graph_structure(8, "ring"), 300)
+    for criterion in CRITERIA:
+        learn_structure(X, criterion)
+    PerTestWalk(X, "bjp", "needed").scores(learn_structure(X))
+
+
+def search_rows(plan: Plan) -> list[Row]:
+    """Search the dolphins with the three scores."""
+    truth = load_network("dolphins").adjacency
+    X = draw(truth, max(plan.search))
+    rows = []
+    for n_samples in plan.search:
+        for criterion in CRITERIA:
+            say(f"dolphins, {n_samples} rows, {criterion}")
+            seconds, found = cpu(learn_structure, X[:n_samples], criterion)
+            is_goal = criterion == "bjp" and n_samples == max(FULL.search)
+            rows.append(
+                {
+                    "rows": n_samples,
+                    "score": criterion,
+                    "CPU": seconds,
+                    "goal": GOAL_SECONDS if is_goal else None,
+                    "steps": found.n_iter,
+                    "tests": found.n_tests,
+                    "Hamming": edge_metrics(truth, found.value).hamming,
+                }
+            )
+    return rows
+
+
+def counting_rows(plan: Plan) -> list[Row]:
+    """Go the same way with every test counted by itself."""
+    X = draw(load_network("dolphins").adjacency, max(plan.search))
+    rows = []
+    for n_samples in plan.search:
+        for criterion in CRITERIA[:2]:
+            seconds, found = cpu(learn_structure, X[:n_samples], criterion)
+            for thrift in THRIFT:
+                say(f"per-test counting, {n_samples} rows, {criterion}, {thrift}")
+                walk = PerTestWalk(X[:n_samples], criterion, thrift)
+                start = time.process_time()
+                scores = walk.scores(found)
+                per_test = time.process_time() - start
+                rows.append(
+                    {
+                        "rows": n_samples,
+                        "score": criterion,
+                        "CPU": seconds,
+                        "tests": found.n_tests,
+                        "per-test": thrift,
+                        "per-test CPU": per_test,
+                        "per-test tests": walk.n_tests,
+                        "per-test / ours": per_test / seconds,
+                        "scores differ by": float(np.abs(scores / found.history - 1).max()),
+                    }
+                )
+    return rows
+
+
+def large_rows(plan: Plan) -> list[Row]:
+    """Search a scale-free tree of many variables, each score in a process of its own."""
+    return [_alone(_learn_large, *plan.large, criterion) for criterion in CRITERIA]
+
+
+def _learn_large(n: int, n_samples: int, criterion: str) -> Row:
+    warm_up()
+    truth = graph_structure(n, "barabasi-albert", degree=2, rng=1)
+    X = draw(truth, n_samples)
+    before = peak_memory()
+    start = time.process_time()
+    found = learn_structure(X, criterion)
+    seconds = time.process_time() - start
+    return {
+        "variables": n,
+        "rows": n_samples,
+        "score": criterion,
+        "CPU": seconds,
+        "steps": found.n_iter,
+        "tests": found.n_tests,
+        "Hamming": edge_metrics(truth, found.value).hamming,
+        "peak memory": peak_memory(),
+        "memory before": before,
+    }
+
+
+def stream_rows(plan: Plan) -> list[Row]:
+    """Learn from tables in files, mapped and not read."""
+    rows = []
+    for n, n_samples in plan.stream:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "rows.bin")
+            truth = graph_structure(n, "barabasi-albert", degree=2, rng=1)
+            _write(path, truth, n_samples)
+            rows.append(_alone(_learn_mapped, path, n, n_samples))
+            found = rows[-1].pop("adjacency")
+            rows[-1]["Hamming"] = edge_metrics(truth, found).hamming
+    return rows
+
+
+def _write(path: str, truth: Array, n_samples: int) -> None:
+    """Draw the rows piece by piece into a file."""
+    model = markov_model(truth, rng=1)
+    shape = (n_samples, len(truth))
+    mapped = np.memmap(path, dtype=np.uint8, mode="w+", shape=shape)
+    starts = range(0, n_samples, CHUNK)
+    for first, stream in zip(starts, np.random.default_rng(2).spawn(len(starts)), strict=True):
+        last = min(first + CHUNK, n_samples)
+        say(f"writing rows {first:,} to {last:,} of {shape}")
+        mapped[first:last] = sample_markov(model, last - first, rng=stream)
+    mapped.flush()
+
+
+def _learn_mapped(path: str, n: int, n_samples: int) -> Row:
+    warm_up()
+    mapped = np.memmap(path, dtype=np.uint8, mode="r", shape=(n_samples, n))
+    before = peak_memory()
+    with _PrivateMemory() as private:
+        start, wall_start = time.process_time(), time.perf_counter()
+        found = learn_structure(mapped, cardinalities=np.full(n, 2))
+        seconds, wall = time.process_time() - start, time.perf_counter() - wall_start
+    return {
+        "variables": n,
+        "rows": n_samples,
+        "file": Path(path).stat().st_size,
+        "CPU": seconds,
+        "wall": wall,
+        "tests": found.n_tests,
+        "peak memory": peak_memory(),
+        "private": private.peak,
+        "memory before": before,
+        "adjacency": found.value,
+    }
+
+
+class _PrivateMemory:
+    """The largest private memory of this process, looked up many times a second.
+
+    Pages of a mapped file count as memory of the process too, although the system may take them
+    back whenever it likes; these do not.
+    """
+
+    def __enter__(self) -> _PrivateMemory:
+        self.peak: int | None = None
+        self._is_over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch)
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        self._watcher.join()
+
+    def _watch(self) -> None:
+        status = Path("/proc/self/status")
+        while status.exists():
+            for line in status.read_text().splitlines():
+                if line.startswith("RssAnon:"):
+                    self.peak = max(self.peak or 0, int(line.split()[1]) * 1024)
+            if self._is_over.wait(0.02):
+                return
+
+
+def pgmpy_rows(plan: Plan) -> list[Row]:
+    """Learn karate from 1000 rows, beside a Bayesian network by pgmpy."""
+    truth = load_network("karate").adjacency
+    X = draw(truth, 1000)
+    say("karate, pgmpy")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        np.save(path, X)
+        peer = Path(__file__).with_name("pgmpy_peer.py")
+        command = [os.environ.get(PGMPY_PYTHON, sys.executable), str(peer), str(path)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    theirs = json.loads(answer.splitlines()[-1])
+    rows = []
+    for criterion in CRITERIA:
+        seconds, found = cpu(learn_structure, X, criterion)
+        rows.append(
+            {
+                "score": criterion,
+                "CPU": seconds,
+                "edges": int(found.value.sum()) // 2,
+                "Hamming": edge_metrics(truth, found.value).hamming,
+                "pgmpy CPU": theirs["seconds"],
+                "pgmpy / ours": theirs["seconds"] / seconds,
+                "pgmpy arcs": len(theirs["arcs"]),
+                "Hamming of its moral graph": edge_metrics(
+                    truth, moral(theirs["arcs"], len(truth))
+                ).hamming,
+                "pgmpy version": theirs["version"],
+            }
+        )
+    return rows
+
+
+def moral(arcs: list[list[int]], n: int) -> Array:
+    """Undirected graph of a Bayesian network: arcs without direction, and parents joined."""
+    has_arc = np.zeros((n, n), dtype=np.int64)
+    has_arc[tuple(np.array(arcs).T)] = 1
+    joined = (has_arc + has_arc.T + has_arc @ has_arc.T) > 0
+    np.fill_diagonal(joined, False)
+    return joined
+
+
+def _alone(function: Callable[..., Row], *arguments: Any) -> Row:
+    """Call in a fresh process, so that its memory is its own."""
+    say(f"{function.__name__.strip('_')} {arguments}")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
+    "search": ("Search, 62 variables (dolphins)", search_rows),
+    "counting": ("The same walk, every test counted by itself", counting_rows),
+    "large": ("A scale-free tree", large_rows),
+    "stream": ("From a file", stream_rows),
+    PGMPY: ("Beside a Bayesian network by pgmpy: karate, 1000 rows", pgmpy_rows),
+}
+
+
+def written(title: str, value: Any) -> str:
+    """One cell of a table."""
+    if value is None:
+        return "-"
+    if title.endswith(("CPU", "wall")):
+        return duration(value)
+    if title == "goal":
+        return f"{value:g}"
+    if "memory" in title or title in {"file", "private"}:
+        return f"{value / 2**20:.0f} MiB"
+    if " / " in title:
+        return f"{value:.3g}x"
+    return f"{value:.0e}" if isinstance(value, float) else str(value)
+
+
+def markdown(run: Row) -> str:
+    """Turn the run into Markdown."""
+    about = run["machine"]
+    lines = [
+        f"Command: `{run['command']}`, {run['date']}.",
+        f"{about['cpu']}; Python {about['python']}, {about['libraries']}; one thread;",
+        f"load {about['load_at_start']} at the start, {about['load_at_end']} at the end.",
+        "",
+    ]
+    for name, rows in run["tables"].items():
+        header = list(rows[0])
+        cells = [[written(title, row[title]) for title in header] for row in rows]
+        lines += [f"### {TABLES[name][0]}", "", *markdown_table(header, cells), ""]
+    return "\n".join(lines)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.discrete", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=list(TABLES),
+        default=list(TABLES),
+        help="tables to make; all by default",
+    )
+    parser.add_argument("--quick", action="store_true", help="small problems, under a minute")
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parse(arguments)
+    plan = QUICK if options.quick else FULL
+    run: Row = {
+        "command": f"python -m benchmarks.discrete {shlex.join(arguments)}".strip(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine(),
+        "tables": {},
+    }
+    warm_up()
+    has_pgmpy = PGMPY_PYTHON in os.environ or importlib.util.find_spec("pgmpy") is not None
+    if PGMPY in options.tables and not has_pgmpy:
+        say(f"skipping pgmpy: it is not installed, and {PGMPY_PYTHON} is not set")
+        options.tables.remove(PGMPY)
+    for name in options.tables:
+        run["tables"][name] = TABLES[name][1](plan)
+        run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
+        if options.markdown:
+            options.markdown.write_text(markdown(run))
+        if options.json:
+            options.json.write_text(json.dumps(run, indent=1) + "\n")
+    print(markdown(run))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""Locally constant graphs: CPU seconds to a certified optimum, beside other ways to it.
+
+Run from the root of the repository::
+
+    python -m benchmarks.locally_constant --markdown table.md --json results.json
+    python -m benchmarks.locally_constant --quick
+
+Progress goes to standard error, the tables to standard output. README.md beside this file says
+how it measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import json
+import math
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.cvxpy_peers import LADDERS, time_cvxpy
+from benchmarks.fused_problems import FULL, QUICK, Plan, Problem, draw
+from benchmarks.measure import LONG_CALL, MEASUREMENT, REPEATS, THRESHOLD
+from benchmarks.report import duration, machine, markdown_table, say
+from edgewise.solvers import locally_constant, locally_constant_path
+from edgewise.solvers._coordinate_directions import coordinate_directions
+from edgewise.solvers._fused_screening import split_blocks
+from edgewise.solvers._fused_splitting import FusedProblem, alternate
+from edgewise.solvers.locally_constant import SOLVERS
+
+Row = dict[str, Any]
+Result = TypeVar("Result")
+
+CVXPY = "cvxpy"
+
+#: Sweeps of the descent, and iterations on the dual and without screening, at most.
+MAX_SWEEPS, MAX_ITER = 200, 2000
+#: One alpha and six taus, as a search would go through them.
+PATH_ALPHA, PATH_TAUS = 0.03, np.geomspace(0.003, 0.3, 6)
+
+
+def cpu(function: Callable[..., Result], *arguments: Any, **keywords: Any) -> tuple[float, Result]:
+    """CPU seconds of a call, the best of several, and what it returns.
+
+    A busy machine only ever adds to the CPU time, by emptying the caches.
+    """
+    start = time.process_time()
+    result = function(*arguments, **keywords)
+    first = time.process_time() - start
+    if first > LONG_CALL:
+        return first, result
+    number = max(1, math.ceil(MEASUREMENT / max(first, 1e-6)))
+    times = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        for _ in range(number):
+            function(*arguments, **keywords)
+        times.append((time.process_time() - start) / number)
+    return min(times), result
+
+
+def warm_up() -> None:
+    """Compile everything that is timed."""
+    S, pairs = np.eye(9) + 0.1, np.column_stack([np.arange(8), np.arange(1, 9)])
+    for solver in SOLVERS:
+        locally_constant(S, 0.01, 0.01, pairs, solver=solver)
+    locally_constant_path(S, [0.01], [0.0, 0.01], pairs)
+
+
+def solve_rows(plan: Plan) -> list[Row]:
+    """Solve each problem with the three solvers."""
+    rows = []
+    for recipe in plan.solve:
+        problem = draw(recipe)
+        for alpha, tau in recipe.strengths:
+            say(f"{problem.name} alpha={alpha:g} tau={tau:g}")
+            rows.append(_solve_row(problem, recipe.goal, alpha, tau))
+    return rows
+
+
+def _solve_row(problem: Problem, goal: float, alpha: float, tau: float) -> Row:
+    p = problem.p
+    bound = problem.bound(alpha, tau)
+    stated = (problem.S, alpha, tau, problem.pairs)
+    seconds, ours = cpu(locally_constant, *stated, tol=THRESHOLD)
+    dual_seconds, dual = cpu(
+        locally_constant, *stated, solver="dual", tol=THRESHOLD, max_iter=MAX_ITER
+    )
+    # Called by itself: the solver "descent" goes on to bound the optimum by other means.
+    descent_seconds, (descended, _, n_sweeps) = cpu(
+        coordinate_directions,
+        problem.S,
+        np.full((p, p), alpha),
+        tau,
+        problem.pairs,
+        np.eye(p) / (1.0 + alpha),
+        MAX_SWEEPS,
+        THRESHOLD * p,
+    )
+    gap = problem.excess(ours.value, alpha, tau, bound) / p
+    if gap > THRESHOLD:
+        say(f"  warning: ours ends at gap/p {gap:.1e} by the certificate")
+    return {
+        "problem": problem.name,
+        "n": problem.n,
+        "alpha": alpha,
+        "tau": tau,
+        "edges": int(np.count_nonzero(ours.value) - p) // 2,
+        "groups": ours.n_groups,
+        "iterations": ours.n_iter,
+        "gap/p": gap,
+        "own gap/p": ours.gap / p,
+        "CPU": seconds,
+        "goal": goal if math.isfinite(goal) else None,
+        "dual CPU": dual_seconds,
+        "dual gap/p": problem.excess(dual.value, alpha, tau, bound) / p,
+        "descent CPU": descent_seconds,
+        "sweeps": n_sweeps,
+        "descent excess": problem.excess(descended, alpha, tau, bound),
+    }
+
+
+def cvxpy_rows(plan: Plan) -> list[Row]:
+    """Solve a problem through CVXPY as well."""
+    problem = draw(plan.cvxpy)
+    rows = []
+    for alpha, tau in plan.cvxpy.strengths:
+        say(f"CVXPY: {problem.name} alpha={alpha:g} tau={tau:g}")
+        bound = problem.bound(alpha, tau)
+        seconds, ours = cpu(locally_constant, problem.S, alpha, tau, problem.pairs, tol=THRESHOLD)
+        row: Row = {"problem": problem.name, "alpha": alpha, "tau": tau, "CPU": seconds}
+        row["gap/p"] = problem.excess(ours.value, alpha, tau, bound) / problem.p
+        for solver in LADDERS:
+            taken, gap = time_cvxpy(solver, problem, alpha, tau, bound)
+            row |= {
+                f"{solver} CPU": taken,
+                f"{solver} / ours": taken / seconds,
+                f"{solver} gap/p": gap,
+            }
+        rows.append(row)
+    return rows
+
+
+def path_rows(plan: Plan) -> list[Row]:
+    """Solve for six taus, from each other and from scratch."""
+    rows = []
+    for recipe in plan.path:
+        problem = draw(recipe)
+        say(f"path of taus: {problem.name}")
+        warm_seconds, grid = cpu(
+            locally_constant_path,
+            problem.S,
+            [PATH_ALPHA],
+            PATH_TAUS,
+            problem.pairs,
+            tol=THRESHOLD,
+        )
+        gaps, cold_seconds, n_cold = [], 0.0, 0
+        for solution, tau in zip(grid[0], PATH_TAUS, strict=True):
+            stated = (problem.S, PATH_ALPHA, tau, problem.pairs)
+            taken, cold = cpu(locally_constant, *stated, tol=THRESHOLD)
+            cold_seconds += taken
+            n_cold += cold.n_iter
+            bound = problem.bound(PATH_ALPHA, tau)
+            gaps.append(problem.excess(solution.value, PATH_ALPHA, tau, bound) / problem.p)
+        rows.append(
+            {
+                "problem": problem.name,
+                "alpha": PATH_ALPHA,
+                "warm iterations": sum(solution.n_iter for solution in grid[0]),
+                "cold iterations": n_cold,
+                "warm CPU": warm_seconds,
+                "cold CPU": cold_seconds,
+                "cold / warm": cold_seconds / warm_seconds,
+                "worst gap/p": max(gaps),
+            }
+        )
+    return rows
+
+
+def screening_rows(plan: Plan) -> list[Row]:
+    """Solve with and without the split into blocks."""
+    problem = draw(plan.screening)
+    p = problem.p
+    rows = []
+    for alpha, tau in plan.screening.strengths:
+        say(f"screening: {problem.name} alpha={alpha:g} tau={tau:g}")
+        bound = problem.bound(alpha, tau)
+        seconds, ours = cpu(locally_constant, problem.S, alpha, tau, problem.pairs, tol=THRESHOLD)
+        # The solver's own units, in which the penalised variances are one.
+        unit = 1.0 + alpha
+        whole = FusedProblem(
+            S=problem.S / unit,
+            thresholds=np.full((p, p), alpha / unit),
+            tau=tau / unit,
+            pairs=problem.pairs,
+        )
+        with threadpool_limits(1):
+            whole_seconds, found = cpu(alternate, whole, THRESHOLD * p, MAX_ITER)
+        sizes = sorted(len(block) for block in split_blocks(whole))
+        rows.append(
+            {
+                "problem": problem.name,
+                "n": problem.n,
+                "alpha": alpha,
+                "tau": tau,
+                "single variables": sizes.count(1),
+                "other blocks": ", ".join(str(size) for size in sizes if size > 1) or None,
+                "CPU": seconds,
+                "gap/p": problem.excess(ours.value, alpha, tau, bound) / p,
+                "whole CPU": whole_seconds,
+                "whole gap/p": problem.excess(found.Theta / unit, alpha, tau, bound) / p,
+                "whole / split": whole_seconds / seconds,
+            }
+        )
+    return rows
+
+
+TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
+    "solve": ("One solve", solve_rows),
+    CVXPY: ("Beside CVXPY", cvxpy_rows),
+    "path": ("Six taus, warm and cold", path_rows),
+    "screening": ("With and without screening", screening_rows),
+}
+
+
+def written(title: str, value: Any) -> str:
+    """One cell of a table."""
+    if value is None:
+        return "-"
+    if title.endswith(("CPU", "goal")):
+        return duration(value)
+    if title.endswith(("gap/p", "excess")):
+        return f"{value:.0e}"
+    if " / " in title:
+        return f"{value:.3g}x"
+    return str(value)
+
+
+def markdown(run: Row) -> str:
+    """Turn the run into Markdown."""
+    about = run["machine"]
+    lines = [
+        f"Command: `{run['command']}`, {run['date']}.",
+        f"{about['cpu']}; Python {about['python']}, {about['libraries']}; one BLAS thread;",
+        f"load {about['load_at_start']} at the start, {about['load_at_end']} at the end.",
+        "",
+        "CPU seconds, compilation left out. Every `gap/p` is the objective less one lower bound on",
+        "the optimum, per variable, by the certificate of the benchmark; `own` is the solver's.",
+        "",
+    ]
+    for name, rows in run["tables"].items():
+        header = list(rows[0])
+        cells = [[written(title, row[title]) for title in header] for row in rows]
+        lines += [f"### {TABLES[name][0]}", "", *markdown_table(header, cells), ""]
+    return "\n".join(lines)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.locally_constant", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=list(TABLES),
+        default=list(TABLES),
+        help="tables to make; all by default",
+    )
+    parser.add_argument("--quick", action="store_true", help="small problems, under a minute")
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parse(arguments)
+    plan = QUICK if options.quick else FULL
+    run: Row = {
+        "command": f"python -m benchmarks.locally_constant {shlex.join(arguments)}".strip(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "threshold": THRESHOLD,
+        "machine": machine(),
+        "tables": {},
+    }
+    warm_up()
+    if CVXPY in options.tables and importlib.util.find_spec("cvxpy") is None:
+        say("skipping CVXPY: it is not installed")
+        options.tables.remove(CVXPY)
+    for name in options.tables:
+        run["tables"][name] = TABLES[name][1](plan)
+        run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
+        if options.markdown:
+            options.markdown.write_text(markdown(run))
+        if options.json:
+            options.json.write_text(json.dumps(run, indent=1) + "\n")
+    print(markdown(run))
+
+
+if __name__ == "__main__":
+    main()
