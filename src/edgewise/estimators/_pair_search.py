@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
+from edgewise._core.random import as_generator
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators._precision import PrecisionEstimator
 from edgewise.estimators._statistics import Statistics
@@ -104,7 +105,8 @@ class PairSearchEstimator(PrecisionEstimator):
                 self._score_fit,
                 cv=self.cv,
                 sample_weight=weights,
-                random_state=self.random_state,
+                # As in a search for one strength, so that equal seeds give equal folds.
+                random_state=int(as_generator(self.random_state).integers(2**31)),
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
             )

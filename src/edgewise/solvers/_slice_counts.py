@@ -77,7 +77,7 @@ class CodedTable:
         return -(-max(int(self.offsets[-1]), 1) // LANES) * LANES
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield codes, level indicators and weights of some rows at a time."""
+        """Yield columns of codes, level indicators and weights of some rows at a time."""
         step = self._chunk_rows
         if len(self.X) <= step:
             yield self._whole
@@ -91,19 +91,20 @@ class CodedTable:
 
     @cached_property
     def _whole(self) -> Chunk:
-        return self._chunk(0, len(self.X))
+        columns, marks, weight = self._chunk(0, len(self.X))
+        return np.ascontiguousarray(columns), marks, weight
 
     def _chunk(self, first: int, last: int) -> Chunk:
-        # Arrays that cannot be written to would make the kernels compile a second time.
-        X = np.require(np.asarray(self.X[first:last]), requirements=["C", "W"])
+        X = np.asarray(self.X[first:last])
         marks = np.zeros((len(X), self.width), dtype=np.uint8)
         if (self.cardinalities == 2).all():
             marks[:, : X.shape[1]] = X
         else:
-            _mark_levels(X, self.offsets, marks)
+            # An array that cannot be written to would make the kernel compile a second time.
+            _mark_levels(np.require(X, requirements=["C", "W"]), self.offsets, marks)
         if self.weight is None:
-            return X, marks, np.ones(len(X), dtype=np.int32)
-        return X, marks, self.weight[first:last]
+            return X.T, marks, np.ones(len(X), dtype=np.int32)
+        return X.T, marks, self.weight[first:last]
 
     def _count_states(self) -> IntArray:
         """Count the rows in every configuration of all variables."""
@@ -160,9 +161,9 @@ def count_groups(data: CodedTable, i: int, members: IntArray) -> GroupCounts:
     known = np.arange(int(space) if is_direct else 0)
     totals = np.zeros(len(known), dtype=np.int64)
     tables = np.zeros((len(known), data.width), dtype=np.int32)
-    for X, marks, weight in data.chunks():
-        groups = np.empty(len(X), dtype=np.int64)
-        _encode(X, columns, radix, groups)
+    for levels, marks, weight in data.chunks():
+        groups = np.empty(len(marks), dtype=np.int64)
+        _encode(np.ascontiguousarray(levels[columns]), radix, groups)
         if not is_direct:
             known = number_codes(groups, known)
             n_new = len(known) - len(totals)
@@ -185,13 +186,14 @@ def count_groups(data: CodedTable, i: int, members: IntArray) -> GroupCounts:
 
 
 @kernel
-def _encode(X: AnyArray, columns: IntArray, radix: IntArray, codes: IntArray) -> None:
+def _encode(columns: AnyArray, radix: IntArray, codes: IntArray) -> None:
     """Write the configuration of some columns as one number, the last running fastest."""
-    for row in range(len(X)):
-        code = 0
-        for q in range(len(columns)):
-            code = code * radix[q] + X[row, columns[q]]
-        codes[row] = code
+    for row in range(len(codes)):
+        codes[row] = columns[0, row]
+    for q in range(1, len(columns)):
+        column = columns[q]
+        for row in range(len(codes)):
+            codes[row] = codes[row] * radix[q] + column[row]
 
 
 @kernel
