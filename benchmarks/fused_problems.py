@@ -58,7 +58,7 @@ FULL = Plan(
     ),
     cvxpy=Recipe((50,), 100),
     path=(Recipe((50,), 100), Recipe((10, 10), 200), Recipe((20, 20), 200)),
-    screening=Recipe((20, 20), 400, ((0.3, 0.02), (0.25, 0.02), (0.2, 0.02)), n_blocks=4),
+    screening=Recipe((20, 20), 400, ((0.3, 0.02), (0.2, 0.02), (0.15, 0.02)), n_blocks=4),
 )
 QUICK = Plan(
     solve=(

@@ -1,3 +1,4 @@
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -5,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -18,6 +19,7 @@ from edgewise import (
     StabilitySelection,
 )
 from edgewise.data import MarkovModel, markov_model, sample_markov
+from edgewise.estimators import discrete_markov_net
 from edgewise.solvers import fit_potentials, learn_structure, log_score
 
 LEVELS = {
@@ -289,6 +291,13 @@ class TestScore:
             np.abs(model.potentials_[0]).max()
             < np.abs(DiscreteMarkovNet().fit(X).potentials_[0]).max()
         )
+
+    def test_says_when_potentials_are_not_the_best(self, monkeypatch):
+        hurried = partial(fit_potentials, max_iter=1)
+        monkeypatch.setattr(discrete_markov_net, "fit_potentials", hurried)
+        model = DiscreteMarkovNet(ridge=1e-3).fit(network())
+        with pytest.warns(ConvergenceWarning, match="larger ridge"):
+            model.score(network())
 
     def test_learned_structure_beats_the_empty_one_on_new_rows(self):
         train, test = weather(), weather(500, seed=1)

@@ -5,15 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import edgewise.solvers._coded_table as coded_table
 import edgewise.solvers._slice_counts as slice_counts
 from edgewise import InputError
 from edgewise.solvers import independence_logposterior, log_score
-from edgewise.solvers._slice_counts import CodedTable, count_groups, number_codes
+from edgewise.solvers._coded_table import CodedTable
+from edgewise.solvers._slice_counts import count_groups, number_codes
 from edgewise.solvers.blanket_scores import IndependenceRows, ScoreSettings, code_table
 from tests.oracle import slow_blankets
 
 EXACT = {"rel": 1e-11, "abs": 1e-11}
 MIXED = (2, 3, 2, 4)
+ANY_CODE = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5)
 
 
 def draw(levels, n_rows, seed=0, unused=()):
@@ -260,7 +263,7 @@ class TestCounting:
         whole = [row(X, 0, members) for members in ([], [1], [1, 2, 3])]
         for direct_bytes in (2**20, 0):
             monkeypatch.setattr(slice_counts, "DIRECT_BYTES", direct_bytes)
-            monkeypatch.setattr(slice_counts, "CHUNK_BYTES", 32 * 7)
+            monkeypatch.setattr(coded_table, "CHUNK_BYTES", 32 * 7)
             pieces = [row(X, 0, members) for members in ([], [1], [1, 2, 3])]
             np.testing.assert_array_equal(pieces, whole)
 
@@ -269,7 +272,7 @@ class TestCounting:
         levels = np.array([2, 3, 2])
         collapsed = CodedTable.from_codes(X, levels)
         assert len(collapsed.X) <= 12 < collapsed.n_samples == 1000
-        monkeypatch.setattr(slice_counts, "CHUNK_BYTES", 32 * 7)
+        monkeypatch.setattr(coded_table, "CHUNK_BYTES", 32 * 7)
         np.testing.assert_array_equal(CodedTable.from_codes(X, levels).weight, collapsed.weight)
         plain = CodedTable(X=X, cardinalities=levels, offsets=collapsed.offsets)
         for members in ([], [0], [0, 2]):
@@ -280,7 +283,7 @@ class TestCounting:
             np.testing.assert_array_equal(ours, theirs)
 
     def test_file_larger_than_the_memory_in_use(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(slice_counts, "CHUNK_BYTES", 2**20)
+        monkeypatch.setattr(coded_table, "CHUNK_BYTES", 2**20)
         n_rows, n_columns = 100_000, 300
         mapped = np.memmap(tmp_path / "x", dtype=np.uint8, mode="w+", shape=(n_rows, n_columns))
         mapped[:] = np.random.default_rng(0).integers(0, 2, (n_rows, 1))
@@ -316,26 +319,49 @@ class TestCounting:
         assert independence_logposterior(X, 0, 1) == expected
         assert independence_logposterior(X, 0, 1, cardinalities=3) != expected
 
-    def test_more_configurations_than_integers(self):
-        X = np.zeros((5, 70), dtype=np.uint8)
-        with pytest.raises(InputError, match=r"62 neighbours have 9\.22e\+18 .* max_degree"):
-            independence_logposterior(X, 0, 69, range(1, 63), cardinalities=2)
-        found = independence_logposterior(X, 0, 69, range(1, 62), cardinalities=2)
-        expected = independence_logposterior(X, 0, 69, cardinalities=2)
-        assert found == pytest.approx(expected)
+    @pytest.mark.parametrize("pseudocount", [1.0, "bdeu"])
+    def test_more_configurations_than_integers(self, monkeypatch, pseudocount):
+        rng = np.random.default_rng(0)
+        hub = rng.integers(0, 2, (80, 1))
+        X = np.where(rng.random((80, 72)) < 0.97, hub, 1 - hub)
+        levels = (2,) * 72
+        for chunk_bytes in (2**26, 96 * 7):
+            monkeypatch.setattr(coded_table, "CHUNK_BYTES", chunk_bytes)
+            for size in (61, 62, 70):
+                members = list(range(1, 1 + size))
+                ours = row(X, 0, members, pseudocount=pseudocount)
+                expected = slow_row(X, 0, members, levels, pseudocount=pseudocount)
+                np.testing.assert_allclose(ours[1:], expected[1:], rtol=1e-9)
+
+    def test_random_strides_count_the_same(self, monkeypatch):
+        X = draw((2, 3, 2, 4, 2), 300, seed=6)
+        graph = adjacency_of([{1, 2, 3}, {0, 2}, {0, 1}, {0}, set()])
+        expected = [log_score(X, graph, criterion) for criterion in ("bjp", "ib", "mpl")]
+        monkeypatch.setattr(slice_counts, "DIRECT_BYTES", 0)
+        monkeypatch.setattr(slice_counts, "MOST_NUMBERED", 0)
+        ours = [log_score(X, graph, criterion) for criterion in ("bjp", "ib", "mpl")]
+        np.testing.assert_allclose(ours, expected, rtol=1e-12)
+
+    def test_more_configurations_than_floats(self):
+        X = np.repeat(np.random.default_rng(0).integers(0, 2, (9, 1)), 1100, axis=1)
+        star = adjacency_of([set(range(1, 1100)), *[{0}] * 1099])
+        assert np.isfinite(log_score(X, star, "mpl"))
+        assert np.isfinite(row(X, 0, range(1, 1099), pseudocount="bdeu")).all()
 
     def test_counts_are_those_of_numpy(self):
         X = draw((2, 3, 4, 2), 500, seed=10).astype(np.uint8)
         counts = count_groups(code_table(X, None), 1, np.array([0, 3]))
-        codes, totals = np.unique(X[:, 1] + 3 * X[:, 0] + 6 * X[:, 3], return_counts=True)
+        group = X[:, 1] + 3 * X[:, 0] + 6 * X[:, 3]
+        codes, totals = np.unique(group, return_counts=True)
         np.testing.assert_array_equal(counts.codes, codes)
+        np.testing.assert_array_equal(counts.levels, np.unique(X[:, [3, 0, 1]], axis=0)[:, ::-1])
         np.testing.assert_array_equal(counts.totals, totals)
-        np.testing.assert_array_equal(
-            counts.starts, np.flatnonzero(np.diff(codes // 3, prepend=-1, append=-1))
-        )
-        group = X[:, 1] + 3 * X[:, 0] + 6 * X[:, 3] == codes[2]
+        first = np.flatnonzero(np.diff(codes // 3, prepend=-1))
+        np.testing.assert_array_equal(counts.starts, [*first, len(codes)])
+        np.testing.assert_array_equal(counts.slice_totals, np.add.reduceat(totals, first))
         table = counts.tables[counts.places[2]]
-        np.testing.assert_array_equal(table[3:6], np.bincount(X[group, 2], minlength=4)[1:])
+        seen = np.bincount(X[group == codes[2], 2], minlength=4)
+        np.testing.assert_array_equal(table[3:6], seen[1:])
 
     @pytest.mark.parametrize("shift", [0, 13, 20, 31, 40, 50])
     def test_codes_that_differ_in_few_bits_are_found_quickly(self, shift):
@@ -344,14 +370,16 @@ class TestCounting:
         assert len(np.unique(places)) > 2500
 
     @settings(max_examples=20, deadline=None)
-    @given(st.lists(st.integers(0, 2**62), max_size=40), st.sets(st.integers(0, 2**62), max_size=9))
+    @given(st.lists(ANY_CODE, max_size=40), st.sets(ANY_CODE, max_size=9))
     def test_numbers_of_codes(self, codes, known):
         old = np.array(sorted(known), dtype=np.int64)
         numbers = np.array(codes, dtype=np.int64)
-        names = number_codes(numbers, old)
+        names, met = number_codes(numbers, old)
         np.testing.assert_array_equal(names[: len(old)], old)
         assert names[numbers].tolist() == codes
         assert len(names) == len(known | set(codes))
+        assert names[len(old) :].tolist() == [codes[q] for q in met.tolist()]
+        assert met.tolist() == [codes.index(name) for name in names[len(old) :].tolist()]
 
 
 @pytest.mark.parametrize(

@@ -349,6 +349,14 @@ class TestResults:
         assert found[model.adjacency].all()
         assert found[~model.adjacency].sum() / 2 <= 2
 
+    def test_hub_with_more_leaves_than_bits(self):
+        rng = np.random.default_rng(0)
+        hub = rng.integers(0, 2, (2000, 1))
+        X = np.hstack([hub, np.where(rng.random((2000, 70)) < 0.75, hub, 1 - hub)])
+        found = learn_structure(X).value
+        assert found[0].sum() == 70
+        assert found[1:, 1:].sum() / 2 < 70
+
     @pytest.mark.parametrize("criterion", CRITERIA)
     @pytest.mark.parametrize("max_degree", [0, 1, 2])
     def test_largest_degree_is_kept(self, criterion, max_degree):
@@ -367,7 +375,7 @@ class TestResults:
                 {},
             )
         )
-        assert even < degree == 2 + 6 < free
+        assert even < degree == 2 + 7 < free
 
     @pytest.mark.parametrize("criterion", CRITERIA)
     @pytest.mark.parametrize("n_rows", [0, 1])

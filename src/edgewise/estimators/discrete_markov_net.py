@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from edgewise._core.errors import InputError
@@ -188,7 +191,7 @@ class DiscreteMarkovNet(BaseEstimator):
         """
         self._check_input(X, reset=True)
         table = DiscreteTable.from_input(X, cardinalities=self.cardinalities, missing=self.missing)
-        with _Watched(self.verbose) as watch:
+        with _step_counter(self.verbose) as watch:
             found = learn_structure(
                 table.codes,
                 self.criterion,
@@ -336,6 +339,13 @@ class DiscreteMarkovNet(BaseEstimator):
             )
         table = self._table
         fitted = fit_potentials(table.codes, self.cliques_, table.cardinalities, ridge=self.ridge)
+        if not fitted.converged:
+            warnings.warn(
+                f"The potentials are {fitted.gap:.2g} from the best pseudo-likelihood. A larger "
+                "ridge helps.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         # The rows have served; what is left fits into a file.
         del self._table
         return list(fitted.potentials)
@@ -368,29 +378,20 @@ class DiscreteMarkovNet(BaseEstimator):
         return MarkovModel.from_potentials(self.cliques_, self.potentials_)
 
 
-class _Watched:
-    """A counter of steps on standard error while a search runs."""
+@contextmanager
+def _step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
+    """Count the steps of a search on standard error, if asked to."""
+    if verbose <= 0:
+        yield None
+        return
+    import sys
 
-    def __init__(self, verbose: int) -> None:
-        self.verbose = verbose
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
 
-    def __enter__(self) -> Callable[[int, float], None] | None:
-        if self.verbose <= 0:
-            return None
-        import sys
-
-        from rich.console import Console
-        from rich.progress import Progress, TextColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description}"), console=Console(file=sys.stderr), transient=True
-        )
-        self._progress.start()
-        task = self._progress.add_task("Searching")
-        return lambda step, score: self._progress.update(
+    text = TextColumn("{task.description}")
+    with Progress(text, console=Console(file=sys.stderr), transient=True) as progress:
+        task = progress.add_task("Searching")
+        yield lambda step, score: progress.update(
             task, description=f"Searching: step {step}, score {score:.2f}"
         )
-
-    def __exit__(self, *_: object) -> None:
-        if self.verbose > 0:
-            self._progress.stop()

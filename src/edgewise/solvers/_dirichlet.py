@@ -21,6 +21,8 @@ from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._slice_counts import GroupCounts
 
+#: Configurations beyond this many count as so many, so that each has a share of something.
+MOST_CONFIGURATIONS = 1e280
 #: Above this size of a count its log-gamma is computed instead of looked up.
 LARGEST_TABLE = 2**20
 
@@ -29,6 +31,15 @@ def rising_table(a: float, n_samples: int) -> FloatArray:
     """Return log Gamma(m + a) - log Gamma(a) for m = 0, 1, ..."""
     table: FloatArray = gammaln(np.arange(min(n_samples, LARGEST_TABLE) + 1) + a) - gammaln(a)
     return table
+
+
+@kernel
+def n_configurations(members: IntArray, cardinalities: IntArray) -> float:
+    """Return how many slices there could be."""
+    product = 1.0
+    for k in members:
+        product = min(product * cardinalities[k], MOST_CONFIGURATIONS)
+    return product
 
 
 @kernel
@@ -98,4 +109,5 @@ def rise(a: float, m: int, table: FloatArray) -> float:
 
 @kernel
 def log_rise(a: float, m: int) -> float:
+    """Return log Gamma(m + a) - log Gamma(a)."""
     return math.lgamma(m + a) - math.lgamma(a)

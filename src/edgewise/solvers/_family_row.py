@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._dirichlet import log_rise, own_table, slice_terms
+from edgewise.solvers._dirichlet import log_rise, n_configurations, own_table, slice_terms
 from edgewise.solvers._slice_counts import GroupCounts, merge_member, outside, take_alike
 
 
@@ -26,17 +26,12 @@ def family_row(
     of ``ess``.
     """
     r = cardinalities[i]
-    space = 1.0
-    for k in members:
-        space *= cardinalities[k]
+    space = n_configurations(members, cardinalities)
     result = np.zeros(len(cardinalities))
-    stride = r
-    for k in members:
-        s = cardinalities[k]
-        _, merged, _, merged_totals = merge_member(r, s, stride, counts.codes, counts.totals)
-        a = cell if cell > 0.0 else ess * s / (r * space)
-        result[k] = _family_term(r, a, merged, merged_totals)
-        stride *= s
+    for q in range(len(members)):
+        _, totals, _, slice_totals = merge_member(q, counts)
+        a = cell if cell > 0.0 else ess * cardinalities[members[q]] / (r * space)
+        result[members[q]] = _family_term(r, a, totals, slice_totals)
     is_open = outside(i, members, len(cardinalities))
     for first in range(len(cardinalities)):
         if is_open[first]:

@@ -18,7 +18,13 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._dirichlet import log_rise, own_table, rise, slice_terms
+from edgewise.solvers._dirichlet import (
+    log_rise,
+    n_configurations,
+    own_table,
+    rise,
+    slice_terms,
+)
 from edgewise.solvers._slice_counts import GroupCounts, merge_member, outside, take_alike
 
 #: Smallest -log P(independent) that is told from 0, so that P(dependent) has a logarithm.
@@ -47,15 +53,11 @@ def independence_row(
     result = np.full(n, -math.log(prior))
     if len(counts.codes) == 0:
         return result
-    space = 1.0
-    for k in members:
-        space *= cardinalities[k]
-    stride = r
-    for k in members:
-        s = cardinalities[k]
+    space = n_configurations(members, cardinalities)
+    for q in range(len(members)):
+        s = cardinalities[members[q]]
         strengths = _strengths(r, s, space / s, pseudocount, ess)
-        result[k] = _member_term(r, s, stride, counts, strengths, prior, rises)
-        stride *= s
+        result[members[q]] = _member_term(r, s, q, counts, strengths, prior, rises)
     is_open = outside(i, members, n)
     for first in range(n):
         if is_open[first]:
@@ -126,7 +128,7 @@ def _add_outside(
 def _member_term(
     r: int,
     s: int,
-    stride: int,
+    member: int,
     counts: GroupCounts,
     strengths: tuple[float, float, float],
     prior: float,
@@ -134,14 +136,14 @@ def _member_term(
 ) -> float:
     """Return -log P(independent) of a member of the blanket, given the others."""
     a, a_row, a_column = strengths
-    merged, margins, rest, sums = merge_member(r, s, stride, counts.codes, counts.totals)
+    merged, margins, slices, sums = merge_member(member, counts)
     value = np.full(len(sums), _log_odds_against(prior, len(sums)))
     for g in range(len(merged)):
-        value[rest[merged[g]]] += rise(a, counts.totals[g], rises)
+        value[slices[merged[g]]] += rise(a, counts.totals[g], rises)
     for m in range(len(margins)):
-        value[rest[m]] -= rise(a_row, margins[m], rises)
+        value[slices[m]] -= rise(a_row, margins[m], rises)
     for z in range(len(counts.slice_totals)):
-        value[rest[merged[counts.starts[z]]]] -= rise(a_column, counts.slice_totals[z], rises)
+        value[slices[merged[counts.starts[z]]]] -= rise(a_column, counts.slice_totals[z], rises)
     result = 0.0
     for z in range(len(sums)):
         if sums[z] == 1:

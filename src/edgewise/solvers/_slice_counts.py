@@ -9,121 +9,32 @@ that could.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, BoolArray, IntArray
+from edgewise.solvers._coded_table import CodedTable, encode
 
 #: Where the tables of all possible groups take no more, each has a place without being looked up.
 DIRECT_BYTES = 2**20
-#: Rows are counted at most so many bytes at a time: data on disk pass through memory in pieces.
-CHUNK_BYTES = 2**26
-#: Largest number of configurations whose code fits an integer.
-MOST_GROUPS = 2**62
-#: Columns of indicators are filled up to a multiple of this, for the sake of vector instructions.
-LANES = 32
-
-Chunk = tuple[AnyArray, AnyArray, AnyArray]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CodedTable:
-    """Discrete data as level numbers.
-
-    Attributes
-    ----------
-    X : ndarray of int, shape (n_rows, n)
-        Level of each variable, from 0; may be mapped from a file.
-    cardinalities : ndarray of int, shape (n,)
-        Number of levels, whether they occur or not.
-    offsets : ndarray of int, shape (n + 1,)
-        Columns ``offsets[k]`` to ``offsets[k + 1]`` mark levels 1, 2, ... of variable k.
-    weight : ndarray of int32, shape (n_rows,), or None
-        How often each row stands, if not once.
-    """
-
-    X: AnyArray
-    cardinalities: IntArray
-    offsets: IntArray
-    weight: AnyArray | None = None
-
-    @classmethod
-    def from_codes(cls, X: AnyArray, cardinalities: IntArray) -> CodedTable:
-        """Take checked codes; equal rows of few variables are counted once."""
-        offsets = np.append(0, np.cumsum(cardinalities - 1))
-        table = cls(X=X, cardinalities=cardinalities, offsets=offsets)
-        if np.prod(cardinalities.astype(np.float64)) > len(X) / 4:
-            return table
-        count = table._count_states()
-        seen = np.flatnonzero(count)
-        rows = np.stack(np.unravel_index(seen, cardinalities), axis=1).astype(X.dtype)
-        weight = count[seen].astype(np.int32)
-        return cls(X=rows, cardinalities=cardinalities, offsets=offsets, weight=weight)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, equal ones counted."""
-        return len(self.X) if self.weight is None else int(self.weight.sum(dtype=np.int64))
-
-    @property
-    def width(self) -> int:
-        """Number of columns of the level indicators."""
-        return -(-max(int(self.offsets[-1]), 1) // LANES) * LANES
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield columns of codes, level indicators and weights of some rows at a time."""
-        step = self._chunk_rows
-        if len(self.X) <= step:
-            yield self._whole
-            return
-        for first in range(0, len(self.X), step):
-            yield self._chunk(first, first + step)
-
-    @property
-    def _chunk_rows(self) -> int:
-        return max(1, CHUNK_BYTES // max(self.width, len(self.cardinalities)))
-
-    @cached_property
-    def _whole(self) -> Chunk:
-        columns, marks, weight = self._chunk(0, len(self.X))
-        return np.ascontiguousarray(columns), marks, weight
-
-    def _chunk(self, first: int, last: int) -> Chunk:
-        X = np.asarray(self.X[first:last])
-        marks = np.zeros((len(X), self.width), dtype=np.uint8)
-        if (self.cardinalities == 2).all():
-            marks[:, : X.shape[1]] = X
-        else:
-            # An array that cannot be written to would make the kernel compile a second time.
-            _mark_levels(np.require(X, requirements=["C", "W"]), self.offsets, marks)
-        if self.weight is None:
-            return X.T, marks, np.ones(len(X), dtype=np.int32)
-        return X.T, marks, self.weight[first:last]
-
-    def _count_states(self) -> IntArray:
-        """Count the rows in every configuration of all variables."""
-        shape = tuple(self.cardinalities.tolist())
-        count = np.zeros(int(np.prod(self.cardinalities)), dtype=np.int64)
-        for first in range(0, len(self.X), self._chunk_rows):
-            X = self.X[first : first + self._chunk_rows].astype(np.int64)
-            count += np.bincount(np.ravel_multi_index(tuple(X.T), shape), minlength=len(count))
-        return count
+#: Largest number of groups that integers can number.
+MOST_NUMBERED = 2**62
 
 
 class GroupCounts(NamedTuple):
-    """Counts of one variable, with r levels, in the slices of its blanket.
+    """Counts of one variable in the slices of its blanket.
 
     Attributes
     ----------
+    levels : ndarray of int32, shape (n_groups, 1 + n_members)
+        Level of the variable, then of the members of its blanket, in each group.
+    strides : ndarray of int, shape (1 + n_members,)
+        Weights whose sum with the levels tells groups apart.
     codes : ndarray of int, shape (n_groups,)
-        Level of the variable and configuration of its blanket in mixed radix, sorted. The variable
-        runs fastest, then the first member of the blanket.
+        Those sums.
     totals : ndarray of int, shape (n_groups,)
         Rows of each group.
     starts : ndarray of int, shape (n_slices + 1,)
@@ -138,6 +49,8 @@ class GroupCounts(NamedTuple):
         Rows with each marked level.
     """
 
+    levels: AnyArray
+    strides: IntArray
     codes: IntArray
     totals: IntArray
     starts: IntArray
@@ -149,32 +62,57 @@ class GroupCounts(NamedTuple):
 
 def count_groups(data: CodedTable, i: int, members: IntArray) -> GroupCounts:
     """Count variable ``i`` with all others in every configuration of ``members`` that occurs."""
-    columns = np.append(members[::-1], i)
-    radix = data.cardinalities[columns]
-    space = float(np.prod(radix.astype(np.float64)))
-    if space > MOST_GROUPS:
-        raise InputError(
-            f"A variable and its {len(members)} neighbours have {space:.3g} configurations, too "
-            "many to number. Pass max_degree."
-        )
-    is_direct = 4 * space * data.width <= DIRECT_BYTES
-    known = np.arange(int(space) if is_direct else 0)
-    totals = np.zeros(len(known), dtype=np.int64)
-    tables = np.zeros((len(known), data.width), dtype=np.int32)
-    for levels, marks, weight in data.chunks():
-        groups = np.empty(len(marks), dtype=np.int64)
-        _encode(np.ascontiguousarray(levels[columns]), radix, groups)
+    chosen = np.append(i, members)
+    radix = data.cardinalities[chosen]
+    n_possible = math.prod(radix.tolist())
+    strides = _strides(radix, n_possible)
+    is_direct = 4 * n_possible * data.width <= DIRECT_BYTES
+    codes = np.arange(n_possible if is_direct else 0)
+    levels = np.empty((0, len(chosen)), dtype=np.int32)
+    totals = np.zeros(len(codes), dtype=np.int64)
+    tables = np.zeros((len(codes), data.width), dtype=np.int32)
+    for chunk in data.chunks():
+        columns = np.ascontiguousarray(chunk.columns[chosen])
+        groups = encode(columns, strides)
         if not is_direct:
-            known = number_codes(groups, known)
-            n_new = len(known) - len(totals)
-            totals = np.concatenate([totals, np.zeros(n_new, dtype=np.int64)])
-            tables = np.concatenate([tables, np.zeros((n_new, data.width), dtype=np.int32)])
-        _add_rows(groups, marks, weight, totals, tables)
-    places = np.flatnonzero(totals) if is_direct else np.argsort(known)
-    codes, totals = known[places], totals[places]
-    starts = np.flatnonzero(np.diff(codes // data.cardinalities[i], prepend=-1))
+            codes, first_rows = number_codes(groups, codes)
+            levels = np.concatenate([levels, columns[:, first_rows].T], dtype=np.int32)
+            totals = np.append(totals, np.zeros(len(first_rows), dtype=np.int64))
+            new_tables = np.zeros((len(first_rows), data.width), dtype=np.int32)
+            tables = np.concatenate([tables, new_tables])
+        _add_rows(groups, chunk.marks, chunk.weight, totals, tables)
+    if is_direct:
+        places = np.flatnonzero(totals)
+        levels = (places[:, None] // strides % radix).astype(np.int32)
+    else:
+        places = np.lexsort((levels[:, 0], codes - strides[0] * levels[:, 0]))
+        levels = levels[places]
+    return _arranged(levels, strides, codes[places], totals[places], places, tables)
+
+
+def _strides(radix: IntArray, n_possible: int) -> IntArray:
+    if n_possible <= MOST_NUMBERED:
+        return np.append(1, np.cumprod(radix[:-1]))
+    # Random weights give two groups the same code once in 2**64, and a blanket may be as large
+    # as it likes.
+    return np.random.default_rng(0).integers(-(2**63), 2**63 - 1, size=len(radix))
+
+
+def _arranged(
+    levels: AnyArray,
+    strides: IntArray,
+    codes: IntArray,
+    totals: IntArray,
+    places: IntArray,
+    tables: AnyArray,
+) -> GroupCounts:
+    """Find the slices of groups that are sorted by slice."""
+    slices = codes - strides[0] * levels[:, 0]
+    starts = np.flatnonzero(np.append(True, slices[1:] != slices[:-1])[: len(slices)])
     slice_totals = np.add.reduceat(totals, starts) if len(starts) else totals
     return GroupCounts(
+        levels=levels,
+        strides=strides,
         codes=codes,
         totals=totals,
         starts=np.append(starts, len(codes)),
@@ -183,17 +121,6 @@ def count_groups(data: CodedTable, i: int, members: IntArray) -> GroupCounts:
         places=places,
         tables=tables,
     )
-
-
-@kernel
-def _encode(columns: AnyArray, radix: IntArray, codes: IntArray) -> None:
-    """Write the configuration of some columns as one number, the last running fastest."""
-    for row in range(len(codes)):
-        codes[row] = columns[0, row]
-    for q in range(1, len(columns)):
-        column = columns[q]
-        for row in range(len(codes)):
-            codes[row] = codes[row] * radix[q] + column[row]
 
 
 @kernel
@@ -216,29 +143,32 @@ def _add_rows(
 
 
 @kernel
-def number_codes(codes: IntArray, known: IntArray) -> IntArray:
-    """Replace codes by their positions among the known ones and return those, with the new ones.
+def number_codes(codes: IntArray, known: IntArray) -> tuple[IntArray, IntArray]:
+    """Replace codes by their positions among those known, to which new ones are appended.
 
-    New codes are appended as they turn up.
+    Returns the known codes with the new ones, and where the new ones were first met.
     """
     size = 4
     while size < 2 * (len(known) + len(codes)):
         size *= 2
     table = np.full(size, -1)
     names = np.empty(len(known) + len(codes), np.int64)
+    met = np.empty(len(codes), np.int64)
     count = 0
-    for q in range(len(known) + len(codes)):
-        code = known[q] if q < len(known) else codes[q - len(known)]
+    for q in range(-len(known), len(codes)):
+        code = codes[q] if q >= 0 else known[q + len(known)]
         place = _scatter(code) & (size - 1)
         while table[place] >= 0 and names[table[place]] != code:
             place = (place + 1) & (size - 1)
         if table[place] < 0:
             table[place] = count
             names[count] = code
+            if q >= 0:
+                met[count - len(known)] = q
             count += 1
-        if q >= len(known):
-            codes[q - len(known)] = table[place]
-    return names[:count].copy()
+        if q >= 0:
+            codes[q] = table[place]
+    return names[:count].copy(), met[: count - len(known)].copy()
 
 
 @kernel
@@ -250,43 +180,33 @@ def _scatter(code: int) -> int:
 
 
 @kernel
-def _mark_levels(X: AnyArray, offsets: IntArray, marks: AnyArray) -> None:
-    """Set indicators of the levels 1, 2, ... of every variable."""
-    for s in range(X.shape[0]):
-        for k in range(X.shape[1]):
-            if X[s, k] > 0:
-                marks[s, offsets[k] + X[s, k] - 1] = 1
-
-
-@kernel
-def merge_member(
-    r: int, s: int, stride: int, codes: IntArray, totals: IntArray
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def merge_member(member: int, counts: GroupCounts) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Add up groups that differ in one member of the blanket alone.
 
     Returns the merged group of each group, the number of rows in each merged group, the slice of
     each merged group, and the number of rows in each of those slices.
     """
+    levels, strides = counts.levels, counts.strides
     nothing = np.empty(0, np.int64)
-    merged = np.empty(len(codes), np.int64)
-    for g in range(len(codes)):
-        # The code without the digit of the member.
-        merged[g] = codes[g] % stride + codes[g] // (stride * s) * stride
-    rest = number_codes(merged, nothing)
-    margins = np.zeros(len(rest), np.int64)
-    for g in range(len(codes)):
-        margins[merged[g]] += totals[g]
-    for m in range(len(rest)):
-        rest[m] //= r
-    n_slices = len(number_codes(rest, nothing))
-    sums = np.zeros(n_slices, np.int64)
+    merged = np.empty(len(counts.codes), np.int64)
+    for g in range(len(merged)):
+        merged[g] = counts.codes[g] - strides[1 + member] * levels[g, 1 + member]
+    slices, met = number_codes(merged, nothing)
+    margins = np.zeros(len(slices), np.int64)
+    for g in range(len(merged)):
+        margins[merged[g]] += counts.totals[g]
+    for m in range(len(slices)):
+        slices[m] -= strides[0] * levels[met[m], 0]
+    names, _ = number_codes(slices, nothing)
+    sums = np.zeros(len(names), np.int64)
     for m in range(len(margins)):
-        sums[rest[m]] += margins[m]
-    return merged, margins, rest, sums
+        sums[slices[m]] += margins[m]
+    return merged, margins, slices, sums
 
 
 @kernel
 def outside(i: int, members: IntArray, n: int) -> BoolArray:
+    """Mark the variables that are neither ``i`` nor in its blanket."""
     is_outside = np.ones(n, np.bool_)
     is_outside[i] = False
     for k in members:

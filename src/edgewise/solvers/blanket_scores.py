@@ -13,10 +13,11 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.cliques import check_adjacency
 from edgewise.data.codes import check_cardinalities, check_codes
+from edgewise.solvers._coded_table import CodedTable
 from edgewise.solvers._dirichlet import rising_table
 from edgewise.solvers._family_row import family_row
 from edgewise.solvers._independence_row import independence_row
-from edgewise.solvers._slice_counts import CodedTable, count_groups
+from edgewise.solvers._slice_counts import count_groups
 
 CRITERIA: Final = ("bjp", "ib", "mpl")
 TIES: Final = ("index", "mean")
@@ -316,7 +317,7 @@ def support_row(
 
 def code_table(X: ArrayLike, cardinalities: ArrayLike | None) -> CodedTable:
     """Check level numbers and how many levels there are; by default those up to the largest."""
-    codes: AnyArray = X if isinstance(X, np.ndarray) else np.asarray(X)
+    codes: AnyArray = np.asarray(X)
     if codes.ndim != 2 or codes.shape[1] == 0:
         raise InputError(f"X must have shape (N, n) with n above 0, got {codes.shape}.")
     if cardinalities is None:

@@ -88,7 +88,7 @@ def learn_structure(
     max_degree : int, optional
         Largest number of neighbours of a variable. By default there is no limit, but with
         ``pseudocount="bdeu"``, whose tests find dependence in tables of a few rows, that of
-        ``"hill"`` is 2 + log2 N.
+        ``"hill"`` is 2 + log2 N, rounded.
     cardinalities, pseudocount, prior, ess, ties, cell
         As in `log_score`.
     combine : {"global", "and", "or"}
@@ -124,7 +124,7 @@ def learn_structure(
     if max_degree is None:
         max_degree = n - 1
         if pseudocount == BDEU and search == "hill" and criterion != "mpl":
-            max_degree = 2 + int(np.log2(max(data.n_samples, 1)))
+            max_degree = 2 + round(np.log2(max(data.n_samples, 1)))
     # What has one level depends on nothing; an edge to it would only change who asserts what.
     most = np.where(data.cardinalities > 1, max_degree, 0)
     if criterion == "mpl":
@@ -198,7 +198,7 @@ def _least_supported(
     supports: FloatArray, adjacency: BoolArray, most: IntArray, flips: list[Pair]
 ) -> Pair | None:
     """Find the least supported pair whose flip is allowed and leads to a new graph."""
-    # Supports are logarithms of probabilities: nothing that may be flipped is above 0.
+    # Supports are logarithms of probabilities, so that 0 marks what must not be flipped.
     candidates = supports.copy()
     candidates[_is_too_much(adjacency, most)] = 0.0
     for i, j in _ways_back(flips):
