@@ -33,7 +33,7 @@ STUDY = Study(
     reference=(
         "F. Schlüter, Y. Strappa, D. H. Milone and F. Bromberg (2018), Blankets joint posterior "
         "score for learning Markov network structures, International Journal of Approximate "
-        "Reasoning 92. https://doi.org/10.1016/j.ijar.2017.10.018"
+        "Reasoning 92. https://doi.org/10.48550/arXiv.1608.02315"
     ),
     version=1,
     parts=(six_nodes.PART, networks.PART, karate.PART),
