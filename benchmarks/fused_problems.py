@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: The solve that the bound on the optimum is taken from is this much more accurate.
-TIGHT = 1e-2
+TIGHT = 1e-3
 FOUR = ((0.1, 0.02), (0.1, 0.1), (0.03, 0.03), (0.01, 0.1))
 
 

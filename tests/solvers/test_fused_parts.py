@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgewise.solvers._fused_prox import fused_path
+from edgewise.solvers._fused_prox import fused_path, fused_path_unweighted
 from edgewise.solvers._fused_rows import find_groups, penalty, shrink_layers
 from edgewise.solvers._fused_screening import restrict, split_blocks
 from edgewise.solvers._fused_splitting import FusedProblem, alternate
@@ -74,10 +74,33 @@ def test_the_fused_lasso_on_random_data():
             assert violation(y, weight, strength, b) < 1e-13 * n * max(1, np.abs(y).max())
 
 
+def without_weights(y, strength):
+    n = len(y)
+    b = np.empty(n)
+    scratch = [np.empty(2 * n + 3) for _ in range(3)]
+    fused_path_unweighted(np.asarray(y, float), strength, n, b, *scratch, np.empty(n), np.empty(n))
+    return b
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    y=st.lists(st.integers(-3, 3), min_size=1, max_size=9),
+    weight=st.sampled_from([0.0, 0.5, 1.0]),
+    strength=st.sampled_from([0.25, 0.5, 1.0, 3.0, 50.0]),
+    shift=st.sampled_from([0.0, 0.1, 1e-9]),
+)
+def test_equal_weights_are_a_threshold_after_the_fact(y, weight, strength, shift):
+    y = np.array(y) + shift
+    b = without_weights(y, strength)
+    assert violation(y, np.zeros(len(y)), strength, b) < 1e-12
+    thresholded = np.sign(b) * np.maximum(np.abs(b) - weight, 0)
+    assert violation(y, np.full(len(y), weight), strength, thresholded) < 1e-12
+
+
 def test_values_far_above_the_strength_do_not_break_the_fused_lasso():
     y = np.array([1e12, -1e12, 1e12, 3.0])
-    b = fused(y, np.zeros(4), 1e-9)
-    assert np.abs(b - y).max() <= 1e-3
+    for b in (fused(y, np.zeros(4), 1e-9), without_weights(y, 1e-9)):
+        assert np.abs(b - y).max() <= 1e-3
 
 
 def test_shrinking_a_row_cuts_paths_at_its_own_entry_and_at_forbidden_ones():

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers._fused_prox import fused_path
+from edgewise.solvers._fused_prox import fused_path, fused_path_unweighted
 
 
 @kernel
@@ -119,12 +119,28 @@ def _shrink_row(
                 w[n - 1] += strength
             beside_zero = strength
         if n > 0 and not (is_free and is_joined[k] and step < p - 1):
-            fused_path(y, w, strength, n, b, work[3], work[4], work[5], work[6], work[7])
+            _shrink_path(y, w, strength, n, b, work)
             for m in range(n):
                 z[place[m]] = b[m]
             n = 0
         if not is_joined[k]:
             beside_zero = 0.0
+
+
+@kernel
+def _shrink_path(
+    y: FloatArray, w: FloatArray, strength: float, n: int, b: FloatArray, work: FloatArray
+) -> None:
+    """Solve the fused lasso of one path into ``b``."""
+    t = w[0]
+    for m in range(1, n):
+        if w[m] != t:
+            fused_path(y, w, strength, n, b, work[3], work[4], work[5], work[6], work[7])
+            return
+    fused_path_unweighted(y, strength, n, b, work[3], work[4], work[5], work[6], work[7])
+    if t > 0.0:
+        for m in range(n):
+            b[m] -= min(max(b[m], -t), t)
 
 
 @kernel
