@@ -1,5 +1,7 @@
 """The locally constant solver against CVXPY, closed forms and its own other solvers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -224,6 +226,15 @@ def test_running_out_of_iterations_is_said():
     best = locally_constant(S, 0.01, 0.05, pairs)
     assert solution.objective - solution.gap <= best.objective <= solution.objective
     assert np.linalg.eigvalsh(solution.value)[0] > 0
+
+
+def test_a_problem_that_needs_thousands_of_iterations_gets_there():
+    """Two rows, nine variables, next to no sparsity: the slowest of many random problems."""
+    with np.load(Path(__file__).with_name("slow_locally_constant.npz")) as stored:
+        S, alpha, tau = stored["S"], float(stored["alpha"]), float(stored["tau"])
+        pairs = stored["pairs"]
+    solution = locally_constant(S, alpha, tau, pairs)
+    check(solution, S, elementwise(len(S), alpha), tau, pairs)
 
 
 def test_the_history_ends_with_the_gap():

@@ -34,7 +34,7 @@ RELAXATION = 1.9
 #: Iterations between two looks at the gap and at the residuals.
 INTERVAL = 10
 #: Iterations during which the penalty parameter may change; convergence is proved for a fixed one.
-TUNING = 300
+TUNING = 1000
 #: Relative primal over relative dual residual at which the gap falls fastest, by trial on paths
 #: and grids in two and three dimensions: more weight on agreement than the usual 1.
 BALANCE = 0.2
