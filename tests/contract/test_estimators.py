@@ -5,6 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from edgewise import (
     BootstrapGraph,
+    DiscreteMarkovNet,
     GaussianGraph,
     LocallyConstantGraph,
     NeighborhoodGraph,
@@ -12,6 +13,7 @@ from edgewise import (
 )
 
 ESTIMATORS = [
+    DiscreteMarkovNet(),
     GaussianGraph(),
     GaussianGraph(alpha=0.1, covariance="correlation"),
     GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=0),
@@ -28,6 +30,7 @@ ESTIMATORS = [
 # StARS, and tables of repeated rows, where the smallest alpha is always the best. The warnings
 # that say so are right.
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
+@pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

@@ -1,84 +1,23 @@
-"""Two groups of rows: their labels, and what their means have to do with a comparison."""
+"""What the means of two groups have to do with a comparison of their networks."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
+from edgewise.data.two_groups import TwoGroups
 from edgewise.io.messages import quote_names
 
 #: Means further apart than this many standard deviations distort a shuffle noticeably.
 FAR = 1.0
 #: Chance of a warning where the means are the same; small groups often seem far apart.
 SURE = 1e-4
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoGroups:
-    """Which of two groups each row belongs to.
-
-    Attributes
-    ----------
-    classes : tuple
-        Both labels, sorted.
-    rows : list of ndarray
-        Rows of each group, in order.
-    """
-
-    classes: tuple[Any, Any]
-    rows: list[IntArray]
-
-
-def two_groups(y: Any, n_rows: int) -> TwoGroups:
-    """Sort rows by their label, of which there must be two."""
-    import pandas as pd
-
-    # Objects, because numpy would turn the missing value of a list of text into "nan".
-    labels = np.asarray(y, dtype=object)
-    if labels.shape != (n_rows,):
-        raise InputError(
-            f"y must hold one label for each of the {n_rows} rows of X; its shape is "
-            f"{labels.shape}."
-        )
-    if len(missing := np.flatnonzero(pd.isna(labels))):
-        raise InputError(
-            f"y has {len(missing)} missing {'label' if len(missing) == 1 else 'labels'} (None or "
-            f"NaN), the first in row {missing[0]}. Drop those rows, or label them."
-        )
-    try:
-        classes, member = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise InputError(
-            f"The labels in y are of different types, {quote_names(kinds)}, and cannot be sorted. "
-            "Turn all of them into text."
-        ) from error
-    _check_two(classes.tolist(), np.bincount(member).tolist())
-    first, second = classes.tolist()
-    return TwoGroups(classes=(first, second), rows=[np.flatnonzero(member == k) for k in (0, 1)])
-
-
-def _check_two(classes: list[Any], counts: list[int]) -> None:
-    if len(classes) == 1:
-        raise InputError(f"All labels in y are {classes[0]!r}. A comparison needs two groups.")
-    if len(classes) > 2:
-        pair = f"{classes[0]!r} and {classes[1]!r}"
-        raise InputError(
-            f"y has {len(classes)} groups: {quote_names(classes)}. A comparison takes two. Pass "
-            f"the rows of one pair at a time, such as those of {pair}."
-        )
-    for label, count in zip(classes, counts, strict=True):
-        if count < 2:
-            raise InputError(
-                f"The group {label!r} has {count} row; at least 2 are needed in each group."
-            )
 
 
 def center_groups(X: Any, groups: TwoGroups) -> Any:

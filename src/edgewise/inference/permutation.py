@@ -12,10 +12,11 @@ from scipy import stats
 from edgewise._core.errors import InputError
 from edgewise._core.random import as_generator, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+from edgewise.data.two_groups import TwoGroups, two_groups
 from edgewise.graph import Graph
 from edgewise.graph._arrays import edge_positions
 from edgewise.graph.compare import positions_by_name
-from edgewise.inference._groups import TwoGroups, center_groups, two_groups, warn_of_means
+from edgewise.inference._groups import center_groups, warn_of_means
 from edgewise.inference._resample import (
     Problem,
     Resample,
