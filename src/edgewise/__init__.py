@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         GaussianGraph,
         LocallyConstantGraph,
         NeighborhoodGraph,
+        NetworkChange,
         load,
     )
     from edgewise.graph import Graph
@@ -33,6 +34,7 @@ _HOME = {
     "InputError": "edgewise._core.errors",
     "LocallyConstantGraph": "edgewise.estimators",
     "NeighborhoodGraph": "edgewise.estimators",
+    "NetworkChange": "edgewise.estimators",
     "SolverError": "edgewise._core.errors",
     "StabilitySelection": "edgewise.inference",
     "load": "edgewise.estimators",
@@ -62,6 +64,7 @@ __all__ = [
     "InputError",
     "LocallyConstantGraph",
     "NeighborhoodGraph",
+    "NetworkChange",
     "SolverError",
     "StabilitySelection",
     "__version__",

@@ -10,7 +10,7 @@ import pytest
 
 import edgewise
 from edgewise import InputError
-from edgewise.data import list_datasets, load_network, load_table
+from edgewise.data import list_datasets, load_network, load_senate, load_table
 
 BUNDLED = Path(edgewise.__file__).parent / "data" / "bundled"
 
@@ -128,6 +128,27 @@ def test_senate():
     assert (year["2005"], year["2006"]) == (251, 177)
     assert {"Nelson (FL)", "Nelson (NE)"} <= set(votes.responses)
     assert "MIT" in votes.licence
+
+
+def test_senate_to_compare_two_years():
+    table, senate = load_table("senate-votes"), load_senate()
+    assert senate.votes.shape == (428, 100)
+    assert tuple(senate.votes.columns) == table.responses
+    assert set(np.unique(senate.votes)) == {-1, 1}
+    np.testing.assert_array_equal(senate.votes > 0, table.frame[list(table.responses)] == 1)
+    assert senate.dates.dtype == np.dtype("datetime64[D]")
+    assert senate.dates.astype(str).tolist() == table.frame["date"].tolist()
+    assert (np.diff(senate.dates) >= np.timedelta64(0)).all()
+    assert dict(zip(*np.unique(senate.years, return_counts=True), strict=True)) == {
+        2005: 251,
+        2006: 177,
+    }
+    assert [str(date)[:4] for date in senate.dates] == senate.years.astype(str).tolist()
+    # Boxer alone upheld the objection to the electors of Ohio.
+    first = senate.votes.iloc[0]
+    assert first.index[first == 1].tolist() == ["Boxer"]
+    assert "MIT" in senate.licence
+    assert "KLIEPInference" in senate.origin
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -11,9 +11,10 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray
+from edgewise._core.typing import BoolArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,35 @@ class Dataset:
     covariates: tuple[str, ...]
     responses: tuple[str, ...]
     description: str
+    origin: str
+    licence: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SenateVotes:
+    """Roll-call votes of the 109th United States Senate.
+
+    Attributes
+    ----------
+    votes : pandas.DataFrame
+        One row per vote in the order of time, one column per senator; 1 is yea, -1 is nay. The
+        source has filled the votes of absent senators, and does not say how.
+    dates : ndarray of datetime64[D], shape (428,)
+        Day of each vote.
+    years : ndarray of int, shape (428,)
+        Year of each vote: 251 of 2005, 177 of 2006.
+    origin, licence : str
+        Where the votes come from, and under which terms they may be passed on.
+
+    Examples
+    --------
+    >>> load_senate().votes.shape
+    (428, 100)
+    """
+
+    votes: pd.DataFrame
+    dates: NDArray[np.datetime64]
+    years: IntArray
     origin: str
     licence: str
 
@@ -265,6 +295,34 @@ def load_table(name: str) -> Dataset:
         description=entry.description,
         origin=entry.origin,
         licence=(folder / entry.licence_file).read_text("utf-8"),
+    )
+
+
+def load_senate() -> SenateVotes:
+    """Load the votes of the 109th United States Senate, to compare 2005 with 2006.
+
+    The table is `load_table` ``("senate-votes")``, with votes coded as 1 and -1.
+
+    Returns
+    -------
+    SenateVotes
+
+    Examples
+    --------
+    >>> senate = load_senate()
+    >>> senate.votes[["Obama", "Mccain"]].head(2).to_numpy().tolist()
+    [[-1, -1], [-1, 1]]
+    >>> str(senate.dates[0]), int(senate.years[-1])
+    ('2005-01-06', 2006)
+    """
+    table = load_table("senate-votes")
+    dates = table.frame["date"].to_numpy().astype("datetime64[D]")
+    return SenateVotes(
+        votes=2 * table.frame[list(table.responses)] - 1,
+        dates=dates,
+        years=dates.astype("datetime64[Y]").astype(np.int64) + 1970,
+        origin=table.origin,
+        licence=table.licence,
     )
 
 

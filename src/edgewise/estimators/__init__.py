@@ -1,7 +1,9 @@
 """Estimators that follow scikit-learn's conventions and return a `Graph`."""
 
 from edgewise.estimators._archive import load
+from edgewise.estimators._direction import DirectionCheck
 from edgewise.estimators._path import (
+    ChangePath,
     CoefficientPath,
     GraphPath,
     LocallyConstantPath,
@@ -11,15 +13,19 @@ from edgewise.estimators.discrete_markov_net import DiscreteMarkovNet
 from edgewise.estimators.gaussian_graph import GaussianGraph
 from edgewise.estimators.locally_constant_graph import LocallyConstantGraph
 from edgewise.estimators.neighborhood_graph import NeighborhoodGraph
+from edgewise.estimators.network_change import NetworkChange
 
 __all__ = [
+    "ChangePath",
     "CoefficientPath",
+    "DirectionCheck",
     "DiscreteMarkovNet",
     "GaussianGraph",
     "GraphPath",
     "LocallyConstantGraph",
     "LocallyConstantPath",
     "NeighborhoodGraph",
+    "NetworkChange",
     "PrecisionPath",
     "load",
 ]

@@ -25,6 +25,7 @@ ESTIMATORS: Final = (
     "GaussianGraph",
     "LocallyConstantGraph",
     "NeighborhoodGraph",
+    "NetworkChange",
     "StabilitySelection",
 )
 #: The only result classes, by name: frozen dataclasses of values that can be saved.

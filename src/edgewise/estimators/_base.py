@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -12,16 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from edgewise._core.errors import InputError
 from edgewise._core.random import as_generator
-from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
-from edgewise.estimators._archive import save_estimator
 from edgewise.estimators._fits import PathFit
 from edgewise.estimators._statistics import (
     MISSING,
@@ -31,6 +28,7 @@ from edgewise.estimators._statistics import (
     precomputed_statistics,
     row_statistics,
 )
+from edgewise.estimators._table import TableEstimator
 from edgewise.io.messages import quote_names
 from edgewise.selection import (
     Selection,
@@ -46,7 +44,7 @@ RULES = ("ebic", "cv", "stars")
 MAX_EXTENSIONS = 3
 
 
-class GraphEstimator(BaseEstimator):
+class GraphEstimator(TableEstimator):
     """Base of the estimators that learn one undirected graph from one table.
 
     A subclass says which covariances it takes (``_covariances``), which rules for alpha
@@ -74,16 +72,6 @@ class GraphEstimator(BaseEstimator):
     @abstractmethod
     def _score_fit(self, fit: Any, X: FloatArray, sample_weight: FloatArray | None) -> float:
         """Mean log-likelihood of other rows."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator, fitted or not, to one file without pickled code.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write, by custom ending in ``.edgewise``; `edgewise.load` reads it.
-        """
-        save_estimator(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -159,25 +147,6 @@ class GraphEstimator(BaseEstimator):
                 f"Columns {quote_names(labels(self._names(), bad))} hold NaN or inf. Drop those "
                 'rows; missing="pairwise" or missing="em" lets NaN pass.'
             )
-
-    def _as_rows(self, X: Any, *, reset: bool) -> FloatArray:
-        """Convert to a float array, or name the columns that hold something else."""
-        if hasattr(X, "columns"):
-            _refuse_text(X)
-        try:
-            rows: FloatArray = validate_data(
-                self, X, reset=reset, dtype=np.float64, ensure_all_finite=False
-            )
-        except ValueError:
-            if isinstance(X, (list, np.ndarray)) and np.asarray(X).dtype.kind in "OUS":
-                _refuse_text(X)
-            raise
-        return rows
-
-    def _names(self) -> list[str] | None:
-        """Names of the columns; None where the data had none."""
-        names: AnyArray | None = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
 
     def _used_names(self) -> list[str] | None:
         """Names of the columns that statistics are computed of: all, unless some are left out."""
@@ -381,10 +350,3 @@ def _adjacency(fit: PathFit) -> BoolArray:
 def _is_complete(fit: PathFit) -> bool:
     n_features = len(fit.adjacency)
     return int(np.count_nonzero(fit.adjacency)) == n_features * (n_features - 1)
-
-
-def _refuse_text(X: Any) -> None:
-    """Name the columns that hold text, dates or categories."""
-    table = Table.from_input(X)
-    if "categorical" in table.kinds:
-        check_columns(table.values, table.names, kinds=table.kinds)

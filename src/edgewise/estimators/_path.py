@@ -74,3 +74,29 @@ class CoefficientPath(GraphPath):
     """
 
     coefs: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChangePath(GraphPath):
+    """Changes between two groups along a sequence of alphas.
+
+    Attributes
+    ----------
+    changes : ndarray of shape (n_alphas, p, p)
+        Signed change of every pair, with the variables on the diagonal.
+    """
+
+    changes: FloatArray
+
+    @property
+    def entry(self) -> FloatArray:
+        """Largest alpha at which each pair changes, of shape (p, p); 0 where none does."""
+        entered = np.where(self.changes != 0, self.alphas[:, None, None], 0.0)
+        return np.asarray(entered.max(axis=0))
+
+    @property
+    def order(self) -> FloatArray:
+        """Score to rank pairs by, of shape (p, p): the entry, and the last change among ties."""
+        size = np.abs(self.changes[-1])
+        steps = np.searchsorted(self.alphas[::-1], self.entry)
+        return np.where(self.entry > 0, steps + 1 + size / (1 + size.max()), 0.0)

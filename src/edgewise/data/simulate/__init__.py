@@ -1,5 +1,17 @@
 """Simulated data with a known graph; one file per family of models."""
 
+from edgewise.data.simulate.change import (
+    GaussianChange,
+    SimulatedChange,
+    gaussian_change,
+    lattice_change,
+)
+from edgewise.data.simulate.diamond import (
+    DIAMOND_METHODS,
+    DiamondChange,
+    diamond_change,
+    sample_diamond,
+)
 from edgewise.data.simulate.gaussian import (
     GaussianModel,
     ar1_covariance,
@@ -7,6 +19,12 @@ from edgewise.data.simulate.gaussian import (
     equicorrelation,
     gaussian_graph,
     sample_gaussian,
+)
+from edgewise.data.simulate.gene_regulation import (
+    REGULATION_KINDS,
+    GeneRegulationChange,
+    Regulation,
+    gene_regulation_change,
 )
 from edgewise.data.simulate.markov import MarkovModel, markov_model
 from edgewise.data.simulate.markov_samples import SAMPLING_METHODS, sample_markov
@@ -25,20 +43,32 @@ from edgewise.data.simulate.structure import (
 
 __all__ = [
     "CONTOUR_KINDS",
+    "DIAMOND_METHODS",
     "GRAPH_KINDS",
     "HUB_LINKS",
+    "REGULATION_KINDS",
     "SAMPLING_METHODS",
+    "DiamondChange",
+    "GaussianChange",
     "GaussianModel",
+    "GeneRegulationChange",
     "MarkovModel",
+    "Regulation",
+    "SimulatedChange",
     "ar1_covariance",
     "ar1_precision",
     "block_model",
     "changed_block_models",
     "contour_model",
+    "diamond_change",
     "equicorrelation",
+    "gaussian_change",
     "gaussian_graph",
+    "gene_regulation_change",
     "graph_structure",
+    "lattice_change",
     "markov_model",
+    "sample_diamond",
     "sample_gaussian",
     "sample_markov",
     "six_node_graph",

@@ -1,0 +1,112 @@
+"""Cross-validation of a change: folds that hold rows of both groups, each standardised anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from edgewise._core.errors import InputError, SolverError
+from edgewise._core.random import as_generator
+from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise.data.two_groups import TwoGroups
+from edgewise.selection import Selection, choose_by_cv
+
+
+@dataclass(frozen=True)
+class _FoldFit:
+    """A fit, or None, with how its rows were standardised, as held-out rows will be."""
+
+    fit: Any
+    standard: Any
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance."""
+        return self.fit is None or bool(self.fit.converged)
+
+
+def choose_by_group_cv(
+    model: Any, rows: FloatArray, groups: TwoGroups, alphas: FloatArray
+) -> Selection:
+    """Take the alpha with the largest held-out score of a `ChangeEstimator`."""
+    folds = _make_folds(groups, len(rows), model.cv, model.random_state)
+    # What is split are the numbers of the rows: whether a row is of one group or the other has
+    # to be known in a fold as well.
+    places: Any = np.arange(len(rows))
+    return choose_by_cv(
+        places,
+        alphas,
+        partial(_fit_fold, model, rows, groups),
+        partial(_score_fold, model, rows, groups),
+        cv=folds,
+        n_jobs=model.n_jobs,
+        verbose=model.verbose,
+    )
+
+
+def _make_folds(
+    groups: TwoGroups, n_rows: int, cv: Any, random_state: RandomState
+) -> list[tuple[IntArray, IntArray]]:
+    """Training and held-out rows of each fold, all of which hold rows of both groups."""
+    from sklearn.model_selection import StratifiedKFold, check_cv
+
+    member = np.zeros(n_rows, dtype=np.int64)
+    member[groups.rows[1]] = 1
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        smallest = int(np.bincount(member).min())
+        if not 2 <= cv <= smallest:
+            raise InputError(
+                f"cv must be between 2 and the number of rows of the smaller group, {smallest}, "
+                f"got {cv}."
+            )
+        seed = int(as_generator(random_state).integers(2**31 - 1))
+        cv = StratifiedKFold(n_splits=int(cv), shuffle=True, random_state=seed)
+    folds = []
+    for train, test in check_cv(cv).split(np.zeros((n_rows, 1)), member):
+        sizes = [np.bincount(member[part], minlength=2) for part in (train, test)]
+        if sizes[0].min() < 2 or sizes[1].min() < 1:
+            raise InputError(
+                "A fold of cv holds fewer than 2 training rows or no held-out row of one of the "
+                "groups. Pass a number of folds, or a splitter that keeps both groups in all "
+                "folds, such as StratifiedKFold."
+            )
+        folds.append((np.asarray(train), np.asarray(test)))
+    return folds
+
+
+def _take(groups: TwoGroups, places: IntArray) -> TwoGroups:
+    """Which of some rows belong to which group, numbered by their place among them."""
+    return TwoGroups(
+        classes=groups.classes,
+        rows=[np.flatnonzero(np.isin(places, group)) for group in groups.rows],
+    )
+
+
+def _fit_fold(
+    model: Any, rows: FloatArray, groups: TwoGroups,
+    train: IntArray, weights: None, alphas: FloatArray,
+) -> Iterator[_FoldFit]:  # fmt: skip
+    taken, members = rows[train], _take(groups, train)
+    standard = model._standardize(taken, members)
+    n_fits = 0
+    try:
+        for fit in model._solve_path(standard.samples(taken, members), alphas):
+            yield _FoldFit(fit, standard)
+            n_fits += 1
+    except SolverError:
+        # With fewer rows there may be no solution where there is one with all: not to be chosen.
+        yield from [_FoldFit(None, standard)] * (len(alphas) - n_fits)
+
+
+def _score_fold(
+    model: Any, rows: FloatArray, groups: TwoGroups,
+    fold: _FoldFit, test: IntArray, weights: None,
+) -> float:  # fmt: skip
+    if fold.fit is None:
+        return -np.inf
+    samples = fold.standard.samples(rows[test], _take(groups, test))
+    return float(model._score_fit(fold.fit, samples))

@@ -1,0 +1,248 @@
+"""From one alpha to the next: the dual steps, the proximal ones, and the variables they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgewise._core.errors import SolverError
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers._ratio_bounds import smallest_bounded_alpha
+from edgewise.solvers._ratio_newton import DualProblem, Proximal, newton
+from edgewise.solvers._ratio_primal import accelerated_gradients
+from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
+from edgewise.stats.pair_features import PairMoments
+
+#: Log ratios of two rows this far apart mean that the objective has no minimum.
+SPREAD = 1e4
+#: Size of the first proximal term, what it grows by, and the largest.
+PROXIMAL = (10.0, 10.0, 1e4)
+#: Newton steps after which a proximal term helps; most problems take fewer than ten.
+PATIENCE = 15
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatioPoint:
+    """A solution of the problem at one alpha.
+
+    Attributes
+    ----------
+    theta : Coefficients
+    log_ratio : ndarray of shape (n,)
+        Not normalised.
+    log_weights : ndarray of shape (n,)
+        Of the rows, at the dual point.
+    moments : PairMoments
+        Of the rows with these weights.
+    gap : float
+    raised : float
+        The alpha that the gap is for; larger than that asked for only without a ridge.
+    n_iter : int
+    history : list of float
+    """
+
+    theta: Coefficients
+    log_ratio: FloatArray
+    log_weights: FloatArray
+    moments: PairMoments
+    gap: float
+    raised: float
+    n_iter: int
+    history: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """When to stop: the gap, the share by which alpha may be raised, and the steps."""
+
+    gap: float
+    slightly: float
+    max_iter: int
+
+
+def solve_with_screening(
+    problem: RatioProblem,
+    alpha: float,
+    before: RatioPoint,
+    alpha_before: float,
+    solver: str,
+    stop: Stop,
+) -> RatioPoint:
+    """Solve for the variables that may change, and look at all of them when done.
+
+    By the sequential strong rule a pair whose slack at the alpha before is below
+    ``2 alpha - alpha_before`` is unlikely to change. Products are formed of whole variables, so
+    one is left out if all its pairs are. Where the rule errs, the gap over all pairs says so: the
+    variables of the pairs that are too long then join in.
+    """
+    d = problem.features.n_variables
+    if not problem.penalize_diagonal:
+        return _refuse_unbounded(problem, alpha, _solve(problem, alpha, before, solver, stop), stop)
+    likely = max(2.0 * alpha - alpha_before, 0.0)
+    chosen = _variables(problem.target.above(before.moments, likely, likely), d)
+    chosen = np.union1d(chosen, _variables(before.theta.pairs, d))
+    if not len(chosen):
+        chosen = np.zeros(1, dtype=np.int64)
+    n_iter, history = 0, []
+    while len(chosen) < 0.8 * d:
+        part = problem.subset(chosen)
+        found = _solve(part, alpha, _restrict(before, chosen, d), solver, stop)
+        _refuse_unbounded(problem, alpha, found, stop)
+        theta = Coefficients(_lift(found.theta.pairs, chosen, d), found.theta.values)
+        gap, raised, moments = problem.certify(theta, found.log_ratio, found.log_weights, alpha)
+        n_iter += found.n_iter
+        history += [*found.history, gap]
+        before = replace(
+            found, theta=theta, gap=gap, raised=raised, moments=moments, n_iter=n_iter,
+            history=history,
+        )  # fmt: skip
+        missed = _variables(problem.target.above(moments, alpha, alpha), d)
+        larger = np.union1d(chosen, missed)
+        if _is_done(before, alpha, stop) or len(larger) == len(chosen):
+            return before
+        chosen = larger
+    found = _refuse_unbounded(problem, alpha, _solve(problem, alpha, before, solver, stop), stop)
+    return replace(found, n_iter=n_iter + found.n_iter, history=history + found.history)
+
+
+def starting_point(problem: RatioProblem, theta: Coefficients | None = None) -> RatioPoint:
+    """Begin with some coefficients, or with none."""
+    theta = Coefficients.none(problem.features.size) if theta is None else theta
+    log_ratio = problem.log_ratio(theta)
+    log_weights = problem.log_weights(log_ratio)
+    moments = problem.features.moments(np.exp(log_weights))
+    return RatioPoint(
+        theta=theta, log_ratio=log_ratio, log_weights=log_weights, moments=moments, gap=np.inf,
+        raised=np.inf, n_iter=0, history=[],
+    )  # fmt: skip
+
+
+def _is_done(point: RatioPoint, alpha: float, stop: Stop) -> bool:
+    return point.gap <= stop.gap and point.raised <= alpha * (1.0 + stop.slightly)
+
+
+def _solve(
+    problem: RatioProblem, alpha: float, before: RatioPoint, solver: str, stop: Stop
+) -> RatioPoint:
+    """Solve on the dual, on the primal, or on the dual and on from there."""
+    point = before
+    if solver != "primal":
+        point = _dual(problem, alpha, before, stop)
+    if solver == "primal" or (solver == "auto" and not _is_done(point, alpha, stop)):
+        point = _primal(problem, alpha, point, stop)
+    return point
+
+
+def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -> RatioPoint:
+    """Newton steps; and where they are too many, or there is no ridge, proximal ones."""
+    spent, history = 0, []
+    if problem.ridge > 0:
+        result = newton(
+            DualProblem(problem=problem, alpha=alpha),
+            before.log_weights,
+            gap=stop.gap,
+            max_iter=min(stop.max_iter, PATIENCE),
+        )
+        spent, history = result.n_iter, result.history
+        if result.gap <= stop.gap or spent == stop.max_iter:
+            return RatioPoint(
+                theta=result.point.theta,
+                log_ratio=result.log_ratio,
+                log_weights=result.point.log_weights,
+                moments=result.point.moments,
+                gap=result.gap,
+                raised=alpha,
+                n_iter=spent,
+                history=history,
+            )
+    rest = replace(stop, max_iter=stop.max_iter - spent)
+    point = _proximal_points(problem, alpha, before, rest)
+    return replace(point, n_iter=spent + point.n_iter, history=history + point.history)
+
+
+def _proximal_points(
+    problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop
+) -> RatioPoint:
+    """Solve a sequence of problems with a term that pulls to the solution before.
+
+    They need not be solved more accurately than that solution is.
+    """
+    size, growth, largest = PROXIMAL
+    point, log_weights = before, before.log_weights
+    inner_gap, residual = 1e-3, 1e-2
+    n_iter, history = 0, []
+    while True:
+        proximal = Proximal(center=point.theta, size=size)
+        result = newton(
+            DualProblem(problem=problem, alpha=alpha, proximal=proximal),
+            log_weights,
+            gap=max(0.1 * stop.gap, inner_gap),
+            residual=max(0.1 * stop.slightly, residual),
+            max_iter=max(stop.max_iter - n_iter, 1),
+        )
+        n_iter += max(result.n_iter, 1)
+        theta, log_ratio = result.point.theta, result.log_ratio
+        log_weights = result.point.log_weights
+        fitted = problem.log_weights(log_ratio)
+        gap, raised, moments = problem.certify(theta, log_ratio, fitted, alpha)
+        history.append(gap)
+        point = RatioPoint(
+            theta=theta, log_ratio=log_ratio, log_weights=fitted, moments=moments, gap=gap,
+            raised=raised, n_iter=n_iter, history=history,
+        )  # fmt: skip
+        is_over = n_iter >= stop.max_iter or np.ptp(log_ratio) > SPREAD
+        if is_over or _is_done(point, alpha, stop):
+            return point
+        size = min(growth * size, largest)
+        inner_gap, residual = 0.01 * gap, 0.1 * residual
+
+
+def _primal(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -> RatioPoint:
+    found = accelerated_gradients(
+        problem, alpha, before.theta, gap=stop.gap, slightly=stop.slightly,
+        max_iter=100 * stop.max_iter, spread=SPREAD,
+    )  # fmt: skip
+    log_weights = problem.log_weights(found.log_ratio)
+    return RatioPoint(
+        theta=found.theta,
+        log_ratio=found.log_ratio,
+        log_weights=log_weights,
+        moments=problem.features.moments(np.exp(log_weights)),
+        gap=found.gap,
+        raised=found.raised,
+        n_iter=before.n_iter + found.n_iter,
+        history=before.history + found.history,
+    )
+
+
+def _refuse_unbounded(
+    problem: RatioProblem, alpha: float, point: RatioPoint, stop: Stop
+) -> RatioPoint:
+    """Where steps without a ridge did not get there, see whether there is anywhere to get to."""
+    if problem.ridge > 0 or _is_done(point, alpha, stop):
+        return point
+    smallest = smallest_bounded_alpha(problem)
+    if alpha >= smallest:
+        return point
+    raise SolverError(
+        f"With ridge=0 the objective has no minimum at alpha={alpha:.4g}: it is bounded only from "
+        f"alpha={smallest:.4g} on. Raise alpha to that, or pass a positive ridge."
+    )
+
+
+def _variables(pairs: IntArray, d: int) -> IntArray:
+    """Variables in some pairs, in order."""
+    return np.unique(np.concatenate([pairs // d, pairs % d]))
+
+
+def _lift(pairs: IntArray, chosen: IntArray, d: int) -> IntArray:
+    """Numbers among all variables of pairs among some."""
+    return np.asarray(chosen[pairs // len(chosen)] * d + chosen[pairs % len(chosen)])
+
+
+def _restrict(point: RatioPoint, chosen: IntArray, d: int) -> RatioPoint:
+    """Give the pairs of a point the numbers they have among some variables, which hold them."""
+    first, second = point.theta.pairs // d, point.theta.pairs % d
+    pairs = np.searchsorted(chosen, first) * len(chosen) + np.searchsorted(chosen, second)
+    return replace(point, theta=Coefficients(pairs, point.theta.values), n_iter=0, history=[])

@@ -1,0 +1,97 @@
+"""Accelerated proximal gradients on the primal density-ratio problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewise._core.typing import FloatArray
+from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
+
+#: Steps between two looks at the gap.
+CHECK = 10
+#: Share by which the curvature is lowered at every step, so that steps can grow again.
+EASE = 0.97
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrimalResult:
+    """Where the gradient steps stopped."""
+
+    theta: Coefficients
+    log_ratio: FloatArray
+    gap: float
+    raised: float
+    n_iter: int
+    history: list[float]
+
+
+def accelerated_gradients(
+    problem: RatioProblem,
+    alpha: float,
+    start: Coefficients,
+    *,
+    gap: float,
+    slightly: float,
+    max_iter: int,
+    spread: float,
+) -> PrimalResult:
+    """Step until the gap is small, at an alpha that is raised by at most the share ``slightly``.
+
+    Momentum starts anew whenever it points uphill. Steps end when the log ratios of two rows are
+    ``spread`` apart: the objective then has no minimum.
+    """
+    theta, ratio = start, problem.log_ratio(start)
+    ahead, ratio_ahead = theta, ratio
+    momentum, curvature = 1.0, 1.0
+    history: list[float] = []
+    raised = alpha
+    for n_iter in range(max_iter + 1):
+        if n_iter % CHECK == 0 or n_iter == max_iter:
+            found, raised, _ = problem.certify(theta, ratio, problem.log_weights(ratio), alpha)
+            history.append(found)
+            if found <= gap and raised <= alpha * (1.0 + slightly):
+                break
+            if n_iter == max_iter or np.ptp(ratio) > spread:
+                break
+        moved, moved_ratio, curvature = _step(problem, alpha, ahead, ratio_ahead, curvature)
+        forward = moved.plus(theta.scaled(-1.0))
+        if ahead.dot(forward) > moved.dot(forward):
+            momentum, ahead, ratio_ahead = 1.0, moved, moved_ratio
+        else:
+            following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            share = (momentum - 1.0) / following
+            ahead = moved.plus(forward.scaled(share))
+            ratio_ahead = moved_ratio + share * (moved_ratio - ratio)
+            momentum = following
+        theta, ratio = moved, moved_ratio
+        curvature *= EASE
+    return PrimalResult(
+        theta=theta, log_ratio=ratio, gap=history[-1], raised=raised, n_iter=n_iter, history=history
+    )
+
+
+def _step(
+    problem: RatioProblem,
+    alpha: float,
+    ahead: Coefficients,
+    ratio_ahead: FloatArray,
+    curvature: float,
+) -> tuple[Coefficients, FloatArray, float]:
+    """One proximal step, with the curvature doubled until it bounds the loss from above."""
+    loss = problem.loss(ahead, ratio_ahead)
+    moments = problem.features.moments(np.exp(problem.log_weights(ratio_ahead)))
+    while True:
+        shift = ahead.scaled(curvature - problem.ridge)
+        moved = problem.shrink(moments, alpha, curvature, shift)
+        ratio = problem.log_ratio(moved)
+        step = moved.plus(ahead.scaled(-1.0))
+        squares = float(np.sum(step.values**2))
+        slope = problem.ridge * ahead.dot(step) - float(
+            np.sum(problem.slack(moments, step.pairs) * step.values)
+        )
+        bound = loss + slope + 0.5 * curvature * squares
+        if problem.loss(moved, ratio) <= bound + 1e-13 * max(1.0, abs(loss)):
+            return moved, ratio, curvature
+        curvature *= 2.0

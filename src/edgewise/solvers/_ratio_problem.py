@@ -1,0 +1,190 @@
+"""The density-ratio problem: shrinking, its two objectives and what they certify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.stats.pair_features import PairFeatures, PairMoments
+
+
+def log_total(values: FloatArray) -> float:
+    """Logarithm of the sum of exponentials (scipy's takes ten times as long for a short vector)."""
+    largest = float(values.max())
+    return largest + float(np.log(np.sum(np.exp(values - largest))))
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Coefficients of a few pairs, in order of their numbers; all others are 0.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, shape (m,)
+    values : ndarray of shape (m, b)
+    """
+
+    pairs: IntArray
+    values: FloatArray
+
+    @classmethod
+    def none(cls, size: int) -> Coefficients:
+        """No pair at all."""
+        return cls(np.empty(0, dtype=np.int64), np.empty((0, size)))
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Length of the vector of each pair."""
+        return np.asarray(np.sqrt(np.sum(self.values**2, axis=1)))
+
+    def dot(self, other: Coefficients) -> float:
+        """Inner product."""
+        _, here, there = np.intersect1d(
+            self.pairs, other.pairs, assume_unique=True, return_indices=True
+        )
+        return float(np.sum(self.values[here] * other.values[there]))
+
+    def scaled(self, factor: float) -> Coefficients:
+        """Multiply all coefficients."""
+        return Coefficients(self.pairs, factor * self.values)
+
+    def plus(self, other: Coefficients) -> Coefficients:
+        """Sum over the pairs of both."""
+        pairs = np.union1d(self.pairs, other.pairs)
+        values = np.zeros((len(pairs), self.values.shape[1]))
+        values[np.searchsorted(pairs, self.pairs)] = self.values
+        values[np.searchsorted(pairs, other.pairs)] += other.values
+        return Coefficients(pairs, values)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatioProblem:
+    r"""Minimise the loss of `density_ratio` plus its penalties, over the pairs of some variables.
+
+    Attributes
+    ----------
+    features : PairFeatures
+        Of the rows of the denominator.
+    target : PairMoments
+        Mean features of the numerator.
+    offset : ndarray of shape (n,)
+        Added to the log ratio of each row.
+    ridge : float
+    penalize_diagonal : bool
+    """
+
+    features: PairFeatures
+    target: PairMoments
+    offset: FloatArray
+    ridge: float
+    penalize_diagonal: bool
+
+    @property
+    def log_n(self) -> float:
+        """Logarithm of the number of rows of the denominator."""
+        return float(np.log(self.features.n_samples))
+
+    def subset(self, variables: IntArray) -> RatioProblem:
+        """Keep the pairs among some of the variables, which are in order."""
+        return RatioProblem(
+            features=self.features.subset(variables),
+            target=self.target.subset(variables),
+            offset=self.offset,
+            ridge=self.ridge,
+            penalize_diagonal=self.penalize_diagonal,
+        )
+
+    def is_diagonal(self, pairs: IntArray) -> BoolArray:
+        """Which pairs are a variable with itself."""
+        d = self.features.n_variables
+        return np.asarray(pairs // d == pairs % d)
+
+    def thresholds(self, pairs: IntArray, alpha: float) -> FloatArray:
+        """Penalty of each pair."""
+        if self.penalize_diagonal:
+            return np.full(len(pairs), alpha)
+        return np.where(self.is_diagonal(pairs), 0.0, alpha)
+
+    def slack(self, moments: PairMoments, pairs: IntArray) -> FloatArray:
+        """Target less moments of some pairs: the gradient of the loss with its sign turned."""
+        return self.target.at(pairs) - moments.at(pairs)
+
+    def shrink(
+        self,
+        moments: PairMoments,
+        alpha: float,
+        curvature: float,
+        shift: Coefficients | None = None,
+    ) -> Coefficients:
+        r"""Maximise ``z'theta - alpha sum |theta_G| - curvature / 2 |theta|^2``.
+
+        ``z`` is target less moments, plus ``shift``. The solution is ``z_G`` shortened by alpha,
+        over the curvature.
+        """
+        free = alpha if self.penalize_diagonal else 0.0
+        pairs = self.target.above(moments, alpha, free)
+        z = self.slack(moments, pairs)
+        if shift is not None and len(shift.pairs):
+            is_new = ~np.isin(pairs, shift.pairs, assume_unique=True)
+            at_shift = self.slack(moments, shift.pairs) + shift.values
+            pairs = np.concatenate([pairs[is_new], shift.pairs])
+            z = np.concatenate([z[is_new], at_shift])
+            order = np.argsort(pairs, kind="stable")
+            pairs, z = pairs[order], z[order]
+        length = np.sqrt(np.sum(z**2, axis=1))
+        limit = self.thresholds(pairs, alpha)
+        is_kept = length > limit
+        shorter = (1.0 - limit[is_kept] / length[is_kept]) / curvature
+        return Coefficients(pairs[is_kept], z[is_kept] * shorter[:, None])
+
+    def _free_slack(self, moments: PairMoments) -> float:
+        """Longest slack of a variable with itself, which is 0 at the solution if it is free."""
+        d = self.features.n_variables
+        return float(
+            np.sqrt(np.sum(self.slack(moments, np.arange(d) * (d + 1)) ** 2, axis=1).max())
+        )
+
+    def log_ratio(self, theta: Coefficients) -> FloatArray:
+        """Logarithm of the ratio of each row, not normalised, with the offset."""
+        return self.features.values(theta.pairs, theta.values) + self.offset
+
+    def log_weights(self, log_ratio: FloatArray) -> FloatArray:
+        """Logarithm of the ratio of each row, normalised to sum to 1."""
+        return log_ratio - log_total(log_ratio)
+
+    def loss(self, theta: Coefficients, log_ratio: FloatArray) -> float:
+        """``log mean exp(log ratio)`` less the mean of the numerator, plus the ridge."""
+        mean = float(np.sum(self.target.at(theta.pairs) * theta.values))
+        squares = float(np.sum(theta.values**2))
+        return log_total(log_ratio) - self.log_n - mean + 0.5 * self.ridge * squares
+
+    def penalty(self, theta: Coefficients, alpha: float) -> float:
+        """Sum of the lengths of the penalised pairs, times alpha."""
+        return float(self.thresholds(theta.pairs, alpha) @ theta.lengths)
+
+    def entropy(self, log_weights: FloatArray) -> float:
+        """``sum a (log a - offset)`` for weights a on the rows."""
+        return float(np.exp(log_weights) @ (log_weights - self.offset))
+
+    def certify(
+        self, theta: Coefficients, log_ratio: FloatArray, log_weights: FloatArray, alpha: float
+    ) -> tuple[float, float, PairMoments]:
+        """Duality gap at some weights of the rows, the alpha it holds for, and their moments.
+
+        With a ridge the dual point is feasible and the gap is that of the problem itself. Without
+        one, only weights whose slack is at most alpha are feasible; the gap is then that of the
+        problem with alpha raised as far as that takes, which comes second.
+        """
+        moments = self.features.moments(np.exp(log_weights))
+        loss = self.loss(theta, log_ratio)
+        rest = self.entropy(log_weights) + self.log_n
+        if self.ridge > 0:
+            dual = self.shrink(moments, alpha, self.ridge)
+            conjugate = 0.5 * self.ridge * float(np.sum(dual.values**2))
+            return loss + self.penalty(theta, alpha) + rest + conjugate, alpha, moments
+        raised = max(alpha, self.target.largest(moments, diagonal=self.penalize_diagonal))
+        if not self.penalize_diagonal:
+            raised = max(raised, alpha + self._free_slack(moments))
+        return loss + self.penalty(theta, raised) + rest, raised, moments

@@ -1,0 +1,186 @@
+"""Products of powers of two variables, for all pairs, by matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.stats._pair_base import PairFeatures, PairMoments
+from edgewise.stats._pair_kernels import (
+    add_values,
+    monomials_above,
+    products_above,
+    some_columns,
+    some_moments,
+)
+
+
+@dataclass(frozen=True)
+class ProductMoments(PairMoments):
+    """Means of x_v x_u, on and above the diagonal of ``values``."""
+
+    values: FloatArray
+    diagonal_size: int
+
+    def above(self, other: Any, threshold: float, diagonal_threshold: float) -> IntArray:
+        """Pairs whose means differ by more than a threshold, in order."""
+        pairs: IntArray = products_above(
+            self.values, other.values, threshold, diagonal_threshold, self.diagonal_size
+        )
+        return pairs
+
+    def at(self, pairs: IntArray) -> FloatArray:
+        """Means of some pairs."""
+        return self.values.ravel()[pairs][:, None]
+
+    def subset(self, variables: IntArray) -> ProductMoments:
+        """Means of the pairs among some of the variables, which are in order."""
+        values = np.ascontiguousarray(self.values[np.ix_(variables, variables)])
+        return ProductMoments(values, self.diagonal_size)
+
+
+@dataclass(frozen=True)
+class MonomialMoments(PairMoments):
+    """Means of x_v^a x_u^b with a <= b, one layer of ``cross`` each, and of powers ``single``."""
+
+    cross: FloatArray
+    single: FloatArray
+    layers: IntArray
+
+    def above(self, other: Any, threshold: float, diagonal_threshold: float) -> IntArray:
+        """Pairs whose means differ by more than a threshold, in order."""
+        is_mixed = (self.layers[:, 0] != self.layers[:, 1]).astype(np.int64)
+        square = np.sum((self.single - other.single) ** 2, axis=0)
+        pairs: IntArray = monomials_above(
+            self.cross, other.cross, is_mixed, square, threshold, diagonal_threshold
+        )
+        return pairs
+
+    def at(self, pairs: IntArray) -> FloatArray:
+        """Means of some pairs."""
+        degree, d = self.single.shape
+        first, second = pairs // d, pairs % d
+        parts = [self.single[:, first].T, self.single[:, second].T]
+        for t, (a, b) in enumerate(self.layers):
+            parts.append(self.cross[t, first, second][:, None])
+            if a != b:
+                parts.append(self.cross[t, second, first][:, None])
+        out = np.hstack(parts)
+        out[first == second, degree:] = 0.0
+        return out
+
+    def subset(self, variables: IntArray) -> MonomialMoments:
+        """Means of the pairs among some of the variables, which are in order."""
+        cross = np.ascontiguousarray(self.cross[:, variables[:, None], variables])
+        return MonomialMoments(cross, self.single[:, variables], self.layers)
+
+
+class MonomialFeatures(PairFeatures):
+    """Products of powers of two variables.
+
+    Parameters
+    ----------
+    powers : ndarray of shape (k + 1, d, n)
+        Powers 0 to k of every variable.
+    left, right : ndarray of int, shape (size,)
+        Powers of the first and of the second variable in each feature.
+    diagonal_size : int
+        How many of the features, from the first, a variable with itself has.
+    """
+
+    def __init__(
+        self, powers: FloatArray, left: IntArray, right: IntArray, diagonal_size: int
+    ) -> None:
+        self.powers = powers
+        self.left = left
+        self.right = right
+        self.diagonal_size = diagonal_size
+        self.n_variables, self.n_samples = powers.shape[1:]
+        self.size = len(left)
+
+    def moments_at(self, weights: FloatArray, pairs: IntArray) -> FloatArray:
+        """Sum over the rows of the features of some pairs."""
+        out = np.empty((len(pairs), self.size))
+        some_moments(self.powers, pairs, self.left, self.right, self.diagonal_size, weights, out)
+        return out
+
+    def values(self, pairs: IntArray, coef: FloatArray) -> FloatArray:
+        """Sum over some pairs, of each row."""
+        out = np.zeros(self.n_samples)
+        add_values(self.powers, pairs, self.left, self.right, self.diagonal_size, coef, out)
+        return out
+
+    def columns(self, pairs: IntArray, scale: FloatArray) -> FloatArray:
+        """Features of some pairs."""
+        out = np.empty((len(pairs), self.size, self.n_samples))
+        some_columns(self.powers, pairs, self.left, self.right, self.diagonal_size, scale, out)
+        return out
+
+    def subset(self, variables: IntArray) -> MonomialFeatures:
+        """Features of the pairs among some of the variables, which are in order."""
+        powers = np.ascontiguousarray(self.powers[:, variables])
+        return type(self)(powers, self.left, self.right, self.diagonal_size)
+
+    def moments(self, weights: FloatArray) -> PairMoments:
+        """Sum over the rows, one matrix product for each pair of powers."""
+        k = len(self.powers) - 1
+        layers = [(a, b) for a in range(1, k) for b in range(a, k - a + 1)]
+        d = self.n_variables
+        cross = np.empty((len(layers), d, d))
+        for t, (a, b) in enumerate(layers):
+            np.matmul(self.powers[a] * weights, self.powers[b].T, out=cross[t])
+        single = self.powers[1:] @ weights
+        return MonomialMoments(cross, single, np.array(layers, dtype=np.int64).reshape(-1, 2))
+
+    def _swapped(self) -> IntArray:
+        exponents = list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+        return np.array([exponents.index((b, a)) for a, b in exponents], dtype=np.int64)
+
+
+class ProductFeatures(MonomialFeatures):
+    """Products of two variables: one feature for each pair."""
+
+    def moments(self, weights: FloatArray) -> PairMoments:
+        """Sum over the rows, by one symmetric product of half the cost of a general one."""
+        rows = self.powers[1] * np.sqrt(weights)
+        # BLAS fills the lower triangle in column order, which is the upper one in row order.
+        values = dsyrk(1.0, rows.T, trans=1, lower=1).T
+        return ProductMoments(values, self.diagonal_size)
+
+    def all_products(self) -> FloatArray | None:
+        """Sum over v <= u of x_iv x_iu x_jv x_ju, from products of the rows themselves."""
+        X = self.powers[1]
+        rows, squares = (X.T @ X) ** 2, (X**2).T @ (X**2)
+        return np.asarray(0.5 * (rows + (1.0 if self.diagonal_size else -1.0) * squares))
+
+
+def exponents_of(degree: int) -> tuple[IntArray, IntArray]:
+    """Powers of the two variables in each feature of the polynomial basis.
+
+    Parameters
+    ----------
+    degree : int
+        Largest sum of the two powers.
+
+    Returns
+    -------
+    left, right : ndarray of int
+        First the powers of the first variable alone, then of the second alone, then products.
+
+    Examples
+    --------
+    >>> exponents_of(2)
+    (array([1, 2, 0, 0, 1]), array([0, 0, 1, 2, 1]))
+    """
+    alone = list(range(1, degree + 1))
+    left, right = alone + [0] * degree, [0] * degree + alone
+    for a in range(1, degree):
+        for b in range(a, degree - a + 1):
+            left, right = [*left, a], [*right, b]
+            if a != b:
+                left, right = [*left, b], [*right, a]
+    return np.array(left), np.array(right)

@@ -1,0 +1,92 @@
+r"""Features of all pairs of variables, and their moments, without forming the features.
+
+With :math:`d` variables there are :math:`d (d + 1) / 2` pairs, each with one or several features,
+for each of :math:`n` rows: too many to keep. Weighted means of all of them are matrix products,
+and features of a few pairs are computed when they are asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
+from edgewise.stats._listed_features import PairFunction, listed_features
+from edgewise.stats._monomial_features import MonomialFeatures, ProductFeatures, exponents_of
+from edgewise.stats._pair_base import PairFeatures, PairMoments
+
+__all__ = ["BASES", "PairFeatures", "PairFunction", "PairMoments", "exponents_of", "pair_features"]
+
+BASES = ("gaussian", "power", "polynomial", "ising")
+
+
+def pair_features(
+    X: FloatArray,
+    basis: str | PairFunction = "gaussian",
+    degree: int = 2,
+    *,
+    power_scale: FloatArray | None = None,
+) -> PairFeatures:
+    r"""Prepare the features of all pairs of columns.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows.
+    basis : {"gaussian", "power", "polynomial", "ising"} or callable
+        - ``"gaussian"``: :math:`x_u x_v`;
+        - ``"power"``: the same of :math:`\mathrm{sign}(x) |x|^k`;
+        - ``"polynomial"``: :math:`x_u^a x_v^b` with :math:`1 \le a + b \le k`, and the powers of
+          :math:`x_u` for a variable with itself;
+        - ``"ising"``: :math:`x_u x_v` of entries -1 and 1; nothing for a variable with itself;
+        - a function of two columns, of shape (n,) each, that returns (n,) or (n, b). The features
+          of all pairs are then kept in memory.
+    degree : int
+        The :math:`k` of ``"power"`` and ``"polynomial"``, at least 1 and 2.
+    power_scale : ndarray of shape (degree, d), optional
+        What :math:`x, x^2, \dots, x^k` of each column are divided by with ``"polynomial"``.
+
+    Returns
+    -------
+    PairFeatures
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> features = pair_features(X)
+    >>> features.mean().at(np.array([0, 1, 3]))
+    array([[ 5.],
+           [ 7.],
+           [10.]])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if callable(basis):
+        return listed_features(X, basis)
+    if basis not in BASES:
+        names = ", ".join(f'"{name}"' for name in BASES)
+        raise InputError(f"basis must be one of {names} or a function, got {basis!r}.")
+    if basis in ("power", "polynomial"):
+        least = 1 if basis == "power" else 2
+        is_whole = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
+        if not is_whole or degree < least:
+            raise InputError(
+                f'degree must be a whole number of at least {least} with basis="{basis}", got '
+                f"{degree!r}."
+            )
+    if basis == "polynomial":
+        powers = np.stack([X.T**k for k in range(degree + 1)])
+        if power_scale is not None:
+            powers[1:] /= power_scale[:, :, None]
+        left, right = exponents_of(degree)
+        return MonomialFeatures(powers, left, right, degree)
+    if basis == "power":
+        X = np.sign(X) * np.abs(X) ** degree
+    if basis == "ising" and not (np.abs(X) == 1.0).all():
+        bad = np.flatnonzero((np.abs(X) != 1.0).any(axis=0))
+        raise InputError(
+            f'basis="ising" takes entries of -1 and 1; column {bad[0]} holds others. Recode '
+            "columns of 0 and 1 as 2 * x - 1."
+        )
+    one = np.ones(1, dtype=np.int64)
+    return ProductFeatures(np.stack([np.ones_like(X.T), X.T]), one, one, int(basis != "ising"))
