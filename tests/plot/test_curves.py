@@ -1,4 +1,4 @@
-"""Paths, precision against recall, and figures as files."""
+"""Paths, and figures as files."""
 
 import subprocess
 import sys
@@ -8,8 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from edgewise import Graph, InputError
-from edgewise.metrics import PrecisionRecallCurve, precision_recall_curve
-from edgewise.plot import plot_path, plot_precision_recall, save_figure
+from edgewise.plot import plot_path, save_figure
 
 WEIGHTS = np.array([[0, 0.9, -0.5], [0.9, 0, 0], [-0.5, 0, 0]])
 ALPHAS = [0.6, 0.1, 1.0]
@@ -65,6 +64,15 @@ def test_chosen_alpha_is_marked():
     assert ax.texts[0].get_text() == "chosen 0.6"
 
 
+@pytest.mark.parametrize("chosen", [0.1, 0.2, 0.6, 1.0])
+def test_name_of_the_chosen_alpha_stays_inside(chosen):
+    ax = plot_path(ALPHAS, path(), chosen=chosen)
+    ax.figure.draw_without_rendering()
+    box, frame = ax.texts[0].get_window_extent(), ax.get_window_extent()
+    assert frame.x0 <= box.x0
+    assert box.x1 <= frame.x1
+
+
 @pytest.mark.parametrize(
     ("alphas", "graphs", "options", "message"),
     [
@@ -80,48 +88,9 @@ def test_path_refuses(alphas, graphs, options, message):
         plot_path(alphas, graphs, **options)
 
 
-def test_area_under_the_drawn_steps_is_the_auc():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(12, 12))
-    curve = precision_recall_curve(rng.uniform(size=(12, 12)) < 0.3, np.round(scores, 1))
-    (line,) = plot_precision_recall(curve).lines
-    x, y = line.get_xdata(), np.asarray(line.get_ydata())
-    assert line.get_drawstyle() == "steps-pre"
-    assert np.sum(np.diff(x) * y[1:]) == pytest.approx(curve.auc)
-
-
-def test_curves_are_named_with_their_area():
-    curve = precision_recall_curve(WEIGHTS, WEIGHTS)
-    ax = plot_precision_recall({"$a$": curve, "_b": curve})
-    texts = ax.get_legend().get_texts()
-    assert [text.get_text() for text in texts] == ["$a$ (area 1.00)", "_b (area 1.00)"]
-    assert not any(text.get_parse_math() for text in texts)
-    assert len({line.get_color() for line in ax.lines}) == 2
-    assert plot_precision_recall(curve).get_legend() is None
-    ax.figure.draw_without_rendering()
-
-
-def test_many_curves_stay_apart():
-    curve = precision_recall_curve(WEIGHTS, WEIGHTS)
-    ax = plot_precision_recall({str(i): curve for i in range(20)})
-    styles = {(line.get_color(), line.get_linestyle()) for line in ax.lines}
-    assert len(styles) == 20
-
-
-def test_curve_that_finds_nothing():
-    nothing = PrecisionRecallCurve(
-        precision=np.array([0.0]), recall=np.array([0.0]), thresholds=np.array([1.0]), auc=0.0
-    )
-    ax = plot_precision_recall(nothing)
-    ax.figure.draw_without_rendering()
-    assert ax.get_ylim()[0] <= 0.0
-
-
 def test_given_axes_are_used():
     ax = Figure().add_subplot()
     assert plot_path(ALPHAS, path(), ax) is ax
-    ax = Figure().add_subplot()
-    assert plot_precision_recall(precision_recall_curve(WEIGHTS, WEIGHTS), ax) is ax
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,54 @@ def test_statistic_option():
         plot_permutation(outcome(NULL, 0.4), statistic="mean")
 
 
+def test_the_statistic_itself_may_be_given():
+    test = SimpleNamespace(observed=0.31, null_max=NULL, pvalue=0.5, null_sum=NULL, pvalue_sum=0.2)
+    for statistic, pvalue in (("max", 0.5), ("sum", 0.2)):
+        ax = plot_permutation(test, statistic=statistic)
+        assert ax.texts[0].get_text() == "observed 0.31"
+        assert ax.get_title().startswith(f"p = {pvalue}: {np.sum(NULL >= 0.31)} of 500")
+
+
+@pytest.mark.parametrize("observed", [0.3, 0.07, 0.001])
+def test_shuffles_without_any_change_stand_at_zero(observed):
+    null = np.append(np.zeros(60), np.linspace(0.05, 0.2, 40))
+    ax = plot_permutation(outcome(null, observed))
+    assert sum(bar.get_height() for bar in ax.patches) == 100
+    first = min(ax.patches, key=lambda bar: bar.get_x())
+    assert first.get_height() >= 60
+    if observed > 0.01:
+        assert first.get_x() == pytest.approx(0.0, abs=1e-12)
+    beyond = [bar for bar in ax.patches if bar.get_facecolor()[:3] == to_rgb("#D55E00")]
+    assert sum(bar.get_height() for bar in beyond) == np.sum(null >= observed)
+
+
+class Change(BaseEstimator):
+    """Change of correlations, none below a threshold, as an estimator of changes finds it."""
+
+    def fit(self, X, y):
+        before, after = (np.corrcoef(X[y == label].T) for label in (0, 1))
+        change = (after - before) * (1 - np.eye(X.shape[1]))
+        self.graph_ = Graph(np.where(np.abs(change) > 0.5, change, 0.0))
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def test_null_of_an_estimator_of_changes():
+    X = np.random.default_rng(2).normal(size=(80, 4))
+    X[40:, 1] += 2 * X[40:, 0]
+    y = np.repeat([0, 1], 40)
+    test = permutation_test(Change(), X, y, n_permutations=39, random_state=0)
+    assert np.count_nonzero(test.null_max == 0) > 20
+    ax = plot_permutation(test)
+    observed = np.abs(Change().fit(X, y).graph_.weights).max()
+    assert ax.lines[0].get_xdata()[0] == pytest.approx(observed)
+    assert min(bar.get_x() for bar in ax.patches) == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("statistic", ["max", "sum"])
 def test_count_agrees_with_the_p_value_of_a_real_test(statistic):
     X = np.random.default_rng(1).normal(size=(60, 4))

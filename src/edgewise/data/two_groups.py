@@ -19,7 +19,7 @@ class TwoGroups:
     Attributes
     ----------
     classes : tuple
-        Both labels, sorted.
+        Both labels, sorted; in the order of the categories where they are categorical.
     rows : list of ndarray
         Rows of each group, in order.
     """
@@ -53,8 +53,16 @@ def two_groups(y: Any, n_rows: int) -> TwoGroups:
             "Turn all of them into text."
         ) from error
     _check_two(classes.tolist(), np.bincount(member).tolist())
-    first, second = classes.tolist()
-    return TwoGroups(classes=(first, second), rows=[np.flatnonzero(member == k) for k in (0, 1)])
+    order = _category_order(y, classes.tolist())
+    first, second = (classes.tolist()[k] for k in order)
+    return TwoGroups(classes=(first, second), rows=[np.flatnonzero(member == k) for k in order])
+
+
+def _category_order(y: Any, classes: list[Any]) -> list[int]:
+    """Places of the two labels in the order that a categorical column gives them."""
+    categories = getattr(getattr(y, "dtype", None), "categories", None)
+    known = [] if categories is None else list(categories)
+    return sorted(range(2), key=lambda k: known.index(classes[k]) if known else k)
 
 
 def _check_two(classes: list[Any], counts: list[int]) -> None:

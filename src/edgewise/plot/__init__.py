@@ -1,14 +1,20 @@
 """Pictures of networks and of the paths that lead to them, drawn with matplotlib."""
 
-from edgewise.plot.curves import plot_path, plot_precision_recall
+from edgewise.plot.change import plot_change, plot_change_strip
+from edgewise.plot.change_path import plot_change_path
+from edgewise.plot.curves import plot_path
 from edgewise.plot.matrix import plot_matrix
 from edgewise.plot.network import plot_network
 from edgewise.plot.permutation import plot_permutation
+from edgewise.plot.precision_recall import plot_precision_recall
 from edgewise.plot.save import save_figure
 from edgewise.plot.sites import plot_sites
 from edgewise.plot.spatial import plot_seed_map, plot_seed_maps
 
 __all__ = [
+    "plot_change",
+    "plot_change_path",
+    "plot_change_strip",
     "plot_matrix",
     "plot_network",
     "plot_path",

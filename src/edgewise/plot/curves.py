@@ -1,24 +1,22 @@
-"""Paths of regularisation and curves of precision against recall."""
+"""Paths of regularisation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
-from edgewise.metrics import PrecisionRecallCurve
-from edgewise.plot._style import INK, NEGATIVE, POSITIVE, axes_or_new, tidy
+from edgewise.plot._style import INK, NEGATIVE, POSITIVE, axes_or_new
 
 _SIZE = (6.4, 4.2)
-#: Seven colours of Okabe and Ito, without the yellow that fades on white.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
 
 def plot_path(
@@ -69,13 +67,13 @@ def plot_path(
         _draw_weights(ax, strengths, graphs)
     else:
         raise InputError(f"kind must be 'edges' or 'weights', got {kind!r}.")
-    if chosen is not None:
-        _mark(ax, chosen)
     ax.set_xscale("log")
     margin = max((strengths[-1] / strengths[0]) ** 0.05, 1.05)
     ax.set_xlim(strengths[0] / margin, strengths[-1] * margin)
     ax.set_xlabel("alpha")
-    _draw_grid(ax)
+    if chosen is not None:
+        mark_chosen(ax, chosen)
+    draw_grid(ax)
     return ax
 
 
@@ -92,20 +90,26 @@ def _sorted_path(alphas: ArrayLike, graphs: Sequence[Graph]) -> tuple[FloatArray
     return strengths[order], [graphs[index] for index in order]
 
 
-def _mark(ax: Axes, chosen: float) -> None:
+def mark_chosen(ax: Axes, chosen: float) -> None:
+    """Draw a line at an alpha, named on the side that has more room; the limits must be set."""
     ax.axvline(chosen, color=INK, linestyle="--", linewidth=1)
+    # Where on the axes, whatever the scale of alpha.
+    is_right = ax.transLimits.transform(ax.transScale.transform((chosen, 1.0)))[0] > 0.5
     ax.annotate(
         f"chosen {chosen:.3g}",
         (chosen, 1.0),
-        (3, -3),
+        (-3 if is_right else 3, -3),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
+        ha="right" if is_right else "left",
         va="top",
         fontsize=8,
+        path_effects=[withStroke(linewidth=2, foreground="white")],
     )
 
 
-def _draw_grid(ax: Axes) -> None:
+def draw_grid(ax: Axes) -> None:
+    """Draw faint lines behind the curves."""
     ax.grid(color="#E5E5E5", linewidth=0.6)
     ax.set_axisbelow(True)
 
@@ -127,58 +131,3 @@ def _draw_weights(ax: Axes, strengths: FloatArray, graphs: Sequence[Graph]) -> N
     ax.axhline(0, color=INK, linewidth=0.6)
     ax.set_ylabel("weight")
     ax.autoscale_view()
-
-
-def plot_precision_recall(
-    curves: PrecisionRecallCurve | Mapping[str, PrecisionRecallCurve],
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw precision against recall, one curve per method.
-
-    Parameters
-    ----------
-    curves : PrecisionRecallCurve or mapping of str to PrecisionRecallCurve
-        As `edgewise.metrics.precision_recall_curve` returns them; the keys of a mapping are
-        written in the legend beside the area under each curve.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure, found at ``.figure`` of the result.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn on.
-
-    Examples
-    --------
-    >>> from edgewise.metrics import precision_recall_curve
-    >>> from edgewise.plot import plot_precision_recall
-    >>> curve = precision_recall_curve([[0, 1], [1, 0]], [[0, 0.7], [0.7, 0]])
-    >>> ax = plot_precision_recall({"ours": curve})
-    >>> ax.get_legend().get_texts()[0].get_text()
-    'ours (area 1.00)'
-    """
-    ax = axes_or_new(ax, _SIZE)
-    named = curves if isinstance(curves, Mapping) else {"": curves}
-    for index, curve in enumerate(named.values()):
-        # The best precision at a recall holds for the whole gain in recall that leads to it.
-        gained = np.unique(curve.recall[curve.recall > 0])
-        best = [curve.precision[curve.recall == recall].max() for recall in gained]
-        ax.step(
-            np.append(0.0, gained),
-            [best[0] if best else 0.0, *best],
-            where="pre",
-            color=_COLORS[index % len(_COLORS)],
-            linestyle=("-", "--", ":")[index // len(_COLORS) % 3],
-        )
-    if isinstance(curves, Mapping):
-        texts = [f"{tidy(name)} (area {curve.auc:.2f})" for name, curve in named.items()]
-        legend = ax.legend(ax.lines, texts, frameon=False, fontsize=8)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-            text.set_usetex(False)
-    ax.set_xlabel("recall")
-    ax.set_ylabel("precision")
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(-0.02, 1.05)
-    _draw_grid(ax)
-    return ax

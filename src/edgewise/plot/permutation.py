@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
+from edgewise.graph import Graph
 from edgewise.plot._style import INK, NEGATIVE, axes_or_new
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def plot_permutation(
     ----------
     test : PermutationTest
         As `edgewise.inference.permutation_test` returns it. Any object with ``observed``, the
-        graph of the differences, ``null_max`` and ``pvalue`` will do, or ``null_sum`` and
-        ``pvalue_sum`` for the sum.
+        graph of the differences or the statistic itself, ``null_max`` and ``pvalue`` will do, or
+        ``null_sum`` and ``pvalue_sum`` for the sum.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a new figure, found at ``.figure`` of the result.
     statistic : {"max", "sum"}, default="max"
@@ -51,16 +52,15 @@ def plot_permutation(
     >>> plot_permutation(test).get_title()
     'p = 0.25: 0 of 3 permutations reach the observed value'
     """
-    size = np.abs(test.observed.weights)
     if statistic == "max":
-        null, pvalue, observed = _checked(test.null_max), test.pvalue, float(size.max())
+        null, pvalue = _checked(test.null_max), test.pvalue
         ax_label = "largest absolute difference, labels shuffled"
     elif statistic == "sum":
         null, pvalue = _checked(test.null_sum), test.pvalue_sum
-        observed = float(size.sum()) / (1 if test.observed.directed else 2)
         ax_label = "sum of absolute differences, labels shuffled"
     else:
         raise InputError(f"statistic must be 'max' or 'sum', got {statistic!r}.")
+    observed = _statistic(test.observed, statistic)
     ax = axes_or_new(ax, (6.4, 3.8))
     border = observed * (1.0 - _TIES)
     highest = _draw_bars(ax, null, border)
@@ -74,6 +74,16 @@ def plot_permutation(
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _statistic(observed: Graph | float, statistic: str) -> float:
+    """Return the observed value, taken from the graph of the differences if it is one."""
+    if not isinstance(observed, Graph):
+        return float(observed)
+    size = np.abs(observed.weights)
+    if statistic == "max":
+        return float(size.max())
+    return float(size.sum()) / (1 if observed.directed else 2)
 
 
 def _checked(values: FloatArray) -> FloatArray:
@@ -90,10 +100,15 @@ def _draw_bars(ax: Axes, null: FloatArray, border: float) -> int:
     """Draw the histogram with a border at the observed value, and return its largest count.
 
     So no bar stands on both sides, and those beyond are as many as reach the observed value.
+    Another border is at zero, where many shuffles end up if the estimator finds nothing in them.
     """
     span = float(np.ptp(null)) or 0.1 * max(float(null[0]), border) or 1.0
     width = span / float(np.clip(np.sqrt(len(null)), 6, 36))
-    steps, counts = np.unique(np.floor((null - border) / width), return_counts=True)
+    n_below = round(border / width)
+    width = border / n_below if n_below else width
+    # Rounding must not put a zero below zero.
+    steps = np.maximum(np.floor((null - border) / width), -n_below if n_below else -np.inf)
+    steps, counts = np.unique(steps, return_counts=True)
     ax.bar(
         border + width * steps,
         counts,
