@@ -1,0 +1,160 @@
+"""What can be asked of a network of linear equations, once it is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils.validation import check_is_fitted
+
+from edgewise._core.errors import InputError
+from edgewise._core.random import as_generator
+from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise.graph import Graph
+from edgewise.io.messages import quote_names
+
+
+class LinearModel(NamedTuple):
+    """Equations of all variables: x = intercept + x coef + noise."""
+
+    coef: FloatArray
+    intercept: FloatArray
+    noise_variance: FloatArray
+
+    def log_likelihood(self, X: FloatArray, sample_weight: FloatArray | None) -> float:
+        """Mean log-density of the rows that are complete."""
+        is_whole = ~np.isnan(X).any(axis=1)
+        if not is_whole.any():
+            raise InputError("No row is complete, and only complete rows can be scored.")
+        rows = X[is_whole]
+        weights = None if sample_weight is None else sample_weight[is_whole]
+        residual = rows - rows @ self.coef - self.intercept
+        squared = np.average(residual**2, axis=0, weights=weights)
+        terms = np.log(2 * np.pi * self.noise_variance) + squared / self.noise_variance
+        return float(-0.5 * np.sum(terms))
+
+
+class LinearNetwork:
+    """Mixin of the estimators that learn ``coef_``, ``intercept_`` and ``noise_variance_``.
+
+    ``order_`` holds the tier of each column, below those of the columns it has arcs to.
+    """
+
+    if TYPE_CHECKING:
+        coef_: FloatArray
+        intercept_: FloatArray
+        noise_variance_: FloatArray
+        order_: IntArray
+        graph_: Graph
+        n_features_in_: int
+        random_state: RandomState
+
+        def _as_rows(self, X: Any, *, reset: bool) -> FloatArray: ...
+
+    @property
+    def total_effects_(self) -> FloatArray:
+        """Matrix whose entry [i, j] is by how much j rises when i is set one unit higher."""
+        check_is_fitted(self)
+        rank = np.argsort(self.order_, kind="stable")
+        system = np.eye(self.n_features_in_) - self.coef_[np.ix_(rank, rank)]
+        inverse = linalg.solve_triangular(system, np.eye(len(rank)), unit_diagonal=True)
+        effects = np.zeros_like(inverse)
+        effects[np.ix_(rank, rank)] = inverse
+        np.fill_diagonal(effects, 0.0)
+        return effects
+
+    def do(self, values: Mapping[Any, float]) -> FloatArray:
+        """Mean of every column when some are set from outside.
+
+        Arcs into the columns that are set no longer count; all others follow their equations. Only
+        as good as the directions of the arcs.
+
+        Parameters
+        ----------
+        values : mapping
+            What each column is set to, by name or number.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        check_is_fitted(self)
+        fixed = {self._column(name): float(value) for name, value in values.items()}
+        if bad := [self.graph_.names[k] for k, value in fixed.items() if not np.isfinite(value)]:
+            raise InputError(f"Columns {quote_names(bad)} must be set to finite numbers.")
+        mean = np.zeros(self.n_features_in_)
+        for tier in range(int(self.order_.max()) + 1):
+            nodes = np.flatnonzero(self.order_ == tier)
+            mean[nodes] = self.intercept_[nodes] + mean @ self.coef_[:, nodes]
+            for node in fixed.keys() & set(nodes.tolist()):
+                mean[node] = fixed[node]
+        return mean
+
+    def predict_node(self, node: str | int, X: Any) -> FloatArray:
+        """Predict one column from its parents.
+
+        Parameters
+        ----------
+        node : str or int
+            Name or number of the column.
+        X : array-like or data frame of shape (n, n_features)
+            Rows. Values of columns that are not parents make no difference and may be NaN.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        column = self._column(node)
+        rows = self._as_rows(X, reset=False)
+        parents = np.flatnonzero(self.coef_[:, column])
+        if bad := parents[~np.isfinite(rows[:, parents]).all(axis=0)].tolist():
+            raise InputError(
+                f"'{self.graph_.names[column]}' is predicted from "
+                f"{quote_names(self.graph_.names[k] for k in bad)}, which hold NaN or inf. Drop "
+                "those rows."
+            )
+        return np.asarray(self.intercept_[column] + rows[:, parents] @ self.coef_[parents, column])
+
+    def sample(self, n_samples: int = 1) -> Any:
+        """Draw rows from the learned network.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+
+        Returns
+        -------
+        DataFrame or ndarray
+            A data frame if the network was learned from one.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise InputError(f"n_samples must be at least 1, got {n_samples!r}.")
+        noise = as_generator(self.random_state).normal(size=(n_samples, self.n_features_in_))
+        rows = self.intercept_ + noise * np.sqrt(self.noise_variance_)
+        for tier in range(1, int(self.order_.max()) + 1):
+            nodes = np.flatnonzero(self.order_ == tier)
+            rows[:, nodes] += rows @ self.coef_[:, nodes]
+        if not hasattr(self, "feature_names_in_"):
+            return rows
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=list(self.graph_.names))
+
+    def _column(self, name: Any) -> int:
+        """Position of a column given by name or number."""
+        if isinstance(name, str):
+            if name in self.graph_.names:
+                return self.graph_.names.index(name)
+            raise InputError(
+                f"There is no column '{name}'. There are {quote_names(self.graph_.names)}."
+            )
+        if not isinstance(name, (int, np.integer)) or not 0 <= name < self.n_features_in_:
+            raise InputError(
+                f"Columns are named or numbered from 0 to {self.n_features_in_ - 1}, got {name!r}."
+            )
+        return int(name)
