@@ -10,7 +10,9 @@ from edgewise.estimators._path import (
     PrecisionPath,
 )
 from edgewise.estimators.discrete_markov_net import DiscreteMarkovNet
+from edgewise.estimators.gaussian_bayes_net import GaussianBayesNet
 from edgewise.estimators.gaussian_graph import GaussianGraph
+from edgewise.estimators.graph_tree import GraphTree
 from edgewise.estimators.locally_constant_graph import LocallyConstantGraph
 from edgewise.estimators.neighborhood_graph import NeighborhoodGraph
 from edgewise.estimators.network_change import NetworkChange
@@ -20,8 +22,10 @@ __all__ = [
     "CoefficientPath",
     "DirectionCheck",
     "DiscreteMarkovNet",
+    "GaussianBayesNet",
     "GaussianGraph",
     "GraphPath",
+    "GraphTree",
     "LocallyConstantGraph",
     "LocallyConstantPath",
     "NeighborhoodGraph",

@@ -12,6 +12,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
+from edgewise.estimators._tree_nodes import Covariate, Split, TreeNode
 from edgewise.graph import Graph
 from edgewise.io.archive import read_archive, write_archive
 from edgewise.selection import PairSelection, Selection
@@ -22,14 +23,19 @@ FORMAT_VERSION: Final = 1
 ESTIMATORS: Final = (
     "BootstrapGraph",
     "DiscreteMarkovNet",
+    "GaussianBayesNet",
     "GaussianGraph",
+    "GraphTree",
     "LocallyConstantGraph",
     "NeighborhoodGraph",
     "NetworkChange",
     "StabilitySelection",
 )
 #: The only result classes, by name: frozen dataclasses of values that can be saved.
-RESULTS: Final = {result.__name__: result for result in (Graph, PairSelection, Selection)}
+RESULTS: Final = {
+    result.__name__: result
+    for result in (Covariate, Graph, PairSelection, Selection, Split, TreeNode)
+}
 #: Marks a JSON object that stands for something JSON has no type for.
 KIND: Final = "edgewise type"
 
