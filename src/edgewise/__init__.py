@@ -14,23 +14,30 @@ from edgewise._version import __version__
 if TYPE_CHECKING:
     from edgewise._core.errors import DataWarning, EdgewiseError, InputError, SolverError
     from edgewise.estimators import (
+        BlanketBayesNet,
         DiscreteMarkovNet,
+        DTraceChange,
+        FusedNetworkChange,
         GaussianBayesNet,
         GaussianGraph,
         GraphTree,
         LocallyConstantGraph,
         NeighborhoodGraph,
         NetworkChange,
+        SeparateNetworkChange,
         load,
     )
     from edgewise.graph import Graph
     from edgewise.inference import BootstrapGraph, StabilitySelection, permutation_test
 
 _HOME = {
+    "BlanketBayesNet": "edgewise.estimators",
     "BootstrapGraph": "edgewise.inference",
+    "DTraceChange": "edgewise.estimators",
     "DataWarning": "edgewise._core.errors",
     "DiscreteMarkovNet": "edgewise.estimators",
     "EdgewiseError": "edgewise._core.errors",
+    "FusedNetworkChange": "edgewise.estimators",
     "GaussianBayesNet": "edgewise.estimators",
     "GaussianGraph": "edgewise.estimators",
     "Graph": "edgewise.graph",
@@ -39,6 +46,7 @@ _HOME = {
     "LocallyConstantGraph": "edgewise.estimators",
     "NeighborhoodGraph": "edgewise.estimators",
     "NetworkChange": "edgewise.estimators",
+    "SeparateNetworkChange": "edgewise.estimators",
     "SolverError": "edgewise._core.errors",
     "StabilitySelection": "edgewise.inference",
     "load": "edgewise.estimators",
@@ -59,10 +67,13 @@ _STAGES = (
 )
 
 __all__ = [
+    "BlanketBayesNet",
     "BootstrapGraph",
+    "DTraceChange",
     "DataWarning",
     "DiscreteMarkovNet",
     "EdgewiseError",
+    "FusedNetworkChange",
     "GaussianBayesNet",
     "GaussianGraph",
     "Graph",
@@ -71,6 +82,7 @@ __all__ = [
     "LocallyConstantGraph",
     "NeighborhoodGraph",
     "NetworkChange",
+    "SeparateNetworkChange",
     "SolverError",
     "StabilitySelection",
     "__version__",

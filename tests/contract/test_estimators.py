@@ -6,13 +6,26 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from edgewise import (
     BootstrapGraph,
     DiscreteMarkovNet,
+    DTraceChange,
+    FusedNetworkChange,
+    GaussianBayesNet,
     GaussianGraph,
     LocallyConstantGraph,
     NeighborhoodGraph,
+    NetworkChange,
+    SeparateNetworkChange,
     StabilitySelection,
 )
 
 ESTIMATORS = [
+    DTraceChange(alpha=0.3),
+    FusedNetworkChange(alpha=0.2),
+    FusedNetworkChange(alpha=0.2, method="joint", sparsity=0.1),
+    GaussianBayesNet(),
+    GaussianBayesNet(alpha=0.1, method="bcd"),
+    NetworkChange(alpha=0.3),
+    NetworkChange(basis="polynomial", cv=3, n_alphas=3, random_state=0),
+    SeparateNetworkChange(alpha=0.3),
     DiscreteMarkovNet(),
     GaussianGraph(),
     GaussianGraph(alpha=0.1, covariance="correlation"),

@@ -9,19 +9,26 @@ from edgewise.estimators._path import (
     LocallyConstantPath,
     PrecisionPath,
 )
+from edgewise.estimators.blanket_bayes_net import BlanketBayesNet
 from edgewise.estimators.discrete_markov_net import DiscreteMarkovNet
+from edgewise.estimators.dtrace_change import DTraceChange
+from edgewise.estimators.fused_change import FusedNetworkChange
 from edgewise.estimators.gaussian_bayes_net import GaussianBayesNet
 from edgewise.estimators.gaussian_graph import GaussianGraph
 from edgewise.estimators.graph_tree import GraphTree
 from edgewise.estimators.locally_constant_graph import LocallyConstantGraph
 from edgewise.estimators.neighborhood_graph import NeighborhoodGraph
 from edgewise.estimators.network_change import NetworkChange
+from edgewise.estimators.separate_change import SeparateNetworkChange
 
 __all__ = [
+    "BlanketBayesNet",
     "ChangePath",
     "CoefficientPath",
+    "DTraceChange",
     "DirectionCheck",
     "DiscreteMarkovNet",
+    "FusedNetworkChange",
     "GaussianBayesNet",
     "GaussianGraph",
     "GraphPath",
@@ -31,5 +38,6 @@ __all__ = [
     "NeighborhoodGraph",
     "NetworkChange",
     "PrecisionPath",
+    "SeparateNetworkChange",
     "load",
 ]

@@ -21,14 +21,18 @@ FORMAT: Final = "edgewise estimator"
 FORMAT_VERSION: Final = 1
 #: The only classes a file can name, all of them public names of the package.
 ESTIMATORS: Final = (
+    "BlanketBayesNet",
     "BootstrapGraph",
+    "DTraceChange",
     "DiscreteMarkovNet",
+    "FusedNetworkChange",
     "GaussianBayesNet",
     "GaussianGraph",
     "GraphTree",
     "LocallyConstantGraph",
     "NeighborhoodGraph",
     "NetworkChange",
+    "SeparateNetworkChange",
     "StabilitySelection",
 )
 #: The only result classes, by name: frozen dataclasses of values that can be saved.

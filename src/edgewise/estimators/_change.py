@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -17,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.checks import check_columns, refuse_covariance
+from edgewise.data.checks import check_columns, looks_like_covariance
 from edgewise.data.two_groups import TwoGroups, TwoSamples, two_groups
 from edgewise.estimators._group_folds import choose_by_group_cv
+from edgewise.estimators._group_rows import Standard, network_of, varies_within
 from edgewise.estimators._path import ChangePath
 from edgewise.estimators._table import TableEstimator
-from edgewise.estimators.gaussian_graph import GaussianGraph
 from edgewise.graph import Graph, classify_changes
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, SelectionWarning, alpha_grid
@@ -55,30 +54,6 @@ class ChangeFit(Protocol):
     def adjacency(self) -> BoolArray:
         """Which pairs change, with a False diagonal."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Standard:
-    """How rows of either group are centred and scaled.
-
-    Attributes
-    ----------
-    locations : ndarray of shape (2, d)
-        Taken away from the rows of the first and of the second group.
-    scale : ndarray of shape (d,)
-        What both are divided by.
-    """
-
-    locations: FloatArray
-    scale: FloatArray
-
-    def samples(self, rows: FloatArray, groups: TwoGroups) -> TwoSamples:
-        """Rows of the two groups, centred and scaled."""
-        first, second = (
-            (rows[group] - location) / self.scale
-            for group, location in zip(groups.rows, self.locations, strict=True)
-        )
-        return TwoSamples(first=first, second=second)
 
 
 def is_number(value: Any, *, least: float) -> bool:
@@ -168,14 +143,7 @@ class ChangeEstimator(TableEstimator):
         float
         """
         check_is_fitted(self)
-        rows, groups = self._check_input(X, y, reset=False)
-        if list(groups.classes) != self.classes_.tolist():
-            raise InputError(
-                f"y has the labels {quote_names(groups.classes)}; the fit knows "
-                f"{quote_names(self.classes_.tolist())}."
-            )
-        standard = Standard(locations=self.locations_, scale=self.scale_)
-        return self._score_fit(self._fitted(), standard.samples(rows, groups))
+        return self._score_fit(self._fitted(), self._as_fitted(X, y))
 
     def path(self, X: Any, y: Any, alphas: ArrayLike | None = None) -> ChangePath:
         """Learn the change at each of several alphas; the estimator itself stays as it is.
@@ -232,8 +200,8 @@ class ChangeEstimator(TableEstimator):
         """Networks of the two groups, empty where there are no rows to learn them from."""
         names, weights = self.graph_.names, [np.zeros_like(self.change_)] * 2
         if X is not None:
-            rows, groups = self._check_input(X, y, reset=False)
-            weights = [GaussianGraph().fit(rows[group]).graph_.weights for group in groups.rows]
+            rows, groups = self._check_known(X, y)
+            weights = [network_of(rows[group], names) for group in groups.rows]
         return Graph(weights[0], names=names), Graph(weights[1], names=names)
 
     def _is_signed(self) -> bool:
@@ -271,10 +239,55 @@ class ChangeEstimator(TableEstimator):
                 "Pass a label of one of two groups for every row."
             )
         rows = self._as_rows(X, reset=reset)
-        if reset:
-            refuse_covariance(rows)
+        if reset and looks_like_covariance(rows):
+            raise InputError(
+                f"X is square ({len(rows)} x {len(rows)}) and symmetric, so it looks like a "
+                f"covariance matrix. {type(self).__name__} learns from the rows of both groups."
+            )
+        self._refuse_missing(rows)
         check_columns(rows, self._names(), allow_constant=not reset, allow_identical=True)
-        return rows, two_groups(y, len(rows))
+        groups = two_groups(y, len(rows))
+        if reset:
+            self._refuse_constants(rows, groups)
+        return rows, groups
+
+    def _check_known(self, X: Any, y: Any) -> tuple[FloatArray, TwoGroups]:
+        """Return rows and groups whose columns and labels are those of the fit."""
+        rows, groups = self._check_input(X, y, reset=False)
+        if list(groups.classes) != self.classes_.tolist():
+            raise InputError(
+                f"y has the labels {quote_names(groups.classes)}; the fit knows "
+                f"{quote_names(self.classes_.tolist())}."
+            )
+        return rows, groups
+
+    def _as_fitted(self, X: Any, y: Any) -> TwoSamples:
+        """Rows of both groups, centred and scaled as those of the fit were."""
+        standard = Standard(locations=self.locations_, scale=self.scale_)
+        return standard.samples(*self._check_known(X, y))
+
+    def _labels(self, columns: BoolArray) -> list[str]:
+        """Names of some columns, for messages."""
+        names = self._names() or [f"x{k}" for k in range(len(columns))]
+        return [names[k] for k in np.flatnonzero(columns)]
+
+    def _refuse_missing(self, rows: FloatArray) -> None:
+        is_missing = np.isnan(rows)
+        if is_missing.any():
+            which = quote_names(self._labels(np.asarray(is_missing.any(axis=0))))
+            raise InputError(
+                f"X contains NaN: {np.count_nonzero(is_missing)} missing in {which}. Drop those "
+                "rows or columns, or fill them in."
+            )
+
+    def _refuse_constants(self, rows: FloatArray, groups: TwoGroups) -> None:
+        is_constant = np.asarray(~varies_within(rows, groups).any(axis=0))
+        if is_constant.any():
+            raise InputError(
+                f"Within each group, {quote_names(self._labels(is_constant))} "
+                f"{'has' if is_constant.sum() == 1 else 'have'} a single value, so that no link "
+                "can be seen there. Drop such columns."
+            )
 
     def _standardize(self, rows: FloatArray, groups: TwoGroups) -> Standard:
         """Mean of each group, and the spread that they have in common."""
@@ -287,22 +300,20 @@ class ChangeEstimator(TableEstimator):
             for group, location in zip(groups.rows, locations, strict=True)
         )
         scale = np.sqrt(np.asarray(squares) / len(rows))
-        # A column may be constant in both groups and differ between them: nothing varies then.
-        return Standard(locations=locations, scale=np.where(scale > 0, scale, 1.0))
+        # In a fold a column may be constant in both groups; its spread is then rounding.
+        is_constant = np.asarray(~varies_within(rows, groups).any(axis=0))
+        return Standard(locations=locations, scale=np.where(is_constant, 1.0, scale))
 
     def _warn_of_constants(self, rows: FloatArray, groups: TwoGroups) -> None:
-        """Say which columns do not vary in one of the groups, or in either."""
-        is_constant = np.stack([np.ptp(rows[group], axis=0) == 0 for group in groups.rows])
-        if not is_constant.any():
-            return
-        names = self._names() or [f"x{k}" for k in range(rows.shape[1])]
-        for label, constant in zip(groups.classes, is_constant, strict=True):
-            if constant.any():
-                which = quote_names([names[k] for k in np.flatnonzero(constant)])
+        """Say which columns do not vary in one of the groups."""
+        for label, varies in zip(groups.classes, varies_within(rows, groups), strict=True):
+            if not varies.all():
+                which = self._labels(~varies)
                 warnings.warn(
-                    f"In the rows of group {label!r}, {which} has a single value. Whatever "
-                    "changes there is the spread, not a link. Drop such columns if that is not "
-                    "of interest.",
+                    f"In the rows of group {label!r}, {quote_names(which)} "
+                    f"{'has' if len(which) == 1 else 'have'} a single value. Whatever changes "
+                    "there is the spread, not a link. Drop such columns if that is not of "
+                    "interest.",
                     DataWarning,
                     stacklevel=3,
                 )
@@ -314,8 +325,11 @@ class ChangeEstimator(TableEstimator):
 
     def _grid(self, samples: TwoSamples) -> FloatArray:
         """Alphas that a rule tries."""
-        ratio = 0.1 if self.alpha_ratio is None else self.alpha_ratio
-        return alpha_grid(self._largest_alpha(samples), self.n_alphas, ratio)
+        return alpha_grid(self._largest_alpha(samples), self.n_alphas, self._ratio())
+
+    def _ratio(self) -> float:
+        """Smallest alpha that a rule tries, as a share of the largest."""
+        return 0.1 if self.alpha_ratio is None else float(self.alpha_ratio)
 
     def _choose_alpha(
         self, rows: FloatArray, groups: TwoGroups, samples: TwoSamples
@@ -343,14 +357,17 @@ class ChangeEstimator(TableEstimator):
                 stacklevel=3,
             )
         if selection.end == "smallest":
-            smaller = selection.alphas[-1] / selection.alphas[0] / 10
             warnings.warn(
                 f'alpha="{selection.rule}" chose {selection.alpha:.3g}, the smallest alpha it '
-                f"tried, so a smaller one may be better. Pass alpha_ratio={smaller:.1g} to search "
-                "further.",
+                f"tried, so a smaller one may be better. {self._search_advice(selection)}",
                 SelectionWarning,
                 stacklevel=3,
             )
+
+    def _search_advice(self, selection: Selection) -> str:
+        """Say how to go on from the smallest alpha."""
+        smaller = selection.alphas[-1] / selection.alphas[0] / 10
+        return f"Pass alpha_ratio={smaller:.1g} to search further."
 
     def _warn_of_gap(self) -> None:
         if not self.converged_:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,11 +29,18 @@ class _FoldFit:
         return self.fit is None or bool(self.fit.converged)
 
 
+Folds: TypeAlias = list[tuple[IntArray, IntArray]]
+
+
 def choose_by_group_cv(
-    model: Any, rows: FloatArray, groups: TwoGroups, alphas: FloatArray
+    model: Any, rows: FloatArray, groups: TwoGroups, alphas: FloatArray, folds: Folds | None = None
 ) -> Selection:
-    """Take the alpha with the largest held-out score of a `ChangeEstimator`."""
-    folds = _make_folds(groups, len(rows), model.cv, model.random_state)
+    """Take the alpha with the largest held-out score of a `ChangeEstimator`.
+
+    Folds are made as the estimator says, unless they are given for several searches to share.
+    """
+    if folds is None:
+        folds = make_group_folds(groups, len(rows), model.cv, model.random_state)
     # What is split are the numbers of the rows: whether a row is of one group or the other has
     # to be known in a fold as well.
     places: Any = np.arange(len(rows))
@@ -48,9 +55,7 @@ def choose_by_group_cv(
     )
 
 
-def _make_folds(
-    groups: TwoGroups, n_rows: int, cv: Any, random_state: RandomState
-) -> list[tuple[IntArray, IntArray]]:
+def make_group_folds(groups: TwoGroups, n_rows: int, cv: Any, random_state: RandomState) -> Folds:
     """Training and held-out rows of each fold, all of which hold rows of both groups."""
     from sklearn.model_selection import StratifiedKFold, check_cv
 

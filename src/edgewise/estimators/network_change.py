@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.typing import FloatArray
 from edgewise.data.two_groups import TwoGroups, TwoSamples
-from edgewise.estimators._change import ChangeEstimator, Standard, is_number
+from edgewise.estimators._change import ChangeEstimator, is_number
 from edgewise.estimators._direction import DirectionCheck, compare_directions
-from edgewise.estimators._group_folds import choose_by_group_cv
+from edgewise.estimators._group_folds import choose_by_group_cv, make_group_folds
+from edgewise.estimators._group_rows import Standard
+from edgewise.estimators._ratio_fit import RatioFit, RatioModel
+from edgewise.io.messages import quote_names
 from edgewise.selection import Selection
 from edgewise.selection.grid import alpha_grid
 from edgewise.solvers import (
-    RatioSolution,
     density_ratio_path,
     log_density_ratio,
     ratio_alpha_max,
@@ -30,47 +30,8 @@ from edgewise.solvers import (
 from edgewise.solvers.density_ratio import SOLVERS
 from edgewise.stats.pair_features import BASES
 
-#: Share of the rows of the first group that should count at least, and how many.
+#: Fewer rows of the first group than this share of them, or than this number, are few.
 FEW = (0.05, 5.0)
-
-
-class _RatioModel(NamedTuple):
-    """What scoring rows takes of a fit."""
-
-    theta: FloatArray
-    features: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _RatioFit:
-    """A log ratio with the features it is linear in."""
-
-    solution: RatioSolution
-    features: dict[str, Any]
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance."""
-        return self.solution.converged
-
-    @property
-    def theta(self) -> FloatArray:
-        """Coefficients of all pairs."""
-        return np.asarray(self.solution.value)
-
-    @cached_property
-    def change(self) -> FloatArray:
-        """The coefficient of each pair, or the length of its vector of coefficients."""
-        if self.theta.shape[2] == 1:
-            return self.theta[:, :, 0]
-        return np.asarray(np.sqrt(np.sum(self.theta**2, axis=2)))
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs change."""
-        joined: BoolArray = self.change != 0
-        np.fill_diagonal(joined, False)
-        return joined
 
 
 class NetworkChange(ChangeEstimator):
@@ -284,11 +245,27 @@ class NetworkChange(ChangeEstimator):
             raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
         if self.solver not in SOLVERS:
             raise InputError(f'solver must be "auto", "dual" or "primal", got {self.solver!r}.')
-        if not isinstance(self.alpha, str) and len(self._degrees()) != 1:
+        if len(self._degrees()) > 1:
+            if not isinstance(self.alpha, str):
+                raise InputError(
+                    f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among '
+                    "them. Pass one degree."
+                )
+            if self.basis not in ("polynomial", "power"):
+                raise InputError(
+                    'Several degrees need basis="polynomial" or "power"; with others there is '
+                    "nothing to choose. Pass one degree."
+                )
+
+    def _check_input(self, X: Any, y: Any, *, reset: bool = True) -> tuple[FloatArray, TwoGroups]:
+        rows, groups = super()._check_input(X, y, reset=reset)
+        if self.basis == "ising" and (is_other := (np.abs(rows) != 1).any(axis=0)).any():
+            which = quote_names(self._labels(is_other))
             raise InputError(
-                f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among them. '
-                "Pass one degree."
+                f'basis="ising" takes entries of -1 and 1; there are others in {which}. Recode '
+                "columns of 0 and 1 as 2 * x - 1."
             )
+        return rows, groups
 
     def _degrees(self) -> list[int]:
         degrees = [self.degree] if np.ndim(self.degree) == 0 else list(self.degree)  # type: ignore[arg-type]
@@ -304,21 +281,27 @@ class NetworkChange(ChangeEstimator):
 
     def _features(self, samples: TwoSamples) -> dict[str, Any]:
         """Arguments of the solver that say what the features are."""
-        degree, scale = self._degrees()[0], None
+        degrees, scale = self._degrees(), None
+        if len(degrees) > 1:
+            raise InputError(
+                f"A path is for one degree, and there are several, {self.degree!r}. Pass one, such "
+                "as degree_ after fit."
+            )
+        degree = degrees[0]
         if self.standardize and self.basis == "polynomial":
             rows = np.concatenate([samples.first, samples.second])
             scale = np.stack([np.std(rows**k, axis=0) for k in range(1, degree + 1)])
             scale = np.where(scale > 0, scale, 1.0)
         return {"basis": self.basis, "degree": degree, "power_scale": scale}
 
-    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[_RatioFit]:
+    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[RatioFit]:
         features = self._features(samples)
         path = density_ratio_path(
             samples.second, samples.first, alphas, ridge=self.ridge, solver=self.solver,
             penalize_diagonal=self.penalize_diagonal, tol=self.tol, max_iter=self.max_iter,
             **features,
         )  # fmt: skip
-        return (_RatioFit(solution, features) for solution in path)
+        return (RatioFit(solution, features) for solution in path)
 
     def _largest_alpha(self, samples: TwoSamples) -> float:
         return ratio_alpha_max(
@@ -330,11 +313,13 @@ class NetworkChange(ChangeEstimator):
         if self.ridge > 0:
             return super()._grid(samples)
         largest = self._largest_alpha(samples)
+        if largest == 0:
+            return super()._grid(samples)
         smallest = ratio_alpha_min(
             samples.second, samples.first, penalize_diagonal=self.penalize_diagonal,
             **self._features(samples),
         )  # fmt: skip
-        ratio = 0.1 if self.alpha_ratio is None else self.alpha_ratio
+        ratio = self._ratio()
         # A little above the smallest, where the solution begins to run away.
         return alpha_grid(largest, self.n_alphas, min(max(ratio, 1.05 * smallest / largest), 0.99))
 
@@ -345,27 +330,34 @@ class NetworkChange(ChangeEstimator):
         degrees = self._degrees()
         if len(degrees) == 1:
             return super()._choose_alpha(rows, groups, samples)
+        folds = make_group_folds(groups, len(rows), self.cv, self.random_state)
         tried = []
         for degree in degrees:
             model = clone(self).set_params(degree=degree)
             alphas = model._grid(samples)
-            tried.append((model, choose_by_group_cv(model, rows, groups, alphas)))
+            tried.append((model, choose_by_group_cv(model, rows, groups, alphas, folds)))
         model, selection = max(tried, key=lambda pair: pair[1].values[pair[1].index])
         *_, fit = model._solve_path(samples, selection.alphas[: selection.index + 1])
         return fit, selection.alpha, selection
 
-    def _score_fit(self, fit: _RatioFit | _RatioModel, samples: TwoSamples) -> float:
+    def _search_advice(self, selection: Selection) -> str:
+        ratio = selection.alphas[-1] / selection.alphas[0]
+        if self.ridge > 0 or ratio <= self._ratio() * (1 + 1e-9):
+            return super()._search_advice(selection)
+        return "Below it there is no solution without a ridge. Pass ridge=0.1 to search further."
+
+    def _score_fit(self, fit: RatioFit | RatioModel, samples: TwoSamples) -> float:
         """Mean log ratio of other rows of the second group, normalised by those of the first."""
         after, before = (self._log_ratio(fit, rows) for rows in (samples.second, samples.first))
         largest = before.max()
         normalizer = largest + np.log(np.mean(np.exp(before - largest)))
         return float(np.mean(after) - normalizer)
 
-    def _log_ratio(self, fit: _RatioFit | _RatioModel, rows: FloatArray) -> FloatArray:
+    def _log_ratio(self, fit: RatioFit | RatioModel, rows: FloatArray) -> FloatArray:
         return log_density_ratio(rows, fit.theta, **fit.features)
 
-    def _fitted(self) -> _RatioModel:
-        return _RatioModel(
+    def _fitted(self) -> RatioModel:
+        return RatioModel(
             self.theta_,
             {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_},
         )
@@ -373,17 +365,18 @@ class NetworkChange(ChangeEstimator):
     def _is_signed(self) -> bool:
         return bool(self.theta_.shape[2] == 1)
 
-    def _store(self, fit: _RatioFit, samples: TwoSamples) -> None:
+    def _store(self, fit: RatioFit, samples: TwoSamples) -> None:
         self.theta_ = fit.solution.value
         self.degree_ = fit.features["degree"]
         self.power_scale_ = fit.features["power_scale"]
         self.log_normalizer_ = fit.solution.log_normalizer
         self.effective_sample_size_ = fit.solution.effective_sample_size
-        share, least = FEW
-        if self.effective_sample_size_ < max(share * len(samples.first), least):
+        n_rows, (share, number) = len(samples.first), FEW
+        # Of a group that is small itself, no more than half can be asked for.
+        if self.effective_sample_size_ < max(share * n_rows, min(number, n_rows / 2)):
             warnings.warn(
                 f"The ratio rests on {self.effective_sample_size_:.1f} of the "
-                f"{len(samples.first)} rows of group {self.classes_[0]!r}: the groups hardly "
+                f"{n_rows} rows of group {self.classes_.tolist()[0]!r}: the groups hardly "
                 "overlap. Raise ridge or alpha, or compare the other way round.",
                 DataWarning,
                 stacklevel=3,
