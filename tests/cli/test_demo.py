@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from edgewise import Graph, InputError
 from edgewise.cli import demo as demo_module
-from edgewise.cli._folder import FILES, SPACE_FILES
+from edgewise.cli._folder import CHANGE_FILES, FILES, SPACE_FILES
 from edgewise.data import load_table, neighbor_pairs
 
 
@@ -19,7 +20,7 @@ def weather():
 def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
-    assert sorted(path.name for path in out.iterdir()) == sorted((*FILES, "digits"))
+    assert sorted(path.name for path in out.iterdir()) == sorted((*FILES, "digits", "senate"))
     graph = Graph.read(out / "graph.graphml")
     assert graph.n_nodes == 16
     # Few enough edges to read, and what is known of the weather is among them.
@@ -38,8 +39,9 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert record["converged"] is True
     assert len(record["treatment"]) == 3
     check_digits(out / "digits")
+    check_senate(out / "senate")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
-    assert result.stdout.count("of the optimum") == 2
+    assert result.stdout.count(" optimum") == 3
     assert f"Written to edgewise-demo/digits: {', '.join((*FILES, *SPACE_FILES))}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
@@ -60,6 +62,22 @@ def check_digits(out):
     place = {name: k for k, name in enumerate(graph.names)}
     found = {(place[a], place[b]) for a, b in zip(strongest.source, strongest.target, strict=True)}
     assert len(found & {tuple(pair) for pair in beside.tolist()}) >= 10
+
+
+def check_senate(out):
+    """Some senators changed sides from one year to the next, and that is more than chance."""
+    assert sorted(path.name for path in out.iterdir()) == sorted(CHANGE_FILES)
+    graph = Graph.read(out / "graph.graphml")
+    record = json.loads((out / "run.json").read_text())
+    assert record["data"]["bundled"] == "senate-votes"
+    assert record["labels"] == {"before": "2005", "after": "2006"}
+    assert record["n_rows"] == {"before": 251, "after": 177}
+    assert record["parameters"]["basis"] == "ising"
+    assert record["permutation_test"]["pvalue"] <= 0.05
+    assert record["converged"] is True
+    assert record["warnings"] == []
+    assert 10 <= graph.n_edges <= 100
+    assert (pd.read_csv(out / "changes.csv").kind == "gained").any()
 
 
 def test_digits_are_measurements():

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 
 if TYPE_CHECKING:
-    from edgewise.cli._learning import Learned
+    from matplotlib.figure import Figure, SubFigure
 
-#: What `write_results` leaves in the folder.
+    from edgewise.graph import Graph
+
+#: What `learn` leaves in the folder.
 FILES: Final = (
     "report.html",
     "network.png",
@@ -28,6 +30,30 @@ FILES: Final = (
 )
 #: What it leaves besides where columns sit in space; the second only on a grid.
 SPACE_FILES: Final = ("sites.png", "seeds.png")
+#: What `compare` leaves of two groups; the picture of the permutation test only if there was one.
+CHANGE_FILES: Final = (
+    "report.html",
+    "change.png",
+    "matrix.png",
+    "permutation.png",
+    "changes.csv",
+    "edges.csv",
+    "graph.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: What `compare` leaves of a sliding window.
+WINDOW_FILES: Final = (
+    "report.html",
+    "windows.png",
+    "windows.csv",
+    "edges.csv",
+    "graph.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: All of them: what a run does not write anew is of an earlier one.
+ALL_FILES: Final = tuple(dict.fromkeys((*CHANGE_FILES, *WINDOW_FILES, *FILES, *SPACE_FILES)))
 
 
 @contextmanager
@@ -59,22 +85,28 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
                 out.rmdir()
 
 
-def write_results(folder: Path, learned: Learned, record: dict[str, Any]) -> None:
-    """Write the graph, its pictures, the model and the record of the run."""
-    from edgewise.cli._pictures import pictures
+def write_results(
+    folder: Path,
+    *,
+    graph: Graph,
+    model: Any,
+    pictures: Iterable[tuple[str, Figure | SubFigure]],
+    page: str,
+    record: dict[str, Any],
+) -> None:
+    """Write the graph, its pictures, the model, the page to look at and the record of the run."""
     from edgewise.plot import save_figure
 
-    graph = learned.graph
     graph.write(folder / "graph.graphml")
     graph.write(folder / "edges.csv")
-    for name, figure in pictures(learned):
+    for name, figure in pictures:
         save_figure(figure, folder / name)
-    learned.model.save(folder / "model.edgewise")
-    (folder / "report.html").write_text(graph.to_html(), encoding="utf-8")
+    model.save(folder / "model.edgewise")
+    (folder / "report.html").write_text(page, encoding="utf-8")
     text = json.dumps(record, indent=1, allow_nan=False)
     (folder / "run.json").write_text(text + "\n", encoding="utf-8")
 
 
-def files_in(folder: Path) -> list[str]:
-    """List what `write_results` left in a folder."""
-    return [name for name in (*FILES, *SPACE_FILES) if (folder / name).exists()]
+def files_in(folder: Path, names: Sequence[str]) -> list[str]:
+    """List which of some files are in a folder."""
+    return [name for name in names if (folder / name).exists()]

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from edgewise.graph import Graph
 
+#: Parameters of an estimator that say nothing about the result.
+ABOUT_THE_RUN: Final = ("n_jobs", "random_state", "verbose")
 
 #: The method for columns that are sites in space.
 IN_SPACE: Final = "locally-constant"
@@ -86,6 +90,21 @@ def learn_graph(frame: pd.DataFrame, settings: Settings, *, verbose: bool = Fals
         model, fit = _resampled(frame, settings, settings.n_resamples, verbose=verbose)
     seconds = time.perf_counter() - start
     return Learned(model=model, fit=fit, graph=model.graph_, seconds=seconds)
+
+
+def write_learned(folder: Path, learned: Learned, record: dict[str, Any]) -> None:
+    """Write everything that `learn` leaves behind."""
+    from edgewise.cli._folder import write_results
+    from edgewise.cli._pictures import pictures
+
+    write_results(
+        folder,
+        graph=learned.graph,
+        model=learned.model,
+        pictures=pictures(learned),
+        page=learned.graph.to_html(),
+        record=record,
+    )
 
 
 def _resampled(
@@ -166,53 +185,83 @@ def record_of(
     treatment: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Gather what is needed to tell, and to repeat, what a run did; plain enough for JSON."""
-    from datetime import UTC, datetime
-
-    from edgewise.cli._versions import versions
-
+    """Gather what is needed to tell, and to repeat, what a run of `learn` did."""
     fit = learned.fit
-    about_the_run = ("n_jobs", "random_state", "verbose")
-    parameters = {k: v for k, v in fit.get_params().items() if k not in about_the_run}
     found: dict[str, Any] = {}
     if settings.method == DISCRETE:
         found = {"score": float(fit.criterion_value_), "n_tests": int(fit.n_tests_)}
     else:
-        found = {
-            "alpha": float(fit.alpha_),
-            "alpha_rule": _rule(settings.alpha),
-            "gap": _finite(fit.gap_),
-            "objective": _finite(fit.objective_),
-        }
-    in_space: dict[str, Any] = {}
+        found = about_fit(fit)
     if settings.method == IN_SPACE:
-        in_space = {
+        found |= {
             "tau": float(fit.tau_),
             "tau_rule": _rule(settings.tau),
             "n_groups": learned.n_groups,
         }
     if is_searched_once(settings):
         treatment = [*treatment, "resamples fitted at the alpha and tau that suit all rows"]
+    return run_record(
+        command=command,
+        seed=settings.seed,
+        parameters={
+            "method": settings.method,
+            **parameters_of(fit),
+            "n_resamples": settings.n_resamples,
+        },
+        data=data,
+        treatment=[*treatment, *fit.treatment_],
+        warnings=warnings,
+        graph=learned.graph,
+        found={**found, "converged": bool(fit.converged_), "n_iter": int(fit.n_iter_)},
+        seconds=learned.seconds,
+    )
+
+
+def run_record(
+    *,
+    command: str,
+    seed: int,
+    parameters: dict[str, Any],
+    data: dict[str, Any],
+    treatment: Sequence[str],
+    warnings: Sequence[str],
+    graph: Graph,
+    found: dict[str, Any],
+    seconds: float,
+) -> dict[str, Any]:
+    """Put together what every command records of a run; plain enough for JSON."""
+    from datetime import UTC, datetime
+
+    from edgewise.cli._versions import versions
+
     return {
         "command": command,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
-        "seed": settings.seed,
-        "parameters": {
-            "method": settings.method,
-            **parameters,
-            "n_resamples": settings.n_resamples,
-        },
+        "seed": seed,
+        "parameters": parameters,
         "data": data,
-        "treatment": [*treatment, *fit.treatment_],
+        "treatment": list(treatment),
         "warnings": list(warnings),
-        "n_nodes": learned.graph.n_nodes,
-        "n_edges": learned.graph.n_edges,
+        "n_nodes": graph.n_nodes,
+        "n_edges": graph.n_edges,
         **found,
-        **in_space,
-        "converged": bool(fit.converged_),
-        "n_iter": int(fit.n_iter_),
-        "seconds": round(learned.seconds, 3),
+        "seconds": round(seconds, 3),
+    }
+
+
+def parameters_of(fit: Any) -> dict[str, Any]:
+    """Parameters of an estimator that a result depends on."""
+    return {name: value for name, value in fit.get_params().items() if name not in ABOUT_THE_RUN}
+
+
+def about_fit(fit: Any) -> dict[str, Any]:
+    """Record the sparsity of a convex fit, the rule that chose it, and the certificate."""
+    return {
+        "alpha": float(fit.alpha_),
+        "alpha_rule": _rule(fit.alpha),
+        "gap": _finite(fit.gap_),
+        "objective": _finite(fit.objective_),
     }
 
 

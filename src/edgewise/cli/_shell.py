@@ -24,16 +24,24 @@ INTERRUPTED: Final = 130
 OPTIONS: Final = {
     "alpha": "--alpha",
     "alpha_ratio": "--alpha-ratio",
+    "basis": "--basis",
     "constant": "--constant",
     "covariance": "--covariance",
+    "degree": "--degree",
     "max_iter": "--max-iter",
     "missing": "--missing",
     "n_jobs": "--jobs",
+    "n_permutations": "--permutations",
     "n_resamples": "--resamples",
+    "negligible": "--negligible",
     "random_state": "--seed",
+    "reference": "--reference",
     "repair": "--repair",
+    "ridge": "--ridge",
+    "step": "--step",
     "tau": "--tau",
     "tol": "--tol",
+    "window": "--window",
 }
 _ASSIGNMENT: Final = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?([\w.+-]*\w)['\"]?")
 #: Names that are no English words, so that they stand for the parameter also on their own.

@@ -6,10 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise.cli._learning import DISCRETE, IN_SPACE
+from edgewise.cli._shell import in_options, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import pandas as pd
 
     from edgewise.cli._learning import Learned, Settings
 
@@ -36,10 +39,10 @@ ROUNDING: Final = 1e-12
 def summary(learned: Learned, settings: Settings, source: str, data: dict[str, Any]) -> str:
     """Tell how many edges there are, the strongest of them, alpha and the certificate."""
     graph = learned.graph
-    edges = _count(graph.n_edges, "edge")
+    edges = count(graph.n_edges, "edge")
     if learned.n_groups:
         is_fused = learned.n_groups < graph.n_edges
-        how = f"fused into {_count(learned.n_groups, 'group')}" if is_fused else "none fused"
+        how = f"fused into {count(learned.n_groups, 'group')}" if is_fused else "none fused"
         edges += f", {how},"
     return "\n".join(
         [
@@ -50,7 +53,7 @@ def summary(learned: Learned, settings: Settings, source: str, data: dict[str, A
             *(
                 [_search(learned, settings)]
                 if settings.method == DISCRETE
-                else [_strengths(learned, settings), _certificate(learned, settings)]
+                else [_strengths(learned, settings), certificate(learned.fit, settings.method)]
             ),
         ]
     )
@@ -61,7 +64,33 @@ def where_to_look(out: Path, files: Sequence[str]) -> str:
     return f"Written to {out}: {', '.join(files)}"
 
 
-def _count(number: int, noun: str) -> str:
+def announce(
+    text: str,
+    record: dict[str, Any],
+    out: Path,
+    files: Sequence[str],
+    *,
+    as_json: bool,
+    **lists: list[dict[str, Any]],
+) -> None:
+    """Say how a run ended: in words with its notes, or as one object with some lists added."""
+    if as_json:
+        say_json({**record, **lists, "files": {file: str(out / file) for file in files}})
+        return
+    say(text)
+    for note in record["treatment"]:
+        say(f"Note: {in_options(note).rstrip('.')}.")
+    say(where_to_look(out, files))
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "pair"), count(2, "pair")
+    ('1 pair', '2 pairs')
+    """
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -70,11 +99,8 @@ def _strongest(learned: Learned, settings: Settings) -> list[str]:
     if settings.method == DISCRETE and settings.criterion == "mpl":
         weight = "gain in score"
     top = learned.graph.edges().head(STRONGEST)
-    pairs = [f"{_short(a)} -- {_short(b)}" for a, b in zip(top.source, top.target, strict=True)]
-    width = max(len(pair) for pair in pairs)
-    lines = [
-        f"  {pair:<{width}}  {value:+.3f}" for pair, value in zip(pairs, top.weight, strict=True)
-    ]
+    pairs = pair_names(top)
+    lines = [f"  {pair}  {value:+.3f}" for pair, value in zip(pairs, top.weight, strict=True)]
     if learned.graph.confidence is None:
         return [f"Strongest, by {weight}:", *lines]
     shares = [f"  {share:4.0%}" for share in top.confidence]
@@ -84,7 +110,15 @@ def _strongest(learned: Learned, settings: Settings) -> list[str]:
     return [head, *(line + share for line, share in zip(lines, shares, strict=True))]
 
 
-def _short(name: str) -> str:
+def pair_names(edges: pd.DataFrame) -> list[str]:
+    """Write the two ends of each edge, all of them equally wide."""
+    ends = zip(edges["source"], edges["target"], strict=True)
+    pairs = [f"{short_name(a)} -- {short_name(b)}" for a, b in ends]
+    width = max((len(pair) for pair in pairs), default=0)
+    return [f"{pair:<{width}}" for pair in pairs]
+
+
+def short_name(name: str) -> str:
     """Put a name on one line; of a long one, beginning and end tell it from others."""
     text = " ".join(name.split())
     if len(text) <= LONGEST_NAME:
@@ -136,10 +170,9 @@ def _choice(strength: float | str, n_tried: int | str) -> str:
     return "as given"
 
 
-def _certificate(learned: Learned, settings: Settings) -> str:
-    fit = learned.fit
-    is_regression = settings.method == "neighborhood"
-    what = "The regressions are together" if is_regression else "The fit is"
+def certificate(fit: Any, method: str = "") -> str:
+    """Tell how far a convex fit is from the optimum, at most."""
+    what = "The regressions are together" if method == "neighborhood" else "The fit is"
     if not math.isfinite(fit.gap_):
         return f"{what} without a certificate, stopped too early: see the warning."
     if not fit.converged_:

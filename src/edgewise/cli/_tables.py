@@ -70,30 +70,25 @@ def read_source(
     """
     import pandas as pd
 
-    from edgewise.data import Table, check_columns, looks_like_covariance
+    from edgewise.data import check_columns
     from edgewise.io import read_table
 
     raw = read_table(path)
-    chosen, notes = _choose_columns(raw, columns, drop)
-    table = Table.from_input(chosen)
-    if table.n_features < 2:
-        raise InputError(
-            f"A network needs at least 2 columns; {path} has 1"
-            f"{' left' if len(raw.names) > 1 else ''}: '{table.names[0]}'."
-        )
-    text = [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
+    chosen, notes = choose_columns(raw, columns, drop)
+    table = as_table(chosen, was_wider=len(raw.names) > 1)
+    text = text_columns(table)
     n_levels = most_levels(table)
     if is_discrete is None and n_levels is not None:
         notes += (f"no column has more than {n_levels} levels; learned as a discrete network",)
     if is_discrete or (is_discrete is None and n_levels is not None):
         return Source(
             frame=_categories(table),
-            fingerprint=_fingerprint(path, table),
+            fingerprint=fingerprint_of(path, table),
             notes=notes,
             is_discrete=True,
         )
     if text:
-        raise InputError(_about_text(path, text, n_levels))
+        raise InputError(about_text(path, text) if n_levels is None else _about_levels(path, text))
     check_columns(
         table.values,
         table.names,
@@ -101,21 +96,52 @@ def read_source(
         allow_constant=allow_constant,
         allow_identical=allow_identical,
     )
+    refuse_covariance_file(path, table)
+    if n_levels is not None:
+        notes += (f"no column has more than {n_levels} levels; learned as numbers on request",)
+    return Source(
+        frame=pd.DataFrame(table.values, columns=list(table.names)),
+        fingerprint=fingerprint_of(path, table),
+        notes=notes,
+    )
+
+
+def as_table(raw: RawTable, *, was_wider: bool) -> Table:
+    """Turn the columns that were chosen into numbers; a network needs two of them."""
+    from edgewise.data import Table
+
+    table = Table.from_input(raw)
+    if table.n_features < 2:
+        raise InputError(
+            f"A network needs at least 2 columns; {raw.source} has 1"
+            f"{' left' if was_wider else ''}: '{table.names[0]}'."
+        )
+    return table
+
+
+def text_columns(table: Table) -> list[str]:
+    """Names of the columns that hold no numbers."""
+    return [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
+
+
+def refuse_covariance_file(path: Path, table: Table) -> None:
+    """Refuse a covariance matrix in place of rows."""
+    from edgewise.data import looks_like_covariance
+
     if looks_like_covariance(table.values):
         raise InputError(
             f"{path} is square and symmetric, so it looks like a covariance matrix; this command "
             "takes the rows behind it. From Python, GaussianGraph takes a covariance."
         )
-    if n_levels is not None:
-        notes += (f"no column has more than {n_levels} levels; learned as numbers on request",)
-    return Source(
-        frame=pd.DataFrame(table.values, columns=list(table.names)),
-        fingerprint=_fingerprint(path, table),
-        notes=notes,
-    )
 
 
-def _fingerprint(path: Path, table: Table) -> dict[str, Any]:
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """List the rows of a table, as JSON has them."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def fingerprint_of(path: Path, table: Table) -> dict[str, Any]:
+    """Say which file a table was, and what of it was used."""
     with path.open("rb") as handle:
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
     return {
@@ -150,15 +176,16 @@ def _categories(table: Table) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _choose_columns(
-    raw: RawTable, columns: Sequence[str], drop: Sequence[str]
+def choose_columns(
+    raw: RawTable, columns: Sequence[str], drop: Sequence[str], *, by: str | None = None
 ) -> tuple[RawTable, tuple[str, ...]]:
+    """Keep the columns that were asked for, without the one that holds labels."""
     wanted = set(_named(columns, raw.names, "--columns") or raw.names)
-    wanted -= set(_named(drop, raw.names, "--drop"))
+    wanted -= {by, *_named(drop, raw.names, "--drop")}
     if not wanted:
         raise InputError("--columns and --drop leave no column.")
     kept = [k for k, name in enumerate(raw.names) if name in wanted]
-    left_out = [name for name in raw.names if name not in wanted]
+    left_out = [name for name in raw.names if name not in wanted and name != by]
     notes = raw.notes
     if left_out:
         notes += (f"left out on request: {', '.join(left_out)}",)
@@ -213,15 +240,20 @@ def most_levels(table: Table) -> int | None:
     return most
 
 
-def _about_text(path: Path, text: Sequence[str], n_levels: int | None) -> str:
-    """Say what to do with columns of text, which depends on what the others hold."""
+def _about_levels(path: Path, text: Sequence[str]) -> str:
+    """Say what to do with columns of text where all columns hold levels."""
     from edgewise.io import quote_names
 
-    if n_levels is not None:
-        return (
-            f"{path} holds levels, of which {quote_names(text)} are text. Turn it into numbers "
-            "that rise with what it means, or learn a discrete network (--method discrete)."
-        )
+    return (
+        f"{path} holds levels, of which {quote_names(text)} are text. Turn it into numbers "
+        "that rise with what it means, or learn a discrete network (--method discrete)."
+    )
+
+
+def about_text(path: Path, text: Sequence[str]) -> str:
+    """Say what to do with columns of text among measurements."""
+    from edgewise.io import quote_names
+
     names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
     nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
     return (

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgewise.cli._learning import IN_SPACE, Settings, learn_graph, record_of
+from edgewise.cli._comparing import ChangeSettings, change_record, compare_groups
+from edgewise.cli._folder import (
+    ALL_FILES,
+    CHANGE_FILES,
+    FILES,
+    SPACE_FILES,
+    files_in,
+    results_folder,
+)
+from edgewise.cli._labels import TWO_VALUES, Groups
+from edgewise.cli._learning import IN_SPACE, Settings, learn_graph, record_of, write_learned
 from edgewise.cli._shell import is_watched, say, tell, warnings_told
 
 if TYPE_CHECKING:
@@ -43,6 +53,8 @@ DIGIT: Final = 3
 SIDE: Final = 8
 #: Chosen by held-out likelihood out of 8 x 7, as `edgewise learn --grid 8x8` does in half a minute.
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
+#: Chosen by held-out rows out of 30, as `edgewise compare --by year` does.
+VOTES_ALPHA, VOTES_SHUFFLES = 0.27, 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +71,15 @@ class Question:
         Where the files go, within the folder of the demo.
     look_at : str
         The file to look at first.
+    files : tuple of str
+        What may be written, in the order in which it is listed.
     """
 
     text: str
     answer: Callable[[Path], str]
     folder: str = ""
     look_at: str = "network.png"
+    files: tuple[str, ...] = (*FILES, *SPACE_FILES)
 
 
 def demo(
@@ -73,21 +88,20 @@ def demo(
     ),
 ) -> None:
     """Answer questions about real data that come with the package; needs no network."""
-    from edgewise.cli._folder import SPACE_FILES, files_in, results_folder
     from edgewise.cli._summary import where_to_look
 
     answers = []
     with ExitStack() as stack:
         for question in QUESTIONS:
             place = out / question.folder
-            folder = stack.enter_context(results_folder(place, outdated=SPACE_FILES))
+            folder = stack.enter_context(results_folder(place, outdated=ALL_FILES))
             tell(f"{question.text} Compiling and learning; the first run takes longest ...")
             answer = question.answer(folder)
-            written = where_to_look(place, files_in(folder))
+            written = where_to_look(place, files_in(folder, question.files))
             answers.append(f"{question.text}\n\n{answer}\n{written}\n")
     say("\n".join(answers))
     pictures = [str(out / question.folder / question.look_at) for question in QUESTIONS]
-    say(f"Look at {' and '.join(pictures)} first, or open {out / 'report.html'} in a browser.")
+    say(f"Look at {', '.join(pictures)} first, or open {out / 'report.html'} in a browser.")
 
 
 def ask_weather(folder: Path) -> str:
@@ -132,14 +146,31 @@ def _answer(
     notes: list[str],
 ) -> str:
     """Learn, write the files, and tell in words what was found."""
-    from edgewise.cli._folder import write_results
     from edgewise.cli._summary import summary
 
     with warnings_told() as told:
         learned = learn_graph(frame, settings, verbose=is_watched())
     record = record_of(learned, settings, command="demo", data=data, treatment=notes, warnings=told)
-    write_results(folder, learned, record)
+    write_learned(folder, learned, record)
     return summary(learned, settings, source, data)
+
+
+def ask_senate(folder: Path) -> str:
+    """Find which senators changed in how they vote together."""
+    from edgewise.cli._change_files import write_compared
+    from edgewise.cli._change_words import change_summary
+
+    frame, groups, data = senate_votes()
+    settings = ChangeSettings(basis=TWO_VALUES, alpha=VOTES_ALPHA, n_permutations=VOTES_SHUFFLES)
+    notes = ["alpha as cross-validation found it", "yea is 1 and nay is -1"]
+    with warnings_told() as told:
+        compared = compare_groups(frame, groups, settings, verbose=is_watched())
+    record = change_record(
+        compared, settings, command="demo", data=data, treatment=notes, warnings=told
+    )
+    text = change_summary(compared, settings, "the votes of the US Senate", data)
+    write_compared(folder, compared, settings, text, record)
+    return text
 
 
 def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -186,6 +217,24 @@ def digit_images() -> tuple[pd.DataFrame, dict[str, Any]]:
     return frame, _fingerprint(frame, name, hashlib.sha256(images.tobytes()).hexdigest())
 
 
+def senate_votes() -> tuple[pd.DataFrame, Groups, dict[str, Any]]:
+    """Votes of the senators, with the year of each vote, and which table it is."""
+    import hashlib
+
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.data import load_senate
+
+    senate = load_senate()
+    y = pd.Series(pd.Categorical(senate.years), name="year")
+    first, second = (str(year) for year in y.cat.categories)
+    before, after = np.bincount(y.cat.codes).tolist()
+    groups = Groups(y=y, names=(first, second), counts=(before, after))
+    digest = hashlib.sha256(senate.votes.to_numpy(dtype=np.float64).tobytes()).hexdigest()
+    return senate.votes, groups, _fingerprint(senate.votes, "senate-votes", digest)
+
+
 def _fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
     return {
         "bundled": name,
@@ -213,5 +262,12 @@ QUESTIONS: Final = (
         answer=ask_digits,
         folder="digits",
         look_at="seeds.png",
+    ),
+    Question(
+        text="Which senators changed, from 2005 to 2006, in how they vote together?",
+        answer=ask_senate,
+        folder="senate",
+        look_at="change.png",
+        files=CHANGE_FILES,
     ),
 )

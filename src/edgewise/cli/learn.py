@@ -38,10 +38,11 @@ from edgewise.cli._options import (
     Seed,
     Tau,
     Tolerance,
+    strength,
 )
-from edgewise.cli._shell import in_options, is_watched, say, say_json, tell, warnings_told
+from edgewise.cli._shell import is_watched, tell, warnings_told
 from edgewise.cli._space import PLACES, Place, chosen_place
-from edgewise.cli._tables import Source, read_source
+from edgewise.cli._tables import Source, read_source, rows_of
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph
@@ -82,7 +83,7 @@ def learn(
     """
     place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
     settings = Settings(
-        alpha=_strength(alpha or ("ebic" if place is None else "cv")),
+        alpha=strength(alpha or ("ebic" if place is None else "cv")),
         method=Method.GAUSSIAN.value if method is None else method.value,
         covariance="correlation" if covariance is None else covariance.value,
         missing=missing.value,
@@ -182,19 +183,19 @@ def _in_space(
         method=IN_SPACE,
         neighbors=found.neighbors,
         covariance="empirical",
-        tau=_strength(tau or "cv"),
+        tau=strength(tau or "cv"),
         constant=None if constant is None else constant.value,
     )
     return source, settings
 
 
 def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> None:
-    from edgewise.cli._folder import SPACE_FILES, files_in, results_folder, write_results
-    from edgewise.cli._learning import learn_graph, record_of
-    from edgewise.cli._summary import summary, where_to_look
+    from edgewise.cli._folder import ALL_FILES, FILES, SPACE_FILES, files_in, results_folder
+    from edgewise.cli._learning import learn_graph, record_of, write_learned
+    from edgewise.cli._summary import announce, summary
 
     name = source.fingerprint["file"]
-    with warnings_told() as told, results_folder(out, outdated=SPACE_FILES) as folder:
+    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
         tell(f"Learning from the {len(source.frame)} rows of {name} ...")
         learned = learn_graph(source.frame, settings, verbose=is_watched())
         record = record_of(
@@ -206,24 +207,10 @@ def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> Non
             warnings=told,
         )
         tell("Writing the files ...")
-        write_results(folder, learned, record)
-        files = files_in(folder)
-    if as_json:
-        paths = {file: str(out / file) for file in files}
-        say_json({**record, "edges": _edges(learned.graph), "files": paths})
-        return
-    say(summary(learned, settings, name, source.fingerprint))
-    for note in record["treatment"]:
-        say(f"Note: {in_options(note).rstrip('.')}.")
-    say(where_to_look(out, files))
-
-
-def _strength(text: str) -> float | str:
-    """Read a number; whether any other text is a rule is for the estimator to say."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
+        write_learned(folder, learned, record)
+        files = files_in(folder, (*FILES, *SPACE_FILES))
+    text = summary(learned, settings, name, source.fingerprint)
+    announce(text, record, out, files, as_json=as_json, edges=_edges(learned.graph))
 
 
 def _n_resamples(confidence: bool | None, resamples: int | None) -> int | None:
@@ -239,4 +226,4 @@ def _edges(graph: Graph) -> list[dict[str, Any]]:
     edges = graph.edges()
     if graph.confidence is None:
         edges = edges.drop(columns="confidence")
-    return [{str(key): value for key, value in row.items()} for row in edges.to_dict("records")]
+    return rows_of(edges)

@@ -83,7 +83,7 @@ def cpdag(dag: GraphLike) -> Graph | BoolArray:
     if cycle := find_cycle(arcs):
         shown = " -> ".join(names[node] for node in cycle)
         raise InputError(f"The graph is not acyclic: {shown}. Remove an arc of that cycle.")
-    pattern = apply_meek_rules(_v_structures(arcs))
+    pattern = complete_dag(arcs)
     return Graph(pattern, names=names, directed=True) if isinstance(dag, Graph) else pattern
 
 
@@ -152,6 +152,26 @@ def find_cycle(arcs: BoolArray) -> list[int]:
     while walk.count(walk[-1]) == 1:
         walk.append(int(np.argmax(arcs[:, walk[-1]] & remaining)))
     return walk[walk.index(walk[-1]) :][::-1]
+
+
+def complete_dag(dag: BoolArray, allowed: BoolArray | None = None) -> BoolArray:
+    """Find the arcs that a directed acyclic graph shares with every graph it cannot be told from.
+
+    Parameters
+    ----------
+    dag : ndarray of bool, shape (n_nodes, n_nodes)
+        Arc i -> j at (i, j).
+    allowed : ndarray of bool, shape (n_nodes, n_nodes), optional
+        Whether there may be an arc i -> j; ``dag`` has no other. Graphs that break this are not
+        in question, so that more directions are known.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_nodes, n_nodes)
+        Shared arcs one way, the other edges both ways.
+    """
+    pattern = _v_structures(dag)
+    return apply_meek_rules(pattern if allowed is None else pattern & allowed)
 
 
 def _v_structures(dag: BoolArray) -> BoolArray:

@@ -24,6 +24,7 @@ from edgewise.inference._resample import (
     count_rows,
     draw_resamples,
     run_resamples,
+    takes_classes,
 )
 
 
@@ -67,7 +68,8 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
     ) -> list[Outcome]:
         """Draw, fit, and store what every kind of resampling has to report."""
         validate_data(self, problem.X, skip_check_array=True)
-        groups = classes(problem.y, count_rows(problem.X))
+        is_label = takes_classes(problem.estimator)
+        groups = classes(problem.y, count_rows(problem.X), is_label=is_label)
         generators = spawn(generator, n_draws)
         resamples, self.n_redrawn_ = draw_resamples(problem.X, groups, draw, generators)
         outcomes, self.failures_ = run_resamples(

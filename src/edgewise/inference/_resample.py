@@ -100,11 +100,20 @@ def graph_of(model: Any) -> Graph:
 
 def needs_labels(estimator: Any) -> bool:
     """Whether an estimator learns from rows with labels, also inside a pipeline or a search."""
-    if hasattr(estimator, "__sklearn_tags__") and get_tags(estimator).target_tags.required:
+    return _has_tag(estimator, lambda tags: tags.target_tags.required)
+
+
+def takes_classes(estimator: Any) -> bool:
+    """Whether the labels are those of classes, of whatever type, and never a measurement."""
+    return _has_tag(estimator, lambda tags: tags.classifier_tags is not None)
+
+
+def _has_tag(estimator: Any, says: Callable[[Any], bool]) -> bool:
+    if hasattr(estimator, "__sklearn_tags__") and says(get_tags(estimator)):
         return True
     if getattr(estimator, "steps", None):
-        return needs_labels(estimator.steps[-1][1])
-    return hasattr(estimator, "estimator") and needs_labels(estimator.estimator)
+        return _has_tag(estimator.steps[-1][1], says)
+    return hasattr(estimator, "estimator") and _has_tag(estimator.estimator, says)
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
@@ -122,9 +131,9 @@ def count_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
 
 
-def classes(y: Any, n_rows: int) -> list[IntArray]:
-    """Rows of each class where ``y`` is a label; all rows together otherwise."""
-    if y is None or type_of_target(y) not in ("binary", "multiclass"):
+def classes(y: Any, n_rows: int, *, is_label: bool = False) -> list[IntArray]:
+    """Rows of each class where ``y`` is a label, or looks like one; all together otherwise."""
+    if y is None or not (is_label or type_of_target(y) in ("binary", "multiclass")):
         return [np.arange(n_rows)]
     member = np.unique(np.asarray(y), return_inverse=True)[1]
     return [np.flatnonzero(member == k) for k in range(member.max() + 1)]

@@ -34,9 +34,14 @@ from edgewise.inference._resample import (
 TIES = 1e-12
 
 
+def at_least(size: Any) -> Any:
+    """Smallest differences that count as large as these."""
+    return size * (1.0 - TIES)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PermutationTest:
-    """What `permutation_test` found; p is the number of variables.
+    """What `permutation_test` or `max_change_test` found; p is the number of variables.
 
     Attributes
     ----------
@@ -45,16 +50,14 @@ class PermutationTest:
     pvalues : ndarray of shape (p, p)
         Of each pair by itself; for directed graphs of each ordered pair. 1 on the diagonal.
     familywise : ndarray of shape (p, p)
-        The same, corrected for the number of pairs: the chance of a difference as large as this
-        one anywhere in the network.
+        The same for the number of pairs: the chance of a difference this large anywhere.
     qvalues : ndarray of shape (p, p)
         ``pvalues`` after Benjamini and Hochberg: keeping the pairs up to a level makes that the
         expected share of false ones among those kept.
     pvalue : float
         That the networks differ, by the largest difference.
     pvalue_sum : float
-        That the networks differ, by the sum of the absolute differences: sensitive to many small
-        ones.
+        The same by the sum of the absolute differences, which sees many small ones.
     null_max : ndarray of shape (n_permutations,)
         Largest absolute difference of each shuffle.
     null_sum : ndarray of shape (n_permutations,)
@@ -236,7 +239,15 @@ def permutation_test(
         description="Permutation test",
         verbose=verbose,
     )
-    return _assemble(observed, nulls, classes=groups.classes, failures=failures, redrawn=n_redrawn)
+    return assemble_test(
+        observed,
+        np.sum([null.reaches for null in nulls], axis=0),
+        null_max=np.array([null.largest for null in nulls]),
+        null_sum=np.array([null.total for null in nulls]),
+        classes=groups.classes,
+        failures=failures,
+        n_redrawn=n_redrawn,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,31 +333,28 @@ def _fit_shuffle(comparison: _Comparison, observed: Graph, shuffle: list[Resampl
     size = np.abs(graph.weights[np.ix_(order, order)])
     where = edge_positions(observed.adjacency, directed=observed.directed)
     return _Null(
-        reaches=size[where] >= _at_least(np.abs(observed.weights[where])),
+        reaches=size[where] >= at_least(np.abs(observed.weights[where])),
         largest=float(size.max()),
         total=_total(size, directed=observed.directed),
     )
 
 
-def _assemble(
+def assemble_test(
     observed: Graph,
-    nulls: Sequence[_Null],
+    reached: IntArray,
     *,
+    null_max: FloatArray,
+    null_sum: FloatArray,
     classes: tuple[Any, Any],
-    failures: Sequence[tuple[int, str]],
-    redrawn: int,
+    failures: Sequence[tuple[int, str]] = (),
+    n_redrawn: int = 0,
 ) -> PermutationTest:
-    """Count in how many shuffles differences as large as the observed ones come up."""
+    """Turn counts into p-values; ``reached`` says how many shuffles came up to each edge."""
     size = np.abs(observed.weights)
     where = edge_positions(observed.adjacency, directed=observed.directed)
-    null_max = np.array([null.largest for null in nulls])
-    null_sum = np.array([null.total for null in nulls])
     # A pair without a difference is reached by every shuffle, so its p-values are 1.
     pvalues, familywise, qvalues = (np.ones_like(size) for _ in range(3))
-    reached = np.zeros(len(where[0]), dtype=np.int64)
-    for null in nulls:
-        reached += null.reaches
-    _fill(pvalues, where, (1 + reached) / (1 + len(nulls)), directed=observed.directed)
+    _fill(pvalues, where, (1 + reached) / (1 + len(null_max)), directed=observed.directed)
     _fill(familywise, where, _pvalue(null_max, size[where]), directed=observed.directed)
     pairs = edge_positions(~np.eye(len(size), dtype=bool), directed=observed.directed)
     by_share = stats.false_discovery_control(pvalues[pairs])
@@ -361,9 +369,9 @@ def _assemble(
         null_max=null_max,
         null_sum=null_sum,
         classes=classes,
-        n_permutations=len(nulls),
+        n_permutations=len(null_max),
         failures=tuple(failures),
-        n_redrawn=redrawn,
+        n_redrawn=n_redrawn,
     )
 
 
@@ -377,13 +385,9 @@ def _total(size: FloatArray, *, directed: bool) -> float:
     return float(size.sum()) / (1 if directed else 2)
 
 
-def _at_least(size: Any) -> Any:
-    return size * (1.0 - TIES)
-
-
 def _pvalue(null: FloatArray, size: Any) -> Any:
     """Share of the shuffles, the observed labels included, that reach each size."""
-    below = np.searchsorted(np.sort(null), _at_least(size), side="left")
+    below = np.searchsorted(np.sort(null), at_least(size), side="left")
     return (1 + len(null) - below) / (1 + len(null))
 
 

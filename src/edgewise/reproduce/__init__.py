@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STUDIES: Final = {
     "locally-constant": "edgewise.reproduce.locally_constant",
     "bjp": "edgewise.reproduce.bjp",
+    "change": "edgewise.reproduce.change",
 }
 
 __all__ = ["load_study"]

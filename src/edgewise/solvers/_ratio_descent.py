@@ -14,12 +14,14 @@ from edgewise.solvers._ratio_primal import accelerated_gradients
 from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
 from edgewise.stats.pair_features import PairMoments
 
-#: Log ratios of two rows this far apart mean that the objective has no minimum.
+#: Log ratios of two rows this far apart mean that the objective without a ridge has no minimum.
 SPREAD = 1e4
-#: Size of the first proximal term, what it grows by, and the largest.
+#: Size of the first proximal term, what it grows by, and the largest, for features of variance 1.
 PROXIMAL = (10.0, 10.0, 1e4)
-#: Newton steps after which a proximal term helps; most problems take fewer than ten.
-PATIENCE = 15
+#: Newton steps without a proximal term, at most; most problems take fewer than ten.
+PATIENCE = 30
+#: Steps that those with a proximal term are expected to take, before they have been tried.
+EXPECTED = 15
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,10 +38,12 @@ class RatioPoint:
     moments : PairMoments
         Of the rows with these weights.
     gap : float
-    raised : float
-        The alpha that the gap is for; larger than that asked for only without a ridge.
+    excess : float
+        What the gap of a problem without a ridge leaves out, as `RatioProblem.certify` says.
     n_iter : int
     history : list of float
+    pace : (int, int)
+        Newton steps that were last taken without and with a proximal term.
     """
 
     theta: Coefficients
@@ -47,14 +51,15 @@ class RatioPoint:
     log_weights: FloatArray
     moments: PairMoments
     gap: float
-    raised: float
+    excess: float
     n_iter: int
     history: list[float]
+    pace: tuple[int, int] = (0, EXPECTED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """When to stop: the gap, the share by which alpha may be raised, and the steps."""
+    """When to stop: the gap, the excess without a ridge, and the steps."""
 
     gap: float
     slightly: float
@@ -90,16 +95,16 @@ def solve_with_screening(
         found = _solve(part, alpha, _restrict(before, chosen, d), solver, stop)
         _refuse_unbounded(problem, alpha, found, stop)
         theta = Coefficients(_lift(found.theta.pairs, chosen, d), found.theta.values)
-        gap, raised, moments = problem.certify(theta, found.log_ratio, found.log_weights, alpha)
+        gap, excess, moments = problem.certify(theta, found.log_ratio, found.log_weights, alpha)
         n_iter += found.n_iter
         history += [*found.history, gap]
         before = replace(
-            found, theta=theta, gap=gap, raised=raised, moments=moments, n_iter=n_iter,
+            found, theta=theta, gap=gap, excess=excess, moments=moments, n_iter=n_iter,
             history=history,
         )  # fmt: skip
         missed = _variables(problem.target.above(moments, alpha, alpha), d)
         larger = np.union1d(chosen, missed)
-        if _is_done(before, alpha, stop) or len(larger) == len(chosen):
+        if _is_done(before, stop) or len(larger) == len(chosen):
             return before
         chosen = larger
     found = _refuse_unbounded(problem, alpha, _solve(problem, alpha, before, solver, stop), stop)
@@ -114,12 +119,12 @@ def starting_point(problem: RatioProblem, theta: Coefficients | None = None) -> 
     moments = problem.features.moments(np.exp(log_weights))
     return RatioPoint(
         theta=theta, log_ratio=log_ratio, log_weights=log_weights, moments=moments, gap=np.inf,
-        raised=np.inf, n_iter=0, history=[],
+        excess=np.inf, n_iter=0, history=[],
     )  # fmt: skip
 
 
-def _is_done(point: RatioPoint, alpha: float, stop: Stop) -> bool:
-    return point.gap <= stop.gap and point.raised <= alpha * (1.0 + stop.slightly)
+def _is_done(point: RatioPoint, stop: Stop) -> bool:
+    return point.gap <= stop.gap and point.excess <= stop.slightly
 
 
 def _solve(
@@ -129,22 +134,27 @@ def _solve(
     point = before
     if solver != "primal":
         point = _dual(problem, alpha, before, stop)
-    if solver == "primal" or (solver == "auto" and not _is_done(point, alpha, stop)):
+    if solver == "primal" or (solver == "auto" and not _is_done(point, stop)):
         point = _primal(problem, alpha, point, stop)
     return point
 
 
 def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -> RatioPoint:
-    """Newton steps; and where they are too many, or there is no ridge, proximal ones."""
+    """Newton steps without a proximal term and, where they are too many, with one.
+
+    With one at once where there is no ridge, or where that was quicker the last time.
+    """
+    alone, together = before.pace
     spent, history = 0, []
-    if problem.ridge > 0:
+    if problem.ridge > 0 and alone <= together:
         result = newton(
             DualProblem(problem=problem, alpha=alpha),
             before.log_weights,
             gap=stop.gap,
             max_iter=min(stop.max_iter, PATIENCE),
         )
-        spent, history = result.n_iter, result.history
+        alone = spent = result.n_iter
+        history = result.history
         if result.gap <= stop.gap or spent == stop.max_iter:
             return RatioPoint(
                 theta=result.point.theta,
@@ -152,13 +162,17 @@ def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -
                 log_weights=result.point.log_weights,
                 moments=result.point.moments,
                 gap=result.gap,
-                raised=alpha,
+                excess=0.0,
                 n_iter=spent,
                 history=history,
+                pace=(alone, together),
             )
     rest = replace(stop, max_iter=stop.max_iter - spent)
     point = _proximal_points(problem, alpha, before, rest)
-    return replace(point, n_iter=spent + point.n_iter, history=history + point.history)
+    return replace(
+        point, n_iter=spent + point.n_iter, history=history + point.history,
+        pace=(alone, point.n_iter),
+    )  # fmt: skip
 
 
 def _proximal_points(
@@ -168,12 +182,16 @@ def _proximal_points(
 
     They need not be solved more accurately than that solution is.
     """
+    unit = problem.feature_variance()
     size, growth, largest = PROXIMAL
+    if problem.ridge > 0:
+        # A term much stronger than the ridge would only slow the last steps down.
+        largest = max(largest, unit / problem.ridge)
     point, log_weights = before, before.log_weights
     inner_gap, residual = 1e-3, 1e-2
     n_iter, history = 0, []
     while True:
-        proximal = Proximal(center=point.theta, size=size)
+        proximal = Proximal(center=point.theta, size=size / unit)
         result = newton(
             DualProblem(problem=problem, alpha=alpha, proximal=proximal),
             log_weights,
@@ -185,23 +203,26 @@ def _proximal_points(
         theta, log_ratio = result.point.theta, result.log_ratio
         log_weights = result.point.log_weights
         fitted = problem.log_weights(log_ratio)
-        gap, raised, moments = problem.certify(theta, log_ratio, fitted, alpha)
+        gap, excess, moments = problem.certify(theta, log_ratio, fitted, alpha)
         history.append(gap)
         point = RatioPoint(
             theta=theta, log_ratio=log_ratio, log_weights=fitted, moments=moments, gap=gap,
-            raised=raised, n_iter=n_iter, history=history,
+            excess=excess, n_iter=n_iter, history=history,
         )  # fmt: skip
-        is_over = n_iter >= stop.max_iter or np.ptp(log_ratio) > SPREAD
-        if is_over or _is_done(point, alpha, stop):
+        if n_iter >= stop.max_iter or _has_run_away(problem, log_ratio) or _is_done(point, stop):
             return point
         size = min(growth * size, largest)
         inner_gap, residual = 0.01 * gap, 0.1 * residual
 
 
+def _has_run_away(problem: RatioProblem, log_ratio: FloatArray) -> bool:
+    return problem.ridge == 0 and bool(np.ptp(log_ratio) > SPREAD)
+
+
 def _primal(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -> RatioPoint:
     found = accelerated_gradients(
         problem, alpha, before.theta, gap=stop.gap, slightly=stop.slightly,
-        max_iter=100 * stop.max_iter, spread=SPREAD,
+        max_iter=100 * stop.max_iter, spread=np.inf if problem.ridge > 0 else SPREAD,
     )  # fmt: skip
     log_weights = problem.log_weights(found.log_ratio)
     return RatioPoint(
@@ -210,9 +231,10 @@ def _primal(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop)
         log_weights=log_weights,
         moments=problem.features.moments(np.exp(log_weights)),
         gap=found.gap,
-        raised=found.raised,
+        excess=found.excess,
         n_iter=before.n_iter + found.n_iter,
         history=before.history + found.history,
+        pace=before.pace,
     )
 
 
@@ -220,14 +242,17 @@ def _refuse_unbounded(
     problem: RatioProblem, alpha: float, point: RatioPoint, stop: Stop
 ) -> RatioPoint:
     """Where steps without a ridge did not get there, see whether there is anywhere to get to."""
-    if problem.ridge > 0 or _is_done(point, alpha, stop):
+    if problem.ridge > 0 or _is_done(point, stop):
         return point
     smallest = smallest_bounded_alpha(problem)
     if alpha >= smallest:
         return point
+    # Rounded up, so that what is printed does work.
+    unit = 10.0 ** (np.floor(np.log10(smallest)) - 3)
     raise SolverError(
         f"With ridge=0 the objective has no minimum at alpha={alpha:.4g}: it is bounded only from "
-        f"alpha={smallest:.4g} on. Raise alpha to that, or pass a positive ridge."
+        f"alpha={np.ceil(smallest / unit) * unit:.4g} on. Raise alpha to that, or pass a positive "
+        "ridge."
     )
 
 

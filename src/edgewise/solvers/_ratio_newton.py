@@ -27,7 +27,7 @@ DIRECT = 3000
 #: Entries of features computed at a time, few enough to stay in the cache.
 CHUNK = 100_000
 #: Largest step of a logarithm.
-LONGEST = 30.0
+LONGEST = 1e5
 ARMIJO = 1e-4
 #: Logarithm of the smallest weight whose root is still exact.
 SMALLEST = -600.0
@@ -197,11 +197,15 @@ class _System:
         if min(n, m) > DIRECT:
             return self._solve_by_gradients(right)
         if m < n:
-            rows = self._rows(self.theta.pairs, slice(None))
-            inner = _cholesky(dsyrk(1.0, rows.T, trans=1, lower=1))
-            half = cho_solve(inner, rows @ right.T, check_finite=False)
+            rows = self._columns(self.theta.pairs)
+            inner = dsyrk(1.0, rows.T, trans=1, lower=1)
+            if self.features.size > 1:
+                # Twice the root of M here costs less than once on all the rows.
+                inner = np.tril(inner) + np.tril(inner, -1).T
+                inner = self._bend(self._bend(inner).T)
+            half = cho_solve(_cholesky(inner), self._bend(rows @ right.T), check_finite=False)
             # By Woodbury's identity z = right - F'(I + F F')^-1 F right, and F'F z the rest.
-            bent = (rows.T @ half).T
+            bent = (rows.T @ self._bend(half)).T
             return right - bent, bent
         found = cho_solve(_cholesky(self._gram()), right.T, check_finite=False).T
         return found, right - found
@@ -221,7 +225,7 @@ class _System:
         chunk = max(1, CHUNK // (n * self.features.size))
         for start in range(0, len(pairs), chunk):
             part = slice(start, start + chunk)
-            rows = self._rows(pairs[part], part)
+            rows = self._bend(self._columns(pairs[part]), part)
             gram = dsyrk(sign, rows.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
         return gram
 
@@ -230,15 +234,20 @@ class _System:
         d = self.features.n_variables
         return len(self.theta.pairs) > d * (d + 1) // 4
 
-    def _rows(self, pairs: IntArray, part: slice) -> FloatArray:
-        """Root of M times the features of some pairs, times s."""
-        rows = self.features.columns(pairs, self.root / np.sqrt(self.curvature))
-        if self.features.size > 1:
-            unit, narrow = self.unit[part], np.sqrt(self.shrunk[part])
-            along = np.einsum("gbn,gb->gn", rows, unit) * (1.0 - narrow)[:, None]
-            rows *= narrow[:, None, None]
-            rows += unit[:, :, None] * along[:, None, :]
-        return rows.reshape(-1, len(self.root))
+    def _columns(self, pairs: IntArray) -> FloatArray:
+        """Features of some pairs, one after the other, times s over the root of the curvature."""
+        columns = self.features.columns(pairs, self.root / np.sqrt(self.curvature))
+        return columns.reshape(-1, len(self.root))
+
+    def _bend(self, rows: FloatArray, part: slice = slice(None)) -> FloatArray:
+        """Root of q M times rows that belong to the features of some pairs."""
+        if self.features.size == 1:
+            return rows
+        unit, narrow = self.unit[part], np.sqrt(self.shrunk[part])
+        vectors = rows.reshape(len(unit), self.features.size, -1)
+        along = np.einsum("gbn,gb->gn", vectors, unit) * (1.0 - narrow)[:, None]
+        bent = narrow[:, None, None] * vectors + unit[:, :, None] * along[:, None, :]
+        return np.asarray(bent.reshape(rows.shape))
 
     def _solve_by_gradients(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         def product(z: FloatArray) -> FloatArray:
@@ -246,12 +255,12 @@ class _System:
             along = np.sum(moments * self.unit, axis=1, keepdims=True) * self.unit
             scaled = self.shrunk[:, None] * (moments - along) + along
             bent = self.features.values(self.theta.pairs, scaled / self.curvature)
-            return np.asarray(z + self.root * bent)
+            return np.asarray(self.root * bent)
 
         n = len(self.root)
-        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+        operator = LinearOperator((n, n), matvec=lambda z: z + product(z), dtype=np.float64)
         found = np.stack([cg(operator, b, rtol=1e-8, maxiter=500)[0] for b in right])
-        return found, right - found
+        return found, np.stack([product(z) for z in found])
 
 
 def _cholesky(gram: FloatArray) -> tuple[FloatArray, bool]:

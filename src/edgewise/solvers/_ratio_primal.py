@@ -22,7 +22,7 @@ class PrimalResult:
     theta: Coefficients
     log_ratio: FloatArray
     gap: float
-    raised: float
+    excess: float
     n_iter: int
     history: list[float]
 
@@ -37,21 +37,21 @@ def accelerated_gradients(
     max_iter: int,
     spread: float,
 ) -> PrimalResult:
-    """Step until the gap is small, at an alpha that is raised by at most the share ``slightly``.
+    """Step until the gap is small, with an excess of at most ``slightly``.
 
     Momentum starts anew whenever it points uphill. Steps end when the log ratios of two rows are
-    ``spread`` apart: the objective then has no minimum.
+    ``spread`` apart: without a ridge the objective then has no minimum.
     """
     theta, ratio = start, problem.log_ratio(start)
     ahead, ratio_ahead = theta, ratio
-    momentum, curvature = 1.0, 1.0
+    momentum, curvature = 1.0, problem.feature_variance() + problem.ridge
     history: list[float] = []
-    raised = alpha
+    excess = 0.0
     for n_iter in range(max_iter + 1):
         if n_iter % CHECK == 0 or n_iter == max_iter:
-            found, raised, _ = problem.certify(theta, ratio, problem.log_weights(ratio), alpha)
+            found, excess, _ = problem.certify(theta, ratio, problem.log_weights(ratio), alpha)
             history.append(found)
-            if found <= gap and raised <= alpha * (1.0 + slightly):
+            if found <= gap and excess <= slightly:
                 break
             if n_iter == max_iter or np.ptp(ratio) > spread:
                 break
@@ -68,7 +68,7 @@ def accelerated_gradients(
         theta, ratio = moved, moved_ratio
         curvature *= EASE
     return PrimalResult(
-        theta=theta, log_ratio=ratio, gap=history[-1], raised=raised, n_iter=n_iter, history=history
+        theta=theta, log_ratio=ratio, gap=history[-1], excess=excess, n_iter=n_iter, history=history
     )
 
 

@@ -9,6 +9,9 @@ import numpy as np
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.stats.pair_features import PairFeatures, PairMoments
 
+#: Stands in for a target of 0.
+SMALLEST = float(np.finfo(np.float64).tiny)
+
 
 def log_total(values: FloatArray) -> float:
     """Logarithm of the sum of exponentials (scipy's takes ten times as long for a short vector)."""
@@ -139,13 +142,6 @@ class RatioProblem:
         shorter = (1.0 - limit[is_kept] / length[is_kept]) / curvature
         return Coefficients(pairs[is_kept], z[is_kept] * shorter[:, None])
 
-    def _free_slack(self, moments: PairMoments) -> float:
-        """Longest slack of a variable with itself, which is 0 at the solution if it is free."""
-        d = self.features.n_variables
-        return float(
-            np.sqrt(np.sum(self.slack(moments, np.arange(d) * (d + 1)) ** 2, axis=1).max())
-        )
-
     def log_ratio(self, theta: Coefficients) -> FloatArray:
         """Logarithm of the ratio of each row, not normalised, with the offset."""
         return self.features.values(theta.pairs, theta.values) + self.offset
@@ -168,23 +164,42 @@ class RatioProblem:
         """``sum a (log a - offset)`` for weights a on the rows."""
         return float(np.exp(log_weights) @ (log_weights - self.offset))
 
+    def feature_variance(self) -> float:
+        """Variance of the features of some pairs over the rows: the unit of curvature."""
+        d = self.features.n_variables
+        first = np.arange(max(d - 1, 1))
+        pairs = first * d + np.minimum(first + 1, d - 1)
+        columns = self.features.columns(pairs, np.ones(self.features.n_samples))
+        variance = float(np.mean(np.var(columns, axis=2)))
+        return variance if variance > 0 else 1.0
+
     def certify(
         self, theta: Coefficients, log_ratio: FloatArray, log_weights: FloatArray, alpha: float
     ) -> tuple[float, float, PairMoments]:
-        """Duality gap at some weights of the rows, the alpha it holds for, and their moments.
+        """Duality gap at some weights of the rows, the excess it holds for, and their moments.
 
         With a ridge the dual point is feasible and the gap is that of the problem itself. Without
-        one, only weights whose slack is at most alpha are feasible; the gap is then that of the
-        problem with alpha raised as far as that takes, which comes second.
+        one, only weights are feasible that leave slacks of at most alpha and, where the diagonal
+        is free, match the target there. The gap is then that of the problem in which alpha is
+        raised by the share ``excess``, and the diagonal penalised by the slack that it has. The
+        excess is at least that slack as a share of the target.
         """
         moments = self.features.moments(np.exp(log_weights))
-        loss = self.loss(theta, log_ratio)
-        rest = self.entropy(log_weights) + self.log_n
+        gap = self.loss(theta, log_ratio) + self.entropy(log_weights) + self.log_n
         if self.ridge > 0:
             dual = self.shrink(moments, alpha, self.ridge)
-            conjugate = 0.5 * self.ridge * float(np.sum(dual.values**2))
-            return loss + self.penalty(theta, alpha) + rest + conjugate, alpha, moments
-        raised = max(alpha, self.target.largest(moments, diagonal=self.penalize_diagonal))
+            gap += self.penalty(theta, alpha) + 0.5 * self.ridge * float(np.sum(dual.values**2))
+            return gap, 0.0, moments
+        largest = self.target.largest(moments, diagonal=self.penalize_diagonal)
+        excess = max(0.0, largest / alpha - 1.0)
         if not self.penalize_diagonal:
-            raised = max(raised, alpha + self._free_slack(moments))
-        return loss + self.penalty(theta, raised) + rest, raised, moments
+            d = self.features.n_variables
+            own = np.arange(d) * (d + 1)
+            free = _longest(self.slack(moments, own))
+            excess = max(excess, free / max(_longest(self.target.at(own)), SMALLEST))
+            gap += free * float(np.sum(theta.lengths[self.is_diagonal(theta.pairs)]))
+        return gap + self.penalty(theta, alpha * (1.0 + excess)), excess, moments
+
+
+def _longest(vectors: FloatArray) -> float:
+    return float(np.sqrt(np.sum(vectors**2, axis=1).max()))

@@ -19,7 +19,7 @@ from edgewise.solvers._ratio_descent import (
 )
 from edgewise.solvers._ratio_problem import Coefficients, RatioProblem, log_total
 from edgewise.solvers._solution import Solution
-from edgewise.stats.pair_features import PairFunction, pair_features
+from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features
 
 SOLVERS = ("auto", "dual", "primal")
 
@@ -114,7 +114,8 @@ def density_ratio(
     -----
     Without a ridge no dual point can be had that is feasible to the last digit. The gap is then
     that of the same problem with ``alpha`` raised to ``raised_alpha``, which is larger by a share
-    of at most ``tol``.
+    of at most ``tol``; a free diagonal is then penalised as well, by ``tol`` times the mean
+    features of the numerator at most.
 
     References
     ----------
@@ -190,13 +191,14 @@ def density_ratio_path(
     check_numbers(list(alphas), tol, max_iter)
     if solver not in SOLVERS:
         raise InputError(f'solver must be "auto", "dual" or "primal", got {solver!r}.')
-    if ridge == 0 and min(alphas) == 0:
-        raise InputError("With ridge=0 and alpha=0 there is no solution. Raise one of them.")
+    if ridge == 0 and 0 in list(alphas):
+        raise InputError("ridge and alpha cannot both be 0. Raise one of them.")
     problem = _make_problem(
         X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
         power_scale=power_scale, offset=offset,
     )  # fmt: skip
-    return _walk(problem, np.asarray(alphas, dtype=np.float64), solver, init, tol, max_iter)
+    start = None if init is None else _sparse(problem.features, init, "init")
+    return _walk(problem, np.asarray(alphas, dtype=np.float64), solver, start, tol, max_iter)
 
 
 def ratio_alpha_max(
@@ -255,7 +257,7 @@ def log_density_ratio(
     X : ndarray of shape (n, d)
         Rows.
     theta : ndarray of shape (d, d, b)
-        Coefficients, the ``value`` of a `RatioSolution`.
+        Coefficients, the ``value`` of a `RatioSolution`; those below the diagonal are not read.
     basis, degree, power_scale
         Those that the solution was found with.
 
@@ -272,8 +274,8 @@ def log_density_ratio(
     array([5.])
     """
     features = pair_features(X, basis, degree, power_scale=power_scale)
-    first, second = np.nonzero(np.triu(np.any(theta != 0, axis=2)))
-    return features.values(first * features.n_variables + second, theta[first, second])
+    some = _sparse(features, theta, "theta")
+    return features.values(some.pairs, some.values)
 
 
 def ratio_alpha_min(
@@ -348,11 +350,11 @@ def _make_problem(
 
 
 def _walk(
-    problem: RatioProblem, alphas: FloatArray, solver: str, init: FloatArray | None,
+    problem: RatioProblem, alphas: FloatArray, solver: str, start: Coefficients | None,
     tol: float, max_iter: int,
 ) -> Iterator[RatioSolution]:  # fmt: skip
     stop = Stop(gap=tol * problem.features.n_variables, slightly=tol, max_iter=max_iter)
-    point = starting_point(problem, None if init is None else _sparse(problem, init))
+    point = starting_point(problem, start)
     alpha_before = problem.target.largest(point.moments, diagonal=True)
     for alpha in alphas:
         point = solve_with_screening(problem, float(alpha), point, alpha_before, solver, stop)
@@ -360,13 +362,14 @@ def _walk(
         yield _solution(problem, point, float(alpha), stop)
 
 
-def _sparse(problem: RatioProblem, init: FloatArray) -> Coefficients:
-    d, size = problem.features.n_variables, problem.features.size
-    full = np.asarray(init, dtype=np.float64)
+def _sparse(features: PairFeatures, theta: FloatArray, name: str) -> Coefficients:
+    """Coefficients of the pairs on and above the diagonal that are not 0."""
+    d, size = features.n_variables, features.size
+    full = np.asarray(theta, dtype=np.float64)
     if full.shape == (d, d) and size == 1:
         full = full[:, :, None]
     if full.shape != (d, d, size) or not np.isfinite(full).all():
-        raise InputError(f"init must hold finite numbers in the shape ({d}, {d}, {size}).")
+        raise InputError(f"{name} must hold finite numbers in the shape ({d}, {d}, {size}).")
     first, second = np.nonzero(np.triu(np.any(full != 0, axis=2)))
     return Coefficients(first * d + second, full[first, second])
 
@@ -378,10 +381,10 @@ def _solution(problem: RatioProblem, point: RatioPoint, alpha: float, stop: Stop
         objective=problem.loss(point.theta, point.log_ratio) + problem.penalty(point.theta, alpha),
         gap=point.gap,
         n_iter=point.n_iter,
-        converged=bool(point.gap <= stop.gap and point.raised <= alpha * (1.0 + stop.slightly)),
+        converged=bool(point.gap <= stop.gap and point.excess <= stop.slightly),
         history=np.array(point.history),
         alpha=alpha,
         weights=np.exp(point.log_ratio - total),
         log_normalizer=total - problem.log_n,
-        raised_alpha=point.raised,
+        raised_alpha=alpha * (1.0 + point.excess),
     )

@@ -24,13 +24,10 @@ class ProductMoments(PairMoments):
     """Means of x_v x_u, on and above the diagonal of ``values``."""
 
     values: FloatArray
-    diagonal_size: int
 
     def above(self, other: Any, threshold: float, diagonal_threshold: float) -> IntArray:
         """Pairs whose means differ by more than a threshold, in order."""
-        pairs: IntArray = products_above(
-            self.values, other.values, threshold, diagonal_threshold, self.diagonal_size
-        )
+        pairs: IntArray = products_above(self.values, other.values, threshold, diagonal_threshold)
         return pairs
 
     def at(self, pairs: IntArray) -> FloatArray:
@@ -39,8 +36,7 @@ class ProductMoments(PairMoments):
 
     def subset(self, variables: IntArray) -> ProductMoments:
         """Means of the pairs among some of the variables, which are in order."""
-        values = np.ascontiguousarray(self.values[np.ix_(variables, variables)])
-        return ProductMoments(values, self.diagonal_size)
+        return ProductMoments(np.ascontiguousarray(self.values[np.ix_(variables, variables)]))
 
 
 @dataclass(frozen=True)
@@ -149,7 +145,9 @@ class ProductFeatures(MonomialFeatures):
         rows = self.powers[1] * np.sqrt(weights)
         # BLAS fills the lower triangle in column order, which is the upper one in row order.
         values = dsyrk(1.0, rows.T, trans=1, lower=1).T
-        return ProductMoments(values, self.diagonal_size)
+        if not self.diagonal_size:
+            np.fill_diagonal(values, 0.0)
+        return ProductMoments(values)
 
     def all_products(self) -> FloatArray | None:
         """Sum over v <= u of x_iv x_iu x_jv x_ju, from products of the rows themselves."""

@@ -99,13 +99,12 @@ def products_above(
     moments: FloatArray,
     threshold: float,
     diagonal_threshold: float,
-    diagonal_size: int,
 ) -> IntArray:
     """Pairs v <= u with |target - moments| above a threshold, in order."""
     d = len(target)
     found, count = np.empty(1024, dtype=np.int64), 0
     for v in range(d):
-        for u in range(v if diagonal_size > 0 else v + 1, d):
+        for u in range(v, d):
             limit = diagonal_threshold if v == u else threshold
             if abs(target[v, u] - moments[v, u]) > limit:
                 if count == len(found):

@@ -18,6 +18,7 @@ from edgewise.stats._pair_base import PairFeatures, PairMoments
 __all__ = ["BASES", "PairFeatures", "PairFunction", "PairMoments", "exponents_of", "pair_features"]
 
 BASES = ("gaussian", "power", "polynomial", "ising")
+LARGEST_FEATURE = 1e150
 
 
 def pair_features(
@@ -61,8 +62,28 @@ def pair_features(
            [10.]])
     """
     X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.size == 0:
+        raise InputError(f"A table with rows and columns is needed, got shape {X.shape}.")
+    if not np.isfinite(X).all():
+        raise InputError("The table contains NaN or infinite entries.")
+    if power_scale is not None and basis != "polynomial":
+        raise InputError('power_scale is for basis="polynomial" only.')
     if callable(basis):
         return listed_features(X, basis)
+    _check_basis(X, basis, degree)
+    if basis == "polynomial":
+        powers = np.stack([X.T**k for k in range(degree + 1)])
+        if power_scale is not None:
+            powers[1:] /= _check_scale(power_scale, powers[1:, :, 0].shape)[:, :, None]
+        left, right = exponents_of(degree)
+        return MonomialFeatures(powers, left, right, degree)
+    if basis == "power":
+        X = np.sign(X) * np.abs(X) ** degree
+    one = np.ones(1, dtype=np.int64)
+    return ProductFeatures(np.stack([np.ones_like(X.T), X.T]), one, one, int(basis != "ising"))
+
+
+def _check_basis(X: FloatArray, basis: str, degree: int) -> None:
     if basis not in BASES:
         names = ", ".join(f'"{name}"' for name in BASES)
         raise InputError(f"basis must be one of {names} or a function, got {basis!r}.")
@@ -74,19 +95,26 @@ def pair_features(
                 f'degree must be a whole number of at least {least} with basis="{basis}", got '
                 f"{degree!r}."
             )
-    if basis == "polynomial":
-        powers = np.stack([X.T**k for k in range(degree + 1)])
-        if power_scale is not None:
-            powers[1:] /= power_scale[:, :, None]
-        left, right = exponents_of(degree)
-        return MonomialFeatures(powers, left, right, degree)
-    if basis == "power":
-        X = np.sign(X) * np.abs(X) ** degree
     if basis == "ising" and not (np.abs(X) == 1.0).all():
         bad = np.flatnonzero((np.abs(X) != 1.0).any(axis=0))
         raise InputError(
             f'basis="ising" takes entries of -1 and 1; column {bad[0]} holds others. Recode '
             "columns of 0 and 1 as 2 * x - 1."
         )
-    one = np.ones(1, dtype=np.int64)
-    return ProductFeatures(np.stack([np.ones_like(X.T), X.T]), one, one, int(basis != "ising"))
+    largest = float(np.abs(X).max())
+    exponent = {"power": 2 * degree, "polynomial": degree}.get(basis, 2)
+    # Features are squared later on.
+    if largest > LARGEST_FEATURE ** (1.0 / exponent):
+        raise InputError(
+            f"Entries of up to {largest:.3g} are too large for these features. Rescale the columns."
+        )
+
+
+def _check_scale(power_scale: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    scale = np.asarray(power_scale, dtype=np.float64)
+    if scale.shape != shape or not ((scale > 0) & (scale < np.inf)).all():
+        raise InputError(
+            f"power_scale must hold a positive number for each of the {shape[0]} powers and "
+            f"{shape[1]} columns."
+        )
+    return scale

@@ -1,0 +1,270 @@
+"""Rows to compare: the label of each, and which label comes before which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from edgewise._core.errors import InputError
+from edgewise.cli._tables import (
+    Source,
+    about_text,
+    as_table,
+    choose_columns,
+    did_you_mean,
+    fingerprint_of,
+    most_levels,
+    refuse_covariance_file,
+    text_columns,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from edgewise._core.typing import AnyArray
+    from edgewise.data import Table
+    from edgewise.io import RawTable
+
+#: The basis for columns of two values.
+TWO_VALUES: Final = "ising"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Groups:
+    """Which rows belong to the first and which to the second label.
+
+    Attributes
+    ----------
+    y : Series
+        One label per row, categorical: the category that comes first is before.
+    names : tuple of str
+        Both labels as text, before and after.
+    counts : tuple of int
+        Rows of each.
+    """
+
+    y: pd.Series
+    names: tuple[str, str]
+    counts: tuple[int, int]
+
+
+def read_rows(
+    path: Path,
+    *,
+    columns: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    by: str | None = None,
+    pair: str | None = None,
+    basis: str | None = None,
+) -> tuple[Source, Groups | None]:
+    """Read the rows to compare and, where a column holds them, their labels.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    columns, drop : sequence of str
+        Columns to keep (none: all) and to leave out.
+    by : str, optional
+        The column that holds the labels.
+    pair : str, optional
+        The label before and the one after, separated by a comma.
+    basis : str, optional
+        What the user asked for; columns of two values are recoded unless it is for numbers.
+    """
+    from edgewise.io import read_table
+
+    raw = read_table(path)
+    groups = None
+    if by is not None:
+        raw, groups = _split(raw, by, pair)
+    chosen, notes = choose_columns(raw, columns, drop, by=by)
+    table = as_table(chosen, was_wider=len(raw.names) > 1)
+    frame, coding = _as_numbers(path, table, basis)
+    source = Source(
+        frame=frame,
+        fingerprint=fingerprint_of(path, table),
+        notes=(*notes, *coding),
+        is_discrete=bool(coding),
+    )
+    return source, groups
+
+
+def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
+    """Take the labels out of a column, and the rows that are not of the pair away."""
+    import numpy as np
+    import pandas as pd
+
+    if by not in raw.names:
+        raise InputError(
+            f"--by names '{by}', which is no column of {raw.source}. {did_you_mean(by, raw.names)}"
+        )
+    column = raw.columns[raw.names.index(by)]
+    if n_missing := int(pd.isna(column).sum()):
+        raise InputError(
+            f"Column '{by}' of {raw.source} has {n_missing} missing "
+            f"{'label' if n_missing == 1 else 'labels'}, the first in row "
+            f"{int(np.flatnonzero(pd.isna(column))[0]) + 1}. Fill them in, or drop those rows."
+        )
+    labels = np.unique(column).tolist()
+    before, after = _two(labels, by, raw.source) if pair is None else _chosen(labels, by, pair)
+    is_kept = np.asarray((column == before) | (column == after))
+    kept = pd.Categorical(column[is_kept].tolist(), categories=[before, after])
+    counts = tuple(int(np.count_nonzero(column == label)) for label in (before, after))
+    for label, count in zip((before, after), counts, strict=True):
+        if count < 2:
+            raise InputError(
+                f"Only {count} row has the label '{label_text(label)}' in column '{by}'; at least "
+                "2 are needed of each."
+            )
+    groups = Groups(
+        y=pd.Series(kept, name=by),
+        names=(label_text(before), label_text(after)),
+        counts=(counts[0], counts[1]),
+    )
+    rows = tuple(values[is_kept] for values in raw.columns)
+    return replace(raw, columns=rows, n_rows=sum(counts)), groups
+
+
+def _two(labels: list[Any], by: str, source: str) -> tuple[Any, Any]:
+    """Both labels, in order; or say why there are not two."""
+    from edgewise.io import quote_names
+
+    if len(labels) == 2:
+        return labels[0], labels[1]
+    if len(labels) == 1:
+        raise InputError(
+            f"Every row of {source} has the label '{label_text(labels[0])}' in column '{by}'. A "
+            "comparison takes two."
+        )
+    names = [label_text(label) for label in labels]
+    raise InputError(
+        f"Column '{by}' of {source} has {len(labels)} labels: {quote_names(names)}. A comparison "
+        f"takes two: name the one before and the one after, as in --pair {names[0]},{names[1]}."
+    )
+
+
+def _chosen(labels: list[Any], by: str, pair: str) -> tuple[Any, Any]:
+    """Find the labels that were named; one that holds a comma may be among them."""
+    cuts = [k for k, letter in enumerate(pair) if letter == ","]
+    if not cuts:
+        raise InputError(f"--pair takes two labels, as in --pair BEFORE,AFTER; got '{pair}'.")
+    found = [[_find(labels, half) for half in (pair[:k], pair[k + 1 :])] for k in cuts]
+    for before, after in found:
+        if before and after:
+            if before == after:
+                raise InputError(f"--pair names one label twice: '{pair}'. Name two of them.")
+            return before[0], after[0]
+    halves = pair[: cuts[0]].strip(), pair[cuts[0] + 1 :].strip()
+    unknown = next(half for half, hit in zip(halves, found[0], strict=True) if not hit)
+    raise InputError(
+        f"--pair names '{unknown}', which is no label in column '{by}'. "
+        f"{did_you_mean(unknown, [label_text(label) for label in labels])}"
+    )
+
+
+def _find(labels: list[Any], text: str) -> list[Any]:
+    """Return the label that a text stands for, alone in a list, or an empty list."""
+    for same in (_same_text, _same_value):
+        for label in labels:
+            if same(label, text.strip()):
+                return [label]
+    return []
+
+
+def _same_text(label: Any, text: str) -> bool:
+    return text in (str(label).strip(), label_text(label))
+
+
+def _same_value(label: Any, text: str) -> bool:
+    """Whether a number, or a truth value in any spelling, is meant."""
+    if isinstance(label, str):
+        return False
+    if isinstance(label, bool):
+        return text.lower() == str(label).lower()
+    try:
+        return float(text) == float(label)
+    except ValueError:
+        return False
+
+
+def label_text(label: Any) -> str:
+    """Write a label; numbers without an empty fraction.
+
+    Examples
+    --------
+    >>> label_text(2005.0), label_text(True), label_text("control")
+    ('2005', 'True', 'control')
+    """
+    is_whole = isinstance(label, float) and label.is_integer()
+    return str(int(label)) if is_whole else str(label)
+
+
+def _as_numbers(
+    path: Path, table: Table, basis: str | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return columns of numbers, those of two values as -1 and 1, with a note if so."""
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.data import check_columns
+
+    n_levels = most_levels(table)
+    is_two = basis in (None, TWO_VALUES) and n_levels is not None and n_levels <= 2
+    if basis == TWO_VALUES and not is_two:
+        raise InputError(_about_more_values(path, table))
+    if not is_two and (text := text_columns(table)):
+        raise InputError(about_text(path, text))
+    report = check_columns(table.values, table.names, allow_missing=True, allow_identical=True)
+    if report.n_missing.any():
+        raise InputError(_about_missing(table, report.n_missing))
+    refuse_covariance_file(path, table)
+    names = list(table.names)
+    if not is_two:
+        return pd.DataFrame(table.values, columns=names), ()
+    is_high = table.values == table.values.max(axis=0)
+    note = f"every column has two values, taken as -1 and 1 ({_example(table)})"
+    return pd.DataFrame(np.where(is_high, 1.0, -1.0), columns=names), (note,)
+
+
+def _example(table: Table) -> str:
+    """Say which value of the first column became 1."""
+    levels = table.levels[0]
+    low, high = float(table.values[:, 0].min()), float(table.values[:, 0].max())
+    if levels is not None:
+        texts = [levels[int(low)], levels[int(high)]]
+    else:
+        is_boolean = table.kinds[0] == "boolean"
+        texts = [label_text(bool(value) if is_boolean else value) for value in (low, high)]
+    return f"in '{table.names[0]}', {texts[0]} is -1 and {texts[1]} is 1"
+
+
+def _about_more_values(path: Path, table: Table) -> str:
+    import numpy as np
+
+    from edgewise.io import quote_names
+
+    others = [
+        name
+        for name, column in zip(table.names, table.values.T, strict=True)
+        if len(np.unique(column[~np.isnan(column)])) > 2
+    ]
+    if not others:
+        return f"The columns of {path} hold measurements. Leave --basis {TWO_VALUES} out."
+    return (
+        f"--basis {TWO_VALUES} is for columns of two values, and {quote_names(others)} of {path} "
+        "hold more. Leave them out with --drop, or choose another basis."
+    )
+
+
+def _about_missing(table: Table, n_missing: AnyArray) -> str:
+    from edgewise.io import quote_names
+
+    where = [name for name, count in zip(table.names, n_missing, strict=True) if count]
+    total = int(n_missing.sum())
+    return (
+        f"{total} {'value is' if total == 1 else 'values are'} missing (NaN), in "
+        f"{quote_names(where)}. Fill them in, drop those rows, or leave columns out with --drop."
+    )

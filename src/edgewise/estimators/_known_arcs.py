@@ -1,0 +1,136 @@
+"""What is known in advance of the arcs of a network, as matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.graph.equivalence import find_cycle
+from edgewise.io.messages import quote_names
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownArcs:
+    """Arcs that may and that must be there; the latter have no cycle.
+
+    Attributes
+    ----------
+    allowed, required : ndarray of bool, shape (m, m)
+        Entry [i, j] is for the arc i -> j. What is required is allowed one way only.
+    """
+
+    allowed: BoolArray
+    required: BoolArray
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known."""
+        off_diagonal = ~np.eye(len(self.allowed), dtype=bool)
+        return bool(self.allowed[off_diagonal].all())
+
+
+def known_arcs(forbidden: Any, required: Any, tiers: Any, names: Sequence[str]) -> KnownArcs:
+    """Put together what is known; say which of it cannot be true at once.
+
+    Parameters
+    ----------
+    forbidden, required : None, array of bool of shape (m, m), or iterable of pairs
+        Arcs, as a matrix or as pairs of columns by name or number.
+    tiers : None, sequence of m numbers, or mapping of columns to numbers
+        No arc leads to a lower tier. NaN, None or no entry where nothing is known.
+    names : sequence of str
+        Names of the m columns.
+    """
+    must_be = _arcs(required, "required", names)
+    must_not = _arcs(forbidden, "forbidden", names)
+    level = _levels(tiers, names)
+    if both := np.argwhere(must_be & must_not).tolist():
+        raise InputError(
+            f"The arc {_arrow(names, both[0])} is both required and forbidden. Drop one."
+        )
+    # Comparisons with NaN are False, so that an unknown tier forbids nothing.
+    downward = level[:, None] > level
+    if against := np.argwhere(must_be & downward).tolist():
+        raise InputError(
+            f"The arc {_arrow(names, against[0])} is required but leads to a lower tier. Drop it, "
+            "or change the tiers."
+        )
+    if cycle := find_cycle(must_be):
+        raise InputError(f"The required arcs make a cycle: {_arrow(names, cycle)}. Drop one.")
+    return KnownArcs(allowed=~(must_not | must_be.T | downward), required=must_be)
+
+
+def refuse_forced_cycle(skeleton: BoolArray, known: KnownArcs, names: Sequence[str]) -> None:
+    """Raise where pairs that are joined have one allowed direction each, and these make a cycle."""
+    if cycle := find_cycle(skeleton & known.allowed & ~known.allowed.T):
+        raise InputError(
+            f"The data join all pairs of {_arrow(names, cycle)}, and the other direction of each "
+            "is forbidden. Allow one of them, or forbid a pair both ways."
+        )
+
+
+def column_number(column: Any, names: Sequence[str], label: str) -> int:
+    """Position of a column given by name or number."""
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    is_number = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if is_number and 0 <= column < len(names):
+        return int(column)
+    raise InputError(
+        f"{label} mentions {column!r}, which is no column. Columns are {quote_names(names)}, or "
+        f"numbers from 0 to {len(names) - 1}."
+    )
+
+
+def _arcs(given: Any, label: str, names: Sequence[str]) -> BoolArray:
+    m = len(names)
+    arcs = np.zeros((m, m), dtype=bool)
+    if given is None:
+        return arcs
+    if np.shape(given) == (m, m) and hasattr(given, "shape"):
+        arcs |= np.asarray(given, dtype=bool)
+    else:
+        for pair in given:
+            if isinstance(pair, str) or np.shape(pair) != (2,):
+                raise InputError(
+                    f"{label} must hold pairs (from, to) of columns, or be an array of bool of "
+                    f"shape ({m}, {m}); found {pair!r}."
+                )
+            tail, head = (column_number(column, names, label) for column in pair)
+            arcs[tail, head] = True
+    if loops := np.flatnonzero(arcs.diagonal()).tolist():
+        raise InputError(f"{label} has an arc from '{names[loops[0]]}' to itself. Drop it.")
+    return arcs
+
+
+def _levels(tiers: Any, names: Sequence[str]) -> FloatArray:
+    m = len(names)
+    levels = np.full(m, np.nan)
+    if tiers is None:
+        return levels
+    if isinstance(tiers, Mapping):
+        items = [(column_number(column, names, "tiers"), tier) for column, tier in tiers.items()]
+    elif np.shape(tiers) == (m,):
+        items = list(enumerate(tiers))
+    else:
+        raise InputError(
+            f"tiers must hold a number for each of the {m} columns, or map columns to numbers; got "
+            f"shape {np.shape(tiers)}."
+        )
+    for column, tier in items:
+        try:
+            levels[column] = np.nan if tier is None else float(tier)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"The tier of '{names[column]}' must be a number, got {tier!r}."
+            ) from None
+    return levels
+
+
+def _arrow(names: Sequence[str], nodes: Sequence[int]) -> str:
+    return " -> ".join(f"'{names[node]}'" for node in nodes)

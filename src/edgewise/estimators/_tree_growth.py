@@ -1,0 +1,198 @@
+"""The nodes of a grown tree in order, and why each split is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from edgewise._core.typing import FloatArray
+from edgewise.solvers._best_tree import Branch
+from edgewise.solvers._cell_fits import CellFits
+from edgewise.solvers._cell_path import BEST, LASSO, REFIT, PathRules
+from edgewise.solvers._dyadic_cells import Cell, GaussianCells
+
+#: Estimates that risks can be of, by the name of ``grow_risk``.
+ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
+#: Strengths without a smaller risk after which a path ends. The risk of the lasso is smooth in
+#: alpha, that of the refits jumps.
+PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
+#: Smallest variance of a response in a leaf, as a share of its variance in all rows.
+FLOOR: Final = 1e-6
+#: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
+#: splits are never found.
+RATE: Final = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GrownNode:
+    """A node of the tree in the units that the search works in.
+
+    Attributes
+    ----------
+    branch : Branch
+        The tree from here down.
+    parent : int
+        Number of the parent; -1 for the root.
+    children : tuple of int
+        Numbers of the children; empty for a leaf.
+    """
+
+    branch: Branch
+    parent: int
+    children: tuple[int, ...]
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that the node stands for."""
+        return self.branch.cell
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SplitGains:
+    """Decrease in risk by one split and its parts, see `Split`."""
+
+    mean: float
+    variances: float
+    graph: float
+
+    @property
+    def total(self) -> float:
+        """The whole decrease."""
+        return self.mean + self.variances + self.graph
+
+
+def default_gain(n_coordinates: int) -> float:
+    """Nats that a split must add to the likelihood of the validation rows, by default.
+
+    It must be worth the code it takes to write it down: three bits and the name of a coordinate.
+    """
+    return (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
+
+
+def path_rules(
+    grow_risk: str,
+    *,
+    n_alphas: int,
+    alpha_ratio: float,
+    penalize_diagonal: bool,
+    is_penalized: bool = False,
+    price_edges: bool = False,
+) -> PathRules:
+    """Put together the rules by which cells are judged."""
+    estimate = ESTIMATES[grow_risk]
+    return PathRules(
+        estimate=estimate,
+        n_alphas=n_alphas,
+        ratio=alpha_ratio,
+        patience=PATIENCE[estimate],
+        rate=RATE if is_penalized else 0.0,
+        penalize_diagonal=penalize_diagonal,
+        price_edges=price_edges,
+    )
+
+
+def list_nodes(tree: Branch) -> list[GrownNode]:
+    """Put the nodes in order, level by level."""
+    branches, parents = [tree], [-1]
+    children: list[tuple[int, ...]] = []
+    for number, branch in enumerate(branches):
+        first = len(branches)
+        branches.extend(branch.children)
+        parents.extend([number] * len(branch.children))
+        children.append(tuple(range(first, len(branches))))
+    return [
+        GrownNode(branch=branch, parent=parent, children=below)
+        for branch, parent, below in zip(branches, parents, children, strict=True)
+    ]
+
+
+def judge_by(nodes: Sequence[GrownNode], cells: GaussianCells) -> list[Cell]:
+    """Give the cells of a tree the rows of other ``cells``, from the root down."""
+    judged = [replace(cells.root(), risk=nodes[0].cell.risk)]
+    for number, node in enumerate(nodes[1:], start=1):
+        above = nodes[node.parent]
+        coordinate = above.branch.coordinate or 0
+        side = above.children.index(number)
+        judged.append(cells.child(judged[node.parent], coordinate, side, node.cell.risk))
+    return judged
+
+
+def risk_by_leaves(nodes: Sequence[GrownNode]) -> FloatArray:
+    """Risk of the tree with 1, 2, ... leaves, the most valuable split first.
+
+    A split is worth what its whole subtree gains per split, so that one that only prepares others
+    does not hide them.
+    """
+    risks = [nodes[0].cell.risk]
+    to_split = [0] if nodes[0].children else []
+    while to_split:
+        worth = [
+            (nodes[k].cell.risk - nodes[k].branch.risk) / (nodes[k].branch.n_leaves - 1)
+            for k in to_split
+        ]
+        best = nodes[to_split.pop(int(np.argmax(worth)))]
+        halves = [nodes[k].cell.risk for k in best.children]
+        risks.append(risks[-1] - best.cell.risk + sum(halves))
+        to_split += [k for k in best.children if nodes[k].children]
+    return np.array(risks)
+
+
+def split_gains(
+    nodes: Sequence[GrownNode], cells: GaussianCells, fits: CellFits
+) -> list[SplitGains | None]:
+    r"""Take the gain of each split apart; None for leaves.
+
+    With :math:`(\mu, \Omega)` of the node and :math:`(\mu_c, \Omega_c)` of a child, the risk of the
+    child's rows falls in three steps: from :math:`(\mu, \Omega)` to :math:`(\mu_c, \Omega)`, to
+    :math:`(\mu_c, D \Omega D)` with D the ratios of standard deviations in the training rows, and
+    to :math:`(\mu_c, \Omega_c)`.
+    """
+    train, validation = cells.sums([node.cell for node in nodes])
+    deviation = np.sqrt(
+        [
+            np.maximum(_moments(sums, mean).diagonal(), cells.floor)
+            for sums, mean in zip(train, fits.mean, strict=True)
+        ]
+    )
+    gains: list[SplitGains | None] = []
+    for number, node in enumerate(nodes):
+        if not node.children:
+            gains.append(None)
+            continue
+        steps = np.zeros(4)
+        for child in node.children:
+            ratio = deviation[number] / deviation[child]
+            precision, mean = fits.precision[number], fits.mean[child]
+            before = _moments(validation[child], fits.mean[number])
+            after = _moments(validation[child], mean)
+            steps += validation[child, 0] * np.array(
+                [
+                    _risk(precision, before),
+                    _risk(precision, after),
+                    _risk(precision * np.outer(ratio, ratio), after),
+                    _risk(fits.precision[child], after),
+                ]
+            )
+        parts = (steps[:-1] - steps[1:]) / validation[0, 0]
+        gains.append(
+            SplitGains(mean=float(parts[0]), variances=float(parts[1]), graph=float(parts[2]))
+        )
+    return gains
+
+
+def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
+    """Second moments about any mean, from the sums over rows."""
+    p = len(mean)
+    products = np.zeros((p, p))
+    products[np.triu_indices(p)] = sums[1 + p :] / sums[0]
+    products += np.triu(products, 1).T
+    average = sums[1 : 1 + p] / sums[0]
+    return products - np.outer(mean, average) - np.outer(average, mean) + np.outer(mean, mean)
+
+
+def _risk(precision: FloatArray, moments: FloatArray) -> float:
+    return float(np.vdot(precision, moments)) - float(np.linalg.slogdet(precision)[1])

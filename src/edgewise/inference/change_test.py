@@ -1,0 +1,232 @@
+"""Whether anything changed between two groups, by shuffling labels and without any fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.parallel import parallel_map
+from edgewise._core.random import as_generator
+from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise.data.two_groups import TwoSamples
+from edgewise.estimators import NetworkChange
+from edgewise.graph import Graph
+from edgewise.inference._centred_features import CentredFeatures
+from edgewise.inference.permutation import PermutationTest, assemble_test, at_least
+
+#: Features and statistics that a block of pairs may hold at a time.
+BLOCK = 2**20
+#: A spread below this share of the largest one possible is rounding.
+NO_SPREAD = 1e-12
+
+
+def max_change_test(
+    X: Any,
+    y: Any,
+    *,
+    basis: str | Callable[..., Any] = "gaussian",
+    degree: int = 2,
+    standardize: bool = True,
+    studentize: bool = True,
+    n_permutations: int = 999,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    verbose: int = 0,
+) -> PermutationTest:
+    r"""Test in a second whether anything changed between two groups of rows.
+
+    Each pair of variables has features :math:`f` of `edgewise.NetworkChange`, and its statistic
+    is how far their means lie apart in the two groups,
+
+    .. math:: |\bar f_{\mathrm{after}} - \bar f_{\mathrm{before}}|,
+
+    the alpha at which the pair enters the path of `NetworkChange` if it is the first to do so.
+    With ``studentize`` each mean difference is divided by its standard error, from the variances
+    within both groups [1]_. The labels are then shuffled :math:`B` times. Sums over the second
+    group of all shuffles are one matrix product, so that nothing is fitted at all.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n, d)
+        Rows of both groups.
+    y : array-like of shape (n,)
+        Labels of two groups, of any type that can be sorted.
+    basis, degree, standardize
+        As in `edgewise.NetworkChange`. If standardised, every group is centred before the labels
+        are shuffled, so that a change of the means does not count.
+    studentize : bool
+        Divide by standard errors. Pairs then compete on equal terms, and a p-value holds for its
+        pair whatever else changed. Without, a pair that varies more in the smaller group looks
+        changed too often.
+    n_permutations : int
+        Number of shuffles. No p-value can be below ``1 / (1 + n_permutations)``.
+    n_jobs : int, optional
+        Blocks of pairs at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Draws the shuffles.
+    verbose : int
+        Above 0, a progress bar is drawn on standard error.
+
+    Returns
+    -------
+    PermutationTest
+        ``observed`` holds the statistics: signed where a pair has one feature.
+
+    Notes
+    -----
+    What is compared are means of products, that is covariances: when a link changes, so do the
+    covariances along the paths that it is part of. ``pvalue`` says whether anything changed.
+    For which links did, see `permutation_test` of a `NetworkChange` and `change_intervals`. A
+    variable with itself is not tested.
+
+    References
+    ----------
+    .. [1] Chung and Romano (2013). Exact and asymptotically robust permutation tests. *Annals of
+       Statistics* 41(2). https://doi.org/10.1214/13-AOS1090
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.inference import max_change_test
+    >>> X = np.random.default_rng(0).normal(size=(200, 30))
+    >>> y = np.repeat(["before", "now"], 100)
+    >>> max_change_test(X, y, random_state=0).pvalue > 0.05
+    True
+    >>> X[y == "now", 1] += X[y == "now", 0]
+    >>> test = max_change_test(X, y, random_state=0)
+    >>> test.significant(by="familywise").edges()[["source", "target"]]
+      source target
+    0     x0     x1
+    """
+    if n_permutations < 1:
+        raise InputError(f"n_permutations must be at least 1, got {n_permutations!r}.")
+    model = NetworkChange(0.0, basis=basis, degree=degree, standardize=standardize)
+    samples, labels = _prepare(model, X, y)
+    d = samples.n_features
+    if d < 2:
+        raise InputError("X has one column. A change of links needs at least 2 variables.")
+    problem = _Problem(
+        features=CentredFeatures.make(
+            np.concatenate([samples.first, samples.second]),
+            model._features(samples),
+            is_centred=standardize and basis != "ising",
+        ),
+        shuffles=_shuffle(samples, n_permutations, as_generator(random_state)),
+        sizes=(len(samples.first), len(samples.second)),
+        studentize=studentize,
+    )
+    first, second = np.triu_indices(d, 1)
+    found = parallel_map(
+        _compare,
+        [(problem, pairs) for pairs in _blocks(problem, first * d + second)],
+        n_jobs=n_jobs,
+        description="Permutation test",
+        verbose=verbose,
+    )
+    weights, reached = np.zeros((d, d)), np.zeros((d, d), dtype=np.int64)
+    weights[first, second] = np.concatenate([block.observed for block in found])
+    reached[first, second] = np.concatenate([block.reached for block in found])
+    observed = Graph(weights + weights.T, names=model._names())
+    return assemble_test(
+        observed,
+        reached[np.nonzero(np.triu(observed.adjacency))],
+        null_max=np.max([block.largest for block in found], axis=0),
+        null_sum=np.sum([block.total for block in found], axis=0),
+        classes=labels,
+    )
+
+
+class _Problem(NamedTuple):
+    """Features of all rows, and which rows each shuffle puts into the second group.
+
+    The first of the ``shuffles``, of shape (n, 1 + B), is no shuffle but the labels themselves.
+    """
+
+    features: CentredFeatures
+    shuffles: FloatArray
+    sizes: tuple[int, int]
+    studentize: bool
+
+
+class _Block(NamedTuple):
+    """Statistics of some pairs, how many shuffles reach each, and largest and sum per shuffle."""
+
+    observed: FloatArray
+    reached: IntArray
+    largest: FloatArray
+    total: FloatArray
+
+
+def _prepare(model: NetworkChange, X: Any, y: Any) -> tuple[TwoSamples, tuple[Any, Any]]:
+    """Check rows and labels as the estimator would, and centre and scale the rows."""
+    model._check_parameters()
+    rows, groups = model._check_input(X, y)
+    return model._standardize(rows, groups).samples(rows, groups), groups.classes
+
+
+def _shuffle(
+    samples: TwoSamples, n_permutations: int, generator: np.random.Generator
+) -> FloatArray:
+    """Draw memberships in the second group, one column per shuffle after the observed one."""
+    member = np.repeat([0.0, 1.0], [len(samples.first), len(samples.second)])
+    shuffles = np.tile(member, (1 + n_permutations, 1))
+    generator.permuted(shuffles[1:], axis=1, out=shuffles[1:])
+    return np.ascontiguousarray(shuffles.T)
+
+
+def _blocks(problem: _Problem, pairs: IntArray) -> list[IntArray]:
+    """Cut the pairs into pieces whose features and statistics fit into memory at once."""
+    n, n_shuffles = problem.shuffles.shape
+    n_pairs = max(BLOCK // (problem.features.size * (n + n_shuffles)), 1)
+    return np.split(pairs, np.arange(n_pairs, len(pairs), n_pairs))
+
+
+def _compare(problem: _Problem, pairs: IntArray) -> _Block:
+    """Compare some pairs between the groups of every shuffle."""
+    n, n_shuffles = problem.shuffles.shape
+    difference = _differences(problem.features.columns(pairs).reshape(-1, n), problem)
+    if problem.features.size == 1:
+        observed, size = difference[:, 0].copy(), np.abs(difference, out=difference)
+    else:
+        squares = np.square(difference, out=difference).reshape(len(pairs), -1, n_shuffles)
+        size = np.sqrt(squares.sum(axis=1))
+        observed = size[:, 0]
+    return _Block(
+        observed=observed,
+        reached=np.count_nonzero(size[:, 1:] >= at_least(size[:, :1]), axis=1),
+        largest=size[:, 1:].max(axis=0),
+        total=size[:, 1:].sum(axis=0),
+    )
+
+
+def _differences(values: FloatArray, problem: _Problem) -> FloatArray:
+    """Differences of means, of shape (n_features, 1 + B), over their standard errors or not.
+
+    With the sums of a feature and of its square over the second group, those over the first are
+    the rest.
+    """
+    n_first, n_second = problem.sizes
+    after = values @ problem.shuffles
+    before = values.sum(axis=1, keepdims=True) - after
+    difference: FloatArray = after / n_second - before / n_first
+    if not problem.studentize:
+        return difference
+    squares = values**2
+    whole = squares.sum(axis=1, keepdims=True)
+    after *= after
+    before *= before
+    squares_after = squares @ problem.shuffles
+    variance = (squares_after - after / n_second) / (n_second * (n_second - 1))
+    rest = (whole - squares_after - before / n_first) / (n_first * (n_first - 1))
+    if problem.features.is_centred:
+        # Only the groups as they are have lost a degree of freedom to their own mean.
+        variance[:, 0] *= n_second / (n_second - 1)
+        rest[:, 0] *= n_first / (n_first - 1)
+    variance += rest
+    # Groups that a feature tells apart without a doubt have no spread to divide by.
+    np.maximum(variance, NO_SPREAD * whole / (n_first * n_second), out=variance)
+    np.sqrt(variance, out=variance)
+    return np.divide(difference, variance, out=difference, where=variance > 0)

@@ -1,0 +1,168 @@
+"""The competitors: each ranks pairs of variables by how much speaks for a change between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data import SimulatedChange
+from edgewise.data.two_groups import TwoSamples
+from edgewise.estimators._change import ChangeEstimator
+from edgewise.estimators.dtrace_change import DTraceChange
+from edgewise.estimators.fused_change import FusedNetworkChange
+from edgewise.estimators.separate_change import SeparateNetworkChange
+from edgewise.metrics import precision_recall_curve
+from edgewise.reproduce._study import Row
+from edgewise.stats import covariance, nonparanormal_correlation
+
+#: Rankings of the pairs: by the alpha at which a pair enters the path, ties by its last change;
+#: and by the size of its change at the smallest alpha.
+ENTRY: Final = "entry"
+MAGNITUDE: Final = "magnitude"
+RANKINGS: Final = (ENTRY, MAGNITUDE)
+
+FLASSO: Final = "Flasso"
+JOINT: Final = "Flasso, joint"
+GLASSO: Final = "two Glassos"
+DTRACE: Final = "D-trace"
+DIFFERENCE: Final = "covariance difference"
+GAUSSIAN_RIVALS: Final = (FLASSO, JOINT, GLASSO, DTRACE, DIFFERENCE)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranked:
+    """What a method says of all pairs.
+
+    Attributes
+    ----------
+    scores : dict
+        Symmetric scores by ranking; the pair with the largest comes first.
+    n_unconverged : int
+        Fits of the path that ended above the tolerance.
+    """
+
+    scores: dict[str, FloatArray]
+    n_unconverged: int = 0
+
+
+#: From rows of both groups to scores of the pairs.
+Method: TypeAlias = Callable[[SimulatedChange], Ranked]
+
+
+def by_path(estimator: ChangeEstimator) -> Method:
+    """Rank by the path of an estimator, from large alphas to small ones."""
+
+    def rank(data: SimulatedChange) -> Ranked:
+        path = estimator.path(data.X, data.y)
+        return Ranked(
+            scores={ENTRY: path.order, MAGNITUDE: np.abs(path.changes[-1])},
+            n_unconverged=int(np.count_nonzero(~path.converged)),
+        )
+
+    return rank
+
+
+def by_difference(kind: str, *, centered: bool = True) -> Method:
+    """Rank by the difference between what both groups have for a covariance.
+
+    Parameters
+    ----------
+    kind : {"empirical", "nonparanormal"}
+        Covariances, or correlations of normal scores.
+    centered : bool
+        Whether means are taken off the rows, and columns scaled to the same spread within groups.
+    """
+
+    def rank(data: SimulatedChange) -> Ranked:
+        before, after = (_moments(rows, kind, centered) for rows in _scaled(data, centered))
+        return Ranked(scores={MAGNITUDE: np.abs(after - before)})
+
+    return rank
+
+
+def gaussian_rivals(kind: str, *, standardize: bool = True) -> dict[str, Method]:
+    """All methods but the density ratio that model rows, or their normal scores, as Gaussian."""
+    options: dict[str, Any] = {"covariance": kind, "standardize": standardize}
+    return {
+        FLASSO: by_path(FusedNetworkChange(**options)),
+        JOINT: by_path(FusedNetworkChange(method="joint", **options)),
+        GLASSO: by_path(SeparateNetworkChange(**options)),
+        DTRACE: by_path(DTraceChange(**options)),
+        DIFFERENCE: by_difference(kind, centered=standardize),
+    }
+
+
+def score_methods(methods: Mapping[str, Method], data: SimulatedChange) -> list[Row]:
+    """Let every method rank the pairs, and compare with the pairs that changed."""
+    rows = []
+    for name, method in methods.items():
+        found = method(data)
+        for ranking, scores in found.scores.items():
+            rows.append(
+                {
+                    "method": name,
+                    "ranking": ranking,
+                    **measure(data.changed, scores),
+                    "unconverged": found.n_unconverged,
+                }
+            )
+    return rows
+
+
+def measure(changed: BoolArray, scores: FloatArray) -> Row:
+    """Average precision of a ranking, and the precisions it is the mean of, as text."""
+    precisions = precisions_at_hits(changed, scores)
+    return {
+        "auprc": float(precisions.mean()),
+        "precisions": " ".join(f"{precision:.4g}" for precision in precisions),
+    }
+
+
+def precisions_at_hits(changed: BoolArray, scores: FloatArray) -> FloatArray:
+    """Precision down to each of the pairs that changed, in the order of the scores.
+
+    Pairs with the same score come in together. The mean is the area under the curve of precision
+    against recall.
+
+    Examples
+    --------
+    >>> changed = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], dtype=bool)
+    >>> scores = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.5], [0.1, 0.5, 0.0]])
+    >>> precisions_at_hits(changed, scores).round(2)
+    array([1.  , 0.67])
+    """
+    curve = precision_recall_curve(changed, scores)
+    n_hits = int(changed.sum()) // 2
+    hits = np.rint(curve.recall * n_hits)
+    found: FloatArray = curve.precision[np.searchsorted(hits, np.arange(1, n_hits + 1))]
+    return found
+
+
+def parse_curve(precisions: str) -> tuple[FloatArray, FloatArray]:
+    """Recall and precision, from the text of `measure`.
+
+    Examples
+    --------
+    >>> parse_curve("1 0.67")
+    (array([0.5, 1. ]), array([1.  , 0.67]))
+    """
+    precision = np.array([float(value) for value in precisions.split()])
+    return np.arange(1, len(precision) + 1) / len(precision), precision
+
+
+def _scaled(data: TwoSamples, centered: bool) -> list[FloatArray]:
+    groups = [data.first, data.second]
+    if not centered:
+        return groups
+    squares = sum(((rows - rows.mean(axis=0)) ** 2).sum(axis=0) for rows in groups)
+    return [rows / np.sqrt(squares / sum(map(len, groups))) for rows in groups]
+
+
+def _moments(rows: FloatArray, kind: str, centered: bool) -> FloatArray:
+    if kind == "nonparanormal":
+        return nonparanormal_correlation(rows)
+    return covariance(rows, assume_centered=not centered)[1]

@@ -1,0 +1,82 @@
+"""Votes of the United States Senate in 2005 and in 2006: what changed, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from sklearn.base import clone
+
+from edgewise.data import load_senate
+from edgewise.estimators import NetworkChange
+from edgewise.inference import StabilitySelection, permutation_test
+from edgewise.inference.windows import window_changes
+from edgewise.reproduce._study import Part, Row
+
+FIRST_YEAR: Final = 2005
+#: Largest share of the shuffles that may find an edge which is kept.
+LEVEL: Final = 0.05
+SUMMARY: Final = "summary"
+EDGE: Final = "edge"
+ENDS: Final = ("source", "target")
+
+
+def list_tasks(quick: bool) -> list[Row]:
+    """List the one comparison, with how often labels are shuffled and rows resampled."""
+    return [
+        {
+            "n_shuffles": 20 if quick else 100,
+            "n_permutations": 39 if quick else 999,
+            "n_resamples": 20 if quick else 100,
+        }
+    ]
+
+
+def run_task(
+    rng: np.random.Generator, *, n_shuffles: int, n_permutations: int, n_resamples: int
+) -> list[Row]:
+    """Choose alpha by cross-validation, and ask of each edge how sure it is."""
+    senate = load_senate()
+    votes, is_first = senate.votes, senate.years == FIRST_YEAR
+    seeds = rng.integers(2**31 - 1, size=3).tolist()
+    # Votes are in the order of time, so that the years are a reference and one window after it.
+    (found,) = window_changes(
+        NetworkChange(basis="ising"), votes, reference=int(is_first.sum()),
+        window=int((~is_first).sum()), n_permutations=n_shuffles, level=LEVEL,
+        random_state=seeds[0],
+    )  # fmt: skip
+    model = NetworkChange(basis="ising", alpha=found.alpha)
+    test = permutation_test(
+        model, votes, senate.years, n_permutations=n_permutations, random_state=seeds[1]
+    )
+    stable = StabilitySelection(model, n_resamples=n_resamples, random_state=seeds[2])
+    stable.fit(votes, senate.years)
+    fitted = clone(model).fit(votes, senate.years)
+    summary = {
+        "kind": SUMMARY,
+        "alpha": found.alpha,
+        "edges": found.observed.n_edges,
+        "kept": found.graph.n_edges,
+        "shuffled_edges": float(np.triu(found.frequency).sum()),
+        "pvalue": test.pvalue,
+        "pvalue_sum": test.pvalue_sum,
+        "effective_sample_size": fitted.effective_sample_size_,
+        "agreement": fitted.check_directions(votes, senate.years).agreement,
+    }
+    names, weights = found.observed.names, found.observed.weights
+    pairs = np.argwhere(np.triu(found.observed.adjacency)).tolist()
+    edges = [
+        {
+            "kind": EDGE,
+            **dict(zip(ENDS, (names[i], names[j]), strict=True)),
+            "change": float(weights[i, j]),
+            "in_shuffles": float(found.frequency[i, j]),
+            "familywise": float(test.familywise[i, j]),
+            "in_halves": float(stable.edge_frequency_[i, j]),
+        }
+        for i, j in sorted(pairs, key=lambda pair: -abs(weights[tuple(pair)]))
+    ]
+    return [summary, *edges]
+
+
+PART = Part(name="senate", tasks=list_tasks, run=run_task)

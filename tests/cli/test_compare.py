@@ -1,0 +1,537 @@
+"""``edgewise compare --by``: two groups of rows."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgewise
+from edgewise import Graph, NetworkChange, permutation_test
+from edgewise.cli import _change_files
+from edgewise.cli._folder import CHANGE_FILES, FILES, WINDOW_FILES
+from edgewise.selection import SelectionWarning
+
+#: Quick: no search for alpha, a handful of shuffles.
+QUICK = ("--alpha", "0.3", "--permutations", "9")
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the pictures out, where they are not the point: they take longest."""
+    monkeypatch.setattr(_change_files, "pictures", lambda compared, settings: {})
+
+
+@pytest.fixture
+def compare(run, tmp_path):
+    """Compare the rows of a frame; return what the folder holds."""
+
+    def invoke(data, *options):
+        data.to_csv(tmp_path / "data.csv", index=False)
+        out = tmp_path / "out"
+        result = run("compare", tmp_path / "data.csv", "--out", out, *options)
+        return SimpleNamespace(
+            result=result,
+            out=out,
+            record=json.loads(Path(out, "run.json").read_text()),
+            changes=pd.read_csv(out / "changes.csv"),
+            model=edgewise.load(out / "model.edgewise"),
+        )
+
+    return invoke
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Rows before and after: a - b comes, c - d turns its sign, e - f stays."""
+    rng = np.random.default_rng(11)
+    values = rng.normal(size=(160, 6))
+    label = np.repeat(["old", "new"], [90, 70])
+    is_new = label == "new"
+    values[is_new, 1] += 1.2 * values[is_new, 0]
+    values[:, 3] += np.where(is_new, -0.9, 0.9) * values[:, 2]
+    values[:, 5] += 0.8 * values[:, 4]
+    frame = pd.DataFrame(values, columns=list("abcdef")).assign(era=label)
+    return frame.sample(frac=1, random_state=0, ignore_index=True)
+
+
+def ordered(frame, before="old", after="new"):
+    return pd.Series(pd.Categorical(frame.era, categories=[before, after]))
+
+
+def names_of(edges):
+    return set(zip(edges.source, edges.target, strict=True))
+
+
+def complaint(run, *arguments):
+    result = run("compare", *arguments, code=2)
+    assert result.stdout == ""
+    assert not Path("edgewise-out").exists()
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
+def test_everything_is_written_and_agrees(compare, groups):
+    run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
+    expected = NetworkChange(alpha=0.3).fit(groups[list("abcdef")], ordered(groups))
+    graph = Graph.read(run.out / "graph.graphml")
+    assert graph.names == tuple("abcdef")
+    np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-9)
+    np.testing.assert_array_equal(run.model.change_, expected.change_)
+    assert run.model.classes_.tolist() == ["old", "new"]
+    assert {("a", "b"), ("c", "d")} <= names_of(run.changes)
+    edges = pd.read_csv(run.out / "edges.csv").dropna(subset="target")
+    assert names_of(edges) == names_of(run.changes)
+    for picture in ("change.png", "matrix.png", "permutation.png"):
+        assert (run.out / picture).read_bytes().startswith(b"\x89PNG")
+    page = (run.out / "report.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.count("data:image/png;base64,") == 2
+    assert "changed from old (90 rows) to new (70 rows)</h1>" in page
+    assert "<td>a</td><td>b</td><td>gained</td>" in page
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_table_of_changes(compare, groups):
+    """Kinds as the simulation has them, p-values as `permutation_test` gives them."""
+    run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
+    heads = ["source", "target", "change", "before", "after", "kind", "p", "q", "p_familywise"]
+    assert list(run.changes.columns) == [*heads, "both_directions"]
+    changes = run.changes.set_index(["source", "target"])
+    assert changes.loc[("a", "b"), "kind"] == "gained"
+    assert changes.loc[("a", "b"), "before"] == 0 < changes.loc[("a", "b"), "after"]
+    assert changes.loc[("c", "d"), "kind"] == "flipped"
+    assert changes.loc[("a", "b"), "change"] > 0 > changes.loc[("c", "d"), "change"]
+    assert changes.loc[[("a", "b"), ("c", "d")], "both_directions"].all()
+    rows, y = groups[list("abcdef")], ordered(groups)
+    test = permutation_test(
+        NetworkChange(alpha=0.3), rows, y, n_permutations=9, center=True, random_state=0
+    )
+    place = {name: k for k, name in enumerate("abcdef")}
+    where = tuple([place[name] for name in run.changes[end]] for end in ("source", "target"))
+    np.testing.assert_allclose(run.changes.p, test.pvalues[where])
+    np.testing.assert_allclose(run.changes.q, test.qvalues[where])
+    np.testing.assert_allclose(run.changes.p_familywise, test.familywise[where])
+    confidence = Graph.read(run.out / "graph.graphml").confidence[where]
+    np.testing.assert_allclose(confidence, 1 - test.familywise[where], atol=1e-12)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_record_tells_what_was_done(compare, groups):
+    record = compare(groups, "--by", "era", "--pair", "old,new", *QUICK, "--seed", "3").record
+    assert record["command"] == "compare"
+    assert record["seed"] == 3
+    assert record["labels"] == {"before": "old", "after": "new"}
+    assert record["n_rows"] == {"before": 90, "after": 70}
+    assert record["data"]["by"] == "era"
+    assert record["data"]["names"] == list("abcdef")
+    assert (record["data"]["n_samples"], record["data"]["n_features"]) == (160, 6)
+    assert record["parameters"]["method"] == "ratio"
+    assert record["parameters"]["basis"] == "gaussian"
+    assert record["parameters"]["n_permutations"] == 9
+    assert (record["alpha"], record["alpha_rule"]) == (0.3, None)
+    assert 0 < record["effective_sample_size"] <= 90
+    assert 0 <= record["directions"]["agreement"] <= 1
+    assert record["permutation_test"]["pvalue"] == pytest.approx(0.1)
+    assert record["permutation_test"]["n_permutations"] == 9
+    assert record["converged"] is True
+    assert record["treatment"] == record["warnings"] == []
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_summary_in_words(compare, groups):
+    run = compare(groups, "--by", "era", "--pair", "old,new", "--alpha", "0.3")
+    out = run.result.stdout
+    n_changes = len(run.changes)
+    assert f"{n_changes} pairs of the 6 columns" in out
+    assert "changed from old (90 rows) to new (70 rows)" in out
+    largest = run.changes.iloc[0]
+    line = f"{largest.source} -- {largest.target}  {largest.change:+.3f}  {largest.kind}"
+    assert line in out
+    assert "p 0.005" in out
+    assert "The networks differ: p = 0.005 by the largest change, 200 shuffles" in out
+    n_sure = (run.changes.p_familywise <= 0.05).sum()
+    assert f"{n_sure} of the {n_changes} changes have p <= 0.05" in out
+    assert "alpha 0.3, as given" in out
+    assert "of the optimum" in out or "at the optimum" in out
+    size = run.record["effective_sample_size"]
+    assert f"The ratio rests on {size:.0f} of the 90 rows of old." in out
+    assert "directions" in out
+    assert "--method dtrace" in out
+    assert run.result.stderr == ""
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_identical_groups_do_not_differ(compare):
+    rows = pd.DataFrame(np.random.default_rng(5).normal(size=(80, 4)), columns=list("abcd"))
+    run = compare(rows.assign(era=[0, 1] * 40), "--by", "era", "--permutations", "19")
+    assert "Nothing says that the networks differ" in run.result.stdout
+    assert run.record["permutation_test"]["pvalue"] > 0.05
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_alpha_is_chosen_by_held_out_rows(compare, groups):
+    run = compare(groups, "--by", "era", "--permutations", "0", "--alpha-ratio", "0.2")
+    model = NetworkChange(alpha_ratio=0.2, random_state=0)
+    with pytest.warns(SelectionWarning):
+        expected = model.fit(groups[list("abcdef")], groups.era)
+    assert "Pass --alpha-ratio 0.02" in run.result.stderr
+    assert run.record["alpha_rule"] == "cv"
+    assert run.record["alpha"] == pytest.approx(expected.alpha_, rel=1e-9)
+    assert "chosen out of 30 by held-out rows" in run.result.stdout
+
+
+def test_nothing_changed_is_written_whole(compare, groups):
+    run = compare(groups, "--by", "era", "--alpha", "5", "--permutations", "3")
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
+    assert run.record["n_edges"] == 0
+    assert run.changes.empty
+    assert "0 pairs" in run.result.stdout
+    assert "A smaller --alpha finds more" in run.result.stdout
+    assert Graph.read(run.out / "graph.graphml").n_nodes == 6
+
+
+def test_no_permutations(compare, groups):
+    run = compare(groups, "--by", "era", "--alpha", "0.3", "--permutations", "0")
+    assert not (run.out / "permutation.png").exists()
+    assert "permutation_test" not in run.record
+    assert "p" not in run.changes
+    assert "was not tested (--permutations 0)" in run.result.stdout
+    assert "permutation.png" not in run.result.stdout
+    assert Graph.read(run.out / "graph.graphml").confidence is None
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_pair_sets_the_direction(compare, groups):
+    ahead = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
+    back = compare(groups, "--by", "era", "--pair", "new,old", *QUICK)
+    plain = compare(groups, "--by", "era", *QUICK)
+    assert back.record["labels"] == {"before": "new", "after": "old"}
+    signs = [run.changes.set_index(["source", "target"]).change for run in (ahead, back)]
+    assert signs[0][("a", "b")] > 0 > signs[1][("a", "b")]
+    kind = back.changes.set_index(["source", "target"]).kind
+    assert kind[("a", "b")] == "lost"
+    # Sorted, and said so.
+    pd.testing.assert_frame_equal(plain.changes, back.changes)
+    assert "--pair old,new turns it round" in plain.result.stdout
+    assert "turns it round" not in back.result.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("values", "pair", "labels"),
+    [
+        ([2006, 2005], None, ("2005", "2006")),
+        ([2006, 2005], "2006, 2005", ("2006", "2005")),
+        ([0.5, 1.0], "1,0.5", ("1", "0.5")),
+        ([True, False], None, ("False", "True")),
+        ([True, False], "true,FALSE", ("True", "False")),
+        (["b, then", "a"], "b, then,a", ("b, then", "a")),
+        (["x", " y "], "x,y", ("x", "y")),
+    ],
+)
+def test_labels_of_any_type(compare, groups, values, pair, labels):
+    label = np.where(groups.era == "old", values[0], values[1])
+    named = () if pair is None else ("--pair", pair)
+    run = compare(groups.assign(era=label), "--by", "era", *QUICK, *named)
+    found = run.record["labels"]
+    assert (found["before"].strip(), found["after"].strip()) == labels
+    assert "turns it round" not in run.result.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_pair_of_three_labels(compare, groups):
+    other = groups.assign(era="other")
+    run = compare(pd.concat([groups, other]), "--by", "era", "--pair", "old,new", *QUICK)
+    assert run.record["n_rows"] == {"before": 90, "after": 70}
+    assert run.record["data"]["n_samples"] == 160
+    expected = NetworkChange(alpha=0.3).fit(groups[list("abcdef")], ordered(groups))
+    np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("values", [(0, 1), (False, True), ("no", "yes")])
+def test_columns_of_two_values(compare, values):
+    rng = np.random.default_rng(2)
+    votes = rng.choice([-1, 1], size=(200, 4))
+    era = np.repeat([1, 2], 100)
+    votes[era == 2, 1] = votes[era == 2, 0] * rng.choice([1, 1, 1, -1], size=100)
+    frame = pd.DataFrame(np.where(votes > 0, values[1], values[0]), columns=list("abcd"))
+    run = compare(frame.assign(era=era), "--by", "era", *QUICK)
+    assert run.record["parameters"]["basis"] == "ising"
+    expected = NetworkChange(alpha=0.3, basis="ising").fit(votes.astype(float), era)
+    np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
+    assert f"'a', {values[0]} is -1 and {values[1]} is 1" in run.record["treatment"][0]
+    assert "--method dtrace" not in run.result.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_basis_on_request(compare):
+    """Numbers stay numbers if asked for, and a table with another column is no table of votes."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.integers(2, size=(60, 3)), columns=list("abc"))
+    labelled = frame.assign(era=[0, 1] * 30)
+    run = compare(labelled, "--by", "era", "--basis", "gaussian", *QUICK)
+    assert run.record["parameters"]["basis"] == "gaussian"
+    assert run.record["treatment"] == []
+    mixed = labelled.assign(d=rng.normal(size=60))
+    assert compare(mixed, "--by", "era", *QUICK).record["parameters"]["basis"] == "gaussian"
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (["--basis", "power", "--degree", "1"], {"basis": "power", "degree": 1}),
+        (["--basis", "power"], {"basis": "power"}),
+        (["--basis", "polynomial"], {"basis": "polynomial"}),
+        (["--ridge", "0.5"], {"ridge": 0.5}),
+        (["--negligible", "0.3"], {"negligible": 0.3}),
+        (["--tol", "1e-3", "--max-iter", "50"], {"tol": 1e-3, "max_iter": 50}),
+    ],
+)
+def test_options_reach_the_estimator(compare, groups, options, parameters):
+    run = compare(groups, "--by", "era", "--alpha", "0.5", "--permutations", "0", *options)
+    expected = NetworkChange(alpha=0.5, **parameters).fit(groups[list("abcdef")], groups.era)
+    np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
+    assert len(run.changes) == expected.graph_.n_edges
+    assert parameters.items() <= run.record["parameters"].items()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_degree_is_chosen(compare, groups):
+    options = ("--basis", "power", "--degree", "1,2", "--permutations", "2")
+    run = compare(groups, "--by", "era", *options)
+    expected = NetworkChange(basis="power", degree=[1, 2], random_state=0).fit(
+        groups[list("abcdef")], groups.era
+    )
+    assert run.record["degree"] == expected.degree_
+    assert run.record["parameters"]["degree"] == [1, 2]
+    # Lengths of vectors have no sign.
+    run = compare(groups, "--by", "era", "--basis", "polynomial", *QUICK)
+    assert "+" not in "".join(run.result.stdout.splitlines()[3:6])
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("method", "name", "parameters"),
+    [
+        ("dtrace", "DTraceChange", {"ridge": 0.2}),
+        ("fused", "FusedNetworkChange", {}),
+        ("separate", "SeparateNetworkChange", {}),
+    ],
+)
+def test_other_methods(compare, groups, method, name, parameters):
+    given = [text for key, value in parameters.items() for text in (f"--{key}", value)]
+    run = compare(groups, "--by", "era", "--method", method, *QUICK, *given)
+    expected = getattr(edgewise, name)(alpha=0.3, **parameters).fit(
+        groups[list("abcdef")], groups.era
+    )
+    assert type(run.model).__name__ == name
+    np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-9)
+    assert run.record["parameters"]["method"] == method
+    assert "effective_sample_size" not in run.record
+    assert "directions" not in run.result.stdout
+    assert "both_directions" not in run.changes
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_rule_of_separate_networks(compare, groups):
+    run = compare(groups, "--by", "era", "--method", "separate", "--permutations", "0")
+    assert run.record["alpha_rule"] == "ebic"
+    assert "by the extended BIC" in run.result.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_jobs_and_seed(compare, groups):
+    def values(*options):
+        out = compare(groups, "--by", "era", "--alpha", "0.2", "--permutations", "9", *options)
+        return out.changes[["p", "q"]].to_numpy()
+
+    np.testing.assert_array_equal(values(), values("--jobs", "2"))
+    assert not np.array_equal(values(), values("--seed", "1"))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_columns_are_chosen(compare, groups):
+    text = groups.assign(city="Ulm")
+    for options in (
+        ["--drop", "city,f"],
+        ["--columns", "a,b,c,d,e"],
+        ["--columns", "a,b,c,d,e,era"],
+    ):
+        run = compare(text, "--by", "era", *QUICK, *options)
+        assert run.record["data"]["names"] == list("abcde")
+        (note, _) = run.record["treatment"]
+        assert "era" not in note
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_means_do_not_count(compare, groups):
+    """A shift of one group is no change of links, and shuffles do not mix the means."""
+    shifted = groups.copy()
+    shifted.loc[groups.era == "new", list("abcdef")] += 20.0
+    plain, moved = (compare(rows, "--by", "era", *QUICK) for rows in (groups, shifted))
+    np.testing.assert_allclose(moved.changes.p, plain.changes.p)
+    np.testing.assert_allclose(moved.changes.change, plain.changes.change, atol=1e-9)
+    assert moved.result.stderr == ""
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_units_do_not_count(compare, groups):
+    other = groups.assign(a=1e4 * groups.a)
+    plain, scaled = (compare(rows, "--by", "era", *QUICK) for rows in (groups, other))
+    pd.testing.assert_frame_equal(plain.changes, scaled.changes, rtol=1e-6, atol=1e-6)
+    assert scaled.result.stderr == ""
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_column_that_varies_in_one_group_only(compare, groups):
+    still = groups.assign(f=groups.f.where(groups.era == "new", 1.0))
+    run = compare(still, "--by", "era", *QUICK)
+    assert "single value" in run.result.stderr
+    assert run.record["warnings"]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_kinds_without_networks(compare, groups):
+    """Copies within a group have no partial correlations; the sign is told still."""
+    votes = (groups[list("abcd")] > 0).assign(era=groups.era)
+    votes["d"] = votes.c.where(votes.era == "new", votes.d)
+    run = compare(votes, "--by", "era", *QUICK)
+    assert set(run.changes.kind) <= {"increased", "decreased"}
+    assert any("without the networks" in note for note in run.record["treatment"])
+
+
+def test_json_is_one_object_and_nothing_else(run, groups, tmp_path):
+    groups.to_csv("data.csv", index=False)
+    result = run("compare", "data.csv", "--by", "era", *QUICK, "--json", "--out", "here")
+    document = json.loads(result.stdout)
+    changes = pd.read_csv("here/changes.csv")
+    assert document["n_edges"] == len(document["changes"]) == len(changes)
+    assert document["changes"][0]["kind"] == changes.kind[0]
+    assert document["changes"][0]["p_familywise"] == changes.p_familywise[0]
+    assert sorted(document["files"]) == sorted(CHANGE_FILES)
+    assert json.loads((tmp_path / "here" / "run.json").read_text()).items() <= document.items()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_files_of_another_command_go(run, groups, tmp_path):
+    groups.to_csv("data.csv", index=False)
+    run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")
+    Path("here/notes.txt").write_text("mine")
+    run("compare", "data.csv", "--by", "era", *QUICK, "--out", "here")
+    names = {path.name for path in Path("here").iterdir()}
+    assert names == {"notes.txt", *CHANGE_FILES} - {"change.png", "matrix.png", "permutation.png"}
+    run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")
+    assert {path.name for path in Path("here").iterdir()} == {"notes.txt", *FILES}
+    assert set(WINDOW_FILES) - set(FILES) - set(CHANGE_FILES) == {"windows.png", "windows.csv"}
+
+
+BASE = "a,b,era\n1.5,2,x\n2,4.5,x\n3.25,1,y\n0,1.5,y\n1,1,x\n2,2.5,y\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, ["There is no file data.csv"]),
+        (
+            "a,b,time\n1.5,2,x\n2,4,y\n",
+            ["--by names 'era'", "no column of data.csv", "Did you mean"],
+        ),
+        (BASE.replace("y", "x"), ["Every row", "'x'", "'era'", "takes two"]),
+        (BASE + "1,2,z\n", ["3 labels: 'x', 'y' and 'z'", "--pair x,y"]),
+        (
+            BASE.replace("0,1.5,y\n", "").replace("2,2.5,y\n", ""),
+            ["Only 1 row", "'y'", "at least 2"],
+        ),
+        (BASE + "1,2,\n", ["1 missing label", "row 7"]),
+        (BASE.replace("2,4.5", ",4.5"), ["1 value is missing (NaN), in 'a'", "--drop"]),
+        ("a,b,era\n1,2,x\n2,2,x\n3,2,y\n1.5,2,y\n", ["'b' has one value in every row"]),
+        ("a,b,c,era\n1.5,2,u,x\n2,4,v,x\n3,1,w,y\n1,2,q,y\n", ["'c'", "text", "--drop c"]),
+        ("a,b,c,era\n1,1,u,x\n0,0,v,x\n1,0,w,y\n0,1,q,y\n", ["'c'", "text", "--drop c"]),
+        ("a,era\n1.5,x\n2,x\n3,y\n1,y\n", ["at least 2 columns", "1 left", "'a'"]),
+        (BASE.replace("3.25", "inf"), ["'a'", "infinite"]),
+    ],
+)
+def test_tables_that_cannot_be_used(run, tmp_path, content, words):
+    if content is not None:
+        (tmp_path / "data.csv").write_text(content)
+    line = complaint(run, "data.csv", "--by", "era")
+    assert all(word in line for word in words), line
+    assert "--missing" not in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], ["Which rows", "--by COLUMN", "--window ROWS"]),
+        (["--by", "era", "--window", "3"], ["--by", "--window", "one of them"]),
+        (["--by", "Era"], ["'Era'", "Did you mean 'era'"]),
+        (["--by", "era", "--step", "3"], ["--step goes with --window"]),
+        (["--by", "era", "--reference", "3"], ["--reference goes with --window"]),
+        (["--by", "era", "--pair", "old"], ["--pair takes two labels", "'old'"]),
+        (["--by", "era", "--pair", "old,newer"], ["'newer'", "no label in column 'era'", "'new'"]),
+        (["--by", "era", "--pair", "old,old"], ["one label twice"]),
+        (["--by", "era", "--alpha", "ebic"], ["alpha must be", "'ebic'"]),
+        (["--by", "era", "--alpha", "-1"], ["alpha must be"]),
+        (["--by", "era", "--ridge", "-1"], ["ridge must be"]),
+        (["--by", "era", "--negligible", "-1"], ["negligible must be"]),
+        (["--by", "era", "--permutations", "-1"], ["--permutations must be at least 1, or 0"]),
+        (
+            ["--by", "era", "--degree", "3"],
+            ["--degree is for --basis power or polynomial", "gaussian"],
+        ),
+        (["--by", "era", "--basis", "power", "--degree", "two"], ["whole numbers", "'two'"]),
+        (
+            ["--by", "era", "--basis", "polynomial", "--degree", "1"],
+            ["degree must be", "at least 2"],
+        ),
+        (
+            ["--by", "era", "--basis", "power", "--degree", "2,3", "--alpha", "0.3"],
+            ["Several degrees", "--alpha cv"],
+        ),
+        (["--by", "era", "--basis", "ising"], ["two values", "'a'", "--drop"]),
+        (
+            ["--by", "era", "--method", "dtrace", "--basis", "power"],
+            ["--basis is for --method ratio"],
+        ),
+        (
+            ["--by", "era", "--method", "fused", "--ridge", "1"],
+            ["--ridge is for --method ratio or dtrace"],
+        ),
+        (["--by", "era", "--drop", "z"], ["--drop names 'z'"]),
+        (["--by", "era", "--drop", "a,b,c,d,e,f"], ["leave no column"]),
+        (["--by", "era", "--jobs", "0"], ["--jobs 0"]),
+        (["--by", "era", "--alpha-ratio", "2"], ["--alpha-ratio"]),
+        (["--by", "era", "--tol", "0"], ["tol must be positive"]),
+    ],
+)
+def test_options_that_cannot_be_used(run, groups, options, words):
+    groups.to_csv("data.csv", index=False)
+    line = complaint(run, "data.csv", *options)
+    assert all(word in line for word in words), line
+
+
+def test_too_few_rows_to_choose_alpha(run, groups):
+    few = pd.concat([groups[groups.era == "old"], groups[groups.era == "new"].head(2)])
+    few.to_csv("data.csv", index=False)
+    line = complaint(run, "data.csv", "--by", "era")
+    assert "smaller group has 2 rows" in line
+    assert "--alpha" in line
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_few_rows_take_fewer_folds(compare, groups):
+    few = pd.concat([groups[groups.era == "old"], groups[groups.era == "new"].head(4)])
+    run = compare(few, "--by", "era", "--permutations", "0")
+    assert run.record["parameters"]["cv"] == 4
+
+
+@pytest.mark.parametrize("option", ["--method", "--basis"])
+def test_unknown_choices_are_usage_errors(run, option):
+    assert "Error" in run("compare", "data.csv", option, "x", code=2).stderr
