@@ -174,6 +174,12 @@ def test_identical_groups_do_not_differ(compare):
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_few_shuffles_tell_nothing(compare, groups):
+    out = compare(groups, "--by", "era", *QUICK).result.stdout
+    assert "So few shuffles cannot tell whether the networks differ: p = 0.1" in out
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_alpha_is_chosen_by_held_out_rows(compare, groups):
     run = compare(groups, "--by", "era", "--permutations", "0", "--alpha-ratio", "0.2")
     model = NetworkChange(alpha_ratio=0.2, random_state=0)

@@ -56,6 +56,21 @@ def test_kinds(run, tmp_path, kind):
     assert truth.n_edges > 0
 
 
+def test_two_groups_that_differ(run, tmp_path):
+    options = ["--kind", "grid", "--features", 9, "--changed", 2, "--seed", 3, "--samples", 5000]
+    result = run("simulate", *options, "--out", "d.csv", "--truth", "t.json")
+    assert "5000 rows of each of two groups, 9 columns and 'group'" in result.stdout
+    assert "the true changes, 2 edges" in result.stdout
+    table, truth = pd.read_csv(tmp_path / "d.csv"), Graph.read(tmp_path / "t.json")
+    assert table.group.value_counts().to_dict() == {"first": 5000, "second": 5000}
+    before, after = (
+        np.linalg.inv(table[table.group == label].drop(columns="group").cov())
+        for label in ("first", "second")
+    )
+    np.testing.assert_allclose(before - after, truth.weights, atol=0.3)
+    assert truth.n_edges == 2
+
+
 def test_kinds_are_those_of_the_library():
     assert sorted(kind.value for kind in Kind) == sorted(GRAPH_KINDS)
 
@@ -68,6 +83,8 @@ def test_kinds_are_those_of_the_library():
         (["--out", "data.csv", "--features", 1], "at least 2"),
         (["--out", "data.csv", "--samples", 0], "at least 1"),
         (["--out", "data.csv", "--truth", "truth.txt"], "'.txt'"),
+        (["--out", "data.csv", "--changed", 2], "--changed is for --kind grid"),
+        (["--out", "data.csv", "--changed", 2, "--kind", "grid"], "square number"),
     ],
 )
 def test_bad_requests(run, tmp_path, options, words):

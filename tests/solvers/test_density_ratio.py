@@ -167,7 +167,8 @@ def test_rows_in_another_order_give_the_same_coefficients():
 @pytest.mark.parametrize(
     ("name", "ridge", "solver"),
     [
-        *((name, ridge, "dual") for name in BASES for ridge in (0.0, 0.001, 0.1)),
+        *((name, ridge, "dual") for name in BASES for ridge in (0.001, 0.1)),
+        *((name, 0.0, "dual") for name in ("gaussian", "polynomial 2", "ising", "two kernels")),
         ("gaussian", 0.0, "primal"),
         ("gaussian", 0.1, "primal"),
         ("polynomial 2", 0.1, "primal"),

@@ -82,6 +82,8 @@ def _whether(compared: Compared) -> str:
     if test is None:
         return "Whether this is more than chance was not tested (--permutations 0)."
     against = f"p = {test.pvalue:.2g} by the largest change, {test.n_permutations} shuffles"
+    if 1 / (1 + test.n_permutations) > LEVEL:
+        return f"So few shuffles cannot tell whether the networks differ: {against}."
     if test.pvalue > LEVEL:
         return f"Nothing says that the networks differ: {against}."
     n_sure = int((compared.changes["p_familywise"] <= LEVEL).sum())

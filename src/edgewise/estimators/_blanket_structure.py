@@ -89,8 +89,9 @@ def learn_structure(
 ) -> Structure:
     """Find blankets, and in them neighbours and directions."""
     members, n_tests = _find_members(R, n_samples, settings)
-    # A search drops false members itself; so does elimination, member by member.
-    takes_either = settings.search == "greedy" or settings.method == "tc-bw"
+    # The search, and separating sets from both sides, drop false members themselves; asking that
+    # both blankets agree would lose more true ones than it keeps false ones out.
+    takes_either = settings.search == "greedy" or settings.method.endswith("npc")
     blankets = members | members.T if takes_either else members & members.T
     if settings.search == "greedy":
         return _climb(R, n_samples, settings, known, blankets, n_tests)

@@ -70,6 +70,7 @@ class TreeOptions:
     max_depth: int
     min_samples_leaf: int
     gamma: float
+    exchange: bool
     min_gain: float | str
     bounds: Any
     split_on: Any
@@ -152,7 +153,7 @@ def grow(rows: TreeRows, options: TreeOptions, names: Sequence[str] | None) -> T
     cells, judges = _cells(rows, coordinates, units, options)
     search = _search(cells, options)
     grown = list_nodes(search.tree)
-    gains = split_gains(grown, cells, cells.fit([node.cell for node in grown], cells.rules))
+    gains = split_gains(grown, cells)
     fits = _fit_leaves(grown, cells, judges, options)
     nodes = _nodes(grown, gains, fits, coordinates, covariates, units, judges, rows.responses)
     is_leaf = np.array([node.split is None for node in nodes])
@@ -211,9 +212,12 @@ def _cells(
         floor=units.floor,
         min_samples=options.min_samples_leaf,
         max_total_depth=int(depths.sum()) if limit is None else limit,
+        exchange=options.exchange,
         n_jobs=options.n_jobs,
     )
-    return (replace(judges, validation=train) if options.is_penalized else judges), judges
+    if not options.is_penalized:
+        return judges, judges
+    return replace(judges, validation=train, exchange=False), judges
 
 
 def _search(cells: GaussianCells, options: TreeOptions) -> TreeSearch:
@@ -225,8 +229,11 @@ def _search(cells: GaussianCells, options: TreeOptions) -> TreeSearch:
         how["price"] = code_length_price(n, p, d, options.gamma)
     else:
         nats = default_gain(d) if isinstance(options.min_gain, str) else options.min_gain
-        # A risk is minus twice a log-likelihood per validation row.
-        how["min_gain"] = 2.0 * nats / len(cells.validation.Y)
+        # A risk is minus twice a log-likelihood per row that judges.
+        n_validation = len(cells.validation.Y)
+        how["min_gain"] = nats * (
+            1.0 / n + 1.0 / n_validation if options.exchange else 2.0 / n_validation
+        )
     if options.search == "optimal":
         return optimal_tree(cells, max_cells=options.max_cells, **how)
     return greedy_tree(cells, lookahead=options.lookahead, **how)

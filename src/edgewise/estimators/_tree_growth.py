@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._best_tree import Branch
-from edgewise.solvers._cell_fits import CellFits
+from edgewise.solvers._cell_fits import fit_cells
 from edgewise.solvers._cell_path import BEST, LASSO, REFIT, PathRules
 from edgewise.solvers._dyadic_cells import Cell, GaussianCells
 
@@ -66,11 +66,11 @@ class SplitGains:
 
 
 def default_gain(n_coordinates: int) -> float:
-    """Nats that a split must add to the likelihood of the validation rows, by default.
+    """Nats that a split must add to the likelihood of the rows that judge it, by default.
 
-    It must be worth the code it takes to write it down: three bits and the name of a coordinate.
+    It must make them as many times as likely as there are coordinates to choose from.
     """
-    return (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
+    return math.log(max(n_coordinates, 1))
 
 
 def path_rules(
@@ -141,28 +141,38 @@ def risk_by_leaves(nodes: Sequence[GrownNode]) -> FloatArray:
     return np.array(risks)
 
 
-def split_gains(
-    nodes: Sequence[GrownNode], cells: GaussianCells, fits: CellFits
-) -> list[SplitGains | None]:
-    r"""Take the gain of each split apart; None for leaves.
+def split_gains(nodes: Sequence[GrownNode], cells: GaussianCells) -> list[SplitGains | None]:
+    """Take the gain of each split apart; None for leaves."""
+    found = [node.cell for node in nodes]
+    train, validation = cells.sums(found)
+    parts = _gain_parts(nodes, train, validation, cells)
+    if cells.exchange:
+        parts = 0.5 * (parts + _gain_parts(nodes, validation, train, cells))
+    return [
+        SplitGains(mean=mean, variances=variances, graph=graph) if node.children else None
+        for node, (mean, variances, graph) in zip(nodes, parts.tolist(), strict=True)
+    ]
+
+
+def _gain_parts(
+    nodes: Sequence[GrownNode], train: FloatArray, validation: FloatArray, cells: GaussianCells
+) -> FloatArray:
+    r"""Parts of the gain of each split: mean, variances, graph; 0 for leaves.
 
     With :math:`(\mu, \Omega)` of the node and :math:`(\mu_c, \Omega_c)` of a child, the risk of the
     child's rows falls in three steps: from :math:`(\mu, \Omega)` to :math:`(\mu_c, \Omega)`, to
     :math:`(\mu_c, D \Omega D)` with D the ratios of standard deviations in the training rows, and
     to :math:`(\mu_c, \Omega_c)`.
     """
-    train, validation = cells.sums([node.cell for node in nodes])
+    fits = fit_cells(train, validation, cells.rules, own_mean=cells.own_mean, floor=cells.floor)
     deviation = np.sqrt(
         [
             np.maximum(_moments(sums, mean).diagonal(), cells.floor)
             for sums, mean in zip(train, fits.mean, strict=True)
         ]
     )
-    gains: list[SplitGains | None] = []
+    parts = np.zeros((len(nodes), 3))
     for number, node in enumerate(nodes):
-        if not node.children:
-            gains.append(None)
-            continue
         steps = np.zeros(4)
         for child in node.children:
             ratio = deviation[number] / deviation[child]
@@ -177,11 +187,8 @@ def split_gains(
                     _risk(fits.precision[child], after),
                 ]
             )
-        parts = (steps[:-1] - steps[1:]) / validation[0, 0]
-        gains.append(
-            SplitGains(mean=float(parts[0]), variances=float(parts[1]), graph=float(parts[2]))
-        )
-    return gains
+        parts[number] = (steps[:-1] - steps[1:]) / validation[0, 0]
+    return parts
 
 
 def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:

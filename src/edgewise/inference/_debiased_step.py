@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from edgewise._core.errors import SolverError
+from edgewise._core.errors import InputError, SolverError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._ratio_problem import log_total
 from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
@@ -45,6 +45,8 @@ def one_step(ratio: RatioFeatures, theta: FloatArray, alpha_hessian: float | Non
     H = (centred * weights) @ centred.T
     spread = np.sqrt(H.diagonal())
     known = np.flatnonzero(spread > np.sqrt(NO_CURVATURE) * spread.max())
+    if not len(known):
+        raise InputError("No product of two columns varies in the first group.")
     alpha = alpha_hessian
     if alpha is None:
         alpha = 2.0 * float(np.sqrt(np.log(max(len(theta), 2)) * np.sum(weights**2)))

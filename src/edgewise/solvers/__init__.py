@@ -13,13 +13,20 @@ from edgewise.solvers.density_ratio import (
     ratio_alpha_min,
 )
 from edgewise.solvers.difference_penalty import difference_penalized
-from edgewise.solvers.dtrace import dtrace, dtrace_path
+from edgewise.solvers.dtrace import DifferenceSolution, dtrace, dtrace_alpha_max, dtrace_path
 from edgewise.solvers.fisher_z import FisherTest, fisher_z_test, partial_correlation
 from edgewise.solvers.fused_graphical_lasso import (
+    FusedPrecisionSolution,
     fused_graphical_lasso,
+    fused_graphical_lasso_alpha_max,
     fused_graphical_lasso_path,
 )
-from edgewise.solvers.fused_neighborhood import fused_neighborhood, fused_neighborhood_path
+from edgewise.solvers.fused_neighborhood import (
+    FusedNeighborhoodSolution,
+    fused_neighborhood,
+    fused_neighborhood_alpha_max,
+    fused_neighborhood_path,
+)
 from edgewise.solvers.graphical_lasso import alpha_max, graphical_lasso, graphical_lasso_path
 from edgewise.solvers.greedy_bayes_net import greedy_bayes_net
 from edgewise.solvers.lasso_blankets import lasso_blankets
@@ -29,16 +36,27 @@ from edgewise.solvers.markov_potentials import PotentialSolution, fit_potentials
 from edgewise.solvers.order_bayes_net import order_bayes_net
 from edgewise.solvers.order_given_weights import order_given_weights
 from edgewise.solvers.refit_precision import RefitSolution, refit_precision
-from edgewise.solvers.sampled_likelihood import draw_proposals, sampled_fused_path
+from edgewise.solvers.sampled_likelihood import (
+    Proposals,
+    SampledFusedSolution,
+    draw_proposals,
+    sampled_fused_alpha_max,
+    sampled_fused_path,
+)
 from edgewise.solvers.separating_sets import separating_sets
 from edgewise.solvers.total_conditioning import total_conditioning
 from edgewise.solvers.weighted_lasso import weighted_lasso
 
 __all__ = [
+    "DifferenceSolution",
     "FisherTest",
+    "FusedNeighborhoodSolution",
+    "FusedPrecisionSolution",
     "PotentialSolution",
+    "Proposals",
     "RatioSolution",
     "RefitSolution",
+    "SampledFusedSolution",
     "Solution",
     "alpha_max",
     "bcd_bayes_net",
@@ -47,12 +65,15 @@ __all__ = [
     "difference_penalized",
     "draw_proposals",
     "dtrace",
+    "dtrace_alpha_max",
     "dtrace_path",
     "fisher_z_test",
     "fit_potentials",
     "fused_graphical_lasso",
+    "fused_graphical_lasso_alpha_max",
     "fused_graphical_lasso_path",
     "fused_neighborhood",
+    "fused_neighborhood_alpha_max",
     "fused_neighborhood_path",
     "graphical_lasso",
     "graphical_lasso_path",
@@ -71,6 +92,7 @@ __all__ = [
     "ratio_alpha_max",
     "ratio_alpha_min",
     "refit_precision",
+    "sampled_fused_alpha_max",
     "sampled_fused_path",
     "separating_sets",
     "total_conditioning",

@@ -14,6 +14,9 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._cell_fits import CellFits, fit_cells, n_sums
 from edgewise.solvers._cell_path import PathRules
 
+#: Cells that are judged together.
+CHUNK = 64
+
 
 class Rows(NamedTuple):
     """Rows of a table.
@@ -66,9 +69,10 @@ class GaussianCells:
     """Cells of a table, each with the risk of the Gaussian fitted to its rows.
 
     The risk of a cell is that of its validation rows under the Gaussian of its training rows, as a
-    sum over the number of all validation rows, so that risks of disjoint cells add up. Sums run
-    over rows in increasing order: a cell has the same risk to the last bit, whichever cell it was
-    split from.
+    sum over the number of all validation rows, so that risks of disjoint cells add up. With
+    ``exchange`` it is, in the end, the mean of that and of the risk of the training rows under the
+    Gaussian of the validation rows. Sums run over rows in increasing order: a cell has the same
+    risk to the last bit, whichever cell it was split from.
 
     Attributes
     ----------
@@ -86,6 +90,8 @@ class GaussianCells:
         Fewest rows of either kind in a cell.
     max_total_depth : int
         Largest number of halvings of a cell.
+    exchange : bool
+        Whether training and validation rows change places for a second opinion.
     n_jobs : int or None
         Cells whose splits are tried at a time.
     """
@@ -98,6 +104,7 @@ class GaussianCells:
     floor: FloatArray
     min_samples: int
     max_total_depth: int
+    exchange: bool = False
     n_jobs: int | None = None
 
     def root(self) -> Cell:
@@ -160,6 +167,24 @@ class GaussianCells:
             risk=risk,
         )
 
+    def judge(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells with the risks by which trees are compared in the end."""
+        if not self.exchange:
+            return list(cells)
+        chunks = [cells[first : first + CHUNK] for first in range(0, len(cells), CHUNK)]
+        tasks = (
+            (*self.sums(chunk)[::-1], self.rules, self.own_mean, self.floor) for chunk in chunks
+        )
+        if self.n_jobs in (None, 1):
+            risks = [_summed_risks(*task) for task in tasks]
+        else:
+            risks = parallel_map(_summed_risks, tasks, n_jobs=self.n_jobs)
+        second = np.concatenate(risks) / len(self.train.Y)
+        return [
+            replace(cell, risk=0.5 * (cell.risk + other))
+            for cell, other in zip(cells, second.tolist(), strict=True)
+        ]
+
     def halve(self, cell: Cell, coordinate: int, risks: FloatArray) -> tuple[Cell, Cell]:
         """Both halves of a cell, with risks as `split` returned them."""
         left, right = risks[coordinate].tolist()
@@ -217,10 +242,20 @@ def _half_risks(
 ) -> FloatArray:
     """Return the summed risks of the halves that count, NaN for the others."""
     risks = np.full(is_used.shape, np.nan)
-    if len(train):
-        fits = fit_cells(train, validation, rules, own_mean=own_mean, floor=floor)
-        risks[is_used] = fits.risk * validation[:, 0]
+    risks[is_used] = _summed_risks(train, validation, rules, own_mean, floor)
     return risks
+
+
+def _summed_risks(
+    train: FloatArray,
+    validation: FloatArray,
+    rules: PathRules,
+    own_mean: bool,
+    floor: FloatArray,
+) -> FloatArray:
+    """Return the risk of each cell, summed over its validation rows."""
+    fits = fit_cells(train, validation, rules, own_mean=own_mean, floor=floor)
+    return fits.risk * validation[:, 0]
 
 
 @kernel

@@ -153,8 +153,7 @@ def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -
             gap=stop.gap,
             max_iter=min(stop.max_iter, PATIENCE),
         )
-        alone = spent = result.n_iter
-        history = result.history
+        spent, history = result.n_iter, result.history
         if result.gap <= stop.gap or spent == stop.max_iter:
             return RatioPoint(
                 theta=result.point.theta,
@@ -165,14 +164,11 @@ def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -
                 excess=0.0,
                 n_iter=spent,
                 history=history,
-                pace=(alone, together),
+                pace=(spent, together),
             )
-    rest = replace(stop, max_iter=stop.max_iter - spent)
-    point = _proximal_points(problem, alpha, before, rest)
-    return replace(
-        point, n_iter=spent + point.n_iter, history=history + point.history,
-        pace=(alone, point.n_iter),
-    )  # fmt: skip
+    point = _proximal_points(problem, alpha, before, replace(stop, max_iter=stop.max_iter - spent))
+    n_iter, pace = spent + point.n_iter, (spent or alone, point.n_iter)
+    return replace(point, n_iter=n_iter, history=history + point.history, pace=pace)
 
 
 def _proximal_points(

@@ -56,6 +56,10 @@ class Cells(Protocol):
         """Return the rows in each half, -1 where a coordinate may not be halved."""
         ...
 
+    def judge(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells with the risks by which trees are compared in the end."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeSearch:
@@ -120,8 +124,7 @@ def greedy_tree(
             left = lookahead if gain > worth else budget - 1
             grown += [(half, left) for half in halves]
         frontier = grown
-    tree = best_tree(known, ways, root.key, min_gain=min_gain, price=price)
-    return TreeSearch(tree=tree, risk=tree.risk, n_cells=n_cells)
+    return _best(cells, known, ways, n_cells, min_gain, price)
 
 
 def optimal_tree(
@@ -173,8 +176,7 @@ def optimal_tree(
         known.update((cell.key, cell) for cell in found)
         frontier = found
     ways = {key: _ways(cell, known) for key, cell in known.items()}
-    tree = best_tree(known, ways, root.key, min_gain=min_gain, price=price)
-    return TreeSearch(tree=tree, risk=tree.risk, n_cells=len(known))
+    return _best(cells, known, ways, len(known), min_gain, price)
 
 
 def code_length_price(n: int, p: int, d: int, gamma: float) -> Price:
@@ -217,6 +219,21 @@ def count_cells(depths: IntArray, max_total_depth: int) -> int:
                 longer[before + k] += count << k
         by_depth = longer
     return sum(by_depth)
+
+
+def _best(
+    cells: Cells,
+    known: dict[Key, Cell],
+    ways: dict[Key, list[Halving]],
+    n_cells: int,
+    min_gain: float,
+    price: Price | None,
+) -> TreeSearch:
+    """Judge all cells that were found, the root being the first, and put the best together."""
+    judged = {cell.key: cell for cell in cells.judge(list(known.values()))}
+    root = next(iter(judged))
+    tree = best_tree(judged, ways, root, min_gain=min_gain, price=price)
+    return TreeSearch(tree=tree, risk=tree.risk, n_cells=n_cells)
 
 
 def _best_halving(cell: Cell, risks: FloatArray) -> tuple[int, float]:

@@ -1,0 +1,411 @@
+"""Parts of the density-ratio solver: no ridge, screening, scales, branches, arguments."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from edgewise import InputError, SolverError
+from edgewise.solvers import (
+    _ratio_descent,
+    _ratio_newton,
+    density_ratio,
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+    ratio_alpha_min,
+)
+from edgewise.solvers._ratio_descent import Stop, solve_with_screening, starting_point
+from edgewise.solvers._ratio_newton import DualProblem, Proximal, newton
+from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
+from edgewise.stats.pair_features import pair_features
+from tests.solvers.ratio_problems import (
+    BASES,
+    cvxpy_ratio,
+    cvxpy_smallest_alpha,
+    draw,
+    listed,
+    objective,
+    problem,
+)
+
+
+def stated(X_p, X_q, basis="gaussian", degree=2, ridge=0.1, penalize_diagonal=True):
+    """The problem in the form that the solver has it."""
+    return RatioProblem(
+        features=pair_features(X_q, basis, degree),
+        target=pair_features(X_p, basis, degree).mean(),
+        offset=np.zeros(len(X_q)),
+        ridge=ridge,
+        penalize_diagonal=penalize_diagonal,
+    )
+
+
+@pytest.mark.parametrize("penalize_diagonal", [True, False])
+@pytest.mark.parametrize("name", BASES)
+def test_the_smallest_alpha_without_a_ridge(name, penalize_diagonal):
+    sizes = {"n_p": 200, "n_q": 60} if not penalize_diagonal else {"n_q": 15}
+    X_p, X_q, options = problem(name, seed=20, **sizes)
+    options["penalize_diagonal"] = penalize_diagonal
+    smallest = ratio_alpha_min(X_p, X_q, **options)
+    expected = cvxpy_smallest_alpha(X_p, X_q, **options)
+    assert smallest == pytest.approx(expected, rel=3e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual", "primal"])
+@pytest.mark.parametrize("name", ["gaussian", "polynomial 2", "two kernels"])
+def test_below_the_smallest_alpha_an_error_says_where_to_go(name, solver):
+    X_p, X_q, options = problem(name, seed=21, n_q=12)
+    smallest = ratio_alpha_min(X_p, X_q, **options)
+    options |= {"ridge": 0.0, "solver": solver}
+    with pytest.raises(SolverError, match="no minimum") as caught:
+        density_ratio(X_p, X_q, 0.7 * smallest, max_iter=100, **options)
+    named = float(re.search(r"bounded only from alpha=(\S+) on", str(caught.value))[1])
+    assert smallest <= named <= 1.001 * smallest
+    assert density_ratio(X_p, X_q, 1.02 * smallest, tol=1e-7, **options).converged
+
+
+def test_just_above_the_smallest_alpha():
+    X_p, X_q, _ = problem(seed=22, n_q=12)
+    alpha = 1.002 * ratio_alpha_min(X_p, X_q)
+    solution = density_ratio(X_p, X_q, alpha, ridge=0.0, solver="dual", tol=1e-9)
+    assert solution.converged
+    theta = cvxpy_ratio(X_p, X_q, alpha, 0.0)
+    assert solution.objective <= objective(theta, X_p, X_q, alpha, 0.0) + 1e-7
+
+
+def test_a_free_diagonal_that_nothing_matches():
+    X_p, X_q, _ = problem(seed=23)
+    X_p[:, 2] *= 50.0
+    match = "no minimum for any alpha"
+    with pytest.raises(SolverError, match=match):
+        ratio_alpha_min(X_p, X_q, penalize_diagonal=False)
+    with pytest.raises(SolverError, match=match):
+        ratio_alpha_max(X_p, X_q, penalize_diagonal=False, ridge=0.0)
+    with pytest.raises(SolverError, match=match):
+        density_ratio(X_p, X_q, 0.5, penalize_diagonal=False, ridge=0.0, max_iter=100)
+    # A column that is constant before cannot change at all.
+    X_p, X_q, _ = problem(seed=23)
+    X_q[:, 2] = 1.0
+    with pytest.raises(SolverError, match=match):
+        ratio_alpha_min(X_p, X_q, penalize_diagonal=False)
+    assert density_ratio(X_p, X_q, 0.5, penalize_diagonal=False).converged
+
+
+@pytest.mark.parametrize("scale", [1e-3, 30.0, 1e3])
+@pytest.mark.parametrize("ridge", [0.0, 0.05])
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_scales_cancel(scale, ridge, solver):
+    X_p, X_q, _ = problem(seed=24, n_q=50)
+    alpha = 0.4 * ratio_alpha_max(X_p, X_q)
+    options = {"solver": solver, "tol": 1e-10}
+    plain = density_ratio(X_p, X_q, alpha, ridge=ridge, **options)
+    scaled = density_ratio(
+        scale * X_p, scale * X_q, scale**2 * alpha, ridge=scale**4 * ridge, **options
+    )
+    assert scaled.converged
+    assert scaled.objective == pytest.approx(plain.objective, abs=1e-9)
+    np.testing.assert_allclose(scale**2 * scaled.value, plain.value, atol=1e-4)
+    assert ratio_alpha_min(scale * X_p, scale * X_q) == pytest.approx(
+        scale**2 * ratio_alpha_min(X_p, X_q), rel=1e-5, abs=1e-7 * scale**2
+    )
+
+
+def test_a_weak_ridge_is_a_ridge():
+    # Far below the smallest alpha that would do without it, ratios are astronomical.
+    X_p, X_q = draw(np.random.default_rng(25), n_p=30, n_q=20, d=12)
+    alphas = ratio_alpha_max(X_p, X_q) * np.geomspace(1.0, 0.05, 8)
+    assert alphas[-1] < 0.2 * ratio_alpha_min(X_p, X_q)
+    for solution in density_ratio_path(X_p, X_q, alphas, ridge=1e-4, solver="dual"):
+        assert solution.converged
+    assert np.ptp(log_density_ratio(X_q, solution.value)) > 2e4
+    value = objective(listed(solution.value), X_p, X_q, alphas[-1], 1e-4)
+    assert solution.objective == pytest.approx(value, rel=1e-10)
+    theta = cvxpy_ratio(X_p, X_q, alphas[-1], 1e-4)
+    assert value <= objective(theta, X_p, X_q, alphas[-1], 1e-4) + 1e-6
+
+
+def test_variables_that_screening_misses_join_in(monkeypatch):
+    rng = np.random.default_rng(26)
+    X_p, X_q = draw(rng, n_p=100, n_q=100, d=15, change=0.9)
+    X_p[:, 2] = 0.8 * X_p[:, 1] + 0.6 * X_p[:, 2]
+    subsets = []
+    subset = RatioProblem.subset
+    monkeypatch.setattr(
+        RatioProblem, "subset", lambda self, chosen: subsets.append(chosen) or subset(self, chosen)
+    )
+    whole = stated(X_p, X_q, ridge=0.01)
+    alpha = 0.4 * ratio_alpha_max(X_p, X_q)
+    stop = Stop(gap=1e-9, slightly=1e-9, max_iter=500)
+    for solver in ("dual", "primal"):
+        subsets.clear()
+        # As if the alpha before had been this one: only what is too long already is looked at.
+        point = solve_with_screening(whole, alpha, starting_point(whole), alpha, solver, stop)
+        assert len(subsets) >= 2
+        assert len(subsets[0]) < len(subsets[-1]) < 15
+        assert point.gap <= stop.gap
+        expected = cvxpy_ratio(X_p, X_q, alpha, 0.01)
+        found = whole.features.full(point.theta.pairs, point.theta.values)
+        np.testing.assert_allclose(listed(found), expected, atol=1e-3)
+        gap, _, _ = whole.certify(point.theta, point.log_ratio, point.log_weights, alpha)
+        assert gap == pytest.approx(point.gap, abs=1e-12)
+
+
+def test_a_step_of_alpha_that_is_too_large_for_screening():
+    X_p, X_q = draw(np.random.default_rng(27), n_p=60, n_q=60, d=20)
+    largest = ratio_alpha_max(X_p, X_q)
+    path = density_ratio_path(X_p, X_q, [0.99 * largest, 0.05 * largest], tol=1e-10)
+    solution = list(path)[-1]
+    assert solution.converged
+    cold = density_ratio(X_p, X_q, 0.05 * largest, tol=1e-10, solver="primal")
+    np.testing.assert_allclose(solution.value, cold.value, atol=1e-3)
+    assert solution.objective == pytest.approx(cold.objective, abs=1e-8)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.05])
+@pytest.mark.parametrize("name", ["gaussian", "polynomial 2", "ising", "two kernels"])
+@pytest.mark.parametrize("penalize_diagonal", [True, False])
+def test_conjugate_gradients_go_the_same_way(monkeypatch, name, ridge, penalize_diagonal):
+    X_p, X_q, options = problem(name, seed=28, n_q=60)
+    options["penalize_diagonal"] = penalize_diagonal
+    alpha = 0.5 * ratio_alpha_max(X_p, X_q, **options)
+    options |= {"ridge": ridge, "tol": 1e-10, "solver": "dual"}
+    direct = density_ratio(X_p, X_q, alpha, **options)
+    monkeypatch.setattr(_ratio_newton, "DIRECT", 0)
+    iterative = density_ratio(X_p, X_q, alpha, **options)
+    assert iterative.converged
+    assert iterative.n_iter <= direct.n_iter + 3
+    assert iterative.objective == pytest.approx(direct.objective, abs=2e-9)
+    if ridge > 0 or penalize_diagonal:
+        np.testing.assert_allclose(iterative.value, direct.value, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "power", "ising"])
+def test_a_crowded_system_from_what_is_not_active(monkeypatch, name):
+    X_p, X_q, options = problem(name, seed=29, d=9)
+    alpha = 0.02 * ratio_alpha_max(X_p, X_q, **options)
+    crowded = density_ratio(X_p, X_q, alpha, tol=1e-12, **options)
+    assert np.count_nonzero(listed(crowded.value)) > 25
+    monkeypatch.setattr(_ratio_newton._System, "_is_crowded", lambda self: False)
+    plain = density_ratio(X_p, X_q, alpha, tol=1e-12, **options)
+    assert crowded.n_iter == plain.n_iter
+    np.testing.assert_allclose(crowded.value, plain.value, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "polynomial 2", "polynomial 3", "two kernels"])
+@pytest.mark.parametrize("n_q", [8, 200])
+@pytest.mark.parametrize("branch", ["direct", "by gradients"])
+def test_newton_directions_solve_the_system(monkeypatch, name, n_q, branch):
+    """Against the Hessian by finite differences of the gradient of the dual objective."""
+    X_p, X_q, options = problem(name, seed=30, n_q=n_q, d=4)
+    if branch == "by gradients":
+        monkeypatch.setattr(_ratio_newton, "DIRECT", 0)
+    dual = DualProblem(problem=stated(X_p, X_q, ridge=0.3, **options), alpha=0.05)
+    rng = np.random.default_rng(0)
+    point = dual.at(0.3 * rng.normal(size=n_q))
+    weights = np.exp(point.log_weights)
+
+    def gradient(a):
+        # Not normalised: the derivative of sum a log a + (ridge / 2) |theta(a)|^2.
+        moments = dual.problem.features.moments(a)
+        theta = dual.problem.shrink(moments, dual.alpha, dual.curvature)
+        return np.log(a) + 1.0 - dual.problem.log_ratio(theta)
+
+    centered = gradient(weights)
+    centered = centered - weights @ centered
+    step = _ratio_newton._direction(dual, point, centered) * weights
+    assert abs(step.sum()) < 1e-7 * np.abs(centered).max()
+    size = 1e-6
+    bent = (gradient(weights + size * step) - gradient(weights - size * step)) / (2.0 * size)
+    rest = bent + centered
+    np.testing.assert_allclose(rest - rest.mean(), 0.0, atol=1e-4 * np.abs(centered).max())
+
+
+@pytest.mark.parametrize("name", ["gaussian", "polynomial 2"])
+@pytest.mark.parametrize("size", [None, 10.0])
+def test_every_newton_step_goes_down(name, size):
+    X_p, X_q, options = problem(name, seed=31, n_q=40)
+    proximal = None
+    if size is not None:
+        center = Coefficients(
+            np.array([1, 7]), np.full((2, pair_features(X_q, **options).size), 0.2)
+        )
+        proximal = Proximal(center=center, size=size)
+    whole = stated(X_p, X_q, ridge=0.01, **options)
+    dual = DualProblem(problem=whole, alpha=0.1, proximal=proximal)
+    start = starting_point(whole).log_weights
+    results = [newton(dual, start, gap=1e-12, max_iter=steps) for steps in range(12)]
+    values = np.array([result.point.value for result in results])
+    assert (np.diff(values) <= 1e-13 * np.abs(values[1:])).all()
+    assert values[0] > values[-1]
+    # The dual objective bounds the primal one, with the proximal term and without.
+    gaps = [result.gap for result in results]
+    assert min(gaps) >= -1e-12
+    assert results[-1].history[: len(results[3].history)] == pytest.approx(results[3].history)
+    best = max(-result.point.value - whole.log_n for result in results)
+    assert all(-result.point.value - whole.log_n + result.gap >= best - 1e-12 for result in results)
+
+
+def test_the_quicker_way_goes_first(monkeypatch):
+    X_p, X_q, _ = problem(seed=32)
+    whole = stated(X_p, X_q)
+    stop = Stop(gap=1e-9, slightly=1e-9, max_iter=500)
+    calls = []
+    proximal = _ratio_descent._proximal_points
+    monkeypatch.setattr(
+        _ratio_descent, "_proximal_points", lambda *a: calls.append(a) or proximal(*a)
+    )
+    start = starting_point(whole)
+    alone = _ratio_descent._dual(whole, 0.1, replace(start, pace=(5, 5)), stop)
+    assert not calls
+    assert alone.pace == (alone.n_iter, 5)
+    together = _ratio_descent._dual(whole, 0.1, replace(start, pace=(6, 5)), stop)
+    assert len(calls) == 1
+    assert together.pace == (6, together.n_iter)
+    assert together.n_iter > alone.n_iter
+    # Where the first way is given up, its steps count too.
+    monkeypatch.setattr(_ratio_descent, "PATIENCE", 1)
+    after = _ratio_descent._dual(whole, 0.1, start, stop)
+    assert len(calls) == 2
+    assert after.n_iter == 1 + together.n_iter
+    assert after.pace == (1, together.n_iter)
+    for point in (alone, together, after):
+        assert point.gap <= stop.gap
+        np.testing.assert_array_equal(point.theta.pairs, alone.theta.pairs)
+        np.testing.assert_allclose(point.theta.values, alone.theta.values, atol=1e-3)
+
+
+def test_a_path_remembers_the_pace(monkeypatch):
+    X_p, X_q = draw(np.random.default_rng(32), n_p=60, n_q=60, d=12)
+    before, after = [], []
+    dual = _ratio_descent._dual
+
+    def watched(whole, alpha, start, stop):
+        point = dual(whole, alpha, start, stop)
+        before.append(start.pace)
+        after.append(point.pace)
+        return point
+
+    monkeypatch.setattr(_ratio_descent, "_dual", watched)
+    alphas = ratio_alpha_max(X_p, X_q) * np.geomspace(0.8, 0.2, 5)
+    list(density_ratio_path(X_p, X_q, alphas, ridge=0.01))
+    assert len(before) >= 5
+    assert before[1:] == after[:-1]
+    assert len(set(after)) > 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "value"),
+    [
+        ("ridge", 1.0),
+        ("basis", "power"),
+        ("degree", 3),
+        ("penalize_diagonal", False),
+        ("power_scale", np.full((2, 5), 2.0)),
+    ],
+)
+def test_options_matter(changed, value):
+    X_p, X_q, _ = problem(seed=33)
+    options = {"ridge": 0.1, "basis": "polynomial", "degree": 2}
+    plain = density_ratio(X_p, X_q, 0.2, **options).value
+    other = density_ratio(X_p, X_q, 0.2, **options | {changed: value}).value
+    assert plain.shape != other.shape or np.abs(plain - other).max() > 1e-2
+
+
+def test_scales_of_powers_are_those_of_the_features():
+    X_p, X_q, _ = problem(seed=34)
+    scale = np.stack([np.full(5, 2.0), np.full(5, 4.0)])
+    options = {"basis": "polynomial", "degree": 2}
+    scaled = density_ratio(X_p, X_q, 0.2, power_scale=scale, **options)
+    plain = density_ratio(X_p / 2.0, X_q / 2.0, 0.2, **options)
+    np.testing.assert_allclose(scaled.value, plain.value, atol=1e-12)
+    np.testing.assert_allclose(
+        log_density_ratio(X_q, scaled.value, power_scale=scale, **options),
+        log_density_ratio(X_q / 2.0, plain.value, **options),
+        atol=1e-10,
+    )
+    for bound in (ratio_alpha_max, ratio_alpha_min):
+        assert bound(X_p, X_q, power_scale=scale, **options) == pytest.approx(
+            bound(X_p / 2.0, X_q / 2.0, **options)
+        )
+
+
+def test_tol_and_max_iter():
+    X_p, X_q, _ = problem(seed=35, d=10)
+    options = {"ridge": 0.01, "solver": "dual"}
+    rough, sharp = (density_ratio(X_p, X_q, 0.1, tol=tol, **options) for tol in (1e-1, 1e-11))
+    assert rough.n_iter < sharp.n_iter
+    assert sharp.gap <= 1e-10 < rough.gap <= 1.0
+    short = density_ratio(X_p, X_q, 0.1, max_iter=2, **options)
+    assert short.n_iter == 2
+    assert not short.converged
+    assert short.gap > 1e-7
+    short = density_ratio(X_p, X_q, 0.1, max_iter=1, ridge=0.01, solver="primal")
+    assert short.n_iter == 100
+    assert not short.converged
+
+
+def test_solvers_are_what_they_say():
+    X_p, X_q, _ = problem(seed=36, d=10)
+    options = {"ridge": 0.05, "max_iter": 3}
+    dual, auto, primal = (
+        density_ratio(X_p, X_q, 0.1, solver=solver, **options)
+        for solver in ("dual", "auto", "primal")
+    )
+    assert not dual.converged
+    assert auto.converged
+    assert auto.n_iter > 10
+    # The primal solver starts anew, the other where the dual one stopped.
+    assert primal.n_iter % 10 == 0
+    assert (auto.n_iter - dual.n_iter) % 10 == 0
+    assert len(auto.history) > len(dual.history)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"alpha": -0.1}, "alpha must be"),
+        ({"alpha": np.nan}, "alpha must be"),
+        ({"ridge": -1.0}, "ridge must be"),
+        ({"ridge": np.nan}, "ridge must be"),
+        ({"ridge": 0.0, "alpha": 0.0}, "cannot both be 0"),
+        ({"tol": 0.0}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"solver": "newton"}, 'solver must be "auto"'),
+        ({"basis": "fourier"}, "basis must be one of"),
+        ({"X_p": np.ones(5)}, "X_p must be a table"),
+        ({"X_q": np.ones((0, 5))}, "X_q must be a table"),
+        ({"X_q": np.ones((3, 4))}, "X_p has 5 columns and X_q 4"),
+        ({"X_p": np.full((3, 5), np.nan)}, "X_p contains NaN"),
+        ({"X_q": np.full((3, 5), np.inf)}, "X_q contains NaN or infinite"),
+        ({"offset": np.ones(3)}, "offset must hold"),
+        ({"offset": np.full(25, np.nan)}, "offset must hold"),
+        ({"init": np.ones((5, 4))}, "init must hold"),
+        ({"init": np.full((5, 5), np.nan)}, "init must hold"),
+        ({"basis": lambda a, b: np.ones((len(a), len(a)))}, "different numbers of features"),
+    ],
+)
+def test_refuses(changed, message):
+    X_p, X_q, _ = problem(seed=37)
+    arguments = {"X_p": X_p, "X_q": X_q, "alpha": 0.1} | changed
+    with pytest.raises(InputError, match=message):
+        density_ratio(**arguments)
+
+
+def test_a_path_refuses_before_it_is_walked():
+    X_p, X_q, _ = problem(seed=38)
+    with pytest.raises(InputError, match="alpha must be"):
+        density_ratio_path(X_p, X_q, [0.1, -1.0])
+    with pytest.raises(InputError, match="init must hold"):
+        density_ratio_path(X_p, X_q, [0.1], init=np.ones(3))
+    assert list(density_ratio_path(X_p, X_q, [], ridge=0.0)) == []
+
+
+def test_log_density_ratio_refuses():
+    with pytest.raises(InputError, match="theta must hold finite numbers in the shape"):
+        log_density_ratio(np.ones((3, 2)), np.ones((3, 3, 1)))
+    with pytest.raises(InputError, match="table"):
+        log_density_ratio(np.ones(3), np.ones((3, 3, 1)))
+    values = log_density_ratio(np.ones((3, 2)), np.ones((2, 2)))
+    np.testing.assert_allclose(values, [3.0, 3.0, 3.0])
