@@ -328,6 +328,7 @@ def test_degree_is_chosen(compare, groups):
     [
         ("dtrace", "DTraceChange", {"ridge": 0.2}),
         ("fused", "FusedNetworkChange", {}),
+        ("fused", "FusedNetworkChange", {"sparsity": 0.1}),
         ("separate", "SeparateNetworkChange", {}),
     ],
 )
@@ -510,6 +511,7 @@ def test_tables_that_cannot_be_used(run, tmp_path, content, words):
             ["--by", "era", "--method", "fused", "--ridge", "1"],
             ["--ridge is for --method ratio or dtrace"],
         ),
+        (["--by", "era", "--sparsity", "1"], ["--sparsity is for --method fused", "ratio"]),
         (["--by", "era", "--drop", "z"], ["--drop names 'z'"]),
         (["--by", "era", "--drop", "a,b,c,d,e,f"], ["leave no column"]),
         (["--by", "era", "--jobs", "0"], ["--jobs 0"]),

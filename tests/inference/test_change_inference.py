@@ -191,4 +191,4 @@ def test_pvalues_of_refits_are_uniform_where_nothing_changes():
 
 @pytest.mark.slow
 def test_pvalues_of_refits_are_uniform_in_many_tables():
-    assert_uniform(pvalues_of_refits(300, 39, 30))
+    assert_uniform(pvalues_of_refits(200, 19, 30))

@@ -383,8 +383,8 @@ def test_gaussian_report_says_what_is_at_chance():
     assert "a random order has 0.027" in text
     assert "no edge at all on 4 of 8 data sets" in text
     assert text.count("| as printed | 100 |") == 4
-    assert "0.90, two Glassos 0.05 (100 rows)" in text
-    assert "Flasso 0.50, two Glassos 0.05 (50 rows)" in text
+    assert "0.05 (two Glassos); with 50 Gaussian rows 0.90" in text
+    assert "0.50 (Flasso), 0.05 (two Glassos)." in text
 
 
 def test_verdicts_on_diamonds():

@@ -181,3 +181,22 @@ def test_any_number_of_jobs():
     alone, many = greedy_tree(make_cells()), greedy_tree(make_cells(n_jobs=2))
     assert alone.risk == many.risk
     assert alone.n_cells == many.n_cells
+
+
+def test_exchange_judges_by_both_kinds_of_rows():
+    cells = make_cells(exchange=True)
+    root = cells.root()
+    left, right = cells.halve(root, 0, cells.split([root])[0])
+    swapped = make_cells(train=cells.validation, validation=cells.train)
+    for cell in (root, left, right):
+        (judged,) = cells.judge([cell])
+        other = swapped.root() if cell is root else None
+        if other is None:
+            whole = swapped.root()
+            side = 0 if cell is left else 1
+            other = swapped.halve(whole, 0, swapped.split([whole])[0])[side]
+        assert judged.risk == pytest.approx((cell.risk + other.risk) / 2, rel=1e-12)
+        assert judged.key == cell.key
+    assert make_cells().judge([root])[0].risk == root.risk
+    many = make_cells(exchange=True, n_jobs=2).judge([root, left] * 40)
+    assert [cell.risk for cell in many] == [cell.risk for cell in cells.judge([root, left] * 40)]

@@ -1,6 +1,6 @@
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ class Toy:
     forbidden: tuple = ()
     risks: tuple = ()
     min_samples: int = 1
+    surcharge: tuple = ()
 
     def is_empty(self, key):
         """Whether a cell lies in one that is forbidden."""
@@ -79,6 +80,12 @@ class Toy:
             if self.may_halve(cell, k, in_order):
                 counts[k, side] = not self.is_empty(self.child(cell, k, side, 0.0).key)
         return counts
+
+    def judge(self, cells):
+        return [
+            replace(cell, risk=cell.risk + dict(self.surcharge).get(cell.key, 0.0))
+            for cell in cells
+        ]
 
     def split(self, cells, *, in_order=False):
         risks = []
@@ -210,6 +217,17 @@ def test_lookahead_is_pruned_where_it_was_in_vain():
     vain = checkerboard(x=0.0)
     vain = Toy(depths=vain.depths, max_total_depth=1, risks=vain.risks)
     assert greedy_tree(vain, lookahead=5).tree.n_leaves == 1
+
+
+@pytest.mark.parametrize("search", [lambda toy: greedy_tree(toy, lookahead=2), optimal_tree])
+def test_trees_are_compared_by_the_final_judgement(search):
+    toy = checkerboard()
+    assert search(toy).risk == pytest.approx(0.4)
+    dear = replace(toy, surcharge=tuple(((1, 1, i, 0), 0.2) for i in (0, 1)))
+    assert search(dear).risk == pytest.approx(0.8)
+    too_dear = replace(toy, surcharge=tuple(((1, 1, i, 0), 0.9) for i in (0, 1)))
+    assert search(too_dear).risk == pytest.approx(1.0)
+    assert search(too_dear).tree.n_leaves == 1
 
 
 def test_each_leaf_must_be_worth_the_least_gain():

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: The method that learns the ratio of densities; the others are for Gaussian columns.
 RATIO: Final = "ratio"
-#: Methods that have a ridge.
-WITH_RIDGE: Final = (RATIO, "dtrace")
 #: Bases whose features have a degree.
 WITH_DEGREE: Final = ("power", "polynomial")
 #: Folds of a search for alpha, and rows of a group that the smallest of them takes.
@@ -40,6 +38,7 @@ class ChangeSettings:
     degree: tuple[int, ...] = ()
     alpha: float | str | None = None
     ridge: float | None = None
+    sparsity: float | None = None
     negligible: float = 0.0
     n_permutations: int = 200
     alpha_ratio: float | None = None
@@ -134,7 +133,7 @@ def estimator_of(settings: ChangeSettings, *, smallest_group: int) -> Any:
         "n_jobs": settings.n_jobs,
         "random_state": settings.seed,
     }
-    given = ["alpha", "ridge", "alpha_ratio", "tol", "max_iter"]
+    given = ["alpha", "ridge", "sparsity", "alpha_ratio", "tol", "max_iter"]
     if settings.method == RATIO:
         parameters["basis"] = settings.basis
         if settings.degree:
@@ -269,8 +268,8 @@ def change_record(
         command=command,
         seed=settings.seed,
         parameters={
-            "method": settings.method,
             **parameters_of(model),
+            "method": settings.method,
             "n_permutations": settings.n_permutations,
         },
         data=data,

@@ -59,24 +59,6 @@ class Constant(StrEnum):
     RIDGE = "ridge"
 
 
-class ChangeMethod(StrEnum):
-    """How a change between two groups is learned."""
-
-    RATIO = "ratio"
-    DTRACE = "dtrace"
-    FUSED = "fused"
-    SEPARATE = "separate"
-
-
-class Basis(StrEnum):
-    """What a change is a change of."""
-
-    GAUSSIAN = "gaussian"
-    POWER = "power"
-    POLYNOMIAL = "polynomial"
-    ISING = "ising"
-
-
 class Kind(StrEnum):
     """Families of graphs to simulate from."""
 
@@ -89,9 +71,8 @@ class Kind(StrEnum):
 
 
 _SPACE = "Columns that are sites in space"
-_CONFIDENCE = "Confidence"
-_ORDER = "Rows in order"
-_NUMERICS = "Numerics"
+CONFIDENCE = "Confidence"
+NUMERICS = "Numerics"
 
 DataFile: TypeAlias = Annotated[
     Path,
@@ -225,7 +206,7 @@ Confidence: TypeAlias = Annotated[
         "--confidence/--no-confidence",
         help="Learn again from resampled rows and tell how often each edge comes back.",
         show_default="no-confidence",
-        rich_help_panel=_CONFIDENCE,
+        rich_help_panel=CONFIDENCE,
     ),
 ]
 Resamples: TypeAlias = Annotated[
@@ -233,7 +214,7 @@ Resamples: TypeAlias = Annotated[
     typer.Option(
         help="Number of resamples; turns --confidence on.",
         show_default="100",
-        rich_help_panel=_CONFIDENCE,
+        rich_help_panel=CONFIDENCE,
     ),
 ]
 Seed: TypeAlias = Annotated[
@@ -251,7 +232,7 @@ RepairOption: TypeAlias = Annotated[
     typer.Option(
         help="Repair correlations that are not positive definite instead of refusing them.",
         show_default=False,
-        rich_help_panel=_NUMERICS,
+        rich_help_panel=NUMERICS,
     ),
 ]
 AlphaRatio: TypeAlias = Annotated[
@@ -259,7 +240,7 @@ AlphaRatio: TypeAlias = Annotated[
     typer.Option(
         help="Smallest alpha (and tau) that a rule tries, as a share of the largest.",
         show_default="by number of rows; in space 1e-3",
-        rich_help_panel=_NUMERICS,
+        rich_help_panel=NUMERICS,
     ),
 ]
 Tolerance: TypeAlias = Annotated[
@@ -267,7 +248,7 @@ Tolerance: TypeAlias = Annotated[
     typer.Option(
         help="Duality gap per column at which the fit stops.",
         show_default="1e-6; neighborhood 1e-8",
-        rich_help_panel=_NUMERICS,
+        rich_help_panel=NUMERICS,
     ),
 ]
 MaxIter: TypeAlias = Annotated[
@@ -275,110 +256,7 @@ MaxIter: TypeAlias = Annotated[
     typer.Option(
         help="Largest number of iterations of one fit.",
         show_default="that of the method",
-        rich_help_panel=_NUMERICS,
-    ),
-]
-
-
-By: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Column that holds the label of each row; it is left out of the network.",
-        metavar="COLUMN",
-        show_default=False,
-    ),
-]
-Pair: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Labels to compare, the one before and the one after, where there are more than two.",
-        metavar="BEFORE,AFTER",
-        show_default="both, sorted",
-    ),
-]
-ChangeMethodOption: TypeAlias = Annotated[
-    ChangeMethod,
-    typer.Option(
-        "--method",
-        help=(
-            "Ratio of the densities; the difference of two precision matrices by D-trace, the "
-            "strongest simple method for Gaussian columns; regressions with a sparse difference; "
-            "or two graphical lassos."
-        ),
-    ),
-]
-BasisOption: TypeAlias = Annotated[
-    Basis | None,
-    typer.Option(
-        help=(
-            "What the ratio is of: products of two columns; of their signed powers; all products "
-            "of powers up to a degree; or products of values -1 and 1, which a table of two values "
-            "in every column gets by itself."
-        ),
-        show_default="gaussian; ising where every column has two values",
-    ),
-]
-Degree: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Degree of power or polynomial; of several, held-out rows choose.",
-        metavar="K[,K...]",
-        show_default="2",
-    ),
-]
-ChangeAlpha: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--alpha",
-        help="Strength of the penalty on changes: a number, or the rule that picks it.",
-        metavar="NUMBER|cv",
-        show_default="cv; separate ebic",
-    ),
-]
-Ridge: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        help="Curvature that keeps the ratio finite; with 0, alpha must not be too small.",
-        show_default="0.1",
-    ),
-]
-Permutations: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="Shuffles of the labels to test the changes against; 0 for none.",
-        show_default="200; in each window 100",
-        rich_help_panel=_CONFIDENCE,
-    ),
-]
-Negligible: TypeAlias = Annotated[
-    float, typer.Option(help="Leave out changes up to this size.", show_default="0")
-]
-WindowOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--window",
-        help="Compare the first rows with windows of this many rows that follow them.",
-        metavar="ROWS",
-        show_default=False,
-        rich_help_panel=_ORDER,
-    ),
-]
-Step: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="Rows from one window to the next.",
-        metavar="ROWS",
-        show_default="half a window",
-        rich_help_panel=_ORDER,
-    ),
-]
-Reference: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many of the first rows are the reference.",
-        metavar="ROWS",
-        show_default="as many as a window",
-        rich_help_panel=_ORDER,
+        rich_help_panel=NUMERICS,
     ),
 ]
 

@@ -204,8 +204,8 @@ def window_record(
         command=command,
         seed=settings.seed,
         parameters={
-            "method": settings.method,
             **parameters_of(slid.model),
+            "method": settings.method,
             "reference": slid.n_reference,
             "n_permutations": settings.n_permutations,
             "level": LEVEL,

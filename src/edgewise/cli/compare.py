@@ -4,36 +4,39 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._comparing import RATIO, WITH_DEGREE, WITH_RIDGE, ChangeSettings
-from edgewise.cli._labels import TWO_VALUES, Groups, read_rows
-from edgewise.cli._options import (
-    AlphaRatio,
+from edgewise.cli._change_options import (
     Basis,
     BasisOption,
     By,
     ChangeAlpha,
+    ChangeAlphaRatio,
     ChangeMethod,
     ChangeMethodOption,
-    Columns,
-    DataFile,
+    ChangeTolerance,
     Degree,
-    Drop,
-    Jobs,
-    Json,
-    MaxIter,
     Negligible,
-    OutFolder,
     Pair,
     Permutations,
     Reference,
     Ridge,
-    Seed,
+    Sparsity,
     Step,
-    Tolerance,
     WindowOption,
+)
+from edgewise.cli._comparing import RATIO, WITH_DEGREE, ChangeSettings
+from edgewise.cli._labels import TWO_VALUES, Groups, read_rows
+from edgewise.cli._options import (
+    Columns,
+    DataFile,
+    Drop,
+    Jobs,
+    Json,
+    MaxIter,
+    OutFolder,
+    Seed,
     strength,
 )
 from edgewise.cli._shell import is_watched, tell, warnings_told
@@ -42,6 +45,13 @@ from edgewise.cli._windows import SHUFFLES, Window
 
 #: Shuffles of the labels of two groups.
 PERMUTATIONS: Final = 200
+#: Methods that an option means something to.
+METHODS_WITH: Final = {
+    "basis": (RATIO,),
+    "degree": (RATIO,),
+    "ridge": (RATIO, ChangeMethod.DTRACE.value),
+    "sparsity": (ChangeMethod.FUSED.value,),
+}
 
 
 def compare(
@@ -53,6 +63,7 @@ def compare(
     degree: Degree = None,
     alpha: ChangeAlpha = None,
     ridge: Ridge = None,
+    sparsity: Sparsity = None,
     negligible: Negligible = 0.0,
     columns: Columns = None,
     drop: Drop = None,
@@ -64,8 +75,8 @@ def compare(
     step: Step = None,
     reference: Reference = None,
     permutations: Permutations = None,
-    alpha_ratio: AlphaRatio = None,
-    tol: Tolerance = None,
+    alpha_ratio: ChangeAlphaRatio = None,
+    tol: ChangeTolerance = None,
     max_iter: MaxIter = None,
 ) -> None:
     """Learn what changed between two groups of rows: which pairs of columns, and how.
@@ -74,12 +85,13 @@ def compare(
     Writes the changes with p-values, pictures, the model and a record of the run.
     """
     sliding = _window(by, pair, window, step, reference)
-    _check_method(method, basis, degree, ridge)
+    _check_method(method, basis=basis, degree=degree, ridge=ridge, sparsity=sparsity)
     default = PERMUTATIONS if sliding is None else SHUFFLES
     settings = ChangeSettings(
         method=method.value,
         alpha=None if alpha is None else strength(alpha),
         ridge=ridge,
+        sparsity=sparsity,
         negligible=negligible,
         n_permutations=default if permutations is None else permutations,
         alpha_ratio=alpha_ratio,
@@ -129,18 +141,12 @@ def _window(
     return None if size is None else Window(size=size, step=step, reference=reference)
 
 
-def _check_method(
-    method: ChangeMethod, basis: Basis | None, degree: str | None, ridge: float | None
-) -> None:
+def _check_method(method: ChangeMethod, **given: Any) -> None:
     """Refuse options that mean nothing to a method."""
-    for option, value, methods in (
-        ("--basis", basis, (RATIO,)),
-        ("--degree", degree, (RATIO,)),
-        ("--ridge", ridge, WITH_RIDGE),
-    ):
-        if value is not None and method.value not in methods:
+    for name, value in given.items():
+        if value is not None and method.value not in METHODS_WITH[name]:
             raise InputError(
-                f"{option} is for --method {' or '.join(methods)}, and the method is "
+                f"--{name} is for --method {' or '.join(METHODS_WITH[name])}, and the method is "
                 f"{method.value}. Leave one of the two out."
             )
 

@@ -110,7 +110,7 @@ def learn_structure(
     return Structure(
         blankets=blankets,
         dag=extension.dag,
-        cpdag=complete_dag(extension.dag, known.allowed),
+        cpdag=pattern if extension.is_consistent else complete_dag(extension.dag, known.allowed),
         is_consistent=extension.is_consistent,
         n_tests=n_tests + found.n_tests,
         n_steps=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -56,7 +56,7 @@ class FittedTree(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_columns(X, reset=False)
-        table = read_covariates(X, self.covariates_)
+        table = read_covariates(X, self._kinds())
         node_of = np.zeros(table.n_samples, dtype=np.int64)
         for node in self.nodes_:
             if node.split is not None:
@@ -89,7 +89,7 @@ class FittedTree(BaseEstimator):
         float
         """
         check_is_fitted(self)
-        _, responses = self._read(X, Y, reset=False)
+        _, responses = self._read(X, Y, self._kinds(), self.response_names_)
         number = self.apply(X)
         total = 0.0
         for leaf in self.leaves_:
@@ -205,17 +205,29 @@ class FittedTree(BaseEstimator):
         """
         save_estimator(self, path)
 
-    def _read(self, X: Any, Y: Any, *, reset: bool) -> tuple[Table, Table]:
-        """Check covariates and responses, which must have as many rows."""
-        self._check_columns(X, reset=reset)
-        covariates = read_covariates(X, None if reset else getattr(self, "covariates_", None))
-        responses = read_responses(Y, None if reset else getattr(self, "response_names_", None))
-        if covariates.n_samples != responses.n_samples:
+    def _kinds(self) -> list[str]:
+        return [covariate.kind for covariate in self.covariates_]
+
+    def _read(
+        self,
+        X: Any,
+        Y: Any,
+        kinds: Sequence[str] | None = None,
+        responses: Sequence[str] | None = None,
+    ) -> tuple[Table, Table]:
+        """Check covariates and responses, which must have as many rows.
+
+        Without kinds and names to compare with, these are the rows to learn from.
+        """
+        self._check_columns(X, reset=kinds is None)
+        covariates = read_covariates(X, kinds)
+        table = read_responses(Y, responses)
+        if covariates.n_samples != table.n_samples:
             raise InputError(
-                f"X has {covariates.n_samples} rows and Y has {responses.n_samples}; each row of "
+                f"X has {covariates.n_samples} rows and Y has {table.n_samples}; each row of "
                 "Y belongs to one of X."
             )
-        return covariates, responses
+        return covariates, table
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Note or compare the columns; what they hold is for `read_covariates` to see."""

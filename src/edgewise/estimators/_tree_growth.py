@@ -68,9 +68,9 @@ class SplitGains:
 def default_gain(n_coordinates: int) -> float:
     """Nats that a split must add to the likelihood of the rows that judge it, by default.
 
-    It must make them as many times as likely as there are coordinates to choose from.
+    It must be worth the code it takes to write it down: three bits and the name of a coordinate.
     """
-    return math.log(max(n_coordinates, 1))
+    return (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
 
 
 def path_rules(
@@ -157,38 +157,60 @@ def split_gains(nodes: Sequence[GrownNode], cells: GaussianCells) -> list[SplitG
 def _gain_parts(
     nodes: Sequence[GrownNode], train: FloatArray, validation: FloatArray, cells: GaussianCells
 ) -> FloatArray:
-    r"""Parts of the gain of each split: mean, variances, graph; 0 for leaves.
+    """Give the parts of the gain of each split: mean, variances, graph; 0 for leaves.
 
-    With :math:`(\mu, \Omega)` of the node and :math:`(\mu_c, \Omega_c)` of a child, the risk of the
-    child's rows falls in three steps: from :math:`(\mu, \Omega)` to :math:`(\mu_c, \Omega)`, to
-    :math:`(\mu_c, D \Omega D)` with D the ratios of standard deviations in the training rows, and
-    to :math:`(\mu_c, \Omega_c)`.
+    Between the node and its children stand two models of the same kind: children with their own
+    means but one precision, fitted to the scatter within them; and children with their own means
+    and variances but one matrix of partial correlations, fitted to their pooled correlations.
     """
-    fits = fit_cells(train, validation, cells.rules, own_mean=cells.own_mean, floor=cells.floor)
-    deviation = np.sqrt(
-        [
-            np.maximum(_moments(sums, mean).diagonal(), cells.floor)
-            for sums, mean in zip(train, fits.mean, strict=True)
-        ]
-    )
+
+    def risks(to_fit: FloatArray, to_judge: FloatArray, *, own_mean: bool) -> FloatArray:
+        return fit_cells(to_fit, to_judge, cells.rules, own_mean=own_mean, floor=cells.floor).risk
+
+    share = validation[:, 0] / validation[0, 0]
+    whole = share * risks(train, validation, own_mean=cells.own_mean)
     parts = np.zeros((len(nodes), 3))
     for number, node in enumerate(nodes):
-        steps = np.zeros(4)
-        for child in node.children:
-            ratio = deviation[number] / deviation[child]
-            precision, mean = fits.precision[number], fits.mean[child]
-            before = _moments(validation[child], fits.mean[number])
-            after = _moments(validation[child], mean)
-            steps += validation[child, 0] * np.array(
-                [
-                    _risk(precision, before),
-                    _risk(precision, after),
-                    _risk(precision * np.outer(ratio, ratio), after),
-                    _risk(fits.precision[child], after),
-                ]
-            )
-        parts[number] = (steps[:-1] - steps[1:]) / validation[0, 0]
+        if not node.children:
+            continue
+        below = list(node.children)
+        pooled = [_pool(train[below], validation[below], cells, scale=scale) for scale in (0, 1)]
+        between = [
+            share[number] * (float(risks(fit, judge, own_mean=False)[0]) + offset)
+            for fit, judge, offset in pooled
+        ]
+        steps = np.array([whole[number], *between, whole[below].sum()])
+        if not cells.own_mean:
+            # With one mean for all, the first model is the node itself.
+            steps[1] = steps[0]
+        parts[number] = steps[:-1] - steps[1:]
     return parts
+
+
+def _pool(
+    train: FloatArray, validation: FloatArray, cells: GaussianCells, *, scale: int
+) -> tuple[FloatArray, FloatArray, float]:
+    """Pool the scatter within the children of a node, each in units of its own if ``scale``.
+
+    Returns sums over the rows to fit to and to judge by, and what the units add to the risk.
+    """
+    p = len(cells.floor)
+    pooled = np.zeros((2, p, p))
+    offset = 0.0
+    for sums, other in zip(train, validation, strict=True):
+        mean = sums[1 : 1 + p] / sums[0] if cells.own_mean else np.zeros(p)
+        own = _moments(sums, mean)
+        deviation = np.sqrt(np.maximum(own.diagonal(), cells.floor)) if scale else np.ones(p)
+        units = np.outer(deviation, deviation)
+        pooled[0] += sums[0] * own / units
+        pooled[1] += other[0] * _moments(other, mean) / units
+        offset += 2.0 * other[0] * float(np.log(deviation).sum())
+    counts = (train[:, 0].sum(), validation[:, 0].sum())
+    fit, judge = (
+        np.concatenate([[n], np.zeros(p), S[np.triu_indices(p)]])[None]
+        for n, S in zip(counts, pooled, strict=True)
+    )
+    return fit, judge, offset / float(counts[1])
 
 
 def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
@@ -199,7 +221,3 @@ def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
     products += np.triu(products, 1).T
     average = sums[1 : 1 + p] / sums[0]
     return products - np.outer(mean, average) - np.outer(average, mean) + np.outer(mean, mean)
-
-
-def _risk(precision: FloatArray, moments: FloatArray) -> float:
-    return float(np.vdot(precision, moments)) - float(np.linalg.slogdet(precision)[1])

@@ -63,8 +63,8 @@ class Split:
         Decrease in risk by this split alone. It can be negative where only splits further down
         make it pay off.
     gain_mean, gain_variances, gain_graph : float
-        The parts of the gain: from giving either side its own mean; from scaling the precision to
-        the variances of either side; and from what is left, partial correlations of its own.
+        The parts of the gain: from giving either side its own mean; from giving it its own
+        variances as well; and from partial correlations of its own.
     """
 
     column: int
@@ -172,27 +172,22 @@ def whole_box(covariates: Sequence[Covariate]) -> Box:
     return box
 
 
-def read_covariates(X: object, covariates: Sequence[Covariate] | None = None) -> Table:
-    """Take covariates from whatever a user has; they may be like those of the fit only.
+def read_covariates(X: object, kinds: Sequence[str] | None = None) -> Table:
+    """Take covariates from whatever a user has; with ``kinds``, like those of the fit only.
 
     A level that the fit did not see counts as none of those that it did.
     """
     table = Table.from_input(X)
-    if covariates is not None and table.n_features != len(covariates):
-        raise InputError(
-            f"X has {table.n_features} covariates; the tree was fitted with {len(covariates)}."
-        )
     is_whole: BoolArray = np.asarray(np.isfinite(table.values).all(axis=0))
     if gaps := [table.names[k] for k in np.flatnonzero(~is_whole).tolist()]:
         raise InputError(
             f"Covariates {quote_names(gaps)} hold missing or infinite values. Fill them, or drop "
             "those rows."
         )
-    for k, covariate in enumerate(covariates or ()):
-        is_text = table.kinds[k] == "categorical"
-        if is_text != (covariate.kind == "categorical"):
+    for name, kind, known in zip(table.names, table.kinds, kinds or table.kinds, strict=True):
+        if (kind == "categorical") != (known == "categorical"):
             raise InputError(
-                f"Covariate '{covariate.name}' was {covariate.kind} in the fit and is "
-                f"{table.kinds[k]} now. Give it the same type."
+                f"Covariate '{name}' was {known} in the fit and is {kind} now. Give it the same "
+                "type."
             )
     return table

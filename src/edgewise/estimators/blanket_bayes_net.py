@@ -27,8 +27,8 @@ from edgewise.estimators._relations import refuse_relations
 from edgewise.estimators._statistics import MISSING, REPAIRS, labels, row_statistics
 from edgewise.estimators._table import TableEstimator
 from edgewise.graph import Graph
+from edgewise.graph.orientation import longest_paths
 from edgewise.io.messages import quote_names
-from edgewise.solvers import order_given_weights
 
 
 class BlanketBayesNet(LinearNetwork, TableEstimator):
@@ -71,8 +71,8 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         No arc leads from a column to one in a lower tier, such as from later to earlier
         measurements. None or NaN, or no entry, where nothing is known.
     max_condition : int, optional
-        Largest separating set that is tried. By default as large as 100,000 tests for each pair
-        allow: all subsets of blankets of up to 16 columns.
+        Largest separating set that is tried. By default as large as 20,000 tests for each pair
+        allow: all subsets of blankets of up to 15 columns.
     gamma : float
         For ``"l1mb"`` and ``"greedy"``: from 0, the BIC, to 1, the extended BIC that allows the
         fewest arcs.
@@ -309,7 +309,7 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         self.coef_ = restored(coef)
         self.intercept_ = restored(location - location @ coef)
         self.noise_variance_ = restored(equations.noise_variance * scale**2)
-        self.order_ = restored(order_given_weights(structure.dag).tiers)
+        self.order_ = restored(longest_paths(structure.dag))
         self.location_ = restored(location)
         self.graph_ = Graph(
             restored(equations.coef),

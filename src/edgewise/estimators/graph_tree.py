@@ -62,8 +62,9 @@ class GraphTree(FittedTree):
         as many as training rows, and like them.
     min_gain : float or "auto"
         What a split must add to the log-likelihood of the rows that judge it for ``"heldout"``,
-        in nats; 0 is the published rule, which splits on chance now and then. ``"auto"`` is
-        :math:`\log d` for d covariates to choose from.
+        in nats; 0 is the published rule, which splits on chance now and then, and often with few
+        responses. ``"auto"`` is the code it takes to write a split down, :math:`3 + \log_2 d` bits
+        for d covariates.
     bounds : tuple, array-like of shape (d, 2) or dict, optional
         Ends of the ranges of numeric covariates for ``scale="range"``: one pair, a pair per
         covariate, or pairs by name. By default the ends of the training rows.
@@ -211,12 +212,12 @@ class GraphTree(FittedTree):
         GraphTree
         """
         options = TreeOptions.from_parameters(self.get_params(deep=False))
-        covariates, responses = self._read(X, Y, reset=True)
+        covariates, responses = self._read(X, Y)
         validation = None
         if (X_val is None) != (Y_val is None):
             raise InputError("Pass both X_val and Y_val, or neither.")
         if X_val is not None:
-            validation = self._read(X_val, Y_val, reset=False)
+            validation = self._read(X_val, Y_val, covariates.kinds, responses.names)
         rows = split_rows(
             (covariates, responses),
             validation,

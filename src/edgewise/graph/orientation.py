@@ -133,6 +133,34 @@ def extend_pattern(pattern: BoolArray, allowed: BoolArray | None = None) -> Exte
     return Extension(dag=dag, is_consistent=is_consistent)
 
 
+def longest_paths(dag: BoolArray) -> IntArray:
+    """Number of arcs of the longest path that ends in each node of a directed acyclic graph.
+
+    Parameters
+    ----------
+    dag : ndarray of bool, shape (n_nodes, n_nodes)
+        Arc i -> j at (i, j).
+
+    Returns
+    -------
+    ndarray of int, shape (n_nodes,)
+        The smallest tiers, from 0, in which every arc goes up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.graph.orientation import longest_paths
+    >>> longest_paths(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool))
+    array([0, 1, 2])
+    """
+    tiers = np.zeros(len(dag), dtype=np.int64)
+    front = dag.any(axis=0)
+    while front.any():
+        tiers[front] += 1
+        front = dag[front].any(axis=0)
+    return tiers
+
+
 def _may_be_sink(left: BoolArray, joined: BoolArray, node: int) -> bool:
     """Whether every line at the node leads to one that is joined with all its other neighbours."""
     lines = np.flatnonzero(left[node] & left[:, node])

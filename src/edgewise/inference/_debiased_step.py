@@ -12,7 +12,7 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._ratio_problem import log_total
 from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
 
-#: Curvature below this share of the largest is none.
+#: A variance below this share of the mean square is rounding.
 NO_CURVATURE = 1e-10
 #: One row can stand for this share of a direction at most, as far as its correction goes.
 MOST_LEVERAGE = 0.9
@@ -35,6 +35,7 @@ class DebiasedStep(NamedTuple):
     estimate: FloatArray
     standard_error: FloatArray
     alpha_hessian: float
+    effective_sample_size: float
 
 
 def one_step(ratio: RatioFeatures, theta: FloatArray, alpha_hessian: float | None) -> DebiasedStep:
@@ -44,12 +45,13 @@ def one_step(ratio: RatioFeatures, theta: FloatArray, alpha_hessian: float | Non
     centred = ratio.before - mean[:, None]
     H = (centred * weights) @ centred.T
     spread = np.sqrt(H.diagonal())
-    known = np.flatnonzero(spread > np.sqrt(NO_CURVATURE) * spread.max())
+    known = np.flatnonzero(H.diagonal() > NO_CURVATURE * (ratio.before**2 @ weights))
     if not len(known):
         raise InputError("No product of two columns varies in the first group.")
+    n_effective = 1.0 / float(np.sum(weights**2))
     alpha = alpha_hessian
     if alpha is None:
-        alpha = 2.0 * float(np.sqrt(np.log(max(len(theta), 2)) * np.sum(weights**2)))
+        alpha = 2.0 * float(np.sqrt(np.log(max(len(theta), 2)) / n_effective))
     directions = _directions(H[np.ix_(known, known)], spread[known], alpha)
     slack = ratio.after[known].mean(axis=1) - mean[known]
     moved = directions @ (ratio.after[known] - ratio.after[known].mean(axis=1, keepdims=True))
@@ -63,7 +65,12 @@ def one_step(ratio: RatioFeatures, theta: FloatArray, alpha_hessian: float | Non
     estimate, error = (np.full(len(theta), np.nan) for _ in range(2))
     estimate[known] = theta[known] + directions @ slack
     error[known] = np.sqrt(variance)
-    return DebiasedStep(estimate=estimate, standard_error=error, alpha_hessian=alpha)
+    return DebiasedStep(
+        estimate=estimate,
+        standard_error=error,
+        alpha_hessian=alpha,
+        effective_sample_size=n_effective,
+    )
 
 
 def _weigh(before: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -116,6 +123,6 @@ def refit_some(ratio: RatioFeatures, kept: IntArray, start: FloatArray) -> Float
             size *= 0.5
         values, height = values + size * step, lower
     raise SolverError(
-        f"Without a penalty the {len(kept)} strongest changes have no finite size: the rows of the "
-        "first group do not reach those of the second. Swap the labels, or leave out variables."
+        f"Without a penalty the {len(kept)} surest changes have no finite size: the rows of the "
+        "first group do not reach those of the second."
     )

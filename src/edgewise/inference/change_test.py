@@ -79,8 +79,9 @@ def max_change_test(
     -----
     What is compared are means of products, that is covariances: when a link changes, so do the
     covariances along the paths that it is part of. ``pvalue`` says whether anything changed.
-    For which links did, see `permutation_test` of a `NetworkChange` and `change_intervals`. A
-    variable with itself is not tested.
+    For which links did, see `change_intervals`. A variable with itself is not tested; but where
+    the features of a pair hold powers of one of its variables, as with ``"polynomial"``, a change
+    of that variable alone shows in all of its pairs.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import clone
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.two_groups import TwoSamples
 from edgewise.estimators import NetworkChange
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Pairs whose curvature can be kept in memory: those of 100 variables.
 MOST_PAIRS = 5050
+#: With a smaller share of the rows in play, the standard errors of strong changes are too small.
+FEW = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,6 +51,8 @@ class ChangeIntervals:
         Coverage of each interval.
     alpha_hessian : float
         Penalty of the regressions among features.
+    effective_sample_size : float
+        How many rows of the first group the ratio leaves in play.
     model : NetworkChange
         The fit that the estimate starts from.
     """
@@ -60,6 +65,7 @@ class ChangeIntervals:
     qvalues: FloatArray = field(repr=False)
     level: float
     alpha_hessian: float
+    effective_sample_size: float
     model: NetworkChange
 
     def table(self) -> pd.DataFrame:
@@ -174,9 +180,10 @@ def change_intervals(
 
     Notes
     -----
-    The intervals hold for many rows, a change that is sparse, and groups that overlap: while
-    ``effective_sample_size_`` is a good part of the rows. Where links change strongly, estimates
-    from a few hundred rows are a little too large and intervals too short.
+    The intervals hold for many rows, a change that is sparse, and groups that overlap, so that
+    ``effective_sample_size`` is a good part of the rows. Where links change strongly, estimates
+    from a few hundred rows are a little too large and intervals too short; there is a warning
+    below half of the rows. Pairs that do not change are covered there, too.
 
     If the estimator standardises, changes are per standard deviation of the rows at hand, which
     are taken as given.
@@ -212,7 +219,24 @@ def change_intervals(
     step = one_step(ratio, start, alpha_hessian)
     # Chance alone brings less than one feature that far.
     is_sure = np.abs(step.estimate) > np.sqrt(2 * np.log(len(start))) * step.standard_error
-    step = one_step(ratio, refit_some(ratio, np.flatnonzero(is_sure), start), alpha_hessian)
+    try:
+        start = refit_some(ratio, np.flatnonzero(is_sure), start)
+    except SolverError as error:
+        warnings.warn(
+            f"{error} The intervals rest on the penalised fit; those of changed pairs are likely "
+            "too short.",
+            DataWarning,
+            stacklevel=2,
+        )
+    step = one_step(ratio, start, alpha_hessian)
+    if step.effective_sample_size < FEW * ratio.before.shape[1]:
+        warnings.warn(
+            f"The ratio rests on {step.effective_sample_size:.1f} of the {ratio.before.shape[1]} "
+            f"rows of group {model.classes_.tolist()[0]!r}. Intervals of strong changes are "
+            "likely too short; whether a pair changed at all is less affected.",
+            DataWarning,
+            stacklevel=2,
+        )
     return _assemble(model, ratio, step, wanted, level)
 
 
@@ -292,5 +316,6 @@ def _assemble(
         qvalues=full(qvalues, wanted),
         level=level,
         alpha_hessian=step.alpha_hessian,
+        effective_sample_size=step.effective_sample_size,
         model=model,
     )

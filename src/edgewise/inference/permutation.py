@@ -50,7 +50,7 @@ class PermutationTest:
     pvalues : ndarray of shape (p, p)
         Of each pair by itself; for directed graphs of each ordered pair. 1 on the diagonal.
     familywise : ndarray of shape (p, p)
-        The same for the number of pairs: the chance of a difference this large anywhere.
+        Corrected for the number of pairs: the chance of a difference this large anywhere.
     qvalues : ndarray of shape (p, p)
         ``pvalues`` after Benjamini and Hochberg: keeping the pairs up to a level makes that the
         expected share of false ones among those kept.
@@ -186,8 +186,8 @@ def permutation_test(
     part of the difference is then between the alphas.
 
     With many pairs, q-values need many shuffles: where k of m pairs have the smallest p-value
-    possible, their q-value is ``m / (k * (1 + n_permutations))``. Family-wise p-values do not
-    depend on m in this way.
+    possible, their q-value is ``m / (k * (1 + n_permutations))``. All p-values are for groups that
+    do not differ at all: next to a strong difference, other pairs may seem surer than they are.
 
     Shuffles in which a column becomes constant in a group are drawn again, if the column is
     not constant in either group as they are. An edge whose weight is not known counts with 1.
@@ -357,8 +357,7 @@ def assemble_test(
     _fill(pvalues, where, (1 + reached) / (1 + len(null_max)), directed=observed.directed)
     _fill(familywise, where, _pvalue(null_max, size[where]), directed=observed.directed)
     pairs = edge_positions(~np.eye(len(size), dtype=bool), directed=observed.directed)
-    by_share = stats.false_discovery_control(pvalues[pairs])
-    _fill(qvalues, pairs, by_share, directed=observed.directed)
+    _fill(qvalues, pairs, stats.false_discovery_control(pvalues[pairs]), directed=observed.directed)
     return PermutationTest(
         observed=observed,
         pvalues=pvalues,

@@ -18,33 +18,11 @@ NEVER, AT_END, EACH_TIME = 0, 1, 2
 
 
 @kernel
-def find_blankets(
-    R: FloatArray, limits: FloatArray, growth: int, shrinkage: int, most: int, is_member: BoolArray
-) -> int:
-    """Set ``is_member[j, i]`` where i is in the blanket of j; return the number of tests."""
-    m = R.shape[0]
-    rows, K = np.empty((most, m)), np.empty((most + 1, most + 1))
-    left, shared, strength = np.empty(m), np.empty(m), np.empty(m)
-    nodes, is_free = np.empty(most + 1, np.int64), np.empty(m, np.bool_)
-    n_tests = 0
-    for target in range(m):
-        nodes[0] = target
-        size, n_more = find_blanket(
-            R, limits, growth, shrinkage, most, nodes, rows, left, shared, strength, is_free, K
-        )
-        n_tests += n_more
-        for k in range(1, size + 1):
-            is_member[target, nodes[k]] = True
-    return n_tests
-
-
-@kernel
 def find_blanket(
     R: FloatArray,
     limits: FloatArray,
     growth: int,
     shrinkage: int,
-    most: int,
     nodes: IntArray,
     rows: FloatArray,
     left: FloatArray,
@@ -55,7 +33,8 @@ def find_blanket(
 ) -> tuple[int, int]:
     """Find the blanket of ``nodes[0]``, into ``nodes[1:]``; return its size and the tests it took.
 
-    A partial correlation given c variables is significant above ``limits[c]``.
+    A partial correlation given c variables is significant above ``limits[c]``. The other arrays
+    are scratch.
     """
     size, first, before, n_tests = 0, 0, np.inf, 0
     while True:
@@ -65,7 +44,7 @@ def find_blanket(
         if left[nodes[0]] < before * (1.0 - 1e-13):
             before = left[nodes[0]]
             measure(nodes[0], left, shared, is_free, strength)
-            grown = enlarge(R[nodes[0]], strength, limits[size], growth, most, nodes, size)
+            grown = enlarge(R[nodes[0]], strength, limits[size], growth, nodes, size)
             n_tests += len(R) - 1 - size
         is_done, first, size = grown == size, size, grown
         if shrinkage == EACH_TIME or (is_done and shrinkage == AT_END):
@@ -131,12 +110,11 @@ def enlarge(
     strength: FloatArray,
     limit: float,
     growth: int,
-    most: int,
     nodes: IntArray,
     size: int,
 ) -> int:
     """Append the significant variables that are admitted, strongest first; return the new size."""
-    while size < most:
+    while size < len(nodes) - 1:
         found, largest = -1, 0.0
         for i in range(len(strength)):
             if strength[i] > limit:

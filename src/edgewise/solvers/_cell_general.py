@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._cell_path import BEST, LASSO, LASSO_TOL, Choice, PathRules
+from edgewise.solvers._cell_path import BEST, LASSO, LASSO_TOL, REFIT, Choice, PathRules
 from edgewise.solvers.graphical_lasso import PrecisionSolution, alpha_max, graphical_lasso
 from edgewise.solvers.refit_precision import refit_precision
 
@@ -22,6 +22,7 @@ def best_by_general_solver(
     price = (np.log(n) + 2.0 * np.log(p)) / n if rules.price_edges else 0.0
     best = Choice(np.inf, float(alphas[0]), False, True)
     start: FloatArray | None = None
+    estimate = rules.estimate
     n_worse = 0
     for alpha in alphas:
         solution = graphical_lasso(
@@ -32,7 +33,9 @@ def best_by_general_solver(
             tol=LASSO_TOL,
         )
         start = solution.value
-        risk, is_refit, value = _judge(S, S_val, solution, rules.estimate)
+        risk, is_refit, value = _judge(S, S_val, solution, estimate)
+        if estimate == REFIT and not is_refit:
+            estimate = LASSO
         risk += price * (np.count_nonzero(start) - p) / 2
         if risk < best.risk:
             best = Choice(risk, float(alpha), is_refit, True)

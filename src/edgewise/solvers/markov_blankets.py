@@ -17,7 +17,7 @@ from edgewise.solvers._blanket_kernels import (
     MARGINAL,
     NEVER,
     STRONGEST,
-    find_blankets,
+    find_blanket,
 )
 from edgewise.solvers._separation_kernels import keep_neighbors_and_spouses
 from edgewise.solvers._solution import Solution
@@ -33,7 +33,7 @@ METHODS: Final = {
     "inter-iamb-npc": (STRONGEST, EACH_TIME, True),
 }
 #: A size of separating sets is left out where a pair would take more tests than this.
-MOST_TESTS = 100_000
+MOST_TESTS = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +95,7 @@ def markov_blankets(
     significance : float
         Level of each test.
     max_condition : int, optional
-        Largest subset tried by the last two methods; by default as large as 100,000 tests for each
+        Largest subset tried by the last two methods; by default as large as 20,000 tests for each
         pair allow.
 
     Returns
@@ -133,15 +133,34 @@ def markov_blankets(
     m = len(R)
     limits = significant_from(n_samples, significance, m)
     growth, shrinkage, is_pruned = METHODS[method]
-    most = int(min(m - 1, n_samples // 2))
-    grown = np.zeros((m, m), dtype=bool)
-    n_tests = find_blankets(R, limits, growth, shrinkage, most, grown)
+    grown, n_tests = _grow_and_shrink(R, limits, growth, shrinkage, n_samples)
     if not is_pruned:
         return blanket_solution(grown, n_tests)
     pruned = np.zeros((m, m), dtype=bool)
     deepest = largest_condition(n_samples, max_condition, m)
     n_more = keep_neighbors_and_spouses(R, grown, limits, deepest, MOST_TESTS, pruned)
     return blanket_solution(pruned, n_tests + n_more)
+
+
+def _grow_and_shrink(
+    R: FloatArray, limits: FloatArray, growth: int, shrinkage: int, n_samples: float
+) -> tuple[BoolArray, int]:
+    """Find the blanket of each variable, one per row, and count the tests."""
+    m = len(R)
+    most = int(min(m - 1, n_samples // 2))
+    rows, K = np.empty((most, m)), np.empty((most + 1, most + 1))
+    left, shared, strength, is_free = np.empty(m), np.empty(m), np.empty(m), np.empty(m, bool)
+    nodes = np.empty(most + 1, dtype=np.int64)
+    is_member = np.zeros((m, m), dtype=bool)
+    n_tests = 0
+    for target in range(m):
+        nodes[0] = target
+        size, n_more = find_blanket(
+            R, limits, growth, shrinkage, nodes, rows, left, shared, strength, is_free, K
+        )
+        is_member[target, nodes[1 : size + 1]] = True
+        n_tests += n_more
+    return is_member, n_tests
 
 
 def largest_condition(n_samples: float, max_condition: int | None, m: int) -> int:

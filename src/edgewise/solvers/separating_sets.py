@@ -73,8 +73,8 @@ def separating_sets(
     significance : float
         Level of each test.
     max_condition : int, optional
-        Largest separating set tried. By default as large as 100,000 tests for each pair allow,
-        which is all of them for blankets of up to 16.
+        Largest separating set tried. By default as large as 20,000 tests for each pair allow,
+        which is all of them for blankets of up to 15.
     allowed : array-like of bool, shape (m, m), optional
         Whether there may be an arc i -> j. A pair without any is not joined, and what cannot be an
         ancestor of either variable is in no separating set.

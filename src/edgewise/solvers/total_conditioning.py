@@ -8,7 +8,7 @@ from scipy import linalg
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.solvers._blanket_kernels import eliminate
+from edgewise.solvers._blanket_kernels import DEPENDENT, eliminate
 from edgewise.solvers.fisher_z import check_test, correlations, significant_from
 from edgewise.solvers.markov_blankets import MarkovBlanketSolution, blanket_solution
 
@@ -77,12 +77,16 @@ def total_conditioning(
 def _inverse(R: FloatArray) -> FloatArray:
     with blas_threads_for(len(R)):
         try:
-            inverse = linalg.inv(R, assume_a="pos", check_finite=False)
+            factor = linalg.cholesky(R, lower=True, check_finite=False)
         except linalg.LinAlgError:
+            factor = None
+        # The square of an entry here is the variance that earlier variables leave to one.
+        if factor is None or factor.diagonal().min() ** 2 <= DEPENDENT:
             raise SolverError(
                 "The correlations have no inverse: some variables follow exactly from others. Drop "
                 "them, or add a ridge."
-            ) from None
+            )
+        inverse = linalg.cho_solve((factor, True), np.eye(len(R)), check_finite=False)
     symmetric: FloatArray = (inverse + inverse.T) / 2
     return symmetric
 

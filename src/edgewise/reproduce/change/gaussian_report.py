@@ -165,9 +165,9 @@ def _visible(areas: Areas) -> str:
     for n_samples in SAMPLES:
         best = {method: areas.best_of(LARGER, n_samples, method) for method in METHODS}
         ranked = sorted(best, key=lambda method: -best[method])
-        listed = ", ".join(f"{method} {best[method]:.2f}" for method in ranked)
-        parts.append(f"{listed} ({n_samples} rows)")
-    return f"With a change of 0.8 areas by the better ranking are: {'; '.join(parts)}."
+        listed = ", ".join(f"{best[method]:.2f} ({method})" for method in ranked)
+        parts.append(f"with {n_samples} Gaussian rows {listed}")
+    return f"With a change of 0.8 the areas by the better ranking are {'; '.join(parts)}."
 
 
 def _level(areas: Areas) -> Claim:
