@@ -156,6 +156,7 @@ def test_summary_in_words(compare, groups):
     assert "The networks differ: p = 0.005 by the largest change, 200 shuffles" in out
     n_sure = (run.changes.p_familywise <= 0.05).sum()
     assert f"{n_sure} of the {n_changes} changes have p <= 0.05" in out
+    assert "of the others it is a ranking" in out
     assert "alpha 0.3, as given" in out
     assert "of the optimum" in out or "at the optimum" in out
     size = run.record["effective_sample_size"]

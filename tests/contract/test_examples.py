@@ -79,3 +79,14 @@ def test_patches_in_space(run):
     rows = table(run("patches_in_space.py"), "method")
     divergence = {name: row[-1] for name, row in rows.items()}
     assert divergence["locally constant"] < 0.75 * divergence["graphical lasso"]
+
+
+def test_senate_change(run, tmp_path):
+    printed = run("senate_change.py")
+    assert "converged: True" in printed
+    p_value = float(re.search(r"against shuffled years: p = (\S+);", printed).group(1))
+    assert p_value < 0.05
+    kept = re.findall(r"(\d+) of (\d+) changes kept", printed)
+    assert len(kept) >= 2
+    assert all(int(some) <= int(found) for some, found in kept)
+    assert (tmp_path / "senate_windows.png").stat().st_size > 10_000

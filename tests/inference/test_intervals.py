@@ -247,7 +247,7 @@ def test_groups_that_hardly_overlap_are_named():
     with pytest.warns(DataWarning, match=r"of the 200 rows of group 'a'\. Intervals") as caught:
         found = change_intervals(NetworkChange(0.3), X, y)
     assert caught[0].filename == __file__
-    assert found.effective_sample_size < 100
+    assert found.effective_sample_size < 200 / 3
     calm = change_intervals(NetworkChange(0.3), *two_groups(200, 200, strength=0.3))
     assert 150 < calm.effective_sample_size <= 200
 

@@ -45,12 +45,19 @@ def moral_graph(arcs):
     return joined
 
 
-def p_value(R, n_samples, x, y, given):
-    """Fisher's test by the inverse of the correlations of all that take part."""
+def statistic(R, n_samples, x, y, given):
+    """Fisher's z by the inverse of the correlations of all that take part."""
     K = np.linalg.inv(R[np.ix_([x, y, *given], [x, y, *given])])
     r = np.clip(-K[0, 1] / np.sqrt(K[0, 0] * K[1, 1]), -1 + 1e-15, 1 - 1e-15)
-    z = np.sqrt(n_samples - len(given) - 3) * np.abs(np.arctanh(r))
-    return 2 * stats.norm.sf(z)
+    return np.sqrt(n_samples - len(given) - 3) * np.abs(np.arctanh(r))
+
+
+def critical_value(level):
+    return stats.norm.isf(level / 2)
+
+
+def p_value(R, n_samples, x, y, given):
+    return 2 * stats.norm.sf(statistic(R, n_samples, x, y, given))
 
 
 def without(members, node):
@@ -60,9 +67,9 @@ def without(members, node):
 def slow_shrink(R, n_samples, target, members, level):
     members = list(members)
     while members:
-        values = [p_value(R, n_samples, target, y, without(members, y)) for y in members]
-        weakest = int(np.argmax(values))
-        if values[weakest] < level:
+        values = [statistic(R, n_samples, target, y, without(members, y)) for y in members]
+        weakest = int(np.argmin(values))
+        if values[weakest] > critical_value(level):
             break
         members.pop(weakest)
     return members
@@ -79,8 +86,8 @@ def slow_blanket(R, n_samples, target, method, level):
     members = []
     while True:
         others = [y for y in range(len(R)) if y != target and y not in members]
-        values = {y: p_value(R, n_samples, target, y, members) for y in others}
-        found = [y for y in others if values[y] < level]
+        values = {y: statistic(R, n_samples, target, y, members) for y in others}
+        found = [y for y in others if values[y] > critical_value(level)]
         if not found:
             break
         before = left_over(R, target, members)
@@ -89,7 +96,7 @@ def slow_blanket(R, n_samples, target, method, level):
         elif method == "fast-iamb":
             members = members + found
         else:
-            members = [*members, min(found, key=values.get)]
+            members = [*members, max(found, key=values.get)]
         if method.startswith(("inter", "fast")):
             members = slow_shrink(R, n_samples, target, members, level)
             if left_over(R, target, members) >= before * (1 - 1e-12):
@@ -100,12 +107,12 @@ def slow_blanket(R, n_samples, target, method, level):
 
 
 def slow_separator(R, n_samples, x, y, pool, level, deepest=99):
-    """Smallest subset that separates; of those, the one with the largest p-value."""
+    """Smallest subset that separates; of those, the one that does so best."""
     for size in range(min(len(pool), deepest) + 1):
         subsets = list(itertools.combinations(pool, size))
-        values = [p_value(R, n_samples, x, y, subset) for subset in subsets]
-        if max(values) >= level:
-            return set(subsets[int(np.argmax(values))])
+        values = [statistic(R, n_samples, x, y, subset) for subset in subsets]
+        if min(values) <= critical_value(level):
+            return set(subsets[int(np.argmin(values))])
     return None
 
 

@@ -112,6 +112,17 @@ def test_scales_cancel(scale, ridge, solver):
     )
 
 
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_with_a_ridge_no_ratio_is_too_large(monkeypatch, solver):
+    X_p, X_q, _ = problem(seed=25)
+    expected = density_ratio(X_p, X_q, 0.1, solver=solver)
+    monkeypatch.setattr(_ratio_descent, "SPREAD", 1e-3)
+    monkeypatch.setattr(_ratio_descent, "PATIENCE", 1)
+    solution = density_ratio(X_p, X_q, 0.1, solver=solver)
+    assert solution.converged
+    assert solution.objective == pytest.approx(expected.objective, abs=1e-7)
+
+
 def test_a_weak_ridge_is_a_ridge():
     # Far below the smallest alpha that would do without it, ratios are astronomical.
     X_p, X_q = draw(np.random.default_rng(25), n_p=30, n_q=20, d=12)

@@ -225,7 +225,8 @@ def test_trees_are_compared_by_the_final_judgement(search):
     assert search(toy).risk == pytest.approx(0.4)
     dear = replace(toy, surcharge=tuple(((1, 1, i, 0), 0.2) for i in (0, 1)))
     assert search(dear).risk == pytest.approx(0.8)
-    too_dear = replace(toy, surcharge=tuple(((1, 1, i, 0), 0.9) for i in (0, 1)))
+    quarters = itertools.product((0, 1), (0, 1))
+    too_dear = replace(toy, surcharge=tuple(((1, 1, i, j), 0.9) for i, j in quarters))
     assert search(too_dear).risk == pytest.approx(1.0)
     assert search(too_dear).tree.n_leaves == 1
 

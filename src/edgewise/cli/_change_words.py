@@ -31,7 +31,7 @@ def change_summary(
         "",
         *(_largest(compared, settings) if compared.graph.n_edges else [_nothing(compared)]),
         "",
-        _whether(compared),
+        *_whether(compared),
         f"alpha {compared.model.alpha_:.3g}, {choice(compared.model)}",
         certificate(compared.model),
     ]
@@ -65,7 +65,7 @@ def _largest(compared: Compared, settings: ChangeSettings) -> list[str]:
     ]
     if compared.test is None:
         return ["Largest changes:", *(line.rstrip() for line in lines)]
-    head = "Largest changes, with the chance of one as large anywhere if labels are shuffled:"
+    head = "Largest changes, with the share of shuffled labels that give one as large anywhere:"
     values = [f"  p {value:.3f}" for value in top["p_familywise"]]
     return [head, *(line + value for line, value in zip(lines, values, strict=True))]
 
@@ -76,18 +76,20 @@ def _nothing(compared: Compared) -> str:
     return "No change is stronger than this alpha. A smaller --alpha finds more."
 
 
-def _whether(compared: Compared) -> str:
+def _whether(compared: Compared) -> list[str]:
     """Tell whether shuffled labels explain what was found."""
     test = compared.test
     if test is None:
-        return "Whether this is more than chance was not tested (--permutations 0)."
+        return ["Whether this is more than chance was not tested (--permutations 0)."]
     against = f"p = {test.pvalue:.2g} by the largest change, {test.n_permutations} shuffles"
     if 1 / (1 + test.n_permutations) > LEVEL:
-        return f"So few shuffles cannot tell whether the networks differ: {against}."
+        return [f"So few shuffles cannot tell whether the networks differ: {against}."]
     if test.pvalue > LEVEL:
-        return f"Nothing says that the networks differ: {against}."
+        return [f"Nothing says that the networks differ: {against}."]
+    # Shuffled groups do not differ, and what does not change varies less in them than in the real
+    # ones once something else has changed.
     n_sure = int((compared.changes["p_familywise"] <= LEVEL).sum())
-    return (
-        f"The networks differ: {against}; {n_sure} of the {count(len(compared.changes), 'change')} "
-        f"{'has' if n_sure == 1 else 'have'} p <= {LEVEL:g}."
-    )
+    found = f"{n_sure} of the {count(len(compared.changes), 'change')}"
+    verb = "has" if n_sure == 1 else "have"
+    words = "which is sure of the largest; of the others it is a ranking"
+    return [f"The networks differ: {against}.", f"{found} {verb} p <= {LEVEL:g}, {words}."]

@@ -176,7 +176,8 @@ def _test(
         warnings.filterwarnings("ignore", message="Between the groups, the means")
         return permutation_test(
             fixed(model),
-            frame,
+            # An array, because every shuffle would look at the kind of each column of a frame.
+            frame.to_numpy(),
             groups.y,
             n_permutations=settings.n_permutations,
             center=is_centred,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
@@ -86,7 +86,8 @@ def compare_windows(
     learner = estimator_of(settings, smallest_group=min(window.size, n_reference))
     found = window_changes(
         learner.set_params(n_jobs=None),
-        frame,
+        # An array, because every shuffle would look at the kind of each column of a frame.
+        frame.to_numpy(),
         window=window.size,
         step=window.step,
         reference=window.reference,
@@ -96,6 +97,8 @@ def compare_windows(
         random_state=settings.seed,
         verbose=int(verbose),
     )
+    names = tuple(frame.columns)
+    found = [replace(one, graph=replace(one.graph, names=names)) for one in found]
     last = found[-1]
     rows = [*range(n_reference), *range(last.start, last.stop)]
     y = pd.Series(np.repeat(["reference", "window"], [n_reference, last.stop - last.start]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Pairs whose curvature can be kept in memory: those of 100 variables.
 MOST_PAIRS = 5050
 #: With a smaller share of the rows in play, the standard errors of strong changes are too small.
-FEW = 0.5
+FEW = 1 / 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -183,7 +183,7 @@ def change_intervals(
     The intervals hold for many rows, a change that is sparse, and groups that overlap, so that
     ``effective_sample_size`` is a good part of the rows. Where links change strongly, estimates
     from a few hundred rows are a little too large and intervals too short; there is a warning
-    below half of the rows. Pairs that do not change are covered there, too.
+    below a third of the rows. Pairs that do not change are covered there, too.
 
     If the estimator standardises, changes are per standard deviation of the rows at hand, which
     are taken as given.

@@ -131,7 +131,7 @@ def _solve(
     problem: RatioProblem, alpha: float, before: RatioPoint, solver: str, stop: Stop
 ) -> RatioPoint:
     """Solve on the dual, on the primal, or on the dual and on from there."""
-    point = before
+    point = replace(before, n_iter=0, history=[])
     if solver != "primal":
         point = _dual(problem, alpha, before, stop)
     if solver == "primal" or (solver == "auto" and not _is_done(point, stop)):

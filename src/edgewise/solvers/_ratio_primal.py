@@ -56,13 +56,13 @@ def accelerated_gradients(
             if n_iter == max_iter or np.ptp(ratio) > spread:
                 break
         moved, moved_ratio, curvature = _step(problem, alpha, ahead, ratio_ahead, curvature)
-        forward = moved.plus(theta.scaled(-1.0))
+        forward = moved.plus(theta, -1.0)
         if ahead.dot(forward) > moved.dot(forward):
             momentum, ahead, ratio_ahead = 1.0, moved, moved_ratio
         else:
             following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             share = (momentum - 1.0) / following
-            ahead = moved.plus(forward.scaled(share))
+            ahead = moved.plus(forward, share)
             ratio_ahead = moved_ratio + share * (moved_ratio - ratio)
             momentum = following
         theta, ratio = moved, moved_ratio
@@ -86,7 +86,7 @@ def _step(
         shift = ahead.scaled(curvature - problem.ridge)
         moved = problem.shrink(moments, alpha, curvature, shift)
         ratio = problem.log_ratio(moved)
-        step = moved.plus(ahead.scaled(-1.0))
+        step = moved.plus(ahead, -1.0)
         squares = float(np.sum(step.values**2))
         slope = problem.ridge * ahead.dot(step) - float(
             np.sum(problem.slack(moments, step.pairs) * step.values)

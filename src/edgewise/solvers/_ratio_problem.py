@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.solvers._ratio_kernels import inner_product, merge
 from edgewise.stats.pair_features import PairFeatures, PairMoments
 
 #: Stands in for a target of 0.
@@ -44,22 +45,17 @@ class Coefficients:
 
     def dot(self, other: Coefficients) -> float:
         """Inner product."""
-        _, here, there = np.intersect1d(
-            self.pairs, other.pairs, assume_unique=True, return_indices=True
-        )
-        return float(np.sum(self.values[here] * other.values[there]))
+        return float(inner_product(self.pairs, self.values, other.pairs, other.values))
 
     def scaled(self, factor: float) -> Coefficients:
         """Multiply all coefficients."""
         return Coefficients(self.pairs, factor * self.values)
 
-    def plus(self, other: Coefficients) -> Coefficients:
-        """Sum over the pairs of both."""
-        pairs = np.union1d(self.pairs, other.pairs)
-        values = np.zeros((len(pairs), self.values.shape[1]))
-        values[np.searchsorted(pairs, self.pairs)] = self.values
-        values[np.searchsorted(pairs, other.pairs)] += other.values
-        return Coefficients(pairs, values)
+    def plus(self, other: Coefficients, factor: float = 1.0) -> Coefficients:
+        """Add ``factor`` times others, over the pairs of both."""
+        return Coefficients(
+            *merge(self.pairs, self.values, other.pairs, other.values, float(factor))
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,14 +124,13 @@ class RatioProblem:
         """
         free = alpha if self.penalize_diagonal else 0.0
         pairs = self.target.above(moments, alpha, free)
-        z = self.slack(moments, pairs)
-        if shift is not None and len(shift.pairs):
-            is_new = ~np.isin(pairs, shift.pairs, assume_unique=True)
-            at_shift = self.slack(moments, shift.pairs) + shift.values
-            pairs = np.concatenate([pairs[is_new], shift.pairs])
-            z = np.concatenate([z[is_new], at_shift])
-            order = np.argsort(pairs, kind="stable")
-            pairs, z = pairs[order], z[order]
+        if shift is None:
+            z = self.slack(moments, pairs)
+        else:
+            nothing = Coefficients(pairs, np.zeros((len(pairs), self.features.size)))
+            shifted = nothing.plus(shift)
+            pairs, z = shifted.pairs, shifted.values
+            z += self.slack(moments, pairs)
         length = np.sqrt(np.sum(z**2, axis=1))
         limit = self.thresholds(pairs, alpha)
         is_kept = length > limit
