@@ -258,6 +258,35 @@ def test_every_newton_step_goes_down(name, size):
     assert all(-result.point.value - whole.log_n + result.gap >= best - 1e-12 for result in results)
 
 
+def test_arithmetic_of_a_few_coefficients():
+    rng = np.random.default_rng(0)
+    for size in (1, 3):
+        for n_first, n_second in ((6, 9), (0, 4), (4, 0), (0, 0), (20, 20)):
+            dense = np.zeros((2, 20, size))
+            some = []
+            for row, n in zip(dense, (n_first, n_second), strict=True):
+                pairs = np.sort(rng.permutation(20)[:n])
+                row[pairs] = rng.normal(size=(n, size))
+                some.append(Coefficients(pairs, row[pairs]))
+            first, second = some
+            assert first.dot(second) == pytest.approx(np.sum(dense[0] * dense[1]))
+            for factor in (1.0, -0.5):
+                total = first.plus(second, factor)
+                np.testing.assert_array_equal(total.pairs, np.union1d(first.pairs, second.pairs))
+                expected = (dense[0] + factor * dense[1])[total.pairs]
+                np.testing.assert_allclose(total.values, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_steps_and_history_are_those_of_each_alpha(solver):
+    X_p, X_q, _ = problem(seed=31)
+    first, *others = density_ratio_path(X_p, X_q, [0.1, 0.1, 0.1], solver=solver)
+    assert first.n_iter > 0
+    for again in others:
+        assert again.n_iter == 0
+        assert len(again.history) == 1
+
+
 def test_the_quicker_way_goes_first(monkeypatch):
     X_p, X_q, _ = problem(seed=32)
     whole = stated(X_p, X_q)

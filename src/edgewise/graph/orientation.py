@@ -134,7 +134,7 @@ def extend_pattern(pattern: BoolArray, allowed: BoolArray | None = None) -> Exte
 
 
 def longest_paths(dag: BoolArray) -> IntArray:
-    """Number of arcs of the longest path that ends in each node of a directed acyclic graph.
+    """Count the arcs of the longest path to each node of a directed acyclic graph.
 
     Parameters
     ----------

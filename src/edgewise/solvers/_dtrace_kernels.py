@@ -104,8 +104,8 @@ def descend(
 def entry_curvature(A: FloatArray, B: FloatArray, i: int, j: int) -> float:
     """Second derivative of the loss along an entry and its mirror image, counted per entry."""
     if i == j:
-        return A[i, i] * B[i, i]
-    return 0.5 * (A[i, i] * B[j, j] + A[j, j] * B[i, i]) + A[i, j] * B[i, j]
+        return float(A[i, i] * B[i, i])
+    return float(0.5 * (A[i, i] * B[j, j] + A[j, j] * B[i, i]) + A[i, j] * B[i, j])
 
 
 @kernel

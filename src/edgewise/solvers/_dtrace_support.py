@@ -167,7 +167,7 @@ def _first_crossing(values: FloatArray, step: FloatArray, crosses: BoolArray) ->
     length = share.min()
     moved = values + length * step
     moved[share <= length * (1.0 + 1e-12)] = 0.0
-    return moved
+    return np.asarray(moved)
 
 
 def _newton_step(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -15,7 +17,7 @@ BATCH = 200
 #: Accuracy relative to the bound, and to the standard deviation of the features.
 RELATIVE, ABSOLUTE = 1e-6, 1e-8
 #: Accuracy of the linear programme, whose features have a standard deviation of 1.
-FEASIBLE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+FEASIBLE: Any = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 INFEASIBLE = 2
 
 

@@ -192,7 +192,7 @@ def code_length_price(n: int, p: int, d: int, gamma: float) -> Price:
     --------
     >>> price = code_length_price(1000, 20, 2, gamma=0.1)
     >>> [round(price(m), 4) for m in (1, 2, 3)]
-    [0.0146, 0.0306, 0.0479]
+    [0.0146, 0.031, 0.0491]
     """
 
     def price(m: int) -> float:

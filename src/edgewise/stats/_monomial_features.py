@@ -157,9 +157,9 @@ class ProductFeatures(MonomialFeatures):
         d = self.n_variables
         if len(pairs) < FEW * d**2:
             return super().values(pairs, coef)
-        matrix = np.zeros(d * d)
-        matrix[pairs] = coef[:, 0]
-        matrix = matrix.reshape(d, d)
+        flat = np.zeros(d * d)
+        flat[pairs] = coef[:, 0]
+        matrix = flat.reshape(d, d)
         if not self.diagonal_size:
             np.fill_diagonal(matrix, 0.0)
         X = self.powers[1]
