@@ -379,7 +379,7 @@ def test_verdicts_on_gaussian_networks(area, expected):
 
 def test_gaussian_report_says_what_is_at_chance():
     text = gaussian_report.report(gaussian_frame(at_chance_as_printed)).text
-    assert "at chance for every method: areas lie between 0.025 and 0.026" in text
+    assert "at chance level for every method: areas lie between 0.025 and 0.026" in text
     assert "a random order has 0.027" in text
     assert "no edge at all on 4 of 8 data sets" in text
     assert text.count("| as printed | 100 |") == 4

@@ -137,7 +137,7 @@ def _limits(frame: pd.DataFrame, areas: Areas) -> str:
     chosen = _chosen(frame, "gaussian", PRINTED)
     n_empty = int((chosen["held_out_edges"] == 0).sum())
     return (
-        "With independent rows the printed setting is at chance for every method: areas lie "
+        "With independent rows the printed setting is at chance level for every method: areas lie "
         f"between {min(printed):.3f} and {max(printed):.3f}, and a random order has {CHANCE:.3f}. "
         "A change of 0.1 moves the mean of a product of two variables by about 0.03, while its "
         "standard deviation is 0.08 at 100 rows. Held-out rows agree: the alpha that they choose "

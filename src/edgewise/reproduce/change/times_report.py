@@ -30,8 +30,8 @@ INTRODUCTION: Final = f"""\
 CPU seconds of a path of {N_ALPHAS} alphas with {N_SAMPLES} rows in each group, ridge {RIDGE:g}, one
 thread, every fit down to a duality gap of {GAP:g}. *Published*: alphas from 1 down to 0.0001, at
 most of which nearly every pair changes. *Sparse*: from the first alpha at which anything changes to
-a fifth of it. Up to 80 variables a quarter of all pairs are joined, as printed; beyond, every
-variable has 10 neighbours, since no such precision matrix is positive definite. Geometric means
+a fifth of it. Up to 80 variables a quarter of all pairs are joined, as printed; beyond, where such
+a precision matrix would not be positive definite, every variable has 10 neighbours. Geometric means
 over the data sets; exponents are slopes of log time against log size."""
 
 
