@@ -136,7 +136,7 @@ def counting_rows(plan: Plan) -> list[Row]:
 
 def large_rows(plan: Plan) -> list[Row]:
     """Search a scale-free tree of many variables, each score in a process of its own."""
-    return [_alone(_learn_large, *plan.large, criterion) for criterion in CRITERIA]
+    return [alone(_learn_large, *plan.large, criterion) for criterion in CRITERIA]
 
 
 def _learn_large(n: int, n_samples: int, criterion: str) -> Row:
@@ -168,7 +168,7 @@ def stream_rows(plan: Plan) -> list[Row]:
             path = str(Path(folder) / "rows.bin")
             truth = graph_structure(n, "barabasi-albert", degree=2, rng=1)
             _write(path, truth, n_samples)
-            rows.append(_alone(_learn_mapped, path, n, n_samples))
+            rows.append(alone(_learn_mapped, path, n, n_samples))
             found = rows[-1].pop("adjacency")
             rows[-1]["Hamming"] = edge_metrics(truth, found).hamming
     return rows
@@ -279,7 +279,7 @@ def moral(arcs: list[list[int]], n: int) -> Array:
     return joined
 
 
-def _alone(function: Callable[..., Row], *arguments: Any) -> Row:
+def alone(function: Callable[..., Row], *arguments: Any) -> Row:
     """Call in a fresh process, so that its memory is its own."""
     say(f"{function.__name__.strip('_')} {arguments}")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

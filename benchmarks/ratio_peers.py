@@ -34,6 +34,14 @@ GRADIENTS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 RESIDUALS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 #: Sparsity of both precision matrices, which the fused lasso needs and a density ratio has not.
 SPARSITY = 0.02
+#: What our solver of the fused lasso has to be told to solve the problem of gglasso.
+MODEL: dict[str, Any] = {
+    "sparsity": SPARSITY,
+    "penalize_diagonal": False,
+    "max_iter": 50_000,
+}
+#: The two classes of pyanom.
+PRIMAL, DUAL = "DirectLearningSparseChanges", "DirectLearningSparseChangesDual"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,6 +80,7 @@ class Explicit:
         return value + 0.5 * float(self.ridge @ theta**2), gradient
 
     def objective(self, theta: Array) -> float:
+        """Loss with both penalties."""
         return self.smooth(theta)[0] + float(self.alpha @ np.abs(theta))
 
     def gap(self, theta: Array) -> float:
@@ -134,28 +143,19 @@ class Fused:
 
     @classmethod
     def of_rows(cls, first: Array, second: Array, n_alphas: int, ratio: float) -> Fused:
+        """Go from the strength that ties all entries down to a share of it."""
         S = np.stack([rows.T @ rows / len(rows) for rows in (first, second)])
         largest = fused_graphical_lasso_alpha_max(S, sparsity=SPARSITY, penalize_diagonal=False)
         return cls(S=S, alphas=largest * np.geomspace(1.0, ratio, n_alphas))
 
     def ours(self, gap: float) -> list[Any]:
         """Our solver of the same problem."""
-        return list(
-            fused_graphical_lasso_path(
-                self.S, self.alphas, sparsity=SPARSITY, penalize_diagonal=False,
-                tol=gap / self.S.shape[1], max_iter=50_000,
-            )  # fmt: skip
-        )
+        tol = gap / self.S.shape[1]
+        return list(fused_graphical_lasso_path(self.S, self.alphas, tol=tol, **MODEL))
 
     def bounds(self) -> Array:
         """Lower bounds on the optima, from solves that are far sharper than asked for."""
-        sharp = [
-            fused_graphical_lasso(
-                self.S, alpha, sparsity=SPARSITY, penalize_diagonal=False, tol=1e-10,
-                max_iter=50_000,
-            )  # fmt: skip
-            for alpha in self.alphas
-        ]
+        sharp = [fused_graphical_lasso(self.S, alpha, tol=1e-10, **MODEL) for alpha in self.alphas]
         return np.array([solution.objective - solution.gap for solution in sharp])
 
     def gglasso(self, residual: float) -> list[Array]:
@@ -208,8 +208,8 @@ def time_gglasso(fused: Fused, gap: float) -> tuple[float, float, float]:
 def pyanom_rows(first: Array, second: Array, ridge: float, alpha: float) -> list[Row]:
     """Run both classes of pyanom, and solve the problems that they state as well.
 
-    Their features are -x_u x_v / 2, theirs is the whole symmetric matrix in the primal class and
-    one triangle of it in the dual one; both standardise the rows.
+    Features are -x_u x_v / 2 of standardised rows, for all entries of a symmetric matrix in the
+    primal class and for one triangle of it in the dual one.
     """
     first, second = ((X - X.mean(axis=0)) / X.std(axis=0) for X in (first, second))
     u, v = np.triu_indices(first.shape[1])
@@ -217,13 +217,13 @@ def pyanom_rows(first: Array, second: Array, ridge: float, alpha: float) -> list
     features = -0.5 * (first[:, u] * first[:, v]).T
     target = -0.5 * np.cov(second, rowvar=False)[u, v]
     stated = {
-        "DirectLearningSparseChanges": Explicit(
+        PRIMAL: Explicit(
             features=features * both[:, None],
             target=target * both,
             ridge=ridge / 2.0 * both,
             alpha=alpha / 2.0 * both,
         ),
-        "DirectLearningSparseChangesDual": Explicit(
+        DUAL: Explicit(
             features=features,
             target=target,
             ridge=np.full(len(u), ridge / 4.0),
@@ -239,13 +239,9 @@ def pyanom_rows(first: Array, second: Array, ridge: float, alpha: float) -> list
         command = [python, str(peer), str(rows), json.dumps(strengths), str(out)]
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         theirs = json.loads(answer.splitlines()[-1])
-        found = {name: values for name, values in np.load(out).items()}
-    # The dual class halves what is off the diagonal of its answer.
-    found["DirectLearningSparseChangesDual"] = found["DirectLearningSparseChangesDual"] * 2.0
-    np.fill_diagonal(
-        found["DirectLearningSparseChangesDual"],
-        found["DirectLearningSparseChangesDual"].diagonal() / 2.0,
-    )
+        found = dict(np.load(out).items())
+    # Off the diagonal, the dual class returns half of what it has found.
+    found[DUAL] = found[DUAL] * np.where(np.eye(first.shape[1]) > 0, 1.0, 2.0)
     table = []
     for (name, problem), seconds in zip(stated.items(), theirs["seconds"], strict=True):
         theta = found[name][u, v]

@@ -10,7 +10,7 @@ from edgewise.graph.graph import Graph
 
 _STYLE = (
     "body{font:16px/1.4 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "img{max-width:100%}table{border-collapse:collapse}"
+    "img{max-width:100%}pre{white-space:pre-wrap}table{border-collapse:collapse}"
     "td,th{padding:.2rem .8rem;border-bottom:1px solid #ccc;text-align:left;"
     "overflow-wrap:anywhere}td.n{text-align:right}"
 )

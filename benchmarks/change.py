@@ -1,0 +1,373 @@
+"""Change between two networks: CPU seconds of the density ratio, primal and dual, size, peers.
+
+Run from the root of the repository::
+
+    python -m benchmarks.change --markdown table.md --json results.json
+    python -m benchmarks.change --quick
+
+Progress goes to standard error, the tables to standard output. README.md beside this file says
+how it measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import json
+import math
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from benchmarks.discrete import alone
+from benchmarks.locally_constant import cpu
+from benchmarks.ratio_peers import (
+    PYANOM_PYTHON,
+    SPARSITY,
+    Fused,
+    lbfgs_path,
+    pyanom_rows,
+    time_gglasso,
+)
+from benchmarks.report import duration, machine, markdown_table, say
+from benchmarks.worker import peak_memory
+from edgewise.data import gaussian_change
+from edgewise.solvers import RatioSolution, density_ratio, density_ratio_path, ratio_alpha_max
+
+Row = dict[str, Any]
+Array = NDArray[Any]
+
+#: Rows of each group, ridge, duality gap to be reached at every alpha, and alphas.
+N_SAMPLES, RIDGE, GAP, N_ALPHAS = 150, 0.1, 1e-6, 20
+#: Two ranges of alpha: down to where nearly all pairs are active, and the sparse part.
+DENSE, SPARSE = "1 to 1e-4", "largest to a fifth"
+#: CPU seconds that the three paths may take, and bytes that the large fit may.
+GOAL_SECONDS = {(80, DENSE): 0.2, (500, SPARSE): 2.0, (1000, SPARSE): 6.0}
+GOAL_BYTES = 3 * 10**9
+FUSED, PYANOM = "fused", "pyanom"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Variables of the problems of each table."""
+
+    path: tuple[tuple[int, str], ...]
+    solvers: tuple[tuple[int, str], ...]
+    cost: tuple[int, ...]
+    large: int
+    lbfgs: tuple[tuple[int, str], ...]
+    fused: tuple[int, ...]
+    pyanom: int
+
+
+FULL = Plan(
+    path=tuple(GOAL_SECONDS),
+    solvers=(*((d, DENSE) for d in (40, 50, 60, 70, 80)), (200, SPARSE), (500, SPARSE)),
+    cost=(125, 250, 500, 1000, 2000),
+    large=5000,
+    lbfgs=((40, DENSE), (80, DENSE), (80, SPARSE), (160, SPARSE)),
+    fused=(40, 80),
+    pyanom=40,
+)
+QUICK = Plan(
+    path=((80, DENSE), (200, SPARSE)),
+    solvers=((40, DENSE), (80, SPARSE)),
+    cost=(50, 100, 200),
+    large=1000,
+    lbfgs=((40, DENSE),),
+    fused=(20,),
+    pyanom=20,
+)
+
+
+def draw(d: int) -> tuple[Array, Array]:
+    """Rows before and after the change of 15 edges.
+
+    A quarter of all pairs are edges or, where that is not positive definite, 10 per variable.
+    """
+    few = {"n_neighbors": 10} if d > 100 else {}
+    data = gaussian_change(d, N_SAMPLES, rng=1, **few)
+    return data.first, data.second
+
+
+def alphas_of(first: Array, second: Array, span: str) -> Array:
+    if span == DENSE:
+        return np.logspace(0, -4, N_ALPHAS)
+    return ratio_alpha_max(second, first, ridge=RIDGE) * np.geomspace(1.0, 0.2, N_ALPHAS)
+
+
+def walk(first: Array, second: Array, alphas: Array, solver: str = "auto") -> list[RatioSolution]:
+    tol = GAP / first.shape[1]
+    return list(density_ratio_path(second, first, alphas, ridge=RIDGE, solver=solver, tol=tol))
+
+
+def warm_up() -> None:
+    """Compile everything that is timed."""
+    first, second = draw(20)
+    for solver in ("dual", "primal"):
+        walk(first, second, np.array([0.5, 0.01]), solver)
+
+
+def _counts(solutions: list[RatioSolution]) -> Row:
+    last = solutions[-1].value
+    return {
+        "steps": sum(solution.n_iter for solution in solutions),
+        "worst gap": max(solution.gap for solution in solutions),
+        "active at the end": int(np.count_nonzero(np.triu(last[:, :, 0]))),
+    }
+
+
+def path_rows(plan: Plan) -> list[Row]:
+    """Walk the paths that have a goal."""
+    rows = []
+    for d, span in plan.path:
+        say(f"path, {d} variables, {span}")
+        first, second = draw(d)
+        alphas = alphas_of(first, second, span)
+        seconds, found = cpu(walk, first, second, alphas)
+        goal = GOAL_SECONDS.get((d, span))
+        rows.append(
+            {"variables": d, "pairs": d * (d + 1) // 2, "alphas": span, "CPU": seconds}
+            | {"goal": goal}
+            | _counts(found)
+        )
+    return rows
+
+
+def solver_rows(plan: Plan) -> list[Row]:
+    """Walk paths with both solvers."""
+    rows = []
+    for d, span in plan.solvers:
+        first, second = draw(d)
+        alphas = alphas_of(first, second, span)
+        row: Row = {"variables": d, "alphas": span}
+        for solver in ("dual", "primal"):
+            say(f"{solver}, {d} variables, {span}")
+            seconds, found = cpu(walk, first, second, alphas, solver)
+            counts = _counts(found)
+            row |= {
+                f"{solver} CPU": seconds,
+                f"{solver} steps": counts["steps"],
+                f"{solver} worst gap": counts["worst gap"],
+            }
+        row["primal / dual"] = row["primal CPU"] / row["dual CPU"]
+        rows.append(row)
+    return rows
+
+
+def cost_rows(plan: Plan) -> list[Row]:
+    """See how the time grows with the variables: the last row has the exponent of all."""
+    rows: list[Row] = []
+    for d in plan.cost:
+        say(f"cost, {d} variables")
+        first, second = draw(d)
+        seconds, found = cpu(walk, first, second, alphas_of(first, second, SPARSE))
+        exponent = None
+        if rows:
+            exponent = math.log(seconds / rows[-1]["CPU"]) / math.log(d / rows[-1]["variables"])
+        rows.append({"variables": d, "CPU": seconds, "exponent": exponent} | _counts(found))
+    slope = np.polyfit(
+        np.log([row["variables"] for row in rows]), np.log([row["CPU"] for row in rows]), 1
+    )[0]
+    rows.append(dict.fromkeys(rows[0]) | {"variables": "all", "exponent": float(slope)})
+    return rows
+
+
+def large_rows(plan: Plan) -> list[Row]:
+    """Solve one large problem in a process of its own."""
+    return [alone(_fit_large, plan.large)]
+
+
+def _fit_large(d: int) -> Row:
+    warm_up()
+    rng = np.random.default_rng(1)
+    first, second = rng.standard_normal((2, N_SAMPLES, d))
+    # 20 pairs of variables that have become dependent.
+    second[:, 1:40:2] = 0.8 * second[:, :40:2] + 0.6 * second[:, 1:40:2]
+    before = peak_memory()
+    with threadpool_limits(1):
+        start = time.process_time()
+        alpha = 0.5 * ratio_alpha_max(second, first, ridge=RIDGE)
+        found = density_ratio(second, first, alpha, ridge=RIDGE, tol=GAP / d)
+        seconds = time.process_time() - start
+    return {
+        "variables": d,
+        "pairs": d * (d + 1) // 2,
+        "CPU": seconds,
+        "peak memory": peak_memory(),
+        "memory goal": GOAL_BYTES,
+        "memory before": before,
+    } | _counts([found])
+
+
+def lbfgs_rows(plan: Plan) -> list[Row]:
+    """Solve the same problem by L-BFGS with all features in memory."""
+    rows = []
+    for d, span in plan.lbfgs:
+        say(f"L-BFGS, {d} variables, {span}")
+        first, second = draw(d)
+        alphas = alphas_of(first, second, span)
+        seconds, found = cpu(walk, first, second, alphas)
+        taken, worst = cpu(lbfgs_path, first, second, RIDGE, alphas, GAP)
+        rows.append(
+            {
+                "variables": d,
+                "alphas": span,
+                "CPU": seconds,
+                "worst gap": _counts(found)["worst gap"],
+                "L-BFGS CPU": taken,
+                "L-BFGS worst gap": worst,
+                "L-BFGS / ours": taken / seconds,
+            }
+        )
+    return rows
+
+
+def fused_rows(plan: Plan) -> list[Row]:
+    """Walk a path of the fused graphical lasso, another model of the same change."""
+    Fused.of_rows(*draw(10), 2, 0.5).gglasso(1e-3)
+    rows = []
+    for d in plan.fused:
+        say(f"fused graphical lasso, {d} variables")
+        first, second = draw(d)
+        seconds, _ = cpu(walk, first, second, alphas_of(first, second, SPARSE))
+        fused = Fused.of_rows(first, second, N_ALPHAS, 0.2)
+        ours, found = cpu(fused.ours, GAP)
+        taken, worst, residual = time_gglasso(fused, GAP)
+        rows.append(
+            {
+                "variables": d,
+                "density ratio CPU": seconds,
+                "ours, fused CPU": ours,
+                "ours, fused worst gap": max(solution.gap for solution in found),
+                "gglasso CPU": taken,
+                "gglasso worst gap": worst,
+                "gglasso tolerance": residual,
+                "gglasso / ours, fused": taken / ours,
+                "gglasso / density ratio": taken / seconds,
+            }
+        )
+    return rows
+
+
+def anomaly_rows(plan: Plan) -> list[Row]:
+    """Run pyanom at one alpha, with its own settings."""
+    say(f"pyanom, {plan.pyanom} variables")
+    first, second = draw(plan.pyanom)
+    return pyanom_rows(first, second, RIDGE, 0.3 * ratio_alpha_max(second, first, ridge=RIDGE))
+
+
+TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
+    "path": ("Paths of 20 alphas", path_rows),
+    "solvers": ("Dual and primal", solver_rows),
+    "cost": ("Cost against the number of variables", cost_rows),
+    "large": ("One fit of many variables", large_rows),
+    "lbfgs": ("Beside L-BFGS on explicit features", lbfgs_rows),
+    FUSED: (f"Beside a fused graphical lasso, sparsity {SPARSITY:g}", fused_rows),
+    PYANOM: ("Beside pyanom", anomaly_rows),
+}
+
+
+def written(title: str, value: Any) -> str:
+    """One cell of a table."""
+    if value is None:
+        return "-"
+    if title.endswith("CPU"):
+        return duration(value)
+    if title == "goal":
+        return f"{value:g} s"
+    if "memory" in title:
+        return f"{value / 10**9:.2f} GB"
+    if " / " in title:
+        return f"{value:.3g}x"
+    if title == "exponent":
+        return f"{value:.2f}"
+    if "objective" in title or title == "optimum":
+        return f"{value:.4f}"
+    return f"{value:.0e}" if isinstance(value, float) else str(value)
+
+
+def markdown(run: Row) -> str:
+    """Turn the run into Markdown."""
+    about = run["machine"]
+    lines = [
+        f"Command: `{run['command']}`, {run['date']}.",
+        f"{about['cpu']}; Python {about['python']}, {about['libraries']}; one BLAS thread;",
+        f"load {about['load_at_start']} at the start, {about['load_at_end']} at the end.",
+        "",
+        f"CPU seconds, compilation left out; {N_SAMPLES} rows per group, ridge {RIDGE:g}, duality",
+        f"gap at most {GAP:g} at every one of {N_ALPHAS} alphas.",
+        "",
+    ]
+    for name, rows in run["tables"].items():
+        header = list(rows[0])
+        cells = [[written(title, row[title]) for title in header] for row in rows]
+        lines += [f"### {TABLES[name][0]}", "", *markdown_table(header, cells), ""]
+    return "\n".join(lines)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.change", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=list(TABLES),
+        default=list(TABLES),
+        help="tables to make; all by default",
+    )
+    parser.add_argument("--quick", action="store_true", help="small problems, under a minute")
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    return parser.parse_args(arguments)
+
+
+def _missing() -> dict[str, str]:
+    """Tables whose peer is not here, and why."""
+    missing = {}
+    if importlib.util.find_spec("gglasso") is None:
+        missing[FUSED] = "gglasso is not installed"
+    if PYANOM_PYTHON not in os.environ and importlib.util.find_spec("pyanom") is None:
+        missing[PYANOM] = f"pyanom is not installed, and {PYANOM_PYTHON} is not set"
+    return missing
+
+
+def main(arguments: list[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parse(arguments)
+    plan = QUICK if options.quick else FULL
+    run: Row = {
+        "command": f"python -m benchmarks.change {shlex.join(arguments)}".strip(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine(),
+        "tables": {},
+    }
+    missing = _missing()
+    with threadpool_limits(1):
+        warm_up()
+        for name in options.tables:
+            if name in missing:
+                say(f"skipping {name}: {missing[name]}")
+                continue
+            run["tables"][name] = TABLES[name][1](plan)
+            run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
+            if options.markdown:
+                options.markdown.write_text(markdown(run))
+            if options.json:
+                options.json.write_text(json.dumps(run, indent=1) + "\n")
+    print(markdown(run))
+
+
+if __name__ == "__main__":
+    main()
