@@ -24,6 +24,7 @@ bench: $(VENV)/.installed-test
 	$(RUN) -m benchmarks.graphical_lasso
 	$(RUN) -m benchmarks.locally_constant
 	$(RUN) -m benchmarks.discrete
+	$(RUN) -m benchmarks.change
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

@@ -95,8 +95,7 @@ def draw(d: int) -> tuple[Array, Array]:
 
     A quarter of all pairs are edges or, where that is not positive definite, 10 per variable.
     """
-    few = {"n_neighbors": 10} if d > 100 else {}
-    data = gaussian_change(d, N_SAMPLES, rng=1, **few)
+    data = gaussian_change(d, N_SAMPLES, n_neighbors=10 if d > 100 else None, rng=1)
     return data.first, data.second
 
 
@@ -235,7 +234,7 @@ def lbfgs_rows(plan: Plan) -> list[Row]:
 
 def fused_rows(plan: Plan) -> list[Row]:
     """Walk a path of the fused graphical lasso, another model of the same change."""
-    Fused.of_rows(*draw(10), 2, 0.5).gglasso(1e-3)
+    Fused.of_rows(*draw(20), 2, 0.5).gglasso(1e-3)
     rows = []
     for d in plan.fused:
         say(f"fused graphical lasso, {d} variables")

@@ -17,7 +17,7 @@ LIST = re.compile(r"^- .*\Z", flags=re.MULTILINE | re.DOTALL)
 
 def signature(name: str, value: Any) -> str:
     """How the page writes a public name: a call without annotations, or the fields of a result."""
-    if isinstance(value, type) and issubclass(value, Exception):
+    if not callable(value) or (isinstance(value, type) and issubclass(value, Exception)):
         return name
     if dataclasses.is_dataclass(value) and value.__dataclass_params__.init:
         return f"{name}: {', '.join(field.name for field in dataclasses.fields(value))}"
@@ -43,6 +43,8 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 
 def line(text: str, value: Any) -> str:
     """One line of the page: the name and the first sentence of its docstring, as Markdown."""
+    if isinstance(value, tuple):
+        return f"- `{text}`: {', '.join(value)}."
     summary = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
     summary = re.sub(r":math:`(.*?)`", r"$\1$", summary).replace("``", "`")
     return f"- `{text}`: {summary}"

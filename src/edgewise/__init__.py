@@ -14,13 +14,16 @@ from edgewise._version import __version__
 if TYPE_CHECKING:
     from edgewise._core.errors import DataWarning, EdgewiseError, InputError, SolverError
     from edgewise.estimators import (
+        BayesNetClassifier,
         BlanketBayesNet,
+        ConditionalGraph,
         DiscreteMarkovNet,
         DTraceChange,
         FusedNetworkChange,
         GaussianBayesNet,
         GaussianGraph,
         GraphTree,
+        KernelGraph,
         LocallyConstantGraph,
         NeighborhoodGraph,
         NetworkChange,
@@ -31,8 +34,10 @@ if TYPE_CHECKING:
     from edgewise.inference import BootstrapGraph, StabilitySelection, permutation_test
 
 _HOME = {
+    "BayesNetClassifier": "edgewise.estimators",
     "BlanketBayesNet": "edgewise.estimators",
     "BootstrapGraph": "edgewise.inference",
+    "ConditionalGraph": "edgewise.estimators",
     "DTraceChange": "edgewise.estimators",
     "DataWarning": "edgewise._core.errors",
     "DiscreteMarkovNet": "edgewise.estimators",
@@ -43,6 +48,7 @@ _HOME = {
     "Graph": "edgewise.graph",
     "GraphTree": "edgewise.estimators",
     "InputError": "edgewise._core.errors",
+    "KernelGraph": "edgewise.estimators",
     "LocallyConstantGraph": "edgewise.estimators",
     "NeighborhoodGraph": "edgewise.estimators",
     "NetworkChange": "edgewise.estimators",
@@ -67,8 +73,10 @@ _STAGES = (
 )
 
 __all__ = [
+    "BayesNetClassifier",
     "BlanketBayesNet",
     "BootstrapGraph",
+    "ConditionalGraph",
     "DTraceChange",
     "DataWarning",
     "DiscreteMarkovNet",
@@ -79,6 +87,7 @@ __all__ = [
     "Graph",
     "GraphTree",
     "InputError",
+    "KernelGraph",
     "LocallyConstantGraph",
     "NeighborhoodGraph",
     "NetworkChange",

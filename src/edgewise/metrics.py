@@ -10,6 +10,7 @@ from edgewise.graph.metrics import (
     precision_recall_curve,
     shd,
 )
+from edgewise.graph.sortability import r2_sortability, varsortability
 
 __all__ = [
     "EdgeMetrics",
@@ -21,5 +22,7 @@ __all__ = [
     "irregularity",
     "pdag_errors",
     "precision_recall_curve",
+    "r2_sortability",
     "shd",
+    "varsortability",
 ]

@@ -8,7 +8,7 @@ import pytest
 
 from edgewise import Graph, InputError
 from edgewise.cli import demo as demo_module
-from edgewise.cli._folder import CHANGE_FILES, FILES, SPACE_FILES
+from edgewise.cli._folder import CHANGE_FILES, DIRECT_FILES, FILES, SPACE_FILES
 from edgewise.data import load_table, neighbor_pairs
 
 
@@ -20,7 +20,9 @@ def weather():
 def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
-    assert sorted(path.name for path in out.iterdir()) == sorted((*FILES, "digits", "senate"))
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        (*FILES, "digits", "senate", "tumours")
+    )
     graph = Graph.read(out / "graph.graphml")
     assert graph.n_nodes == 16
     # Few enough edges to read, and what is known of the weather is among them.
@@ -40,6 +42,7 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert len(record["treatment"]) == 3
     check_digits(out / "digits")
     check_senate(out / "senate")
+    check_tumours(out / "tumours")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
     assert f"Written to edgewise-demo/digits: {', '.join((*FILES, *SPACE_FILES))}" in result.stdout
@@ -78,6 +81,19 @@ def check_senate(out):
     assert record["warnings"] == []
     assert 10 <= graph.n_edges <= 100
     assert (pd.read_csv(out / "changes.csv").kind == "gained").any()
+
+
+def check_tumours(out):
+    """A nucleus of a given radius has a longer outline the more uneven it is."""
+    assert sorted(path.name for path in out.iterdir()) == sorted(DIRECT_FILES)
+    record = json.loads((out / "run.json").read_text())
+    assert record["data"]["bundled"] == "breast cancer of scikit-learn"
+    assert record["parameters"]["n_resamples"] == demo_module.NUCLEI_RESAMPLES
+    assert record["warnings"] == []
+    arcs = pd.read_csv(out / "arcs.csv").set_index(["source", "target"])
+    assert arcs.loc[("radius", "perimeter"), "confidence"] > 0.7
+    assert arcs.loc[("compactness", "perimeter"), "confidence"] > 0.7
+    assert 0 < record["n_untold"] < record["n_edges"] <= 15
 
 
 def test_digits_are_measurements():

@@ -71,6 +71,35 @@ def test_two_groups_that_differ(run, tmp_path):
     assert truth.n_edges == 2
 
 
+@pytest.mark.parametrize("options", [["--directed", "--features", 6], ["--dag", "asia"]])
+def test_directed_truth_is_what_the_rows_show(run, tmp_path, options):
+    result = run("simulate", *options, "--samples", 20000, "--out", "d.csv", "--truth", "t.json")
+    table, truth = pd.read_csv(tmp_path / "d.csv"), Graph.read(tmp_path / "t.json")
+    assert truth.directed
+    assert tuple(table.columns) == truth.names
+    # What the equations leave over is noise of variance 1, not correlated with any other.
+    noise = table.to_numpy() @ (np.eye(truth.n_nodes) - truth.weights)
+    np.testing.assert_allclose(np.cov(noise.T), np.eye(truth.n_nodes), atol=0.05)
+    assert "varsortability" in result.stdout
+    assert "R2-sortability" in result.stdout
+
+
+def test_bundled_network_comes_in_another_order(run, tmp_path):
+    run("simulate", "--dag", "chain", "--samples", 3, "--out", "d.csv", "--truth", "t.json")
+    truth = Graph.read(tmp_path / "t.json")
+    assert sorted(truth.names) == [f"N{k}" for k in range(1, 8)]
+    assert list(truth.names) != sorted(truth.names)
+    for arc in truth.edges().itertuples():
+        assert int(arc.target[1:]) - int(arc.source[1:]) == 1
+
+
+def test_directed_kind_is_heeded(run, tmp_path):
+    for kind, n_arcs in (("chain", 9), ("ring", 10)):
+        run("simulate", "--directed", "--kind", kind, "--features", 10, "--samples", 3,
+            "--out", "d.csv", "--truth", "t.json")  # fmt: skip
+        assert Graph.read(tmp_path / "t.json").n_edges == n_arcs
+
+
 def test_kinds_are_those_of_the_library():
     assert sorted(kind.value for kind in Kind) == sorted(GRAPH_KINDS)
 
@@ -85,6 +114,10 @@ def test_kinds_are_those_of_the_library():
         (["--out", "data.csv", "--truth", "truth.txt"], "'.txt'"),
         (["--out", "data.csv", "--changed", 2], "--changed is for --kind grid"),
         (["--out", "data.csv", "--changed", 2, "--kind", "grid"], "square number"),
+        (["--out", "data.csv", "--changed", 2, "--dag", "asia"], "--dag out"),
+        (["--out", "data.csv", "--changed", 2, "--directed"], "--directed out"),
+        (["--out", "data.csv", "--features", 8, "--dag", "asia"], "Leave --features out"),
+        (["--out", "data.csv", "--dag", "karate"], "no directions"),
     ],
 )
 def test_bad_requests(run, tmp_path, options, words):

@@ -4,6 +4,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from edgewise import (
+    BayesNetClassifier,
+    BlanketBayesNet,
     BootstrapGraph,
     DiscreteMarkovNet,
     DTraceChange,
@@ -18,14 +20,22 @@ from edgewise import (
 )
 
 ESTIMATORS = [
+    BayesNetClassifier(),
+    BayesNetClassifier("fisher", "svm"),
+    BlanketBayesNet(),
+    BlanketBayesNet("inter-iamb-npc", missing="em"),
+    BlanketBayesNet("l1mb", search="greedy"),
     DTraceChange(alpha=0.3),
+    DTraceChange(alpha=0.3, covariance="nonparanormal"),
     FusedNetworkChange(alpha=0.2),
     FusedNetworkChange(alpha=0.2, method="joint", sparsity=0.1),
+    FusedNetworkChange(alpha=0.2, method="sampled", n_proposals=50),
     GaussianBayesNet(),
     GaussianBayesNet(alpha=0.1, method="bcd"),
     NetworkChange(alpha=0.3),
     NetworkChange(basis="polynomial", cv=3, n_alphas=3, random_state=0),
     SeparateNetworkChange(alpha=0.3),
+    SeparateNetworkChange(alpha=0.3, likelihood="sampled", n_proposals=50),
     DiscreteMarkovNet(),
     GaussianGraph(),
     GaussianGraph(alpha=0.1, covariance="correlation"),

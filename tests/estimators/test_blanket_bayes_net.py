@@ -11,6 +11,7 @@ import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, InputError
 from edgewise.data import load_network
 from edgewise.metrics import cpdag
+from edgewise.solvers import separating_sets
 from tests.estimators.bayes_net_rows import network_rows, pair_and_others
 from tests.solvers.blanket_problems import EXACT, moral_graph, random_weights, shuffled
 
@@ -93,6 +94,21 @@ def test_what_is_learned_agrees_with_itself(variant, n_rows):
     assert (model.order_[tails] < model.order_[heads]).all()
     assert model.converged_
     assert model.n_iter_ >= 1
+
+
+def test_tests_that_contradict_each_other_are_told():
+    """Every common child that was found is one in the graph, or the contradiction is told."""
+    n_contradictions = 0
+    for seed in range(20):
+        X = network_rows(seed, 60, 15, 3.0)
+        model = BlanketBayesNet(significance=0.05).fit(X)
+        R = np.corrcoef(X.T)
+        found = separating_sets(R, len(X), model.blankets_, significance=0.05)
+        dag = model.graph_.adjacency
+        are_kept = [dag[x, z] and dag[y, z] for x, z, y in found.colliders]
+        assert all(are_kept) or not model.is_consistent_
+        n_contradictions += not all(are_kept)
+    assert n_contradictions > 2
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

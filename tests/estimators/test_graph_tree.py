@@ -96,6 +96,22 @@ def test_risks_of_the_leaves_add_up(fitted):
     assert tree.converged_
 
 
+@pytest.mark.parametrize("exchange", [False, True])
+def test_risk_of_a_node_is_in_the_units_of_the_responses(exchange):
+    X, Y = changing_rows(300, 20)
+    X_val, Y_val = changing_rows(200, 21)
+    units = np.array([0.01, 2.0, 30.0, 1.0])
+    plain, other = (
+        GraphTree(bounds=(0, 1), exchange=exchange).fit(X, Y * scale, X_val, Y_val * scale)
+        for scale in (np.ones(4), units)
+    )
+    for node, scaled in zip(plain.nodes_, other.nodes_, strict=True):
+        shares = node.n_validation / 200, node.n / 300
+        share = np.mean(shares) if exchange else shares[0]
+        expected = node.risk + share * 2 * np.log(units).sum()
+        assert scaled.risk == pytest.approx(expected, abs=1e-9)
+
+
 def test_why_a_split_is_there():
     X, Y = changing_rows(500, 3)
     by_graph = GraphTree(random_state=0, mean="leaf").fit(X, Y).split_report()

@@ -44,6 +44,69 @@ def test_search(exchange):
     assert len(optimal.leaves_) == 4
 
 
+def every_tree(key):
+    """All dyadic trees of two covariates up to depth 3, as lists of the keys of their leaves."""
+    yield [key]
+    if key[0] + key[1] == 3:
+        return
+    for k in (0, 1):
+        halves = []
+        for side in (0, 1):
+            half = list(key)
+            half[k] += 1
+            half[2 + k] = 2 * half[2 + k] + side
+            halves.append(tuple(half))
+        for left in every_tree(halves[0]):
+            yield from (left + right for right in every_tree(halves[1]))
+
+
+def rows_in(X, key):
+    """Which rows lie in a cell of the unit square."""
+    positions = np.ceil(X * 2.0 ** np.array(key[:2])) - 1
+    return (positions == key[2:]).all(axis=1)
+
+
+@pytest.mark.parametrize("criterion", ["heldout", "penalized"])
+def test_optimal_search_is_the_best_of_all_trees(criterion):
+    """Every cell is fitted on its own, as the whole of its rows."""
+    rng = np.random.default_rng(17)
+    X, Y, X_val, Y_val = halves(rng.random((1600, 2)), rng.normal(size=(1600, 3)))
+    for A, B in ((X, Y), (X_val, Y_val)):
+        B[:, 0] += np.where((A[:, 0] > 0.5) == (A[:, 1] > 0.25), 1.2, -0.6) * B[:, 1]
+    trees = list(every_tree((0, 0, 0, 0)))
+    assert len(trees) == 723
+    plain = {"mean": "leaf", "standardize": False, "exchange": False, "bounds": (0, 1)}
+    is_penalized = criterion == "penalized"
+    risks = {}
+    for key in {key for tree in trees for key in tree}:
+        one, other = rows_in(X, key), rows_in(X_val, key)
+        assert min(one.sum(), other.sum()) >= 10
+        alone = GraphTree(criterion, max_depth=0, **plain)
+        if is_penalized:
+            risks[key] = alone.fit(X[one], Y[one]).risk_ * one.mean()
+        else:
+            found = alone.fit(X[one], Y[one], X_val[other], Y_val[other])
+            risks[key] = found.risk_ * other.mean()
+    gamma = 0.02
+
+    def price(m):
+        if not is_penalized:
+            return 0.0
+        code = 3 * m - 1 + (m - 1) * np.log2(2)
+        return gamma * m * np.sqrt((code * np.log(2) + 2 * np.log(800 * 3)) / 800)
+
+    best = min(sum(risks[key] for key in tree) + price(len(tree)) for tree in trees)
+    tree = GraphTree(criterion, "optimal", max_total_depth=3, min_gain=0, gamma=gamma, **plain).fit(
+        *((X, Y) if is_penalized else (X, Y, X_val, Y_val))
+    )
+    assert 2 < len(tree.leaves_) < 64
+    assert tree.risk_ + price(len(tree.leaves_)) == pytest.approx(best, abs=1e-4)
+    greedy = GraphTree(criterion, max_total_depth=3, min_gain=0, gamma=gamma, **plain).fit(
+        *((X, Y) if is_penalized else (X, Y, X_val, Y_val))
+    )
+    assert greedy.risk_ + price(len(greedy.leaves_)) >= best - 1e-4
+
+
 def test_search_refuses_too_many_cells():
     X, Y = changing_rows(600, d=6)
     with pytest.raises(InputError, match=r"cells of 6 covariates") as caught:

@@ -220,31 +220,49 @@ def test_lattice_task_counts_exact_supports():
         assert (row["success"] == 1) == (row["missed"] == row["false"] == 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_features", lattice.SIZES)
-def test_lattice_success(n_features):
-    """200 runs: with alpha = 2 sqrt(log m / n) sooner, with 2.5 surely at 150 log m rows."""
-    rates = {
-        (ratio, row["factor"]): row["success"]
+@pytest.fixture(scope="module")
+def success():
+    """Rates of 200 runs by size, rows over the logarithm of the size, and factor of alpha."""
+    return {
+        (n_features, ratio, row["factor"]): row["success"]
+        for n_features in lattice.SIZES
         for ratio in (100, 150)
         for row in lattice.run_task(
             np.random.default_rng(ratio), n_features=n_features, ratio=ratio, n_runs=200
         )
     }
-    assert rates[100, 2.0] >= 0.75
-    assert rates[150, 2.0] >= 0.9
-    # At 100 log m rows an alpha of 0.25 is too close to the change of 0.28 for four hits in a row.
-    assert rates[150, 2.5] >= 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_features", lattice.SIZES)
+def test_lattice_success(success, n_features):
+    """What there is of it: the standard error of a rate of 0.9 is 0.02."""
+    assert success[n_features, 100, 2.0] >= 0.75
+    assert success[n_features, 150, 2.0] >= 0.9
+    assert success[n_features, 150, 2.5] >= 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_features", lattice.SIZES)
+@pytest.mark.xfail(
+    strict=True,
+    reason="alpha = 0.25 is too close to the change of 0.28 in the mean of a product: all four "
+    "edges are above it in 0.27 and 0.35 of the runs, whatever the solver.",
+)
+def test_lattice_success_with_a_larger_alpha_and_fewer_rows(success, n_features):
+    assert success[n_features, 100, 2.5] >= 0.75
 
 
 def test_diamond_and_gene_tasks(monkeypatch):
     monkeypatch.setattr(diamond, "diamond_change", lambda rng: diamond_change(5, 800, rng=rng))
-    rows = diamond.run_task(np.random.default_rng(0), repetition=0)
+    rows = diamond.run_task(np.random.default_rng(0), repetition=0, n_proposals=300)
     by = {(row["method"], row["ranking"]): row["auprc"] for row in rows}
     assert {method for method, _ in by} == set(diamond.list_methods())
     assert by[diamond.POLYNOMIAL, MAGNITUDE] == 1.0
     assert by[diamond.GAUSSIAN, MAGNITUDE] < 0.9
-    rows = genes.run_task(np.random.default_rng(0), repetition=0)
+    assert min(by[method, MAGNITUDE] for method in rankings_report.SAMPLED) > 0.9
+    rows = genes.run_task(np.random.default_rng(0), repetition=0, n_proposals=50)
+    assert {row["method"] for row in rows} == set(genes.list_methods())
     data = gene_regulation_change(rng=np.random.default_rng(0))
     path = NetworkChange(basis="polynomial", degree=3).path(data.X, data.y)
     (row,) = (
@@ -267,6 +285,26 @@ def test_diamond_methods_differ(name, option, other):
     methods = diamond.list_methods()
     first, second = (methods[key](data).scores[MAGNITUDE] for key in (name, other))
     assert not np.allclose(first, second), option
+
+
+def test_importance_sampling_draws_as_told():
+    """Numbers of rows and seeds reach the estimators, as do degrees and ends of the path."""
+    data = diamond_change(4, 200, rng=0)
+    few = {"n_proposals": 50, "random_state": 1}
+    for rank in (_methods.sampled_flasso, _methods.sampled_glasso):
+        found = rank(2, alpha_ratio=0.3, **few)(data).scores[MAGNITUDE]
+        np.testing.assert_array_equal(
+            found, rank(2, alpha_ratio=0.3, **few)(data).scores[MAGNITUDE]
+        )
+        for other in ({"n_proposals": 60}, {"random_state": 2}, {"alpha_ratio": 0.5}):
+            options = {"alpha_ratio": 0.3, **few, **other}
+            assert not np.allclose(found, rank(2, **options)(data).scores[MAGNITUDE])
+        cubic = rank(3, alpha_ratio=0.3, **few)(data).scores[MAGNITUDE]
+        assert not np.allclose(found, cubic)
+    for part in (diamond, genes):
+        numbers = {quick: {task["n_proposals"] for task in part.list_tasks(quick)}
+                   for quick in (True, False)}  # fmt: skip
+        assert numbers == {True: {_methods.QUICK_PROPOSALS}, False: {_methods.N_PROPOSALS}}
 
 
 def test_times_task(monkeypatch):
@@ -393,15 +431,18 @@ def test_verdicts_on_diamonds():
             return 0.99 if ranking == MAGNITUDE else 0.7
         if method == diamond.RAW:
             return 0.96
+        if method in rankings_report.SAMPLED:
+            return 0.9 if method == _methods.SAMPLED_FLASSO else 0.8
         return 0.55 if method == diamond.QUADRATIC else 0.25
 
     methods = list(diamond.list_methods())
     report = rankings_report.report_diamond(ranking_frame(area, methods))
-    assert [claim.holds for claim in report.claims] == ["yes", "yes"]
-    assert "KLIEP, polynomial 2, has 0.55" in report.claims[0].found
+    assert [claim.holds for claim in report.claims] == ["yes", "yes", "yes"]
+    assert "IS-Flasso, has 0.90" in report.claims[0].found
+    assert "the best of the others has 0.25" in report.claims[1].found
     assert "bar is 0.95, and it is met" in report.text
     flat = rankings_report.report_diamond(ranking_frame(lambda method, ranking: 0.9, methods))
-    assert [claim.holds for claim in flat.claims] == ["no", "no"]
+    assert [claim.holds for claim in flat.claims] == ["no", "no", "no"]
     assert "is missed" in flat.text
 
 
@@ -409,13 +450,16 @@ def test_verdicts_on_genes():
     methods = list(genes.list_methods())
 
     def area(method, ranking):
+        if method == _methods.SAMPLED_FLASSO:
+            return 0.6
         return 0.8 if "polynomial 3" in method else 0.5
 
     report = rankings_report.report_genes(ranking_frame(area, methods))
-    assert report.claims[0].holds == "yes"
+    assert [claim.holds for claim in report.claims] == ["yes", "yes"]
+    assert "0.60 and 0.50 by entry; 0.60 and 0.50 by magnitude" in report.claims[1].found
     assert "polynomial 3, has 0.80" in report.claims[0].found
     flat = rankings_report.report_genes(ranking_frame(lambda method, ranking: 0.6, methods))
-    assert flat.claims[0].holds == "no"
+    assert [claim.holds for claim in flat.claims] == ["no", "no"]
     table = areas_table(ranking_frame(area, methods), methods)
     assert f"| {_methods.DIFFERENCE} |  | 0.50" in table
 
@@ -544,7 +588,7 @@ def test_quick_study(tmp_path):
 
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)
-    assert len(report.claims) == 11
+    assert len(report.claims) == 13
     polynomial = areas(results["diamond"], diamond.POLYNOMIAL, MAGNITUDE)
     assert polynomial.mean() >= rankings_report.BAR
     printed = results["gaussian"][results["gaussian"]["setting"] == gaussian.PRINTED]

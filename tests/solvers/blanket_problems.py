@@ -82,19 +82,20 @@ def left_over(R, target, members):
 
 
 def slow_blanket(R, n_samples, target, method, level):
-    """Blanket of one variable by the definition of each method."""
+    """Blanket of one variable by the definition of each method, of at most half as many as rows."""
     members = []
     while True:
+        room = int(n_samples // 2) - len(members)
         others = [y for y in range(len(R)) if y != target and y not in members]
         values = {y: statistic(R, n_samples, target, y, members) for y in others}
         found = [y for y in others if values[y] > critical_value(level)]
-        if not found:
+        if not found or room == 0:
             break
         before = left_over(R, target, members)
         if method == "gs":
             members = [*members, max(found, key=lambda y: abs(R[target, y]))]
         elif method == "fast-iamb":
-            members = members + found
+            members = members + sorted(found, key=values.get, reverse=True)[:room]
         else:
             members = [*members, max(found, key=values.get)]
         if method.startswith(("inter", "fast")):

@@ -52,8 +52,26 @@ WINDOW_FILES: Final = (
     "model.edgewise",
     "run.json",
 )
+#: What `direct` leaves; the picture of confidence only if there are resamples.
+DIRECT_FILES: Final = (
+    "report.html",
+    "dag.png",
+    "cpdag.png",
+    "penalized.png",
+    "coefficients.png",
+    "confidence.png",
+    "arcs.csv",
+    "edges.csv",
+    "graph.graphml",
+    "cpdag.graphml",
+    "penalized.graphml",
+    "model.edgewise",
+    "run.json",
+)
 #: All of them: what a run does not write anew is of an earlier one.
-ALL_FILES: Final = tuple(dict.fromkeys((*CHANGE_FILES, *WINDOW_FILES, *FILES, *SPACE_FILES)))
+ALL_FILES: Final = tuple(
+    dict.fromkeys((*CHANGE_FILES, *WINDOW_FILES, *DIRECT_FILES, *FILES, *SPACE_FILES))
+)
 
 
 @contextmanager

@@ -180,8 +180,8 @@ def choose_columns(
     raw: RawTable, columns: Sequence[str], drop: Sequence[str], *, by: str | None = None
 ) -> tuple[RawTable, tuple[str, ...]]:
     """Keep the columns that were asked for, without the one that holds labels."""
-    wanted = set(_named(columns, raw.names, "--columns") or raw.names)
-    wanted -= {by, *_named(drop, raw.names, "--drop")}
+    wanted = set(named_columns(columns, raw.names, "--columns") or raw.names)
+    wanted -= {by, *named_columns(drop, raw.names, "--drop")}
     if not wanted:
         raise InputError("--columns and --drop leave no column.")
     kept = [k for k, name in enumerate(raw.names) if name in wanted]
@@ -197,7 +197,7 @@ def choose_columns(
     return chosen, notes
 
 
-def _named(given: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+def named_columns(given: Sequence[str], names: Sequence[str], option: str) -> list[str]:
     """Split what was given at commas, except where a column is called just that."""
     found: list[str] = []
     for text in given:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._change_files import page, short_rows
+from edgewise.cli._change_files import ALT, short_rows
 from edgewise.cli._change_words import choice
 from edgewise.cli._comparing import ChangeSettings, estimator_of
 from edgewise.cli._learning import about_fit, parameters_of, run_record
@@ -154,6 +154,7 @@ def write_slid(
 ) -> None:
     """Write everything that a sliding window leaves behind."""
     from edgewise.cli._folder import write_results
+    from edgewise.cli._page import page
 
     strip = draw_strip(slid, settings)
     slid.changes.to_csv(folder / "windows.csv", index=False)
@@ -162,7 +163,7 @@ def write_slid(
         graph=slid.graph,
         model=slid.model,
         pictures=[("windows.png", strip)],
-        page=page(text, {"windows.png": strip}, slid.changes),
+        page=page(text, {"windows.png": strip}, slid.changes, ALT),
         record=record,
     )
 

@@ -10,6 +10,7 @@ from edgewise._version import __version__
 from edgewise.cli._shell import Commands, say
 from edgewise.cli.compare import compare
 from edgewise.cli.demo import demo
+from edgewise.cli.direct import direct
 from edgewise.cli.export import export
 from edgewise.cli.info import info
 from edgewise.cli.learn import learn
@@ -43,5 +44,5 @@ def edgewise(
     """Learn the network behind a table of measurements."""
 
 
-for command in (learn, compare, demo, export, simulate, reproduce, info):
+for command in (learn, compare, direct, demo, export, simulate, reproduce, info):
     app.command()(command)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgewise.cli._comparing import ChangeSettings, change_record, compare_groups
+from edgewise.cli._directing import DirectSettings, direct_columns, direct_record
 from edgewise.cli._folder import (
     ALL_FILES,
     CHANGE_FILES,
+    DIRECT_FILES,
     FILES,
     SPACE_FILES,
     files_in,
@@ -55,6 +57,8 @@ SIDE: Final = 8
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
 #: Chosen by held-out rows out of 30, as `edgewise compare --by year` does.
 VOTES_ALPHA, VOTES_SHUFFLES = 0.27, 40
+#: Resamples of the rows of tumours.
+NUCLEI_RESAMPLES: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +177,24 @@ def ask_senate(folder: Path) -> str:
     return text
 
 
+def ask_tumours(folder: Path) -> str:
+    """Find which way influences run between measurements of cell nuclei."""
+    from edgewise.cli._direct_files import write_directed
+    from edgewise.cli._direct_words import direct_summary
+
+    frame, data = tumour_nuclei()
+    settings = DirectSettings(n_resamples=NUCLEI_RESAMPLES)
+    notes = ["logarithm of all measurements, which are skewed", "means of each tumour only"]
+    with warnings_told() as told:
+        directed = direct_columns(frame, settings, verbose=is_watched())
+    record = direct_record(
+        directed, settings, command="demo", data=data, treatment=notes, warnings=told
+    )
+    text = direct_summary(directed, settings, "images of breast tumours", data)
+    write_directed(folder, directed, text, record)
+    return text
+
+
 def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:
     """Daily weather without the season, and which table it is."""
     import hashlib
@@ -235,6 +257,21 @@ def senate_votes() -> tuple[pd.DataFrame, Groups, dict[str, Any]]:
     return senate.votes, groups, _fingerprint(senate.votes, "senate-votes", digest)
 
 
+def tumour_nuclei() -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Means over the cell nuclei of each tumour, in logarithms, and which table it is."""
+    import hashlib
+
+    import numpy as np
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer(as_frame=True).data
+    means = table[[name for name in table.columns if name.startswith("mean ")]]
+    # Some tumours have no concave nucleus at all.
+    frame = np.log(means + 1e-3).rename(columns=lambda name: name.removeprefix("mean "))
+    digest = hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
+    return frame, _fingerprint(frame, "breast cancer of scikit-learn", digest)
+
+
 def _fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
     return {
         "bundled": name,
@@ -269,5 +306,12 @@ QUESTIONS: Final = (
         folder="senate",
         look_at="change.png",
         files=CHANGE_FILES,
+    ),
+    Question(
+        text="Which way do influences run between the shapes of cell nuclei in tumours?",
+        answer=ask_tumours,
+        folder="tumours",
+        look_at="dag.png",
+        files=DIRECT_FILES,
     ),
 )

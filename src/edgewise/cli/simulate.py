@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Column that holds the labels of two groups.
 GROUP: Final = "group"
+#: Columns that are drawn unless told otherwise.
+FEATURES: Final = 20
 
 
 def simulate(
@@ -26,7 +29,9 @@ def simulate(
         typer.Option(help="Table to write (.csv).", metavar="FILE", show_default=False),
     ],
     kind: Annotated[Kind, typer.Option(help="Family of graphs.")] = Kind.ERDOS_RENYI,
-    features: Annotated[int, typer.Option(help="Number of columns.")] = 20,
+    features: Annotated[
+        int | None, typer.Option(help="Number of columns.", show_default="20")
+    ] = None,
     samples: Annotated[int, typer.Option(help="Number of rows.")] = 500,
     seed: Seed = 0,
     truth: Annotated[
@@ -34,6 +39,27 @@ def simulate(
         typer.Option(
             help="Where to write the true graph (.graphml, .gexf, .csv or .json).",
             metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    directed: Annotated[
+        bool,
+        typer.Option(
+            "--directed",
+            help=(
+                "Draw from linear equations along a directed graph: the kind in a random order. "
+                "The weights of the true graph are then their coefficients."
+            ),
+        ),
+    ] = False,
+    dag: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Draw from linear equations along a network that comes with the package, such as "
+                "alarm, in place of a random one."
+            ),
+            metavar="NAME",
             show_default=False,
         ),
     ] = None,
@@ -59,19 +85,26 @@ def simulate(
         raise InputError(f"{out} does not end in .csv, the one format that simulate writes.")
     from edgewise.io import atomic_path
 
-    if changed is None:
-        table, graph = _draw(kind, features, samples, seed)
-        words = f"{samples} rows, {features} columns"
-        about = "the true graph"
-    else:
-        table, graph = _draw_change(kind, features, samples, changed, seed)
-        words = f"{samples} rows of each of two groups, {features} columns and '{GROUP}'"
+    _check_directed(dag, features, changed, is_directed=directed)
+    n_columns = FEATURES if features is None else features
+    about = "the true graph"
+    if changed is not None:
+        table, graph = _draw_change(kind, n_columns, samples, changed, seed)
+        words = f"{samples} rows of each of two groups, {n_columns} columns and '{GROUP}'"
         about = "the true changes"
+    else:
+        if directed or dag is not None:
+            table, graph = _draw_directed(dag, kind, n_columns, samples, seed)
+        else:
+            table, graph = _draw(kind, n_columns, samples, seed)
+        words = f"{samples} rows, {graph.n_nodes} columns"
     with atomic_path(out) as draft:
         table.to_csv(draft, index=False)
         if truth is not None:
             graph.write(truth)
     say(f"{out}: {words}")
+    if graph.directed:
+        say(_about_order(table, graph))
     if truth is not None:
         say(f"{truth}: {about}, {graph.n_edges} edges")
 
@@ -89,6 +122,52 @@ def _draw(kind: Kind, features: int, samples: int, seed: int) -> tuple[pd.DataFr
     rows = sample_gaussian(model.precision, samples, rng=of_rows)
     graph = Graph.from_precision(model.precision)
     return pd.DataFrame(rows, columns=list(graph.names)), graph
+
+
+def _check_directed(
+    dag: str | None, features: int | None, changed: int | None, *, is_directed: bool
+) -> None:
+    """Refuse options that do not go together."""
+    if changed is not None and (dag is not None or is_directed):
+        option = "--directed" if dag is None else "--dag"
+        raise InputError(f"--changed draws undirected networks. Leave it or {option} out.")
+    if dag is not None and features is not None:
+        raise InputError("--dag has the columns of its network. Leave --features out.")
+
+
+def _draw_directed(
+    dag: str | None, kind: Kind, features: int, samples: int, seed: int
+) -> tuple[pd.DataFrame, Graph]:
+    """Draw rows from linear equations, in columns that do not stand in the order of causes."""
+    import pandas as pd
+
+    from edgewise._core.random import spawn
+    from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
+    from edgewise.graph import Graph
+
+    of_graph, of_rows = spawn(seed, 2)
+    if dag is None:
+        adjacency = random_dag(features, kind.value, rng=of_graph)
+        nodes: Sequence[str] = [f"x{k}" for k in range(features)]
+        model = linear_sem(adjacency, rng=of_graph)
+    else:
+        network = load_dag(dag)
+        model = linear_sem(network.adjacency, permute=True, rng=of_graph)
+        nodes = network.names
+    names = [nodes[k] for k in model.columns]
+    rows = sample_linear_sem(model, samples, rng=of_rows)
+    return pd.DataFrame(rows, columns=names), Graph(model.coef, names=names, directed=True)
+
+
+def _about_order(table: pd.DataFrame, graph: Graph) -> str:
+    """Say how far the columns give away the order of their causes."""
+    from edgewise.metrics import r2_sortability, varsortability
+
+    by_variance = f"varsortability {varsortability(table, graph):.2f}"
+    if len(table) <= len(table.columns):
+        return f"{by_variance}: 1 would give the order away by scale; standardise the columns"
+    by_r2 = f"R2-sortability {r2_sortability(table, graph):.2f}"
+    return f"{by_variance}, {by_r2}: 1 would give the order away, the first by scale alone"
 
 
 def _draw_change(

@@ -150,6 +150,8 @@ _DIRECTED: Final = {
     "water": "Biological treatment of waste water",
     "win95pts": "Troubleshooting of printers",
 }
+#: What `load_dag` can load.
+DAG_NAMES: Final[tuple[str, ...]] = tuple(_DIRECTED)
 _TABLES: Final = {
     "tmy3-daily": _TableEntry(
         folder="climate",
@@ -258,6 +260,32 @@ def load_network(name: str) -> Network:
         origin=_origin(folder, name),
         licence=(folder / f"LICENSE-{folder.name}.txt").read_text("utf-8"),
     )
+
+
+def load_dag(name: str) -> Network:
+    """Load the structure of a directed acyclic network.
+
+    Parameters
+    ----------
+    name : str
+        One of ``DAG_NAMES``: ``alarm``, ``andes``, ``asia``, ``barley``, ``carpo``, ``chain``,
+        ``child``, ``factors``, ``hailfinder``, ``hepar2``, ``insurance``, ``mildew``, ``sachs``,
+        ``water`` or ``win95pts``.
+
+    Returns
+    -------
+    Network
+        As `load_network` returns it.
+
+    Examples
+    --------
+    >>> alarm = load_dag("alarm")
+    >>> len(alarm.names), alarm.n_edges
+    (37, 46)
+    """
+    if name in _UNDIRECTED:
+        raise InputError(f"'{name}' has no directions. Use load_network({name!r}).")
+    return load_network(name)
 
 
 def load_table(name: str) -> Dataset:

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
+from edgewise.data.labels import label_codes
 from edgewise.io.messages import quote_names
 
 
@@ -30,39 +31,10 @@ class TwoGroups:
 
 def two_groups(y: Any, n_rows: int) -> TwoGroups:
     """Sort rows by their label, of which there must be two."""
-    import pandas as pd
-
-    # Objects, because numpy would turn the missing value of a list of text into "nan".
-    labels = np.asarray(y, dtype=object)
-    if labels.shape != (n_rows,):
-        raise InputError(
-            f"y must hold one label for each of the {n_rows} rows of X; its shape is "
-            f"{labels.shape}."
-        )
-    if len(missing := np.flatnonzero(pd.isna(labels))):
-        raise InputError(
-            f"y has {len(missing)} missing {'label' if len(missing) == 1 else 'labels'} (None or "
-            f"NaN), the first in row {missing[0]}. Drop those rows, or label them."
-        )
-    try:
-        classes, member = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise InputError(
-            f"The labels in y are of different types, {quote_names(kinds)}, and cannot be sorted. "
-            "Turn all of them into text."
-        ) from error
-    _check_two(classes.tolist(), np.bincount(member).tolist())
-    order = _category_order(y, classes.tolist())
-    first, second = (classes.tolist()[k] for k in order)
-    return TwoGroups(classes=(first, second), rows=[np.flatnonzero(member == k) for k in order])
-
-
-def _category_order(y: Any, classes: list[Any]) -> list[int]:
-    """Places of the two labels in the order that a categorical column gives them."""
-    categories = getattr(getattr(y, "dtype", None), "categories", None)
-    known = [] if categories is None else list(categories)
-    return sorted(range(2), key=lambda k: known.index(classes[k]) if known else k)
+    classes, member = label_codes(y, n_rows)
+    _check_two(classes, np.bincount(member).tolist())
+    first, second = classes
+    return TwoGroups(classes=(first, second), rows=[np.flatnonzero(member == k) for k in (0, 1)])
 
 
 def _check_two(classes: list[Any], counts: list[int]) -> None:

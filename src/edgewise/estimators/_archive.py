@@ -21,14 +21,17 @@ FORMAT: Final = "edgewise estimator"
 FORMAT_VERSION: Final = 1
 #: The only classes a file can name, all of them public names of the package.
 ESTIMATORS: Final = (
+    "BayesNetClassifier",
     "BlanketBayesNet",
     "BootstrapGraph",
+    "ConditionalGraph",
     "DTraceChange",
     "DiscreteMarkovNet",
     "FusedNetworkChange",
     "GaussianBayesNet",
     "GaussianGraph",
     "GraphTree",
+    "KernelGraph",
     "LocallyConstantGraph",
     "NeighborhoodGraph",
     "NetworkChange",

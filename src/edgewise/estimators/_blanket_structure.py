@@ -106,12 +106,14 @@ def learn_structure(
     )
     refuse_forced_cycle(found.value, known, names)
     pattern = orient_skeleton(found.value, found.colliders, known.allowed)
-    extension = extend_pattern(pattern, known.allowed)
+    dag, is_consistent = extend_pattern(pattern, known.allowed)
+    first, child, second = found.colliders.T
     return Structure(
         blankets=blankets,
-        dag=extension.dag,
-        cpdag=pattern if extension.is_consistent else complete_dag(extension.dag, known.allowed),
-        is_consistent=extension.is_consistent,
+        dag=dag,
+        cpdag=complete_dag(dag, known.allowed),
+        # A common child that contradicts a surer one was left out before there was a pattern.
+        is_consistent=is_consistent and bool((dag[first, child] & dag[second, child]).all()),
         n_tests=n_tests + found.n_tests,
         n_steps=1,
         converged=True,

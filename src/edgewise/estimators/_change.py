@@ -266,20 +266,6 @@ class ChangeEstimator(TableEstimator):
         standard = Standard(locations=self.locations_, scale=self.scale_)
         return standard.samples(*self._check_known(X, y))
 
-    def _labels(self, columns: BoolArray) -> list[str]:
-        """Names of some columns, for messages."""
-        names = self._names() or [f"x{k}" for k in range(len(columns))]
-        return [names[k] for k in np.flatnonzero(columns)]
-
-    def _refuse_missing(self, rows: FloatArray) -> None:
-        is_missing = np.isnan(rows)
-        if is_missing.any():
-            which = quote_names(self._labels(np.asarray(is_missing.any(axis=0))))
-            raise InputError(
-                f"X contains NaN: {np.count_nonzero(is_missing)} missing in {which}. Drop those "
-                "rows or columns, or fill them in."
-            )
-
     def _refuse_constants(self, rows: FloatArray, groups: TwoGroups) -> None:
         is_constant = np.asarray(~varies_within(rows, groups).any(axis=0))
         if is_constant.any():

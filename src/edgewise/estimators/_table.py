@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from edgewise._core.typing import AnyArray, FloatArray
+from edgewise._core.errors import InputError
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise.data.checks import check_columns
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
+from edgewise.io.messages import quote_names
 
 
 class TableEstimator(BaseEstimator):
@@ -46,6 +48,21 @@ class TableEstimator(BaseEstimator):
         """Names of the columns; None where the data had none."""
         names: AnyArray | None = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
+
+    def _labels(self, columns: BoolArray) -> list[str]:
+        """Names of some columns, for messages."""
+        names = self._names() or [f"x{k}" for k in range(len(columns))]
+        return [names[k] for k in np.flatnonzero(columns)]
+
+    def _refuse_missing(self, rows: FloatArray) -> None:
+        """Name the columns with missing values, for estimators that have no treatment of them."""
+        is_missing = np.isnan(rows)
+        if is_missing.any():
+            which = quote_names(self._labels(np.asarray(is_missing.any(axis=0))))
+            raise InputError(
+                f"X contains NaN: {np.count_nonzero(is_missing)} missing in {which}. Drop those "
+                "rows or columns, or fill them in."
+            )
 
 
 def _refuse_text(X: Any) -> None:

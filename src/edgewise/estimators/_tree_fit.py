@@ -37,7 +37,7 @@ from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.solvers._cell_fits import CellFits
 from edgewise.solvers._cell_path import PathRules
-from edgewise.solvers._dyadic_cells import GaussianCells, Rows
+from edgewise.solvers._dyadic_cells import Cell, GaussianCells, Rows
 from edgewise.solvers.dyadic_tree import TreeSearch, code_length_price, greedy_tree, optimal_tree
 
 CHOICES: Final = {
@@ -269,7 +269,7 @@ def _nodes(
 ) -> list[TreeNode]:
     """Describe the nodes in the units of the data."""
     n_validation = [len(cell.validation) for cell in judge_by(grown, judges)]
-    share = [len(node.cell.validation) / len(grown[0].cell.validation) for node in grown]
+    share = _shares([node.cell for node in grown], exchange=judges.exchange)
     boxes: list[Box] = [whole_box(covariates)] * len(grown)
     nodes: list[TreeNode] = []
     n_leaves = 0
@@ -287,7 +287,7 @@ def _nodes(
                 box=boxes[number],
                 n=len(node.cell.train),
                 n_validation=n_validation[number],
-                risk=node.cell.risk + share[number] * units.risk,
+                risk=node.cell.risk + float(share[number]) * units.risk,
                 mean=units.location + units.scale * fits.mean[number],
                 precision=precision,
                 graph=Graph.from_precision(precision, names=responses),
@@ -298,6 +298,13 @@ def _nodes(
         )
         n_leaves += split is None
     return nodes
+
+
+def _shares(cells: Sequence[Cell], *, exchange: bool) -> FloatArray:
+    """Share of each cell in the rows that judge, the first cell being the whole."""
+    counts = np.array([[len(cell.validation), len(cell.train)] for cell in cells])
+    shares = counts / counts[0]
+    return np.asarray(shares.mean(axis=1) if exchange else shares[:, 0])
 
 
 def _split(

@@ -131,6 +131,8 @@ def _row_order(Y: FloatArray, X: FloatArray) -> IntArray:
 
 def _table(Y: object, names: Sequence[str] | None) -> Table:
     """Read a table; columns without names are called y0, y1, ..., or as in the fit."""
+    if (n_axes := getattr(Y, "ndim", 2)) != 2:
+        raise InputError(f"Y must have two dimensions, rows and variables; it has {n_axes}.")
     table = Table.from_input(Y)
     if hasattr(Y, "columns"):
         return table

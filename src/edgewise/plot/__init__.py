@@ -1,8 +1,11 @@
 """Pictures of networks and of the paths that lead to them, drawn with matplotlib."""
 
+from edgewise.plot.arc_confidence import plot_arc_confidence
 from edgewise.plot.change import plot_change, plot_change_strip
 from edgewise.plot.change_path import plot_change_path
+from edgewise.plot.coefficients import plot_coefficients
 from edgewise.plot.curves import plot_path
+from edgewise.plot.dag import plot_dag
 from edgewise.plot.matrix import plot_matrix
 from edgewise.plot.network import plot_network
 from edgewise.plot.permutation import plot_permutation
@@ -12,9 +15,12 @@ from edgewise.plot.sites import plot_sites
 from edgewise.plot.spatial import plot_seed_map, plot_seed_maps
 
 __all__ = [
+    "plot_arc_confidence",
     "plot_change",
     "plot_change_path",
     "plot_change_strip",
+    "plot_coefficients",
+    "plot_dag",
     "plot_matrix",
     "plot_network",
     "plot_path",

@@ -24,6 +24,7 @@ class Entry:
     color: str = INK
     share: float | None = None
     opacity: float = 1.0
+    is_dashed: bool = False
 
 
 def room_of(ax: Axes) -> FloatArray:
@@ -75,6 +76,7 @@ def draw_legend(ax: Axes, entries: list[Entry], columns: int, widest: float) -> 
             color=entry.color,
             linewidth=float(line_width(np.array(entry.share), widest)) if entry.share else 2.0,
             alpha=entry.opacity,
+            linestyle="--" if entry.is_dashed else "-",
             label=entry.label,
         )
         for entry in entries

@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba_array
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.graph import Graph
 from edgewise.plot import _layout
 from edgewise.plot._drawing import (
     ENTRY,
     Entry,
     draw_legend,
-    line_width,
     room_of,
     set_limits,
-    weight_entries,
 )
 from edgewise.plot._labels import MOST_LABELS, label_sizes, place_labels, write_labels
-from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, POSITIVE, axes_or_new, tidy
+from edgewise.plot._strokes import Strokes, stroke_entries, strokes_of
+from edgewise.plot._style import INK, NEUTRAL, axes_or_new, tidy
 
 #: Printer's points kept free at the left and right, at the top, and at the bottom.
 _SIDE, _TOP, _BOTTOM = 34.0, 24.0, 20.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Strokes:
-    """The lines to draw, one entry per line."""
-
-    source: IntArray
-    target: IntArray
-    width: FloatArray
-    color: FloatArray
-    has_arrow: BoolArray
-    is_bent: BoolArray
 
 
 def plot_network(
@@ -90,7 +75,7 @@ def plot_network(
         raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
     ax = axes_or_new(ax, _figure_size(graph.n_nodes), fill=True)
     ax.set_axis_off()
-    _draw(ax, graph, layout, labels, _legend_entries(graph) if legend else [])
+    _draw(ax, graph, layout, labels, stroke_entries(graph) if legend else [])
     return ax
 
 
@@ -113,7 +98,7 @@ def _draw(
     apart = min(_layout.spacing(placement.points[joined]), 60.0)
     radius = float(np.clip(0.22 * apart, 1.5, page.radius))
     widest = _widest(graph, apart)
-    strokes = _strokes(graph, widest)
+    strokes = strokes_of(graph, widest)
     ends = np.column_stack([strokes.source, strokes.target])
     _draw_edges(ax, placement.data[ends], strokes, radius)
     _draw_nodes(ax, placement.data, joined, radius)
@@ -152,43 +137,13 @@ def _page(graph: Graph, room: FloatArray, sizes: FloatArray, legend_height: floa
     )
 
 
-def _strokes(graph: Graph, widest: float) -> _Strokes:
-    """Turn edges into lines; an edge there both ways with equal weight is one line."""
-    both_ways = graph.adjacency & graph.adjacency.T
-    is_line = both_ways & (graph.weights == graph.weights.T)
-    source, target = np.nonzero(graph.adjacency & ~np.tril(is_line))
-    weight = graph.weights[source, target]
-    heaviest = float(np.abs(weight).max(initial=0.0)) or 1.0
-    sign = np.sign(weight).astype(int) + 1
-    color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[sign]
-    if graph.confidence is None:
-        color[:, 3] = 0.85
-    else:
-        color[:, 3] = _opacity(graph.confidence[source, target])
-    # Faint edges go first, so that strong ones lie on top.
-    order = np.argsort(np.abs(weight), kind="stable")
-    source, target = source[order], target[order]
-    return _Strokes(
-        source=source,
-        target=target,
-        width=line_width(np.abs(weight[order]) / heaviest, widest),
-        color=color[order],
-        has_arrow=~is_line[source, target],
-        is_bent=(both_ways & ~is_line)[source, target],
-    )
-
-
 def _widest(graph: Graph, apart: float) -> float:
     """Width of the heaviest edge in points; many edges are drawn thinner."""
     crowding = np.sqrt(max(1.0, graph.n_edges / (2.0 * graph.n_nodes)))
     return float(np.clip(0.1 * apart / crowding, 1.2, 5.0))
 
 
-def _opacity(confidence: FloatArray) -> FloatArray:
-    return 0.12 + 0.8 * confidence
-
-
-def _draw_edges(ax: Axes, ends: FloatArray, strokes: _Strokes, radius: float) -> None:
+def _draw_edges(ax: Axes, ends: FloatArray, strokes: Strokes, radius: float) -> None:
     plain = ~strokes.has_arrow
     ax.add_collection(
         LineCollection(
@@ -226,15 +181,3 @@ def _draw_nodes(ax: Axes, data: FloatArray, joined: BoolArray, radius: float) ->
         linewidths=0.8,
         zorder=3,
     )
-
-
-def _legend_entries(graph: Graph) -> list[Entry]:
-    """List what in the picture needs a word."""
-    weights = graph.weights[graph.adjacency]
-    entries = weight_entries(weights)
-    if graph.confidence is not None and len(weights):
-        entries += [
-            Entry(label=f"confidence {level:g}", opacity=float(_opacity(np.array(level))))
-            for level in (1.0, 0.5)
-        ]
-    return entries

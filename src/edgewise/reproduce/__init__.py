@@ -15,6 +15,8 @@ STUDIES: Final = {
     "locally-constant": "edgewise.reproduce.locally_constant",
     "bjp": "edgewise.reproduce.bjp",
     "change": "edgewise.reproduce.change",
+    "go-cart": "edgewise.reproduce.go_cart",
+    "bayes-net": "edgewise.reproduce.bayes_net",
 }
 
 __all__ = ["load_study"]

@@ -1,5 +1,6 @@
 """Numerical problems: arrays in, a frozen `Solution` with its certificate out."""
 
+from edgewise.solvers._class_arcs import ClassNetworksSolution
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.bcd_bayes_net import bcd_bayes_net
 from edgewise.solvers.blanket_scores import independence_logposterior, log_score
@@ -14,6 +15,8 @@ from edgewise.solvers.density_ratio import (
 )
 from edgewise.solvers.difference_penalty import difference_penalized
 from edgewise.solvers.dtrace import DifferenceSolution, dtrace, dtrace_alpha_max, dtrace_path
+from edgewise.solvers.fisher_networks import fisher_networks
+from edgewise.solvers.fisher_scores import fisher_kernel, fisher_vectors, network_residuals
 from edgewise.solvers.fisher_z import FisherTest, fisher_z_test, partial_correlation
 from edgewise.solvers.fused_graphical_lasso import (
     FusedPrecisionSolution,
@@ -31,6 +34,7 @@ from edgewise.solvers.graphical_lasso import alpha_max, graphical_lasso, graphic
 from edgewise.solvers.greedy_bayes_net import greedy_bayes_net
 from edgewise.solvers.lasso_blankets import lasso_blankets
 from edgewise.solvers.locally_constant import locally_constant, locally_constant_path
+from edgewise.solvers.margin_networks import margin_networks
 from edgewise.solvers.markov_blankets import markov_blankets
 from edgewise.solvers.markov_potentials import PotentialSolution, fit_potentials
 from edgewise.solvers.order_bayes_net import order_bayes_net
@@ -44,10 +48,12 @@ from edgewise.solvers.sampled_likelihood import (
     sampled_fused_path,
 )
 from edgewise.solvers.separating_sets import separating_sets
+from edgewise.solvers.sort_and_regress import SortedSolution, sort_and_regress
 from edgewise.solvers.total_conditioning import total_conditioning
 from edgewise.solvers.weighted_lasso import weighted_lasso
 
 __all__ = [
+    "ClassNetworksSolution",
     "DifferenceSolution",
     "FisherTest",
     "FusedNeighborhoodSolution",
@@ -58,6 +64,7 @@ __all__ = [
     "RefitSolution",
     "SampledFusedSolution",
     "Solution",
+    "SortedSolution",
     "alpha_max",
     "bcd_bayes_net",
     "density_ratio",
@@ -67,6 +74,9 @@ __all__ = [
     "dtrace",
     "dtrace_alpha_max",
     "dtrace_path",
+    "fisher_kernel",
+    "fisher_networks",
+    "fisher_vectors",
     "fisher_z_test",
     "fit_potentials",
     "fused_graphical_lasso",
@@ -85,7 +95,9 @@ __all__ = [
     "locally_constant_path",
     "log_density_ratio",
     "log_score",
+    "margin_networks",
     "markov_blankets",
+    "network_residuals",
     "order_bayes_net",
     "order_given_weights",
     "partial_correlation",
@@ -95,6 +107,7 @@ __all__ = [
     "sampled_fused_alpha_max",
     "sampled_fused_path",
     "separating_sets",
+    "sort_and_regress",
     "total_conditioning",
     "weighted_lasso",
 ]

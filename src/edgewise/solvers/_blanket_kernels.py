@@ -84,7 +84,8 @@ def condition_on(
             share = rows[before, node]
             for i in range(len(row)):
                 row[i] -= share * rows[before, i]
-        scale = 1.0 / np.sqrt(left[node])
+        # All that came in at a time may follow from each other.
+        scale = 1.0 / np.sqrt(max(left[node], DEPENDENT))
         with_target = row[target] * scale
         for i in range(len(row)):
             row[i] *= scale
@@ -145,9 +146,12 @@ def shrink(
 
 @kernel
 def invert(A: FloatArray, n: int) -> None:
-    """Replace the leading ``n`` rows of a positive definite matrix by their inverse."""
+    """Replace the leading ``n`` rows of a correlation matrix by their inverse.
+
+    A variable that follows from those before is given a little variance of its own.
+    """
     for k in range(n):
-        pivot = 1.0 / A[k, k]
+        pivot = 1.0 / max(A[k, k], DEPENDENT)
         A[k, k] = 1.0
         for j in range(n):
             A[k, j] *= pivot

@@ -10,8 +10,10 @@ optimum over all cells is found.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -281,16 +283,15 @@ def _refuse_too_many(cells: Cells, max_cells: int) -> None:
 
 def _has_few_cells(cells: Cells, max_cells: int) -> bool:
     """Whether no more than so many cells hold enough rows; counts rows, fits nothing."""
-    frontier = [cells.root()]
     n_cells = 1
-    while frontier:
-        found = []
-        for cell in frontier:
-            counts = cells.counts(cell, in_order=True)
-            for coordinate, side in np.argwhere(counts >= cells.min_samples).tolist():
-                n_cells += 1
-                if n_cells > max_cells:
-                    return False
-                found.append(cells.child(cell, coordinate, side, math.nan))
-        frontier = found
+    # Children are made when their turn comes: most never are, where there are too many.
+    waiting: deque[Callable[[], Cell]] = deque([cells.root])
+    while waiting:
+        cell = waiting.popleft()()
+        counts = cells.counts(cell, in_order=True)
+        found = np.argwhere(counts >= cells.min_samples).tolist()
+        n_cells += len(found)
+        if n_cells > max_cells:
+            return False
+        waiting += [partial(cells.child, cell, *half, math.nan) for half in found]
     return True

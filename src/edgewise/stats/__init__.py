@@ -1,6 +1,12 @@
 """Sufficient statistics: what a method needs to know of the samples, and no more."""
 
-from edgewise.stats.covariance import Moments, covariance
+from edgewise.stats.covariance import Moments, covariance, explained_variance
+from edgewise.stats.kernel import (
+    bandwidth_for,
+    effective_samples,
+    kernel_weights,
+    weighted_moments,
+)
 from edgewise.stats.missing import (
     EMCovariance,
     PairwiseCovariance,
@@ -24,15 +30,20 @@ __all__ = [
     "EMCovariance",
     "Moments",
     "PairwiseCovariance",
+    "bandwidth_for",
     "check_covariance",
     "correlation_from_covariance",
     "covariance",
+    "effective_samples",
     "em_covariance",
+    "explained_variance",
     "kendall_correlation",
+    "kernel_weights",
     "nonparanormal",
     "nonparanormal_correlation",
     "pairwise_covariance",
     "repair_covariance",
     "smallest_eigenvalue",
     "spearman_correlation",
+    "weighted_moments",
 ]

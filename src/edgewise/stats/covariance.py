@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
@@ -61,6 +62,38 @@ def covariance(
         return np.zeros(values.shape[1]), _scatter(values, weights) / weights.sum()
     moments = Moments.from_samples(X, sample_weight=sample_weight)
     return moments.mean, moments.covariance()
+
+
+def explained_variance(S: FloatArray) -> FloatArray:
+    r"""Share of each variable's variance that a linear regression on all others explains.
+
+    .. math:: R_j^2 = 1 - \frac{1}{S_{jj} (S^{-1})_{jj}}
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_features, n_features)
+        Covariance, of full rank.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> explained_variance(np.array([[1.0, 0.6], [0.6, 1.0]])).round(6)
+    array([0.36, 0.36])
+    """
+    try:
+        factor = linalg.cholesky(S, lower=True)
+    except linalg.LinAlgError:
+        raise InputError(
+            "Some columns follow exactly from others, so that regressions explain all of them. "
+            "Drop one of each such set."
+        ) from None
+    inverse = linalg.solve_triangular(factor, np.eye(len(S)), lower=True)
+    shares: FloatArray = 1.0 - 1.0 / (S.diagonal() * np.sum(inverse**2, axis=0))
+    return np.clip(shares, 0.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -26,6 +26,12 @@ from edgewise.data.simulate.gene_regulation import (
     Regulation,
     gene_regulation_change,
 )
+from edgewise.data.simulate.linear_sem import (
+    LinearSEM,
+    linear_sem,
+    random_dag,
+    sample_linear_sem,
+)
 from edgewise.data.simulate.markov import MarkovModel, markov_model
 from edgewise.data.simulate.markov_samples import SAMPLING_METHODS, sample_markov
 from edgewise.data.simulate.spatial import (
@@ -40,36 +46,52 @@ from edgewise.data.simulate.structure import (
     graph_structure,
     six_node_graph,
 )
+from edgewise.data.simulate.tree_partition import (
+    PARTITION_LAYOUTS,
+    PartitionedGraphs,
+    tree_partition,
+)
+from edgewise.data.simulate.varying import VaryingGraphs, drifting_chain, drifting_grid
 
 __all__ = [
     "CONTOUR_KINDS",
     "DIAMOND_METHODS",
     "GRAPH_KINDS",
     "HUB_LINKS",
+    "PARTITION_LAYOUTS",
     "REGULATION_KINDS",
     "SAMPLING_METHODS",
     "DiamondChange",
     "GaussianChange",
     "GaussianModel",
     "GeneRegulationChange",
+    "LinearSEM",
     "MarkovModel",
+    "PartitionedGraphs",
     "Regulation",
     "SimulatedChange",
+    "VaryingGraphs",
     "ar1_covariance",
     "ar1_precision",
     "block_model",
     "changed_block_models",
     "contour_model",
     "diamond_change",
+    "drifting_chain",
+    "drifting_grid",
     "equicorrelation",
     "gaussian_change",
     "gaussian_graph",
     "gene_regulation_change",
     "graph_structure",
     "lattice_change",
+    "linear_sem",
     "markov_model",
+    "random_dag",
     "sample_diamond",
     "sample_gaussian",
+    "sample_linear_sem",
     "sample_markov",
     "six_node_graph",
+    "tree_partition",
 ]

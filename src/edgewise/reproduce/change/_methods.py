@@ -31,6 +31,13 @@ GLASSO: Final = "two Glassos"
 DTRACE: Final = "D-trace"
 DIFFERENCE: Final = "covariance difference"
 GAUSSIAN_RIVALS: Final = (FLASSO, JOINT, GLASSO, DTRACE, DIFFERENCE)
+SAMPLED_FLASSO: Final = "IS-Flasso"
+SAMPLED_GLASSO: Final = "IS-Glasso"
+#: Rows that stand for the integral, and in a quick run.
+N_PROPOSALS: Final = 5000
+QUICK_PROPOSALS: Final = 1000
+#: Alphas of a path of these slow methods, and gap per variable.
+SAMPLED_PATH: Final[dict[str, Any]] = {"n_alphas": 10, "tol": 1e-4}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,6 +101,18 @@ def gaussian_rivals(kind: str, *, standardize: bool = True) -> dict[str, Method]
         DTRACE: by_path(DTraceChange(**options)),
         DIFFERENCE: by_difference(kind, centered=standardize),
     }
+
+
+def sampled_flasso(degree: int, **options: Any) -> Method:
+    """Rank by polynomial models of both groups with few differences, by importance sampling."""
+    return by_path(FusedNetworkChange(method="sampled", degree=degree, **SAMPLED_PATH, **options))
+
+
+def sampled_glasso(degree: int, **options: Any) -> Method:
+    """Rank by the difference of two sparse polynomial models, by importance sampling."""
+    return by_path(
+        SeparateNetworkChange("cv", likelihood="sampled", degree=degree, **SAMPLED_PATH, **options)
+    )
 
 
 def score_methods(methods: Mapping[str, Method], data: SimulatedChange) -> list[Row]:

@@ -22,6 +22,8 @@ from edgewise.reproduce.change._methods import (
     GLASSO,
     MAGNITUDE,
     RANKINGS,
+    SAMPLED_FLASSO,
+    SAMPLED_GLASSO,
     parse_curve,
 )
 from edgewise.reproduce.change._scores import areas
@@ -46,11 +48,13 @@ RANKING_LOOK: Final[dict[str, dict[str, Any]]] = {
 COLORS: Final = (BLUE, VERMILION)
 #: Methods whose curves are drawn: more would hide each other.
 DIAMOND_CURVES: Final = (
-    diamond.POLYNOMIAL, diamond.RAW, diamond.QUADRATIC, diamond.GAUSSIAN, FLASSO, GLASSO
+    diamond.POLYNOMIAL, diamond.RAW, diamond.QUADRATIC, SAMPLED_FLASSO, SAMPLED_GLASSO,
+    diamond.GAUSSIAN, FLASSO,
 )  # fmt: skip
 GENES_CURVES: Final = (
     genes.GAUSSIAN,
-    *map(genes.polynomial, genes.DEGREES),
+    *map(genes.polynomial, genes.DEGREES[:2]),
+    SAMPLED_FLASSO,
     FLASSO,
     GLASSO,
     DTRACE,

@@ -1,0 +1,59 @@
+"""What a directed network leaves behind: pictures, tables and the page to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure, SubFigure
+
+    from edgewise.cli._directing import Directed
+
+#: Pictures in a page, with words for those who cannot see them.
+ALT: Final = {
+    "dag.png": "Network by blankets; dashed where the data cannot tell the direction",
+    "cpdag.png": "What the data can tell: arrows, and dashed lines without a direction",
+    "penalized.png": "Second opinion, by a penalised order; dashed likewise",
+    "confidence.png": "Share of the resamples in which pairs are joined, and which way",
+    "coefficients.png": "Coefficients by blankets, causes before effects",
+}
+
+
+def write_directed(folder: Path, directed: Directed, text: str, record: dict[str, Any]) -> None:
+    """Write everything that `direct` leaves behind."""
+    from edgewise.cli._folder import write_results
+    from edgewise.cli._page import page
+
+    figures = pictures(directed)
+    directed.arcs.to_csv(folder / "arcs.csv", index=False)
+    directed.pattern.write(folder / "cpdag.graphml")
+    directed.penalized.graph_.write(folder / "penalized.graphml")
+    write_results(
+        folder,
+        graph=directed.graph,
+        model=directed.model,
+        pictures=figures.items(),
+        page=page(text, figures, directed.arcs, ALT, has_captions=True),
+        record=record,
+    )
+
+
+def pictures(directed: Directed) -> dict[str, Figure | SubFigure]:
+    """Draw both networks, what the data can tell, and how sure the first is."""
+    from edgewise.plot import plot_arc_confidence, plot_coefficients, plot_dag
+
+    tiers = directed.fit.order_
+    second = directed.penalized
+    drawn: dict[str, Figure | SubFigure] = {
+        "dag.png": plot_dag(directed.graph, tiers=tiers, pattern=directed.pattern).figure,
+        "cpdag.png": plot_dag(directed.pattern, tiers=tiers).figure,
+        "penalized.png": plot_dag(
+            second.graph_, tiers=second.order_, pattern=directed.penalized_pattern
+        ).figure,
+        "coefficients.png": plot_coefficients(directed.graph, tiers=tiers).figure,
+    }
+    if directed.graph.confidence is not None:
+        drawn["confidence.png"] = plot_arc_confidence(directed.graph).figure
+    return drawn

@@ -1,0 +1,281 @@
+"""Responses whose network varies with covariates in a known way: what is shared, and drift."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from edgewise._core.errors import InputError
+from edgewise._core.random import as_generator
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+
+#: Graphs drawn in search of one whose degrees are small enough.
+MAX_DRAWS = 10_000
+#: Chance that an edge goes, and that one comes, from one graph of a drift to the next.
+CHANCE = 0.05
+#: Fewest and most edges of a graph that drifts.
+EDGE_RANGE = (5, 15)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VaryingGraphs:
+    """Covariates and Gaussian responses, with the true graph of every row.
+
+    Attributes
+    ----------
+    X, X_val : ndarray of shape (n, d)
+        Covariates of the training and of the validation rows.
+    Y, Y_val : ndarray of shape (n, p)
+        Their responses.
+    graph, graph_val : ndarray of int, shape (n,)
+        Which of ``adjacencies`` the network of each row is.
+    adjacencies : ndarray of bool, shape (n_graphs, p, p)
+        The true graphs.
+    strength : float
+        Entry of the precision matrices on every edge; they have 1 on the diagonal.
+
+    Examples
+    --------
+    >>> data = drifting_chain(200, rng=0)
+    >>> data.adjacencies[data.graph].shape
+    (200, 20, 20)
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    X_val: FloatArray
+    Y_val: FloatArray
+    graph: IntArray
+    graph_val: IntArray
+    adjacencies: BoolArray
+    strength: float
+
+    @property
+    def precisions(self) -> FloatArray:
+        """Precision matrix of each of ``adjacencies``."""
+        return precisions_of(self.adjacencies, self.strength)
+
+
+def drifting_chain(
+    n_samples: int = 10_000,
+    *,
+    n_features: int = 20,
+    n_edges: int = 10,
+    max_degree: int = 4,
+    strength: float = 0.245,
+    rng: RandomState = None,
+) -> VaryingGraphs:
+    """Draw rows whose network drifts along one covariate, an edge at a time.
+
+    The covariate takes ``n_samples`` values evenly spaced on [0, 1]. From each value to the next,
+    one edge of the graph is removed with probability 0.05, unless only 5 are left, and then one is
+    added with probability 0.05, unless there are 15. Validation rows have the same covariates and
+    graphs, and other responses.
+
+    Parameters
+    ----------
+    n_samples : int
+        Training rows, and validation rows.
+    n_features, n_edges, max_degree, strength, rng
+        As in `tree_partition`; ``n_edges`` are those of the first graph.
+
+    Returns
+    -------
+    VaryingGraphs
+
+    References
+    ----------
+    H. Liu, X. Chen, J. Lafferty and L. Wasserman (2010), Graph-valued regression, Advances in
+    Neural Information Processing Systems 23, appendix B.1.
+    https://doi.org/10.48550/arXiv.1006.3972
+
+    Examples
+    --------
+    >>> data = drifting_chain(1000, rng=0)
+    >>> data.X[[0, -1], 0].tolist()
+    [0.0, 1.0]
+    >>> bool((data.adjacencies[0] != data.adjacencies[data.graph[-1]]).any())
+    True
+    """
+    check_design(n_samples, n_features, max_degree, strength, n_edges)
+    generator = as_generator(rng)
+    graphs = _Drift(draw_graph(n_features, n_edges, max_degree, generator), max_degree)
+    number = np.zeros(n_samples, dtype=np.int64)
+    for t in range(1, n_samples):
+        number[t] = graphs.step(int(number[t - 1]), generator)
+    X = np.linspace(0.0, 1.0, n_samples)[:, None]
+    return _drifted(X, number, graphs, strength, generator)
+
+
+def drifting_grid(
+    side: int = 100,
+    *,
+    n_features: int = 20,
+    n_edges: int = 10,
+    max_degree: int = 4,
+    strength: float = 0.245,
+    rng: RandomState = None,
+) -> VaryingGraphs:
+    """Draw rows whose network drifts over a square, an edge at a time.
+
+    Two covariates take the values of a grid on the unit square. The graph of a point is that of
+    its left or of its lower neighbour, by the toss of a coin where there are both, changed as in
+    `drifting_chain`.
+
+    Parameters
+    ----------
+    side : int
+        Points along either covariate; there are ``side ** 2`` training rows, and as many
+        validation rows.
+    n_features, n_edges, max_degree, strength, rng
+        As in `drifting_chain`.
+
+    Returns
+    -------
+    VaryingGraphs
+        Rows in the order of the first covariate, then of the second.
+
+    References
+    ----------
+    H. Liu, X. Chen, J. Lafferty and L. Wasserman (2010), Graph-valued regression, Advances in
+    Neural Information Processing Systems 23, appendix B.2.
+    https://doi.org/10.48550/arXiv.1006.3972
+
+    Examples
+    --------
+    >>> data = drifting_grid(10, rng=0)
+    >>> data.X.shape, data.Y_val.shape
+    ((100, 2), (100, 20))
+    """
+    check_design(side, n_features, max_degree, strength, n_edges)
+    generator = as_generator(rng)
+    graphs = _Drift(draw_graph(n_features, n_edges, max_degree, generator), max_degree)
+    number = np.zeros((side, side), dtype=np.int64)
+    for i, j in itertools.product(range(side), repeat=2):
+        before = [number[i - 1, j]] * (i > 0) + [number[i, j - 1]] * (j > 0)
+        if before:
+            number[i, j] = graphs.step(int(before[generator.integers(len(before))]), generator)
+    points = np.linspace(0.0, 1.0, side)
+    X = np.column_stack([np.repeat(points, side), np.tile(points, side)])
+    return _drifted(X, number.ravel(), graphs, strength, generator)
+
+
+def precisions_of(adjacencies: BoolArray, strength: float) -> FloatArray:
+    """Precision matrices with 1 on the diagonal and ``strength`` on the edges."""
+    return np.eye(adjacencies.shape[-1]) + strength * adjacencies
+
+
+class _Drift:
+    """Graphs that come from each other by small steps, each kept once."""
+
+    def __init__(self, first: BoolArray, max_degree: int) -> None:
+        self.graphs = [first]
+        self._max_degree = max_degree
+
+    def step(self, before: int, generator: np.random.Generator) -> int:
+        """Return the number of the graph after graph ``before``, which may be the same."""
+        adjacency = self.graphs[before]
+        n_edges = int(adjacency.sum()) // 2
+        removes, adds = (generator.random(2) < CHANCE).tolist()
+        if removes and n_edges > EDGE_RANGE[0]:
+            adjacency = _toggle(adjacency, np.argwhere(np.triu(adjacency)), generator)
+            n_edges -= 1
+        if adds and n_edges < EDGE_RANGE[1]:
+            has_room = adjacency.sum(axis=0) < self._max_degree
+            is_open = ~adjacency & has_room & has_room[:, None]
+            adjacency = _toggle(adjacency, np.argwhere(np.triu(is_open, 1)), generator)
+        if adjacency is self.graphs[before]:
+            return before
+        self.graphs.append(adjacency)
+        return len(self.graphs) - 1
+
+
+def _toggle(adjacency: BoolArray, pairs: IntArray, generator: np.random.Generator) -> BoolArray:
+    """Join or part one of some pairs; where there is none, leave the graph as it is."""
+    if not len(pairs):
+        return adjacency
+    i, j = pairs[generator.integers(len(pairs))]
+    changed = adjacency.copy()
+    changed[i, j] = changed[j, i] = not adjacency[i, j]
+    return changed
+
+
+def _drifted(
+    X: FloatArray,
+    number: IntArray,
+    graphs: _Drift,
+    strength: float,
+    generator: np.random.Generator,
+) -> VaryingGraphs:
+    adjacencies = np.array(graphs.graphs)
+    Y, Y_val = (draw_responses(number, adjacencies, strength, generator) for _ in range(2))
+    return VaryingGraphs(
+        X=X,
+        Y=Y,
+        X_val=X.copy(),
+        Y_val=Y_val,
+        graph=number,
+        graph_val=number.copy(),
+        adjacencies=adjacencies,
+        strength=strength,
+    )
+
+
+def draw_graph(
+    n_features: int, n_edges: int, max_degree: int, generator: np.random.Generator
+) -> BoolArray:
+    """Draw edges evenly from all pairs, again and again until no node has too many."""
+    rows, columns = np.triu_indices(n_features, 1)
+    if not 0 <= n_edges <= min(len(rows), n_features * max_degree // 2):
+        raise InputError(
+            f"n_edges={n_edges} edges do not fit on {n_features} nodes of degree {max_degree} at "
+            "most."
+        )
+    for _ in range(MAX_DRAWS):
+        chosen = generator.choice(len(rows), n_edges, replace=False)
+        adjacency = np.zeros((n_features, n_features), dtype=bool)
+        adjacency[rows[chosen], columns[chosen]] = True
+        adjacency |= adjacency.T
+        if adjacency.sum(axis=0).max() <= max_degree:
+            return adjacency
+    raise InputError(
+        f"None of {MAX_DRAWS:,} random graphs with {n_edges} edges has degrees of at most "
+        f"{max_degree}. Ask for fewer edges, or allow a larger degree."
+    )
+
+
+def draw_responses(
+    number: IntArray, adjacencies: BoolArray, strength: float, generator: np.random.Generator
+) -> FloatArray:
+    """Draw a row of each Gaussian that ``number`` names, as in `sample_gaussian`."""
+    rows: FloatArray = generator.standard_normal((len(number), adjacencies.shape[-1]))
+    order = np.argsort(number, kind="stable")
+    ends = np.searchsorted(number[order], np.arange(len(adjacencies) + 1))
+    for Theta, first, last in zip(
+        precisions_of(adjacencies, strength), ends[:-1], ends[1:], strict=True
+    ):
+        factor = linalg.cholesky(Theta, lower=True)
+        inside = order[first:last]
+        rows[inside] = linalg.solve_triangular(factor, rows[inside].T, lower=True, trans="T").T
+    return rows
+
+
+def check_design(
+    n_samples: int, n_features: int, max_degree: int, strength: float, n_edges: int | None = None
+) -> None:
+    """Refuse what has no samples; ``n_edges`` is that of a graph that drifts."""
+    if n_samples < 1:
+        raise InputError(f"There must be at least one row, got {n_samples}.")
+    if n_features < 2:
+        raise InputError(f"n_features must be at least 2, got {n_features}.")
+    if max_degree < 1 or not abs(strength) * max_degree < 1.0:
+        raise InputError(
+            f"strength={strength:g} does not make a positive definite matrix for every graph of "
+            f"degree {max_degree}: their product must be below 1 in size."
+        )
+    if n_edges is not None and not EDGE_RANGE[0] <= n_edges <= EDGE_RANGE[1]:
+        low, high = EDGE_RANGE
+        raise InputError(f"n_edges must lie between {low} and {high}, got {n_edges}.")

@@ -1,0 +1,138 @@
+"""What estimators of responses given covariates share: checked tables, graphs and likelihood."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
+from edgewise.data.table import Table
+from edgewise.estimators._table import TableEstimator
+from edgewise.estimators._tree_nodes import Covariate, read_covariates
+from edgewise.estimators._tree_responses import read_responses
+from edgewise.graph import Graph
+
+
+class ConditionalEstimator(TableEstimator):
+    """Base of the estimators whose Gaussian of Y depends on X without a tree.
+
+    A subclass sets ``covariates_`` and ``response_names_`` and supplies ``predict_mean`` and
+    ``predict_precision``.
+    """
+
+    @abstractmethod
+    def predict_mean(self, X: Any) -> FloatArray:
+        """Mean of the responses for each row of covariates, shape (n, p)."""
+
+    @abstractmethod
+    def predict_precision(self, X: Any) -> FloatArray:
+        """Precision matrix of the responses for each row of covariates, shape (n, p, p)."""
+
+    def predict_graphs(self, X: Any) -> list[Graph]:
+        """Graph of the responses for each row of covariates.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Covariates as in the fit.
+
+        Returns
+        -------
+        list of Graph
+            Weights are partial correlations.
+        """
+        precisions = self.predict_precision(X)
+        return [
+            Graph.from_precision(precision, names=self.response_names_) for precision in precisions
+        ]
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Mean log-likelihood of the responses given the covariates, per row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Covariates.
+        Y : array-like or data frame of shape (n, p)
+            Responses.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        _, responses = self._read(X, Y, self._kinds(), self.response_names_)
+        return self._mean_log_likelihood(X, responses.values)
+
+    def _mean_log_likelihood(self, X: Any, Y: FloatArray) -> float:
+        deviation = Y - self.predict_mean(X)
+        precision = self.predict_precision(X)
+        distance = np.einsum("ni,nij,nj->n", deviation, precision, deviation)
+        log_determinant: FloatArray = np.linalg.slogdet(precision)[1]
+        constant = Y.shape[1] * np.log(2.0 * np.pi)
+        return float(np.mean(log_determinant - distance - constant) / 2.0)
+
+    def _kinds(self) -> list[str]:
+        return [covariate.kind for covariate in self.covariates_]
+
+    def _read(
+        self,
+        X: Any,
+        Y: Any,
+        kinds: Sequence[str] | None = None,
+        responses: Sequence[str] | None = None,
+    ) -> tuple[Table, Table]:
+        """Check covariates and responses; without kinds, these are the rows to learn from."""
+        covariates = self._read_covariates(X, kinds)
+        table = read_responses(Y, responses)
+        if covariates.n_samples != table.n_samples:
+            raise InputError(
+                f"X has {covariates.n_samples} rows and Y has {table.n_samples}; each row of "
+                "Y belongs to one of X."
+            )
+        return covariates, table
+
+    def _read_covariates(self, X: Any, kinds: Sequence[str] | None = None) -> Table:
+        is_frame = hasattr(X, "columns")
+        validate_data(
+            self,
+            X,
+            reset=kinds is None,
+            skip_check_array=is_frame,
+            dtype=None,
+            ensure_all_finite=False,
+        )
+        return read_covariates(X, kinds)
+
+
+def as_coordinates(table: Table, covariates: Sequence[Covariate], *, scale: str) -> FloatArray:
+    """Turn covariates of any kind into points whose distances mean something.
+
+    A numeric covariate becomes its share of the range of the fit, or stays as it is with
+    ``scale="none"``; a boolean one becomes 0 or 1. Two levels of a categorical one are 1 apart,
+    and so is a level that the fit did not see from all others.
+
+    Returns
+    -------
+    ndarray of shape (n, n_coordinates)
+    """
+    columns = []
+    for k, covariate in enumerate(covariates):
+        values = table.values[:, k]
+        if covariate.kind == "categorical":
+            levels = table.levels[k] or ()
+            known = {level: number for number, level in enumerate(covariate.levels)}
+            other = len(covariate.levels)
+            number = np.array([known.get(level, other) for level in levels])
+            columns.append(np.eye(other + 1)[number[values.astype(np.int64)]] / np.sqrt(2.0))
+            continue
+        if covariate.kind == "numeric" and scale == "range":
+            width = covariate.upper - covariate.lower
+            values = (values - covariate.lower) / (width if width > 0 else 1.0)
+        columns.append(values[:, None])
+    return np.hstack(columns)

@@ -1,0 +1,82 @@
+"""Support vector machines on the Fisher scores of class networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from sklearn.svm import SVC
+
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers.fisher_scores import fisher_kernel
+
+#: Squared slack is in the diagonal of the kernel, so that the margin itself is hard.
+HARD = 1e6
+#: Precision of the machine: below what is asked of the networks.
+PRECISION = 1e-5
+
+
+def hard_machine(kernel: FloatArray, sign: FloatArray) -> FloatArray:
+    """Signed dual coefficients of the hard-margin machine."""
+    return _train(kernel, sign)[0]
+
+
+def _train(kernel: FloatArray, sign: FloatArray) -> tuple[FloatArray, float]:
+    """Signed dual coefficients and intercept, of a kernel scaled to what libsvm expects."""
+    scale = float(np.trace(kernel)) / len(kernel)
+    machine = SVC(C=HARD, kernel="precomputed", tol=PRECISION).fit(kernel / scale, sign)
+    dual = np.zeros(len(sign))
+    dual[machine.support_] = machine.dual_coef_[0] / scale
+    return dual, float(machine.intercept_[0])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FisherMachines:
+    """One machine for each pair of classes.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, m)
+        Standardised training rows.
+    dual : ndarray of shape (n_pairs, n)
+        Signed dual coefficients; 0 for rows of other classes.
+    intercept : ndarray of shape (n_pairs,)
+    """
+
+    rows: FloatArray
+    dual: FloatArray
+    intercept: FloatArray
+
+    @classmethod
+    def of(
+        cls, rows: FloatArray, labels: IntArray, coefs: FloatArray, cost: FloatArray
+    ) -> FisherMachines:
+        """Train all machines; ``cost`` is that of squared slack for each row."""
+        pairs = list(combinations(range(len(coefs)), 2))
+        dual, intercept = np.zeros((len(pairs), len(rows))), np.zeros(len(pairs))
+        for k, pair in enumerate(pairs):
+            own = np.flatnonzero(np.isin(labels, pair))
+            kernel = fisher_kernel(rows[own], rows[own], coefs[list(pair)])
+            sign = np.where(labels[own] == pair[0], -1.0, 1.0)
+            dual[k, own], intercept[k] = _train(kernel + np.diag(1.0 / cost[own]), sign)
+        return cls(rows=rows, dual=dual, intercept=intercept)
+
+    def decide(self, X: FloatArray, coefs: FloatArray) -> FloatArray:
+        """Signed distance of each row for each pair; positive for the second of the pair."""
+        distances = []
+        for k, pair in enumerate(combinations(range(len(coefs)), 2)):
+            support = np.flatnonzero(self.dual[k])
+            kernel = fisher_kernel(X, self.rows[support], coefs[list(pair)])
+            distances.append(kernel @ self.dual[k, support] + self.intercept[k])
+        return np.column_stack(distances)
+
+
+def pair_votes(distances: FloatArray, n_classes: int) -> FloatArray:
+    """Score of each class from all pairs: votes, and distances where votes are equal."""
+    scores = np.zeros((len(distances), n_classes))
+    for k, (first, second) in enumerate(combinations(range(n_classes), 2)):
+        share = distances[:, k] / (1.0 + np.abs(distances[:, k])) / (2 * n_classes)
+        scores[:, first] += (distances[:, k] <= 0) - share
+        scores[:, second] += (distances[:, k] > 0) + share
+    return scores

@@ -1,0 +1,298 @@
+"""``edgewise direct``: two directed networks of one table."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgewise
+from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, Graph
+from edgewise.cli import _direct_files
+from edgewise.cli._direct_options import BlanketMethod
+from edgewise.cli._directing import BLANKETS, BOTH, OPPOSITE, PENALIZED, arc_table
+from edgewise.cli._folder import CHANGE_FILES, DIRECT_FILES
+from edgewise.estimators._blanket_structure import METHODS
+from edgewise.metrics import cpdag, varsortability
+
+#: Without a search for alpha.
+QUICK = ("--alpha", "0.1")
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the pictures out, where they are not the point: they take longest."""
+    monkeypatch.setattr(_direct_files, "pictures", lambda directed: {})
+
+
+@pytest.fixture
+def direct(run, tmp_path):
+    """Learn directions from a frame; return what the folder holds."""
+
+    def invoke(data, *options):
+        data.to_csv(tmp_path / "data.csv", index=False)
+        out = tmp_path / "out"
+        result = run("direct", tmp_path / "data.csv", "--out", out, *options)
+        return SimpleNamespace(
+            result=result,
+            out=out,
+            record=json.loads(Path(out, "run.json").read_text()),
+            arcs=pd.read_csv(out / "arcs.csv", keep_default_na=False),
+            graph=Graph.read(out / "graph.graphml"),
+            cpdag=Graph.read(out / "cpdag.graphml"),
+            model=edgewise.load(out / "model.edgewise"),
+        )
+
+    return invoke
+
+
+@pytest.fixture(scope="module")
+def lawn():
+    """Rain and a sprinkler make grass wet, which makes it slippery; heat and ice go together."""
+    rain, sprinkler, wet, slip, heat, ice = np.random.default_rng(0).normal(size=(6, 600))
+    wet += rain + sprinkler
+    slip += wet
+    ice += heat
+    columns = {"slip": slip, "rain": rain, "wet": 10 * wet, "sprinkler": sprinkler}
+    return pd.DataFrame({**columns, "heat": heat, "ice": ice})
+
+
+def arcs_of(graph):
+    return {(arc.source, arc.target) for arc in graph.edges().itertuples()}
+
+
+def complaint(run, *arguments):
+    result = run("direct", *arguments, code=2)
+    assert result.stdout == ""
+    assert not Path("edgewise-out").exists()
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
+def test_everything_is_written_and_agrees(direct, lawn):
+    run = direct(lawn, *QUICK, "--bootstrap", "10")
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(DIRECT_FILES)
+    expected = BlanketBayesNet().fit(lawn)
+    np.testing.assert_allclose(run.graph.weights, expected.graph_.weights, atol=1e-9)
+    np.testing.assert_array_equal(run.cpdag.adjacency, expected.cpdag_)
+    assert isinstance(run.model, BootstrapGraph)
+    second = Graph.read(run.out / "penalized.graphml")
+    order = GaussianBayesNet(alpha=0.1).fit(lawn)
+    np.testing.assert_allclose(second.weights, order.graph_.weights, atol=1e-9)
+    for picture in ("dag", "cpdag", "penalized", "coefficients", "confidence"):
+        assert (run.out / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
+    page = (run.out / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 5
+    assert "4 arcs among the 6 columns" in page
+    assert "<td>rain</td><td>wet</td>" in page
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_summary_tells_what_the_data_cannot(direct, lawn):
+    text = direct(lawn, *QUICK).result.stdout
+    assert "4 arcs among the 6 columns of" in text
+    assert "Found by both methods in the same direction" in text
+    assert "cannot tell the direction of 1 of the 4 (cpdag.png): " in text
+    assert "heat - ice" in text or "ice - heat" in text
+    assert "trust the blankets" in text
+    assert "Varsortability" in text
+    assert "resamples" not in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_record_tells_what_was_done(direct, lawn):
+    run = direct(lawn, *QUICK, "--seed", "3", "--significance", "0.02")
+    record = run.record
+    assert (record["command"], record["seed"]) == ("direct", 3)
+    assert record["parameters"]["method"] == "iamb"
+    assert record["parameters"]["significance"] == 0.02
+    assert record["parameters"]["n_resamples"] is None
+    assert (record["n_edges"], record["n_untold"]) == (4, 1)
+    assert sum(record["n_found_by"].values()) == len(run.arcs)
+    assert record["n_found_by"]["both"] == (run.arcs.found_by == BOTH).sum() >= 1
+    assert record["penalized"]["alpha"] == 0.1
+    assert record["penalized"]["parameters"]["standardize"] is True
+    assert record["penalized"]["converged"] is True
+    assert record["varsortability"] == pytest.approx(varsortability(lawn, run.graph))
+    assert record["is_consistent"] is True
+    assert record["n_tests"] > 10
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_bootstrap_gives_the_share_of_both_directions(direct, lawn):
+    run = direct(lawn, *QUICK, "--bootstrap", "12", "--seed", "5")
+    expected = BootstrapGraph(BlanketBayesNet(random_state=5), n_resamples=12, random_state=5).fit(
+        lawn
+    )
+    names = list(lawn.columns)
+    for arc in run.arcs.itertuples():
+        i, j = names.index(arc.source), names.index(arc.target)
+        assert float(arc.confidence) == pytest.approx(expected.edge_frequency_[i, j])
+        assert float(arc.confidence_reversed) == pytest.approx(expected.edge_frequency_[j, i])
+    assert run.record["parameters"]["n_resamples"] == 12
+    assert "share of the resamples" in run.result.stdout
+    assert "confidence" not in direct(lawn, *QUICK).arcs.columns
+
+
+@pytest.mark.parametrize("method", ["tc", "l1mb", "gs"])
+@pytest.mark.usefixtures("undrawn")
+def test_method_is_heeded(direct, lawn, method):
+    run = direct(lawn, *QUICK, "--method", method)
+    assert run.model.method == method
+    expected = BlanketBayesNet(method).fit(lawn)
+    np.testing.assert_array_equal(run.graph.adjacency, expected.graph_.adjacency)
+
+
+def test_methods_are_those_of_the_estimator():
+    assert sorted(method.value for method in BlanketMethod) == sorted(METHODS)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_standardize_is_heeded(direct, lawn):
+    run = direct(lawn, *QUICK, "--no-standardize")
+    expected = GaussianBayesNet(alpha=0.1, standardize=False).fit(lawn).graph_
+    found = Graph.read(run.out / "penalized.graphml")
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
+    assert found != GaussianBayesNet(alpha=0.1).fit(lawn).graph_
+    assert "sees columns in their units" in run.result.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_known_arcs_reach_both_networks(direct, lawn):
+    free = direct(lawn, *QUICK)
+    assert {("rain", "wet"), ("wet", "slip")} <= arcs_of(free.graph)
+    options = ["--forbid", "rain,wet", "--forbid", "wet,rain", "--require", "ice, heat"]
+    run = direct(lawn, *QUICK, *options)
+    second = Graph.read(run.out / "penalized.graphml")
+    for graph in (run.graph, second):
+        assert not {("rain", "wet"), ("wet", "rain"), ("heat", "ice")} & arcs_of(graph)
+        assert ("ice", "heat") in arcs_of(graph)
+    told = run.arcs.set_index(["source", "target"]).told
+    assert told[("ice", "heat")] == "yes"
+    assert any("hardly anything for the arcs that must be" in note
+               for note in run.record["treatment"])  # fmt: skip
+    assert run.record["parameters"]["forbidden"] == [["rain", "wet"], ["wet", "rain"]]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_tiers_reach_both_networks(direct, lawn):
+    run = direct(lawn, *QUICK, "--tier", "slip,ice", "--tier", "wet,heat", "--tier", "rain")
+    rank = {"slip": 0, "ice": 0, "wet": 1, "heat": 1, "rain": 2}
+    for graph in (run.graph, Graph.read(run.out / "penalized.graphml")):
+        for source, target in arcs_of(graph):
+            assert rank.get(source, 0) <= rank.get(target, 2)
+    assert ("ice", "heat") in arcs_of(run.graph)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_missing_values(run, direct, lawn):
+    holed = lawn.mask(np.random.default_rng(1).random(lawn.shape) < 0.03)
+    holed.to_csv("data.csv", index=False)
+    assert "--missing" in complaint(run, "data.csv")
+    found = direct(holed, *QUICK, "--missing", "pairwise")
+    expected = BlanketBayesNet(missing="pairwise").fit(holed)
+    np.testing.assert_array_equal(found.graph.adjacency, expected.graph_.adjacency)
+    assert direct(holed, *QUICK, "--missing", "em").record["parameters"]["missing"] == "em"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_columns_json_and_repair(run, lawn, tmp_path):
+    lawn.assign(twin=lawn.rain).to_csv(tmp_path / "data.csv", index=False)
+    assert "twin" in complaint(run, "data.csv")
+    result = run("direct", "data.csv", *QUICK, "--drop", "twin,ice", "--json")
+    found = json.loads(result.stdout)
+    assert found["data"]["names"] == ["slip", "rain", "wet", "sprinkler", "heat"]
+    assert {"source", "target", "found_by", "told"} <= set(found["arcs"][0])
+    assert found["files"]["cpdag.graphml"] == "edgewise-out/cpdag.graphml"
+    result = run("direct", "data.csv", *QUICK, "--repair", "ridge")
+    assert "Note: " in result.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_nothing_found_is_said(direct):
+    noise = pd.DataFrame(np.random.default_rng(3).normal(size=(80, 3)), columns=list("abc"))
+    run = direct(noise, "--alpha", "0.5", "--significance", "0.001")
+    assert "0 arcs" in run.result.stdout
+    assert "No two columns are dependent" in run.result.stdout
+    assert run.record["varsortability"] is None
+    assert len(run.arcs) == 0
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_files_of_another_command_go(run, tmp_path, lawn):
+    out = tmp_path / "edgewise-out"
+    out.mkdir()
+    for name in CHANGE_FILES:
+        (out / name).write_text("old")
+    lawn.to_csv(tmp_path / "data.csv", index=False)
+    run("direct", "data.csv", *QUICK)
+    assert not (out / "changes.csv").exists()
+    assert (out / "arcs.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--forbid", "rain"], "--forbid takes two columns"),
+        (["--forbid", "rain,snow"], "--forbid names 'snow'"),
+        (["--require", "rian,wet"], "Did you mean 'rain'"),
+        (["--require", "rain,wet", "--forbid", "rain,wet"], "both required and forbidden"),
+        (["--require", "rain,wet", "--require", "wet,rain"], "make a cycle"),
+        (["--tier", "rain", "--tier", "rain,wet"], "'rain' twice"),
+        (["--tier", "wet", "--tier", "rain", "--require", "rain,wet"], "lower tier"),
+        (["--significance", "2"], "significance"),
+        (["--alpha", "0"], "alpha must be positive"),
+        (["--bootstrap", "1"], "at least 2"),
+        (["--jobs", "0"], "--jobs 0"),
+        (["--columns", "rain"], "at least 2 columns"),
+    ],
+)
+def test_bad_requests(run, tmp_path, lawn, options, words):
+    lawn.head(60).to_csv(tmp_path / "data.csv", index=False)
+    assert words in complaint(run, "data.csv", *options)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        (lambda lawn: lawn.head(9), ["--method", "tc"], "Pass --method iamb"),
+        (lambda lawn: lawn.assign(both=lawn.rain + lawn.wet), [], "'both'"),
+        (lambda lawn: lawn.assign(one=1.0), [], "'one'"),
+        (lambda lawn: lawn.assign(word="wet"), [], "'word'"),
+        (lambda lawn: lawn.head(1), [], "1 "),
+        (lambda lawn: lawn.corr(), [], "square and symmetric"),
+    ],
+    ids=["few rows", "relation", "constant", "text", "one row", "covariance"],
+)
+def test_bad_tables(run, tmp_path, lawn, change, options, words):
+    change(lawn).to_csv(tmp_path / "data.csv", index=False)
+    assert words in complaint(run, "data.csv", *options)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_fewer_rows_than_columns(direct):
+    rows = np.random.default_rng(0).normal(size=(20, 30))
+    rows[:, 1] += 2 * rows[:, 0]
+    frame = pd.DataFrame(rows, columns=[f"c{k}" for k in range(30)])
+    run = direct(frame, "--alpha", "0.6")
+    assert {("c0", "c1")} & {(a, b) for a, b in arcs_of(run.graph)} or (
+        ("c1", "c0") in arcs_of(run.graph)
+    )
+    assert run.record["penalized"]["converged"] is True
+
+
+def test_table_puts_agreement_first():
+    first = Graph([[0, 0.2, 0.9, 0], [0, 0, 0.8, 0.1], [0, 0, 0, 0], [0, 0, 0, 0]], directed=True)
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[2, 1], weights[2, 3], weights[0, 3] = 0.3, 0.5, 0.1, -0.6
+    table = arc_table(first, cpdag(first).adjacency, Graph(weights, directed=True))
+    assert table.found_by.tolist() == [BOTH, OPPOSITE, BLANKETS, BLANKETS, PENALIZED, PENALIZED]
+    ends = [f"{arc.source}{arc.target}" for arc in table.itertuples()]
+    assert ends == ["x0x1", "x1x2", "x0x2", "x1x3", "x0x3", "x2x3"]
+    assert table.penalized.tolist() == [0.3, 0.5, 0.0, 0.0, -0.6, 0.1]
+    assert table.weight.tolist() == [0.2, 0.8, 0.9, 0.1, 0.0, 0.0]
+    assert table.told.tolist()[4:] == ["", ""]
+    assert set(table.told.tolist()[:4]) <= {"yes", "no"}
