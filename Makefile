@@ -25,6 +25,7 @@ bench: $(VENV)/.installed-test
 	$(RUN) -m benchmarks.locally_constant
 	$(RUN) -m benchmarks.discrete
 	$(RUN) -m benchmarks.change
+	$(RUN) -m benchmarks.bayes_net
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

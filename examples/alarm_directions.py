@@ -32,8 +32,10 @@ def main(folder: Path) -> None:
     standardised = (rows - rows.mean()) / rows.std()
 
     print(f"{alarm.n_edges} true arcs among {len(names)} columns, {N_ROWS} rows")
-    by_variance, by_r2 = varsortability(rows, model.adjacency), r2_sortability(rows, model.adjacency)
-    print(f"varsortability {by_variance:.2f} (0.50 standardised), R2-sortability {by_r2:.2f}")
+    print(
+        f"varsortability {varsortability(rows, model.adjacency):.2f}, standardised 0.50;", end=" "
+    )
+    print(f"R2-sortability {r2_sortability(rows, model.adjacency):.2f} in any units")
     print("wrong entries of the adjacency, standardised and in raw units")
     for name, learn in METHODS.items():
         wrong = [
@@ -41,12 +43,11 @@ def main(folder: Path) -> None:
         ]
         print(f"{name:<18} {wrong[0]:>5} {wrong[1]:>5}")
 
-    found = BootstrapGraph(BlanketBayesNet(), n_resamples=50, random_state=0).fit(rows)
+    found = BootstrapGraph(BlanketBayesNet(), n_resamples=30, random_state=0).fit(rows)
     pattern = found.estimator_.cpdag_
-    n_untold = int((pattern & pattern.T).sum()) // 2
-    print(f"blankets: {found.graph_.n_edges} arcs, {n_untold} without a direction that the data tell")
-    true_pattern = cpdag(model.adjacency)
-    print(f"directions that no data can tell: {int((true_pattern & true_pattern.T).sum()) // 2}")
+    n_arcs = found.graph_.n_edges
+    print(f"blankets: {n_arcs} arcs, the data do not tell the direction of {n_undirected(pattern)}")
+    print(f"no data could tell {n_undirected(cpdag(model.adjacency))} of the true ones")
     print(f"up to equivalence: {pdag_errors(model.adjacency, pattern)}")
 
     order = found.estimator_.order_
@@ -56,14 +57,16 @@ def main(folder: Path) -> None:
     save_figure(figure, folder / "alarm_confidence.png", dpi=80)
 
 
+def n_undirected(pattern: np.ndarray) -> int:
+    return int((pattern & pattern.T).sum()) // 2
+
+
 def blankets(table: pd.DataFrame) -> np.ndarray:
     return BlanketBayesNet("iamb").fit(table).graph_.adjacency
 
 
 def penalised_order(table: pd.DataFrame) -> np.ndarray:
-    scale = float(np.sqrt((table.var() ** 2).mean()))
-    learner = GaussianBayesNet(alpha=0.25 * scale, schedule="literal", standardize=False)
-    return learner.fit(table).graph_.adjacency
+    return GaussianBayesNet(alpha=0.25, standardize=False).fit(table).graph_.adjacency
 
 
 def sorting(table: pd.DataFrame) -> np.ndarray:

@@ -90,3 +90,14 @@ def test_senate_change(run, tmp_path):
     assert len(kept) >= 2
     assert all(int(some) <= int(found) for some, found in kept)
     assert (tmp_path / "senate_windows.png").stat().st_size > 10_000
+
+
+def test_alarm_directions(run, tmp_path):
+    printed = run("alarm_directions.py")
+    wrong = table(printed, "wrong entries")
+    # Blankets do not depend on units, and sorting depends on nothing else.
+    assert wrong["blankets"][0] == wrong["blankets"][1] <= 15
+    assert wrong["blankets"][0] < wrong["penalised order"][0] / 2
+    assert wrong["sort and regress"][1] < wrong["sort and regress"][0] / 2
+    assert float(re.search(r"varsortability (\S+),", printed).group(1)) > 0.85
+    assert (tmp_path / "alarm_confidence.png").stat().st_size > 10_000

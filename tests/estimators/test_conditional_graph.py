@@ -79,10 +79,13 @@ def test_a_graphical_lasso_of_the_covariates(rows):
 def test_what_covariates_explain_is_not_in_the_graph():
     X, Y, B = draw(2000, seed=1)
     chain = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) == 1
+    far = ~chain & ~np.eye(4, dtype=bool)
     model = ConditionalGraph().fit(X, Y)
-    np.testing.assert_array_equal(model.graph_.adjacency, chain)
+    assert model.graph_.adjacency[chain].all()
+    assert np.abs(model.graph_.weights[far]).max() < 0.05
     np.testing.assert_allclose(model.coef_, B, atol=0.25)
-    assert GaussianGraph(covariance="correlation").fit(Y).graph_.n_edges > 3
+    pooled = GaussianGraph(covariance="correlation").fit(Y).graph_
+    assert np.abs(pooled.weights[far]).max() > 0.3
 
 
 def test_predictions(rows, fitted):
@@ -129,9 +132,9 @@ def test_gamma_and_the_grid(rows):
     strict = ConditionalGraph(gamma=1.0).fit(X, Y)
     assert strict.alpha_ >= loose.alpha_
     assert strict.selection_.values[-1] > loose.selection_.values[-1]
-    few = ConditionalGraph(n_alphas=5, alpha_ratio=0.1).fit(X, Y)
+    few = ConditionalGraph(n_alphas=5, alpha_ratio=0.001).fit(X, Y)
     assert len(few.alphas_) == 5
-    assert few.alphas_[-1] == pytest.approx(0.1 * few.alphas_[0])
+    assert few.alphas_[-1] == pytest.approx(0.001 * few.alphas_[0])
 
 
 def test_standardize(rows):
@@ -177,7 +180,8 @@ def test_collinear_and_many_covariates(rows):
     many = np.random.default_rng(0).normal(size=(200, 250))
     with pytest.raises(InputError, match=r"explain responses .* completely, with 250 columns"):
         ConditionalGraph(0.1).fit(many, Y)
-    sparse = ConditionalGraph(0.1, covariate_alpha="ebic").fit(twice, Y)
+    nearly = twice + 0.05 * many[:, :3]
+    sparse = ConditionalGraph(0.1, covariate_alpha="ebic").fit(nearly, Y)
     np.testing.assert_allclose(sparse.graph_.weights, plain.graph_.weights, atol=0.1)
 
 
@@ -193,10 +197,12 @@ def test_least_squares_where_the_difference_is_not_positive_definite():
 
 
 def test_warnings_say_what_to_do(rows):
+    X, Y = rows
+    wide = np.random.default_rng(0).normal(size=(40, 20)).cumsum(axis=1)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
-        ConditionalGraph(0.01, tol=1e-15, max_iter=1).fit(*rows)
+        ConditionalGraph(0.01, tol=1e-12, max_iter=1).fit(X[:40], wide)
     with pytest.warns(SelectionWarning, match="Pass alpha_ratio="):
-        ConditionalGraph(n_alphas=2, alpha_ratio=0.7).fit(*rows)
+        ConditionalGraph(n_alphas=2, alpha_ratio=0.7).fit(X, Y)
 
 
 def test_saved_and_loaded(rows, fitted, tmp_path):

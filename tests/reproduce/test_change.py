@@ -236,10 +236,10 @@ def success():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_features", lattice.SIZES)
 def test_lattice_success(success, n_features):
-    """What there is of it: the standard error of a rate of 0.9 is 0.02."""
-    assert success[n_features, 100, 2.0] >= 0.75
+    """With c = 2.5 rates here are 0.915 and 0.905, and 0.894 and 0.924 in 1000 other runs."""
+    assert success[n_features, 150, 2.5] >= 0.9
     assert success[n_features, 150, 2.0] >= 0.9
-    assert success[n_features, 150, 2.5] >= 0.85
+    assert success[n_features, 100, 2.0] >= 0.75
 
 
 @pytest.mark.slow
@@ -247,7 +247,8 @@ def test_lattice_success(success, n_features):
 @pytest.mark.xfail(
     strict=True,
     reason="alpha = 0.25 is too close to the change of 0.28 in the mean of a product: all four "
-    "edges are above it in 0.27 and 0.35 of the runs, whatever the solver.",
+    "edges pass it in 0.28 (m = 64) and 0.32 (m = 100) of the runs, whatever the solver (in 0.31 "
+    "and 0.34 of 1000 others).",
 )
 def test_lattice_success_with_a_larger_alpha_and_fewer_rows(success, n_features):
     assert success[n_features, 100, 2.5] >= 0.75

@@ -53,6 +53,13 @@ def test_raw_scale_gives_the_order_away():
     assert errors[0] < errors[1] / 2
 
 
+def test_rounding_does_not_decide_between_equal_variances():
+    X = np.random.default_rng(0).normal(size=(50, 12))
+    noise = 1 + 1e-13 * np.random.default_rng(1).normal(size=12)
+    S = np.corrcoef(X.T) * np.sqrt(np.outer(noise, noise))
+    np.testing.assert_array_equal(sort_and_regress(S, 50).order, np.arange(12))
+
+
 def test_gamma_leaves_fewer_arcs():
     X = np.random.default_rng(0).normal(size=(60, 30))
     counts = [

@@ -68,9 +68,23 @@ DIRECT_FILES: Final = (
     "model.edgewise",
     "run.json",
 )
+#: What `classify` leaves; networks of classes are numbered in the order of their labels.
+CLASS_FILES: Final = (
+    "report.html",
+    "accuracy.png",
+    "networks.png",
+    "changes.png",
+    "accuracy.csv",
+    "changes.csv",
+    "edges.csv",
+    "graph.graphml",
+    *(f"network-{k}.graphml" for k in range(1, 21)),
+    "model.edgewise",
+    "run.json",
+)
 #: All of them: what a run does not write anew is of an earlier one.
 ALL_FILES: Final = tuple(
-    dict.fromkeys((*CHANGE_FILES, *WINDOW_FILES, *DIRECT_FILES, *FILES, *SPACE_FILES))
+    dict.fromkeys((*CHANGE_FILES, *WINDOW_FILES, *DIRECT_FILES, *CLASS_FILES, *FILES, *SPACE_FILES))
 )
 
 

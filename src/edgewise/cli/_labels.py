@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 #: The basis for columns of two values.
 TWO_VALUES: Final = "ising"
+#: A basis that takes columns as they are.
+MEASUREMENTS: Final = "gaussian"
+#: A column of labels with more of them is something else.
+MOST_CLASSES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,16 +84,70 @@ def read_rows(
     groups = None
     if by is not None:
         raw, groups = _split(raw, by, pair)
+    return _source(path, raw, columns, drop, by, basis), groups
+
+
+def read_classes(
+    path: Path, *, by: str, columns: Sequence[str] = (), drop: Sequence[str] = ()
+) -> tuple[Source, pd.Series]:
+    """Read rows of numbers and the label of each, of which there may be more than two.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    by : str
+        The column that holds the labels.
+    columns, drop : sequence of str
+        Columns to keep (none: all) and to leave out.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.io import quote_names, read_table
+
+    raw = read_table(path)
+    labels = _labels_of(raw, by)
+    texts = [label_text(label) for label in labels.tolist()]
+    classes, counts = np.unique(texts, return_counts=True)
+    if len(classes) == 1:
+        raise InputError(
+            f"Every row of {raw.source} has the label '{classes[0]}' in column '{by}'. Telling "
+            "classes apart takes two at least."
+        )
+    if len(classes) > MOST_CLASSES:
+        raise InputError(
+            f"Column '{by}' of {raw.source} has {len(classes)} different values, too many for "
+            f"classes: {quote_names(classes.tolist())}. Name the column that holds the class."
+        )
+    few = [f"{label}" for label, count in zip(classes, counts, strict=True) if count < 2]
+    if few:
+        raise InputError(
+            f"Only 1 row of {raw.source} has the label {quote_names(few)} in column '{by}'; at "
+            "least 2 are needed of each class. Drop such rows."
+        )
+    source = _source(path, raw, columns, drop, by, MEASUREMENTS)
+    return source, pd.Series(texts, name=by)
+
+
+def _source(
+    path: Path,
+    raw: RawTable,
+    columns: Sequence[str],
+    drop: Sequence[str],
+    by: str | None,
+    basis: str | None,
+) -> Source:
+    """Take the columns of the network out of what was read, as numbers."""
     chosen, notes = choose_columns(raw, columns, drop, by=by)
     table = as_table(chosen, was_wider=len(raw.names) > 1)
     frame, coding = _as_numbers(path, table, basis)
-    source = Source(
+    return Source(
         frame=frame,
         fingerprint=fingerprint_of(path, table),
         notes=(*notes, *coding),
         is_discrete=bool(coding),
     )
-    return source, groups
 
 
 def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
@@ -97,17 +155,7 @@ def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
     import numpy as np
     import pandas as pd
 
-    if by not in raw.names:
-        raise InputError(
-            f"--by names '{by}', which is no column of {raw.source}. {did_you_mean(by, raw.names)}"
-        )
-    column = raw.columns[raw.names.index(by)]
-    if n_missing := int(pd.isna(column).sum()):
-        raise InputError(
-            f"Column '{by}' of {raw.source} has {n_missing} missing "
-            f"{'label' if n_missing == 1 else 'labels'}, the first in row "
-            f"{int(np.flatnonzero(pd.isna(column))[0]) + 1}. Fill them in, or drop those rows."
-        )
+    column = _labels_of(raw, by)
     labels = np.unique(column).tolist()
     before, after = _two(labels, by, raw.source) if pair is None else _chosen(labels, by, pair)
     is_kept = np.asarray((column == before) | (column == after))
@@ -126,6 +174,25 @@ def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
     )
     rows = tuple(values[is_kept] for values in raw.columns)
     return replace(raw, columns=rows, n_rows=sum(counts)), groups
+
+
+def _labels_of(raw: RawTable, by: str) -> AnyArray:
+    """Take the column of labels, none of which may be missing."""
+    import numpy as np
+    import pandas as pd
+
+    if by not in raw.names:
+        raise InputError(
+            f"--by names '{by}', which is no column of {raw.source}. {did_you_mean(by, raw.names)}"
+        )
+    column: AnyArray = raw.columns[raw.names.index(by)]
+    if n_missing := int(pd.isna(column).sum()):
+        raise InputError(
+            f"Column '{by}' of {raw.source} has {n_missing} missing "
+            f"{'label' if n_missing == 1 else 'labels'}, the first in row "
+            f"{int(np.flatnonzero(pd.isna(column))[0]) + 1}. Fill them in, or drop those rows."
+        )
+    return column
 
 
 def _two(labels: list[Any], by: str, source: str) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ import typer
 
 from edgewise._version import __version__
 from edgewise.cli._shell import Commands, say
+from edgewise.cli.classify import classify
 from edgewise.cli.compare import compare
 from edgewise.cli.demo import demo
 from edgewise.cli.direct import direct
@@ -44,5 +45,5 @@ def edgewise(
     """Learn the network behind a table of measurements."""
 
 
-for command in (learn, compare, direct, demo, export, simulate, reproduce, info):
+for command in (learn, compare, direct, classify, demo, export, simulate, reproduce, info):
     app.command()(command)

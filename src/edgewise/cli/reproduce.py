@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from edgewise._core.errors import InputError
 from edgewise.cli._options import Jobs, Json, Seed
 from edgewise.cli._shell import INTERRUPTED, is_watched, say, say_json, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
@@ -39,6 +40,14 @@ def reproduce(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget what an earlier run has finished.")
     ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table that does not come with the package, for 'discriminative': brain regions "
+            "of young and old people.",
+            metavar="FILE",
+        ),
+    ] = None,
     json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -48,7 +57,7 @@ def reproduce(
     Finished tasks are kept in the folder: a run that was stopped goes on
     where it was when the same command is given again.
     """
-    study = load_study(name)
+    study = load_study(name) if table is None else _with_table(load_study(name), table)
     folder = Path("edgewise-reproduce") / name if out is None else out
     if fresh:
         _forget(folder / CHECKPOINTS)
@@ -67,6 +76,12 @@ def reproduce(
     say(_summary(study, record))
     say(f"Written to {folder}: {', '.join(record['files'])}")
     say(f"Look at {folder / 'tables.md'} first.")
+
+
+def _with_table(study: Study, table: Path) -> Study:
+    if study.with_table is None:
+        raise InputError(f"The study '{study.name}' takes no table. Leave --table out.")
+    return study.with_table(table)
 
 
 def _forget(checkpoints: Path) -> None:

@@ -147,7 +147,7 @@ class ConditionalGraph(ConditionalEstimator):
     >>> model.graph_.n_edges
     0
     >>> model.coef_.round(1)
-    XX
+    array([[2. , 2.1, 2. ]])
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from edgewise.inference.bootstrap import BootstrapGraph
 from edgewise.inference.change_test import max_change_test
+from edgewise.inference.class_accuracy import ClassAccuracy, class_accuracy
 from edgewise.inference.intervals import ChangeIntervals, change_intervals
 from edgewise.inference.permutation import PermutationTest, permutation_test
 from edgewise.inference.stability import StabilitySelection, false_edge_bound
@@ -10,10 +11,12 @@ from edgewise.inference.windows import WindowChange, window_changes
 __all__ = [
     "BootstrapGraph",
     "ChangeIntervals",
+    "ClassAccuracy",
     "PermutationTest",
     "StabilitySelection",
     "WindowChange",
     "change_intervals",
+    "class_accuracy",
     "false_edge_bound",
     "max_change_test",
     "permutation_test",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,28 @@ def is_joined(graph: Graph) -> BoolArray:
     """Which nodes have an edge."""
     joined: BoolArray = np.any(graph.adjacency | graph.adjacency.T, axis=0)
     return joined
+
+
+def ring_of_groups(members: Sequence[Sequence[int]], n_nodes: int) -> FloatArray:
+    """Place groups of nodes on a ring, the nodes of each on a small circle.
+
+    Neighbours on a small circle are one unit apart, and there is room between the circles for an
+    outline and a name.
+    """
+    radii = np.array([0.5 / np.sin(np.pi / len(nodes)) if len(nodes) > 1 else 0.0
+                      for nodes in members])  # fmt: skip
+    widths = 2 * radii + 2.2
+    angles = np.pi / 2 - 2 * np.pi * (np.cumsum(widths) - widths / 2) / widths.sum()
+    ring = 0.0
+    if len(members) > 1:
+        # Neighbours must not overlap, along the straight line between their centres.
+        turn = np.abs(np.sin((angles - np.roll(angles, -1)) / 2))
+        ring = float(np.max((widths + np.roll(widths, -1)) / 2 / (2 * turn)))
+    places = np.zeros((n_nodes, 2))
+    for nodes, radius, angle in zip(members, radii, angles, strict=True):
+        centre = ring * np.array([np.cos(angle), np.sin(angle)])
+        places[list(nodes)] = centre + radius * _circle(len(nodes))
+    return places
 
 
 def _given(layout: ArrayLike, n_nodes: int) -> FloatArray:

@@ -17,6 +17,7 @@ STUDIES: Final = {
     "change": "edgewise.reproduce.change",
     "go-cart": "edgewise.reproduce.go_cart",
     "bayes-net": "edgewise.reproduce.bayes_net",
+    "discriminative": "edgewise.reproduce.discriminative",
 }
 
 __all__ = ["load_study"]

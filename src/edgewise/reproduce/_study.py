@@ -81,6 +81,9 @@ class Study:
         From results to the aggregated tables and claims.
     figures : callable
         From results to figures by file name, without suffix.
+    with_table : callable, optional
+        From the path of a table that does not come with the package to the study with the parts
+        on it.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Study:
     parts: tuple[Part, ...]
     report: Callable[[Results], Report]
     figures: Callable[[Results], Mapping[str, Figure]]
+    with_table: Callable[[Path], Study] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

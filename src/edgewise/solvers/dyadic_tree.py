@@ -293,5 +293,5 @@ def _has_few_cells(cells: Cells, max_cells: int) -> bool:
         n_cells += len(found)
         if n_cells > max_cells:
             return False
-        waiting += [partial(cells.child, cell, *half, math.nan) for half in found]
+        waiting += [partial(cells.child, cell, k, side, math.nan) for k, side in found]
     return True

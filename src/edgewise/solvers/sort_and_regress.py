@@ -14,6 +14,9 @@ from edgewise.solvers._standard_form import check_problem
 from edgewise.solvers.lasso_blankets import lasso_blankets
 from edgewise.stats.covariance import explained_variance
 
+#: Figures that differ by less are equal, so that rounding does not decide the order.
+DECIMALS = 9
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SortedSolution(Solution):
@@ -45,8 +48,8 @@ def sort_and_regress(
     Parameters
     ----------
     S : ndarray of shape (m, m)
-        Covariance on the scale that the other methods see. Variances that are all the same make
-        ``by="variance"`` an arbitrary order: then permute the columns, or it may be the true one.
+        Covariance on the scale that the other methods see. Variances that are all the same leave
+        the variables in the order they come in: permute them first, or it may be the true one.
     n_samples : float
         Number of rows.
     by : {"variance", "r2"} or array-like of shape (m,)
@@ -91,14 +94,14 @@ def sort_and_regress(
 def _figures(S: FloatArray, n_samples: float, by: str | ArrayLike) -> FloatArray:
     if isinstance(by, str):
         if by == "variance":
-            return S.diagonal()
+            return np.round(np.log(S.diagonal()), DECIMALS)
         if by != "r2":
             raise InputError(f'by must be "variance", "r2" or numbers, got {by!r}.')
         if n_samples <= len(S):
             raise InputError(
                 f'by="r2" takes more rows than the {len(S)} columns; there are {n_samples:g}.'
             )
-        return explained_variance(S)
+        return np.round(explained_variance(S), DECIMALS)
     figures = np.asarray(by, dtype=np.float64)
     if figures.shape != (len(S),) or np.isnan(figures).any():
         raise InputError(f"by must hold {len(S)} numbers, got shape {figures.shape}.")

@@ -34,6 +34,11 @@ from edgewise.data.simulate.linear_sem import (
 )
 from edgewise.data.simulate.markov import MarkovModel, markov_model
 from edgewise.data.simulate.markov_samples import SAMPLING_METHODS, sample_markov
+from edgewise.data.simulate.partition import (
+    PARTITION_LAYOUTS,
+    PartitionedGraphs,
+    tree_partition,
+)
 from edgewise.data.simulate.spatial import (
     CONTOUR_KINDS,
     block_model,
@@ -45,11 +50,6 @@ from edgewise.data.simulate.structure import (
     HUB_LINKS,
     graph_structure,
     six_node_graph,
-)
-from edgewise.data.simulate.tree_partition import (
-    PARTITION_LAYOUTS,
-    PartitionedGraphs,
-    tree_partition,
 )
 from edgewise.data.simulate.varying import VaryingGraphs, drifting_chain, drifting_grid
 

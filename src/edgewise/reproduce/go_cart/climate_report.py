@@ -140,8 +140,7 @@ def _cancel(hidden: pd.DataFrame) -> Claim:
         published="Edges may be missing there because positive correlations at some places and "
         "negative ones at others cancel.",
         found=f"{len(mixed)} of those {len(hidden)} pairs have either sign in {MIXED:.0%} or more "
-        f"of the leaves that join them: {listed or 'none'}. The others keep their sign, and their "
-        "edge is explained by other variables once the rows are pooled.",
+        f"of the leaves that join them: {listed or 'none'}. The others mostly keep their sign.",
         holds=verdict([[bool(sign >= MIXED)] for sign in rarer] or [[False]]),
     )
 

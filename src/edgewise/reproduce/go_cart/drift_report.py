@@ -32,9 +32,10 @@ INTRODUCTION: Final = f"""\
 
 The network changes an edge at a time, along one covariate (*chain*) or over a square (*grid*), so
 that no partition is true. Graphs are compared with the true one at 200 points of the chain, and at
-20 x 20 of the grid. *{POOLED}*: one graphical lasso of all rows, by the risk of the validation rows,
-as in the paper; *{POOLED_REFIT}*: the same, but chosen by the risk of the refits, as leaf graphs are;
-*{KERNEL}*: averages weighted by distance, bandwidth and alpha by cross-validation in all rows."""
+20 x 20 of the grid. *{POOLED}*: one graphical lasso of all rows, by the risk of the validation
+rows, as in the paper; *{POOLED_REFIT}*: the same, but chosen by the risk of the refits, as leaf
+graphs are; *{KERNEL}*: averages weighted by distance, bandwidth and alpha by cross-validation in
+all rows."""
 
 
 def report(frame: pd.DataFrame) -> Report:

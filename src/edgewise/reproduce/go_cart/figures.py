@@ -31,6 +31,8 @@ LOOKS: Final[dict[str, dict[str, Any]]] = {
     POOLED: {"color": GREY, "linestyle": "--"},
 }
 MEASURES: Final = {"precision": "precision", "recall": "recall", "f1": "F1"}
+LEAF_COLUMNS: Final = ["left", "right", "lower", "upper", "edges"]
+BOX_COLUMNS: Final = ["west", "south", "east", "north"]
 #: Points of the chain that a curve is averaged over, to be read at all.
 WINDOW: Final = 9
 
@@ -55,14 +57,14 @@ def draw_partitions(frame: pd.DataFrame) -> Figure:
     for row, layout in zip(axes, PARTITION_LAYOUTS, strict=True):
         for ax, rule in zip(row, RULES, strict=True):
             part = leaves[(leaves["layout"] == layout) & (leaves["rule"] == rule)]
-            for leaf in part.itertuples():
-                width, height = leaf.right - leaf.left, leaf.upper - leaf.lower
+            for left, right, lower, upper, edges in _numbers(part, LEAF_COLUMNS):
+                width, height = right - left, upper - lower
                 ax.add_patch(
-                    Rectangle((leaf.left, leaf.lower), width, height, facecolor="#EAF2F8",
-                              edgecolor=BLUE, linewidth=1.2)
+                    Rectangle((left, lower), width, height, facecolor="#EAF2F8", edgecolor=BLUE,
+                              linewidth=1.2)
                 )  # fmt: skip
-                center = (leaf.left + width / 2, leaf.lower + height / 2)
-                ax.annotate(f"{leaf.edges:.0f}", center, ha="center", va="center", fontsize=8)
+                center = (left + width / 2, lower + height / 2)
+                ax.annotate(f"{edges:.0f}", center, ha="center", va="center", fontsize=8)
             ax.set_title(f"{layout}, {rule}: {len(part)} leaves", fontsize=10)
             ax.set_aspect("equal")
             ax.set_xlim(0, 1)
@@ -129,25 +131,25 @@ def draw_grid(frame: pd.DataFrame) -> Figure:
 
 def draw_map(frame: pd.DataFrame) -> Figure:
     """Stations by leaf, the borders of the leaves, and the coast."""
-    figure = Figure(figsize=(10, 5.8), layout="constrained")
+    figure = Figure(figsize=(10, 5), layout="constrained")
     ax = figure.subplots()
-    for leaf in leaves_of(frame).itertuples():
+    for west, south, east, north in _numbers(leaves_of(frame), BOX_COLUMNS):
         ax.add_patch(
-            Rectangle((leaf.west, leaf.south), leaf.east - leaf.west, leaf.north - leaf.south,
-                      facecolor="none", edgecolor="#BBBBBB", linewidth=0.8)
+            Rectangle((west, south), east - west, north - south, facecolor="none",
+                      edgecolor="#BBBBBB", linewidth=0.8)
         )  # fmt: skip
     for coast in COASTS:
-        lat, lon = np.array(coast).T
-        ax.plot(lon, lat, color="#86B6D9", linewidth=2.5, zorder=1)
+        north, east = np.array(coast).T
+        ax.plot(east, north, color="#86B6D9", linewidth=2.5, zorder=1)
     stations = stations_of(frame)
     points = ax.scatter(
         stations["lon"], stations["lat"], c=stations["edges"], cmap="viridis", s=60, zorder=3,
         edgecolor="white", linewidth=0.6,
     )  # fmt: skip
-    for station in stations.itertuples():
+    for lon, lat, leaf in _numbers(stations, ["lon", "lat", "leaf"]):
         ax.annotate(
-            f"{station.leaf:.0f}", (station.lon, station.lat), xytext=(4, 4),
-            textcoords="offset points", fontsize=7, color=GREY,
+            f"{leaf:.0f}", (lon, lat), xytext=(4, 4), textcoords="offset points", fontsize=7,
+            color=GREY,
         )  # fmt: skip
     figure.colorbar(points, ax=ax, label="edges of the leaf", shrink=0.8)
     ax.set_xlabel("longitude")
@@ -173,11 +175,18 @@ def draw_edges(frame: pd.DataFrame) -> Figure:
     ax.barh(labels, -negative, color=VERMILION, label="negative")
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_xlim(-1, 1)
+    ax.margins(y=0.01)
     ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.0%}")
     ax.set_xlabel("share of the leaves, by sign of the partial correlation")
     figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=9)
     _tidy(ax, "x")
     return figure
+
+
+def _numbers(frame: pd.DataFrame, columns: list[str]) -> list[list[float]]:
+    """Rows of some columns as plain numbers."""
+    rows: list[list[float]] = frame[columns].to_numpy(dtype=np.float64).tolist()
+    return rows
 
 
 def _tidy(ax: Axes, which: Any) -> None:

@@ -32,17 +32,17 @@ FIRST_SPLITS: Final = 1 / 3
 INTRODUCTION: Final = f"""\
 ## Section 5.1: 22 cells, 10 covariates
 
-{N_SAMPLES:,} training and as many validation rows, 10 covariates of which 2 matter, 20 responses; in
-each cell a random graph of 10 edges with degrees of at most 4. Sixteen cells have an area of 1/64,
-four of 1/16 and two of 1/4, which is what the text says of the published picture; how they lie is
-not in the text, so that there are two layouts: *gathered*, all small cells in one quarter, and
-*spread*, over two.
+{N_SAMPLES:,} training and as many validation rows, 10 covariates of which 2 matter, 20 responses;
+in each cell a random graph of 10 edges with degrees of at most 4. Sixteen cells have an area of
+1/64, four of 1/16 and two of 1/4, which fits what the text says of the published picture; how they
+lie is not in the text, so that there are two layouts: *gathered*, all small cells in one quarter,
+and *spread*, over two.
 
-The *published rule* grows by the risk of the validation rows and stops as soon as no split lowers it;
-means are common to all leaves, and a cell has the risk of its graphical lasso. By *default*, growth
-goes on for two more levels and is then pruned; training and validation rows change places for a
-second opinion; and a split must be worth the bits that it takes to write it down. Leaf graphs are
-chosen by the risk of their refits under either rule."""
+The *published rule* grows by the risk of the validation rows and stops as soon as no split lowers
+it; means are common to all leaves, and a cell has the risk of its graphical lasso. By *default*,
+growth goes on for two more levels and is then pruned; training and validation rows change places
+for a second opinion; and a split must be worth the bits that it takes to write it down. Leaf graphs
+are chosen by the risk of their refits under either rule."""
 
 
 def report(frame: pd.DataFrame) -> Report:

@@ -44,7 +44,8 @@ class PartitionedGraphs(VaryingGraphs):
     @property
     def areas(self) -> FloatArray:
         """Area of every cell: 1/64, 1/16 or 1/4."""
-        return np.prod(self.boxes[:, :, 1] - self.boxes[:, :, 0], axis=1)
+        areas: FloatArray = np.prod(self.boxes[:, :, 1] - self.boxes[:, :, 0], axis=1)
+        return areas
 
 
 def tree_partition(
@@ -131,7 +132,8 @@ def _cell_of(X: FloatArray, boxes: FloatArray) -> IntArray:
     is_inside = (boxes[:, :, 0] < first_two) & (first_two <= boxes[:, :, 1])
     # The lower ends of the unit square belong to it.
     is_inside |= (boxes[:, :, 0] == 0.0) & (first_two == 0.0)
-    return is_inside.all(axis=2).argmax(axis=1)
+    cell: IntArray = is_inside.all(axis=2).argmax(axis=1)
+    return cell
 
 
 def _squares(corner: tuple[float, float], side: float, n: int) -> list[list[list[float]]]:

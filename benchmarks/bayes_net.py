@@ -1,0 +1,320 @@
+"""Directed networks: CPU seconds of fits, of the order step beside HiGHS, of Table 4, and peers.
+
+Run from the root of the repository::
+
+    python -m benchmarks.bayes_net --markdown table.md --json results.json
+    python -m benchmarks.bayes_net --quick
+
+Progress goes to standard error, the tables to standard output. README.md beside this file says
+how it measures.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from benchmarks.locally_constant import cpu
+from benchmarks.report import duration, say
+from benchmarks.tables import Benchmark, Row
+from edgewise import BlanketBayesNet, GaussianBayesNet
+from edgewise.data import linear_sem, random_dag, sample_linear_sem
+from edgewise.reproduce.bayes_net import networks
+from edgewise.reproduce.bayes_net._methods import ALPHA, count_errors, list_methods, simulate
+from edgewise.reproduce.bayes_net._peers import installed_peers, peer
+from edgewise.reproduce.bayes_net._published import NETWORKS
+from edgewise.solvers import (
+    bcd_bayes_net,
+    markov_blankets,
+    order_bayes_net,
+    order_given_weights,
+    total_conditioning,
+)
+from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
+
+Array = NDArray[Any]
+
+#: Python that has causal-learn, ges or dagma, if this one has not; of the same version.
+PEERS_PYTHON = "EDGEWISE_BENCH_DAGS"
+#: Rows of every table, and neighbours of a variable on average.
+N_ROWS, DEGREE = 1000, 3.0
+LITERAL, HOMOTOPY, TC = "OR-SGBN, literal", "OR-SGBN, homotopy", "TC"
+#: CPU seconds that a fit may take, by method and variables.
+GOAL_SECONDS = {(LITERAL, 40): 0.01, (LITERAL, 500): 0.25, (HOMOTOPY, 500): 2.5, (TC, 500): 1.0}
+#: CPU seconds of the order step with dense weights, and how many times as long HiGHS should take.
+GOAL_ORDER, GOAL_RATIO = {500: 0.1}, {100: 10.0}
+SPARSE, DENSE = "lasso", "least squares"
+PEERS = "peers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Variables of the problems of each table, and simulations."""
+
+    fit: tuple[int, ...]
+    order: tuple[int, ...]
+    largest_program: dict[str, int]
+    n_simulations: int
+    n_peers: int
+
+
+FULL = Plan(
+    fit=(40, 100, 200, 500),
+    order=(40, 100, 200, 500),
+    largest_program={SPARSE: 500, DENSE: 100},
+    n_simulations=3,
+    n_peers=3,
+)
+QUICK = Plan(
+    fit=(40, 100),
+    order=(40, 100),
+    largest_program={SPARSE: 100, DENSE: 40},
+    n_simulations=1,
+    n_peers=1,
+)
+
+
+def draw(m: int) -> Array:
+    """Standardised rows of a random network."""
+    model = linear_sem(random_dag(m, degree=DEGREE, rng=m), permute=True, rng=m)
+    return sample_linear_sem(model, N_ROWS, rng=m, standardize=True)
+
+
+def correlations(rows: Array) -> Array:
+    R: Array = np.corrcoef(rows, rowvar=False)
+    return np.asarray((R + R.T) / 2.0)
+
+
+#: Solvers that take correlations, and estimators that take rows, by name.
+FITS: dict[str, tuple[Callable[[Array], Any], Callable[[Array], Any]]] = {
+    LITERAL: (
+        lambda R: order_bayes_net(R, ALPHA, schedule="literal"),
+        lambda rows: GaussianBayesNet(ALPHA, schedule="literal").fit(rows),
+    ),
+    HOMOTOPY: (
+        lambda R: order_bayes_net(R, ALPHA),
+        lambda rows: GaussianBayesNet(ALPHA).fit(rows),
+    ),
+    "H-SGBN": (
+        lambda R: bcd_bayes_net(R, ALPHA),
+        lambda rows: GaussianBayesNet(ALPHA, "bcd").fit(rows),
+    ),
+    TC: (
+        lambda R: total_conditioning(R, N_ROWS),
+        lambda rows: BlanketBayesNet("tc").fit(rows),
+    ),
+    "IAMB": (
+        lambda R: markov_blankets(R, N_ROWS),
+        lambda rows: BlanketBayesNet("iamb").fit(rows),
+    ),
+}
+
+
+def warm_up() -> None:
+    """Compile everything that is timed."""
+    rows = draw(12)
+    for solve, fit in FITS.values():
+        solve(correlations(rows))
+        fit(rows)
+    data = simulate("chain", np.random.default_rng(0))
+    for learn in list_methods().values():
+        learn(data)
+
+
+def fit_rows(plan: Plan) -> list[Row]:
+    """Learn random networks of growing size."""
+    table = []
+    for m in plan.fit:
+        rows = draw(m)
+        R = correlations(rows)
+        for name, (solve, fit) in FITS.items():
+            say(f"{name}, {m} variables")
+            solver, _ = cpu(solve, R)
+            estimator, model = cpu(fit, rows)
+            table.append(
+                {
+                    "variables": m,
+                    "method": name,
+                    "solver CPU": solver,
+                    "estimator CPU": estimator,
+                    "goal": GOAL_SECONDS.get((name, m)),
+                    "arcs": model.graph_.n_edges,
+                }
+            )
+    return table
+
+
+def order_rows(plan: Plan) -> list[Row]:
+    """Find tiers for the weights that a lasso or least squares starts from."""
+    table = []
+    for m in plan.order:
+        R = correlations(draw(m))
+        for start in (SPARSE, DENSE):
+            say(f"order, {m} variables, {start}")
+            weights = start_weights(R, start)
+            seconds, found = cpu(order_given_weights, weights)
+            row: Row = {
+                "variables": m,
+                "weights from": start,
+                "arcs": int(np.count_nonzero(weights)),
+                "tiers": int(found.tiers.max()) + 1,
+                "ours CPU": seconds,
+                "goal": GOAL_ORDER.get(m) if start == DENSE else None,
+                "HiGHS CPU": None,
+                "HiGHS / ours": None,
+                "goal of ratio": GOAL_RATIO.get(m) if start == DENSE else None,
+                "difference": None,
+            }
+            if m <= plan.largest_program[start]:
+                taken, objective = cpu(agony_by_program, weights)
+                row |= {
+                    "HiGHS CPU": taken,
+                    "HiGHS / ours": taken / seconds,
+                    "difference": abs(objective - found.agony) / max(objective, 1e-12),
+                }
+            table.append(row)
+    return table
+
+
+def start_weights(R: Array, start: str) -> Array:
+    """Coefficients of each variable on all others, without an order."""
+    if start == DENSE:
+        K = np.linalg.inv(R)
+        regression: Array = -K / K.diagonal()
+        np.fill_diagonal(regression, 0.0)
+        return regression
+    coef: Array = neighborhood_lasso(R, ALPHA).value
+    return coef
+
+
+def agony_by_program(weights: Array) -> float:
+    """Agony as a linear program, by HiGHS: what a tier falls short of its parents' by one costs."""
+    tails, heads = np.nonzero(weights)
+    n_arcs, m = len(tails), len(weights)
+    every = np.arange(n_arcs)
+    rises: Any = sparse.coo_array(
+        (
+            np.concatenate([np.ones(n_arcs), -np.ones(n_arcs), -np.ones(n_arcs)]),
+            (np.tile(every, 3), np.concatenate([tails, heads, m + every])),
+        ),
+        shape=(n_arcs, m + n_arcs),
+    )
+    costs = np.concatenate([np.zeros(m), np.abs(weights[tails, heads])])
+    found: Any = linprog(costs, A_ub=rises.tocsr(), b_ub=-np.ones(n_arcs), method="highs")
+    return float(found.fun)
+
+
+def study_rows(plan: Plan) -> list[Row]:
+    """Run simulations of Table 4, with all methods, and see what 50 of each take."""
+    table: list[Row] = []
+    for network in NETWORKS:
+        say(f"Table 4, {network}")
+        start = time.process_time()
+        for repetition in range(plan.n_simulations):
+            rng = np.random.default_rng(repetition)
+            networks.run_task(rng, network=network, repetition=repetition)
+        seconds = (time.process_time() - start) / plan.n_simulations
+        table.append({"network": network, "one CPU": seconds, "fifty CPU": 50 * seconds})
+    total = sum(row["one CPU"] for row in table)
+    table.append({"network": "all", "one CPU": total, "fifty CPU": 50 * total})
+    return table
+
+
+def peer_rows(plan: Plan) -> list[Row]:
+    """Learn Alarm by ours and by what other packages have."""
+    own = {
+        "IAMB": lambda rows: BlanketBayesNet("iamb").fit(rows).graph_.adjacency,
+        "TC": lambda rows: BlanketBayesNet("tc").fit(rows).graph_.adjacency,
+        LITERAL: lambda rows: FITS[LITERAL][1](rows).graph_.adjacency,
+        HOMOTOPY: lambda rows: FITS[HOMOTOPY][1](rows).graph_.adjacency,
+    }
+    theirs = {name: peer(name) for name in installed_peers()}
+    tables = [simulate("alarm", np.random.default_rng(seed)) for seed in range(plan.n_peers)]
+    table: list[Row] = []
+    for name, learn in {**own, **theirs}.items():
+        say(f"Alarm, {name}")
+        times, wrong = [], []
+        for data in tables:
+            seconds, found = cpu(learn, data.standardized) if name in own else once(learn, data)
+            times.append(seconds)
+            wrong.append(count_errors(data.arcs, found)["total"])
+        ours = table[0]["CPU"] if table else np.mean(times)
+        table.append(
+            {
+                "method": name,
+                "CPU": float(np.mean(times)),
+                "theirs / IAMB": float(np.mean(times) / ours),
+                "total errors": f"{np.mean(wrong):.1f}",
+            }
+        )
+    return table
+
+
+def once(learn: Callable[[Array], Array], data: Any) -> tuple[float, Array]:
+    """CPU seconds of a single call, after imports."""
+    learn(data.standardized[:50, :4])
+    start = time.process_time()
+    found = learn(data.standardized)
+    return time.process_time() - start, found
+
+
+TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
+    "fit": (f"Random networks, {N_ROWS} rows", fit_rows),
+    "order": ("The order step", order_rows),
+    "study": ("Table 4 of the study, all methods", study_rows),
+    PEERS: ("Alarm beside other packages", peer_rows),
+}
+
+
+def written(title: str, value: Any) -> str:
+    """One cell of a table."""
+    if value is None:
+        return "-"
+    if title.endswith("CPU"):
+        return duration(value)
+    if title == "goal":
+        return f"{value:g} s"
+    if " / " in title or title == "goal of ratio":
+        return f"{value:.3g}x"
+    return f"{value:.0e}" if isinstance(value, float) else str(value)
+
+
+def find_peers() -> None:
+    """Let packages of another Python be imported after all of our own."""
+    if python := os.environ.get(PEERS_PYTHON):
+        ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        answer = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+        sys.path.append(answer.stdout.strip())
+    if not installed_peers():
+        say(f"no causal-learn, ges or dagma here, and {PEERS_PYTHON} is not set: ours alone")
+
+
+def prepare(tables: Sequence[str]) -> None:
+    """Compile, and find other packages."""
+    if PEERS in tables:
+        find_peers()
+    warm_up()
+
+
+BENCHMARK = Benchmark(
+    "bayes_net",
+    (__doc__ or "").splitlines()[0],
+    (FULL, QUICK),
+    TABLES,
+    written,
+    [f"CPU seconds, compilation left out; {N_ROWS} rows, alpha {ALPHA:g}, tests at 0.01."],
+    prepare,
+)
+
+if __name__ == "__main__":
+    BENCHMARK.main()

@@ -1,0 +1,57 @@
+"""What the networks of classes leave behind: pictures, tables and the page to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure, SubFigure
+
+    from edgewise.cli._classifying import Classified
+
+#: Pictures in a page, with words for those who cannot see them.
+ALT: Final = {
+    "accuracy.png": "Accuracy on held-out rows, with standard errors",
+    "networks.png": "Network of each class, and where they differ",
+    "changes.png": "How coefficients changed when the networks were learned together",
+}
+
+
+def write_classified(
+    folder: Path, classified: Classified, text: str, record: dict[str, Any]
+) -> None:
+    """Write everything that `classify` leaves behind."""
+    from edgewise.cli._folder import write_results
+    from edgewise.cli._page import page
+
+    figures = pictures(classified)
+    model = classified.model
+    classified.accuracy.table().to_csv(folder / "accuracy.csv", index=False)
+    classified.changes.to_csv(folder / "changes.csv", index=False)
+    for k, network in enumerate(model.networks_.values(), start=1):
+        network.write(folder / f"network-{k}.graphml")
+    table = classified.changes if len(classified.changes) else model.graph_.edges()
+    write_results(
+        folder,
+        graph=model.graph_,
+        model=model,
+        pictures=figures.items(),
+        page=page(text, figures, table, ALT, has_captions=True),
+        record=record,
+    )
+
+
+def pictures(classified: Classified) -> dict[str, Figure | SubFigure]:
+    """Draw accuracies, networks, and what the learning changed."""
+    from edgewise.plot import plot_accuracy, plot_arc_changes, plot_class_networks
+
+    model = classified.model
+    drawn: dict[str, Figure | SubFigure] = {
+        "accuracy.png": plot_accuracy(classified.accuracy).figure,
+        "networks.png": plot_class_networks(model.networks_, difference=model.graph_),
+    }
+    if len(classified.changes):
+        drawn["changes.png"] = plot_arc_changes(classified.changes).figure
+    return drawn

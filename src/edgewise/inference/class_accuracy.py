@@ -1,0 +1,206 @@
+"""How well classifiers tell classes apart on rows they have not seen, and which is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+from edgewise._core.errors import InputError
+from edgewise._core.parallel import parallel_map
+from edgewise._core.random import as_generator
+from edgewise._core.typing import FloatArray, RandomState
+from edgewise.data.labels import label_codes
+from edgewise.io.messages import quote_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A gain of fewer standard errors is noise.
+NOISE = 2.0
+
+
+class Gain(NamedTuple):
+    """Difference of two accuracies on the same folds, with its standard error."""
+
+    difference: float
+    standard_error: float
+
+    @property
+    def is_beyond_noise(self) -> bool:
+        """Whether the difference is larger than two standard errors, either way."""
+        return abs(self.difference) > NOISE * self.standard_error
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassAccuracy:
+    """Accuracies of several classifiers on the same folds.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classifiers.
+    scores : ndarray of shape (n_models, n_folds)
+        Share of held-out rows whose class was found.
+    chance : float
+        Share of the most frequent class.
+    overlap : float
+        Held-out rows per training row: what folds share makes their scores alike.
+    """
+
+    names: tuple[str, ...]
+    scores: FloatArray
+    chance: float
+    overlap: float
+
+    def accuracy(self, name: str) -> float:
+        """Mean accuracy of a classifier."""
+        return float(self.scores[self._index(name)].mean())
+
+    def standard_error(self, name: str) -> float:
+        """Return the standard error of a mean accuracy."""
+        return self._error(self.scores[self._index(name)])
+
+    def gain(self, name: str, over: str) -> Gain:
+        """Compare two classifiers fold by fold.
+
+        Parameters
+        ----------
+        name, over : str
+            The classifiers; the difference is that of the first less the second.
+
+        Returns
+        -------
+        Gain
+        """
+        difference = self.scores[self._index(name)] - self.scores[self._index(over)]
+        return Gain(float(difference.mean()), self._error(difference))
+
+    def table(self) -> pd.DataFrame:
+        """All classifiers with accuracy and standard error, in the order given."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "classifier": self.names,
+                "accuracy": self.scores.mean(axis=1),
+                "standard_error": [self._error(row) for row in self.scores],
+            }
+        )
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise InputError(
+                f"There is no classifier '{name}'. There are {quote_names(self.names)}."
+            )
+        return self.names.index(name)
+
+    def _error(self, values: FloatArray) -> float:
+        """Return the standard error of a mean over folds that share training rows."""
+        variance = float(np.var(values, ddof=1))
+        return math.sqrt(variance * (1.0 / len(values) + self.overlap))
+
+
+def class_accuracy(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    n_folds: int = 5,
+    n_repeats: int = 2,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    verbose: int = 0,
+) -> ClassAccuracy:
+    r"""Cross-validate classifiers on the same folds, with honest standard errors.
+
+    Folds share training rows, so that their scores are alike, and the usual standard error is too
+    small. With :math:`k` scores of variance :math:`s^2`, :math:`n_2` held-out and :math:`n_1`
+    training rows, the one used here [1]_ is
+
+    .. math:: \sqrt{ \Big( \frac1k + \frac{n_2}{n_1} \Big) s^2 } .
+
+    Parameters
+    ----------
+    models : mapping of str to classifier
+        By name; each is copied and fitted anew for every fold.
+    X : array-like or data frame of shape (n, m)
+        Rows.
+    y : array-like of shape (n,)
+        Their labels.
+    n_folds : int
+        Folds, at most as many as the smallest class has rows. Classes have the same shares in all.
+    n_repeats : int
+        How many times rows are dealt out to folds.
+    n_jobs : int, optional
+        Fits at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Deals out the rows.
+    verbose : int
+        Above 0, a progress bar is drawn on standard error.
+
+    Returns
+    -------
+    ClassAccuracy
+
+    References
+    ----------
+    .. [1] Nadeau and Bengio (2003). Inference for the generalization error. *Machine Learning*
+       52. https://doi.org/10.1023/A:1024068626366
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from edgewise.inference import class_accuracy
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = y[:, None] + np.random.default_rng(0).normal(scale=0.3, size=(60, 2))
+    >>> models = {"nearest": KNeighborsClassifier(), "first": DummyClassifier()}
+    >>> found = class_accuracy(models, X, y, random_state=0)
+    >>> found.accuracy("first")
+    0.5
+    >>> found.gain("nearest", "first").is_beyond_noise
+    True
+    """
+    n_rows = len(X)
+    classes, member = label_codes(y, n_rows)
+    counts = np.bincount(member)
+    if len(classes) < 2:
+        raise InputError(
+            f"All labels in y are of one class, {classes[0]!r}. Telling classes apart takes at "
+            "least two."
+        )
+    if n_folds < 2 or n_folds > counts.min():
+        raise InputError(
+            f"n_folds must be between 2 and the number of rows of the smallest class, "
+            f"{counts.min()} of {classes[int(counts.argmin())]!r}; got {n_folds}."
+        )
+    if n_repeats < 1:
+        raise InputError(f"n_repeats must be at least 1, got {n_repeats}.")
+    seed = int(as_generator(random_state).integers(2**31 - 1))
+    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
+    folds = list(splitter.split(np.zeros((n_rows, 1)), member))
+    labels = np.array(classes)[member]
+    tasks = [(model, X, labels, *fold) for model in models.values() for fold in folds]
+    scores = parallel_map(
+        _held_out_accuracy, tasks, n_jobs=n_jobs, description="Folds", verbose=verbose
+    )
+    return ClassAccuracy(
+        names=tuple(models),
+        scores=np.array(scores).reshape(len(models), len(folds)),
+        chance=float(counts.max() / n_rows),
+        overlap=1.0 / (n_folds - 1),
+    )
+
+
+def _held_out_accuracy(model: Any, X: Any, y: Any, train: Any, test: Any) -> float:
+    """Fit to some rows and find the share of others that are put into their class."""
+    rows = X.iloc if hasattr(X, "iloc") else np.asarray(X)
+    fitted = clone(model).fit(rows[train], y[train])
+    return float(np.mean(fitted.predict(rows[test]) == y[test]))

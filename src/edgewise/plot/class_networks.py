@@ -1,0 +1,234 @@
+"""The networks of classes side by side, where they differ, and how learning changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
+from edgewise.graph import Graph
+from edgewise.plot._layout import ring_of_groups
+from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, PLAIN, POSITIVE, axes_or_new, tidy
+from edgewise.plot.curves import draw_grid
+from edgewise.plot.network import plot_network
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Inches: the width and height of one network, and the height of its title.
+_PANEL, _TITLE = 5.6, 0.35
+#: Arcs in a picture of changes.
+_MOST = 25
+
+
+def plot_class_networks(
+    networks: Mapping[Any, Graph],
+    *,
+    difference: Graph | None = None,
+    groups: ArrayLike | None = None,
+    labels: Literal["auto", "all", "none"] = "auto",
+) -> Figure:
+    """Draw the networks of classes side by side, every variable at the same place in all.
+
+    Parameters
+    ----------
+    networks : mapping of label to Graph
+        Such as ``networks_`` of a `BayesNetClassifier`, over the same variables.
+    difference : Graph, default=None
+        Where they differ, such as its ``graph_``; drawn last.
+    groups : array-like of shape (n_nodes,), default=None
+        A label for each variable, such as the lobe that a brain region lies in. Variables of a
+        group stand together, outlined and named.
+    labels : {"auto", "all", "none"}, default="auto"
+        ``"auto"`` writes the names that fit without covering anything.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_class_networks
+    >>> tied = Graph([[0, 0.5], [0, 0]], directed=True)
+    >>> loose = Graph([[0, 0], [0, 0]], directed=True)
+    >>> figure = plot_class_networks({"sick": tied, "well": loose})
+    >>> [ax.get_title() for ax in figure.axes]
+    ['sick: 1 arc', 'well: 0 arcs']
+    """
+    graphs = list(networks.values())
+    if not graphs or any(graph.names != graphs[0].names for graph in graphs):
+        raise InputError("networks must be at least one, all over the same variables.")
+    titles = [f"{label}: {_counted(graph)}" for label, graph in networks.items()]
+    if difference is not None:
+        if difference.names != graphs[0].names:
+            raise InputError("difference must be over the same variables as the networks.")
+        graphs.append(difference)
+        titles.append(f"difference: {_counted(difference)}")
+    n_nodes = graphs[0].n_nodes
+    members = None if groups is None else _group_members(groups, n_nodes)
+    where = _shared_places(graphs, members)
+    figure = Figure(figsize=(_PANEL * len(graphs), _PANEL + _TITLE))
+    top = _PANEL / (_PANEL + _TITLE)
+    for k, (graph, title) in enumerate(zip(graphs, titles, strict=True)):
+        ax = figure.add_axes((k / len(graphs), 0.0, 1 / len(graphs), top))
+        if members is not None:
+            _outline(ax, where, members)
+        plot_network(graph, ax, layout=where, labels=labels)
+        ax.set_title(tidy(title, 48), fontsize=11, color=INK, **PLAIN)
+    return figure
+
+
+def plot_arc_changes(changes: pd.DataFrame, ax: Axes | None = None, *, most: int = _MOST) -> Axes:
+    """Draw how coefficients changed when networks were learned together.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        Of ``explain()`` of a `BayesNetClassifier`: ``class``, ``source``, ``target``, ``before``
+        and ``after``, the largest change first.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    most : int, default=25
+        Number of arcs drawn, the largest changes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from edgewise.plot import plot_arc_changes
+    >>> row = {"class": "sick", "source": "a", "target": "b", "before": 0.1, "after": 0.4}
+    >>> ax = plot_arc_changes(pd.DataFrame([row]))
+    >>> ax.get_yticklabels()[0].get_text()
+    'a → b | sick'
+    """
+    shown = changes.head(most)
+    n_rows = max(len(shown), 1)
+    ax = axes_or_new(ax, (6.5, 1.2 + 0.24 * n_rows))
+    height = np.arange(len(shown))[::-1]
+    before, after = shown["before"].to_numpy(), shown["after"].to_numpy()
+    for rises, color, word in ((True, POSITIVE, "grew"), (False, NEGATIVE, "fell")):
+        kept = (after > before) == rises
+        ax.hlines(height[kept], before[kept], after[kept], color=color, linewidth=2.0, label=word)
+        marker = ">" if rises else "<"
+        ax.scatter(after[kept], height[kept], color=color, marker=marker, s=28, zorder=3)
+    ax.scatter(before, height, facecolor="white", edgecolor=INK, s=20, zorder=3, label="before")
+    ax.axvline(0.0, color=NEUTRAL, linewidth=0.8, zorder=0)
+    names = [
+        f"{tidy(str(row.source), 20)} → {tidy(str(row.target), 20)} | {tidy(str(label), 14)}"
+        for row, label in zip(shown.itertuples(), shown["class"], strict=True)
+    ]
+    ax.set_yticks(height, names, fontsize=8, **PLAIN)
+    ax.set_ylim(-0.8, n_rows - 0.2)
+    ax.set_xlabel("coefficient, standardised columns")
+    draw_grid(ax)
+    ax.grid(visible=False, axis="y")
+    hidden = len(changes) - len(shown)
+    title = f"{hidden} smaller changes not shown" if hidden else None
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.9 / (0.24 * n_rows + 0.5) + 0.04),
+              ncols=3, frameon=False, fontsize=8, title=title, title_fontsize=8)  # fmt: skip
+    return ax
+
+
+def plot_accuracy(accuracy: Any, ax: Axes | None = None) -> Axes:
+    """Draw the accuracies of classifiers with their standard errors.
+
+    Parameters
+    ----------
+    accuracy : ClassAccuracy
+        Of `edgewise.inference.class_accuracy`.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    table = accuracy.table()
+    ax = axes_or_new(ax, (6.0, 1.1 + 0.36 * len(table)))
+    height = np.arange(len(table))[::-1]
+    ax.errorbar(
+        table["accuracy"],
+        height,
+        xerr=table["standard_error"],
+        fmt="o",
+        color=POSITIVE,
+        capsize=3,
+        label="accuracy, one standard error",
+    )
+    ax.axvline(
+        accuracy.chance, color=NEUTRAL, linestyle="--", linewidth=1, label="most frequent class"
+    )
+    ax.set_yticks(height, [tidy(name) for name in table["classifier"]], **PLAIN)
+    ax.set_ylim(-0.6, len(table) - 0.4)
+    ax.set_xlabel("share of held-out rows in their class")
+    draw_grid(ax)
+    ax.grid(visible=False, axis="y")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False, fontsize=8)
+    return ax
+
+
+def _counted(graph: Graph) -> str:
+    return f"{graph.n_edges} arc{'' if graph.n_edges == 1 else 's'}"
+
+
+def _group_members(groups: ArrayLike, n_nodes: int) -> dict[str, list[int]]:
+    """Variables of each group, groups in the order in which they come."""
+    given = np.asarray(groups, dtype=object)
+    if given.shape != (n_nodes,):
+        raise InputError(
+            f"groups must hold one label for each of {n_nodes} variables, got shape {given.shape}."
+        )
+    members: dict[str, list[int]] = {}
+    for k, label in enumerate(given.tolist()):
+        members.setdefault(str(label), []).append(k)
+    return members
+
+
+def _shared_places(
+    graphs: list[Graph], members: dict[str, list[int]] | None
+) -> FloatArray | Literal["circle"]:
+    """Place every variable once: by groups, or on a circle in the order of the table."""
+    if members is None:
+        return "circle"
+    return ring_of_groups(list(members.values()), graphs[0].n_nodes)
+
+
+def _outline(ax: Axes, where: Any, members: dict[str, list[int]]) -> None:
+    """Draw an outline around each group, with its name outside."""
+    for name, nodes in members.items():
+        points = where[nodes]
+        centre = points.mean(axis=0)
+        reach = np.abs(points - centre).max(axis=0)
+        ax.add_patch(
+            Ellipse(
+                centre,
+                *(2 * (reach + 0.7)),
+                facecolor="#F2F2F2",
+                edgecolor=NEUTRAL,
+                linewidth=0.8,
+                zorder=0,
+            )
+        )
+        # Below, the legend is in the way: names stand above, or at the lower left.
+        is_low = centre[1] < where[:, 1].mean() - 0.1
+        edge = centre + (reach + 0.75) * np.array([-0.75, -0.75] if is_low else [0.0, 1.0])
+        ax.text(
+            *edge,
+            tidy(name),
+            ha="right" if is_low else "center",
+            va="top" if is_low else "bottom",
+            fontsize=9,
+            color=NEUTRAL,
+            **PLAIN,
+        )

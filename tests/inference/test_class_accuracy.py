@@ -1,0 +1,80 @@
+"""Accuracies on the same folds and their differences."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+
+from edgewise import InputError
+from edgewise.inference import ClassAccuracy, class_accuracy
+
+
+def rows(n=60):
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 0, 1], n // 3)
+    return rng.normal(size=(n, 2)) + y[:, None], y
+
+
+def test_scores_are_those_of_scikit_learn():
+    X, y = rows()
+    found = class_accuracy({"a": LogisticRegression()}, X, y, random_state=3)
+    seed = int(np.random.default_rng(3).integers(2**31 - 1))
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=seed)
+    expected = cross_val_score(LogisticRegression(), X, y, cv=folds)
+    np.testing.assert_array_equal(found.scores[0], expected)
+    assert found.chance == pytest.approx(2 / 3)
+    assert found.overlap == pytest.approx(1 / 4)
+
+
+def test_the_same_for_any_number_of_jobs_and_for_frames():
+    X, y = rows()
+    models = {"a": LogisticRegression(), "b": DummyClassifier()}
+    one = class_accuracy(models, X, y, random_state=0)
+    two = class_accuracy(models, pd.DataFrame(X, columns=["u", "v"]), y, random_state=0, n_jobs=2)
+    np.testing.assert_array_equal(one.scores, two.scores)
+
+
+def test_standard_error_counts_shared_rows():
+    scores = np.array([[0.8, 0.9, 0.7, 0.8], [0.7, 0.7, 0.7, 0.7]])
+    found = ClassAccuracy(names=("a", "b"), scores=scores, chance=0.5, overlap=1 / 3)
+    spread = np.var(scores[0], ddof=1)
+    assert found.standard_error("a") == pytest.approx(np.sqrt(spread * (1 / 4 + 1 / 3)))
+    gain = found.gain("a", "b")
+    assert gain.difference == pytest.approx(0.1)
+    assert gain.standard_error == pytest.approx(found.standard_error("a"))
+    assert not gain._replace(standard_error=0.06).is_beyond_noise
+    assert gain._replace(standard_error=0.04).is_beyond_noise
+    assert gain._replace(difference=-0.1, standard_error=0.04).is_beyond_noise
+    table = found.table().set_index("classifier")
+    assert table.loc["b", "standard_error"] == 0.0
+    with pytest.raises(InputError, match="There is no classifier 'c'"):
+        found.accuracy("c")
+
+
+def test_the_test_errs_as_often_as_it_says_where_there_is_no_difference():
+    rng = np.random.default_rng(1)
+    n_claims = 0
+    for _ in range(40):
+        X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+        models = {"a": LogisticRegression(C=1.0), "b": LogisticRegression(C=0.003)}
+        found = class_accuracy(models, X, y, n_folds=4, n_repeats=1, random_state=0)
+        n_claims += found.gain("a", "b").is_beyond_noise
+    assert n_claims <= 5
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (np.zeros(60), {}, "one class"),
+        (None, {"n_folds": 1}, "n_folds must be between 2"),
+        (None, {"n_folds": 21}, "20 of 1; got 21"),
+        (None, {"n_repeats": 0}, "n_repeats must be at least 1"),
+        (np.zeros(59), {}, "one label for each"),
+    ],
+)
+def test_bad_input(y, options, message):
+    X, labels = rows()
+    with pytest.raises(InputError, match=message):
+        class_accuracy({"a": DummyClassifier()}, X, labels if y is None else y, **options)

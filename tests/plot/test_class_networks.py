@@ -1,0 +1,109 @@
+"""Networks of classes, what changed in them, and accuracies."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.patches import Ellipse
+
+from edgewise import Graph, InputError
+from edgewise.inference import ClassAccuracy
+from edgewise.plot import plot_accuracy, plot_arc_changes, plot_class_networks
+
+NAMES = [f"v{k}" for k in range(7)]
+
+
+def network(seed):
+    rng = np.random.default_rng(seed)
+    weights = np.triu(rng.normal(size=(7, 7)) * (rng.uniform(size=(7, 7)) < 0.4), 1)
+    return Graph(weights, names=NAMES, directed=True)
+
+
+def places(ax):
+    dots = next(c for c in ax.collections if isinstance(c, PathCollection))
+    return np.asarray(dots.get_offsets())
+
+
+def changes(n):
+    rng = np.random.default_rng(0)
+    before = rng.normal(size=n)
+    change = np.sort(rng.normal(size=n))[::-1]
+    return pd.DataFrame(
+        {
+            "class": "well",
+            "source": [f"s{k}" for k in range(n)],
+            "target": [f"t{k}" for k in range(n)],
+            "before": before,
+            "after": before + change,
+            "change": change,
+        }
+    )
+
+
+def test_every_variable_has_one_place():
+    networks = {"sick": network(0), "well": network(1)}
+    figure = plot_class_networks(networks, difference=network(2))
+    assert len(figure.axes) == 3
+    assert figure.axes[0].get_title() == f"sick: {network(0).n_edges} arcs"
+    assert figure.axes[2].get_title().startswith("difference")
+    for ax in figure.axes[1:]:
+        np.testing.assert_allclose(places(ax), places(figure.axes[0]))
+
+
+def test_groups_stand_together_outlined_and_named():
+    groups = ["front", "front", "back", "back", "back", "side", "front"]
+    figure = plot_class_networks({"a": network(0), "b": network(1)}, groups=groups)
+    for ax in figure.axes:
+        outlines = [patch for patch in ax.patches if isinstance(patch, Ellipse)]
+        assert len(outlines) == 3
+        written = [text.get_text() for text in ax.texts]
+        assert {"front", "back", "side"} <= set(written)
+        where = places(ax)
+        for outline, name in zip(outlines, ["front", "back", "side"], strict=True):
+            inside = outline.get_patch_transform().inverted().transform(where)
+            is_inside = np.hypot(*inside.T) <= 1
+            assert is_inside.tolist() == [group == name for group in groups]
+
+
+def test_one_group_and_groups_of_one():
+    plot_class_networks({"a": network(0)}, groups=["all"] * 7)
+    plot_class_networks({"a": network(0)}, groups=list(range(7)))
+
+
+def test_arc_changes_show_the_largest():
+    table = changes(30)
+    ax = plot_arc_changes(table, most=10)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[0] == "s0 → t0 | well"
+    assert len(names) == 10
+    assert ax.get_legend().get_title().get_text() == "20 smaller changes not shown"
+    few = plot_arc_changes(changes(2))
+    assert few.get_legend().get_title().get_text() == ""
+    assert plot_arc_changes(changes(0)).get_yticklabels() == []
+
+
+def test_names_are_text_and_not_mathematics():
+    table = changes(1).assign(source="$x$", target="<b>", **{"class": "a\nb"})
+    ax = plot_arc_changes(table)
+    assert ax.get_yticklabels()[0].get_text() == "$x$ → <b> | a b"
+    ax.figure.canvas.draw()
+
+
+def test_accuracies():
+    scores = np.array([[0.7, 0.9], [0.6, 0.6]])
+    accuracy = ClassAccuracy(names=("a", "b"), scores=scores, chance=0.55, overlap=1.0)
+    ax = plot_accuracy(accuracy)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    ax.figure.canvas.draw()
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match="at least one"):
+        plot_class_networks({})
+    other = Graph(np.zeros((7, 7)), directed=True)
+    with pytest.raises(InputError, match="same variables"):
+        plot_class_networks({"a": network(0), "b": other})
+    with pytest.raises(InputError, match="difference must be over the same"):
+        plot_class_networks({"a": network(0)}, difference=other)
+    with pytest.raises(InputError, match="one label for each of 7"):
+        plot_class_networks({"a": network(0)}, groups=["x"])
