@@ -25,6 +25,7 @@ bench: $(VENV)/.installed-test
 	$(RUN) -m benchmarks.locally_constant
 	$(RUN) -m benchmarks.discrete
 	$(RUN) -m benchmarks.change
+	$(RUN) -m benchmarks.graph_tree
 	$(RUN) -m benchmarks.bayes_net
 
 $(VENV)/bin/python:

@@ -21,7 +21,7 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
     assert sorted(path.name for path in out.iterdir()) == sorted(
-        (*FILES, "digits", "senate", "tumours")
+        (*FILES, "climate", "digits", "senate", "tumours")
     )
     graph = Graph.read(out / "graph.graphml")
     assert graph.n_nodes == 16
@@ -42,6 +42,7 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert len(record["treatment"]) == 3
     check_digits(out / "digits")
     check_senate(out / "senate")
+    check_climate(out / "climate")
     check_tumours(out / "tumours")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
@@ -49,6 +50,22 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
+
+
+def check_climate(out):
+    """East and west differ most, and one network for all hides what most places have."""
+    record = json.loads((out / "run.json").read_text())
+    assert record["data"]["bundled"] == "tmy3-daily"
+    assert record["covariates"] == ["lat", "lon"]
+    assert record["splits"][0]["condition"].startswith("lon <= -95")
+    assert 5 <= record["n_leaves"] <= 20
+    assert record["risk"] < record["risk_of_one_network"] - 1
+    leaves = pd.read_csv(out / "leaves.csv")
+    written = {path.name for path in out.iterdir()}
+    assert {"tree.png", "partition.png", "map.png", "risk.png", "tree.txt"} <= written
+    assert {f"leaf-{k}.graphml" for k in leaves["leaf"]} <= written
+    edges = pd.read_csv(out / "edges.csv")
+    assert not edges["in_whole"].all()
 
 
 def check_digits(out):

@@ -101,3 +101,11 @@ def test_alarm_directions(run, tmp_path):
     assert wrong["sort and regress"][1] < wrong["sort and regress"][0] / 2
     assert float(re.search(r"varsortability (\S+),", printed).group(1)) > 0.85
     assert (tmp_path / "alarm_confidence.png").stat().st_size > 10_000
+
+
+def test_tumour_classes(run):
+    printed = run("tumour_classes.py")
+    assert "free bias: learning together gains +0.03, within noise" in printed
+    gain = re.search(r"penalized bias: learning together gains ([+-]\S+), beyond noise", printed)
+    assert float(gain[1]) > 0.05
+    assert "at most 1.0% worse" in printed

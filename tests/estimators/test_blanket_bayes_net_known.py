@@ -75,6 +75,18 @@ def test_matrices_and_pairs_are_the_same(chain, search):
         np.testing.assert_array_equal(one.cpdag_, three.cpdag_)
 
 
+def test_data_frames_go_by_name(chain):
+    frame = pd.DataFrame(False, index=list("dcba"), columns=list("abcd"))
+    frame.loc["a", "b"] = True
+    model = BlanketBayesNet(required=frame).fit(chain)
+    assert arcs(model) == FORWARD
+    np.testing.assert_array_equal(
+        model.cpdag_, BlanketBayesNet(required=[("a", "b")]).fit(chain).cpdag_
+    )
+    with pytest.raises(InputError, match="forbidden is a data frame whose rows and columns must"):
+        BlanketBayesNet(forbidden=frame.rename(index={"a": "z"})).fit(chain)
+
+
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_pair_forbidden_both_ways_is_not_joined(chain, search):
     model = BlanketBayesNet(search=search, forbidden=[("b", "c"), ("c", "b")]).fit(chain)

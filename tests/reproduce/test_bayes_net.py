@@ -210,13 +210,14 @@ def test_scales_task(monkeypatch):
     seen = []
     empty = np.zeros((37, 37), dtype=bool)
     monkeypatch.setattr(scales, "peer", lambda name: lambda rows: seen.append(rows) or empty)
-    rows = scales.run_task(np.random.default_rng(0), repetition=0, peers=["empty"])
-    assert len(rows) == 2 * (len(scales.own_methods()) + 1)
+    rows = scales.run_task(np.random.default_rng(0), repetition=0, peers=["empty", "GES (ges)"])
+    assert len(rows) == 2 * (len(scales.own_methods()) + 1) + 1
+    assert [row["scale"] for row in rows if row["method"] == "GES (ges)"] == ["standardised"]
     by = {(row["scale"], row["method"]): row for row in rows}
     assert by["raw", "empty"]["total"] == 46
     assert by["raw", "empty"]["false"] == 0
     np.testing.assert_allclose(seen[0].std(axis=0), 1.0)
-    assert seen[1].std(axis=0).max() > 1.1
+    assert seen[2].std(axis=0).max() > 1.1
     for method in (scales.IAMB, scales.TC, scales.SORT_R2):
         assert by["raw", method] == {**by["standardised", method], "scale": "raw"}
     assert (

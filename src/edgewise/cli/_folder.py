@@ -82,9 +82,35 @@ CLASS_FILES: Final = (
     "model.edgewise",
     "run.json",
 )
+#: What `regress` leaves; partition and map only where there are columns for them.
+TREE_FILES: Final = (
+    "report.html",
+    "tree.png",
+    "partition.png",
+    "map.png",
+    "risk.png",
+    "tree.txt",
+    "leaves.csv",
+    "splits.csv",
+    "edges.csv",
+    "graph.graphml",
+    *(f"leaf-{k}.graphml" for k in range(1000)),
+    "model.edgewise",
+    "run.json",
+)
 #: All of them: what a run does not write anew is of an earlier one.
 ALL_FILES: Final = tuple(
-    dict.fromkeys((*CHANGE_FILES, *WINDOW_FILES, *DIRECT_FILES, *CLASS_FILES, *FILES, *SPACE_FILES))
+    dict.fromkeys(
+        (
+            *CHANGE_FILES,
+            *WINDOW_FILES,
+            *DIRECT_FILES,
+            *CLASS_FILES,
+            *TREE_FILES,
+            *FILES,
+            *SPACE_FILES,
+        )
+    )
 )
 
 

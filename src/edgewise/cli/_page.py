@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Dots per inch of pictures in a page.
 PAGE_DPI: Final = 100
 #: Columns of a table that hold words.
-WORDS: Final = ("source", "target", "kind", "found_by", "told")
+WORDS: Final = ("source", "target", "kind", "found_by", "told", "where")
 
 
 def page(

@@ -60,8 +60,13 @@ def summary(learned: Learned, settings: Settings, source: str, data: dict[str, A
 
 
 def where_to_look(out: Path, files: Sequence[str]) -> str:
-    """Tell what was written."""
-    return f"Written to {out}: {', '.join(files)}"
+    """Tell what was written; the many networks of a tree in one word."""
+    leaves = [file for file in files if file.startswith("leaf-")]
+    named = [file for file in files if file not in leaves[1:-1]]
+    text = ", ".join(named)
+    if len(leaves) > 2:
+        text = text.replace(f"{leaves[0]}, {leaves[-1]}", f"{leaves[0]} to {leaves[-1]}")
+    return f"Written to {out}: {text}"
 
 
 def announce(

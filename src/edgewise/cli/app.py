@@ -15,6 +15,7 @@ from edgewise.cli.direct import direct
 from edgewise.cli.export import export
 from edgewise.cli.info import info
 from edgewise.cli.learn import learn
+from edgewise.cli.regress import regress
 from edgewise.cli.reproduce import reproduce
 from edgewise.cli.simulate import simulate
 
@@ -45,5 +46,5 @@ def edgewise(
     """Learn the network behind a table of measurements."""
 
 
-for command in (learn, compare, direct, classify, demo, export, simulate, reproduce, info):
+for command in (learn, compare, regress, direct, classify, demo, export, simulate, reproduce, info):
     app.command()(command)

@@ -18,17 +18,17 @@ from edgewise.cli._folder import (
     DIRECT_FILES,
     FILES,
     SPACE_FILES,
+    TREE_FILES,
     files_in,
     results_folder,
 )
 from edgewise.cli._labels import TWO_VALUES, Groups
 from edgewise.cli._learning import IN_SPACE, Settings, learn_graph, record_of, write_learned
+from edgewise.cli._regressing import TreeSettings, regress_rows, tree_record
 from edgewise.cli._shell import is_watched, say, tell, warnings_told
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from edgewise._core.typing import FloatArray
 
 WEATHER: Final = {
     "TMP": "temperature",
@@ -48,8 +48,6 @@ WEATHER: Final = {
     "PWAT": "water in air",
     "AOD": "aerosol",
 }
-#: Far from symmetric, so that a Gaussian suits their logarithm better.
-SKEWED: Final = ["WND", "VIS", "PWAT", "AOD"]
 DAYS_APART: Final = 7
 DIGIT: Final = 3
 SIDE: Final = 8
@@ -57,6 +55,8 @@ SIDE: Final = 8
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
 #: Chosen by held-out rows out of 30, as `edgewise compare --by year` does.
 VOTES_ALPHA, VOTES_SHUFFLES = 0.27, 40
+#: Log-likelihood that a split of the country must gain, in nats.
+CLIMATE_GAIN: Final = 300.0
 #: Resamples of the rows of tumours.
 NUCLEI_RESAMPLES: Final = 40
 
@@ -195,26 +195,40 @@ def ask_tumours(folder: Path) -> str:
     return text
 
 
+def ask_climate(folder: Path) -> str:
+    """Find where in a country the weather hangs together in which way."""
+    from edgewise.cli._regress_files import write_regressed
+    from edgewise.cli._regress_words import tree_summary
+    from edgewise.data import load_climate
+
+    climate = load_climate()
+    X = climate.covariates[["lat", "lon"]]
+    Y = climate.responses.rename(columns=WEATHER)
+    data = {**_fingerprint(Y, climate.name, _table_digest(climate.name)), "on": list(X.columns)}
+    settings = TreeSettings(min_gain=CLIMATE_GAIN)
+    notes = [
+        *climate.treatment,
+        f"a gain of {CLIMATE_GAIN:g} asked of every split, to keep the tree small",
+        "odd weeks held out",
+    ]
+    with warnings_told() as told:
+        regressed = regress_rows(X, Y, settings, climate.is_validation)
+    record = tree_record(
+        regressed, settings, command="demo", data=data, treatment=notes, warnings=told
+    )
+    text = tree_summary(regressed, "the weather at 59 US stations, without the season", data)
+    write_regressed(folder, regressed, text, record)
+    return text
+
+
 def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:
     """Daily weather without the season, and which table it is."""
-    import hashlib
+    from edgewise.data import load_climate
 
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.data import load_table
-
-    table = load_table("tmy3-daily").frame
-    fingerprint = hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes())
-    table = table.dropna()
-    values = table[list(WEATHER)].assign(**{name: np.log(table[name]) for name in SKEWED})
-    angle = 2 * np.pi * table["doy"].to_numpy() / 365
-    anomalies = values.to_numpy(copy=True)
-    for rows in table.groupby("wmo").indices.values():
-        anomalies[rows] -= _season(angle[rows], anomalies[rows])
-    is_kept = table["doy"].to_numpy() % DAYS_APART == 0
-    frame = pd.DataFrame(anomalies[is_kept], columns=list(WEATHER.values()))
-    return frame, _fingerprint(frame, "tmy3-daily", fingerprint.hexdigest())
+    climate = load_climate(unit_variance=False)
+    is_kept = climate.covariates["doy"].to_numpy() % DAYS_APART == 0
+    frame = climate.responses[list(WEATHER)][is_kept].reset_index(drop=True).rename(columns=WEATHER)
+    return frame, _fingerprint(frame, climate.name, _table_digest(climate.name))
 
 
 def digit_images() -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -282,14 +296,15 @@ def _fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
     }
 
 
-def _season(angle: FloatArray, values: FloatArray) -> FloatArray:
-    """Least-squares fit of a mean and two annual harmonics."""
+def _table_digest(name: str) -> str:
+    import hashlib
+
     import numpy as np
 
-    waves = [wave(k * angle) for k in (1, 2) for wave in (np.cos, np.sin)]
-    basis = np.column_stack([np.ones_like(angle), *waves])
-    season: FloatArray = basis @ np.linalg.lstsq(basis, values)[0]
-    return season
+    from edgewise.data import load_table
+
+    table = load_table(name).frame
+    return hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
 
 
 QUESTIONS: Final = (
@@ -306,6 +321,13 @@ QUESTIONS: Final = (
         folder="senate",
         look_at="change.png",
         files=CHANGE_FILES,
+    ),
+    Question(
+        text="Where in the United States does the weather hang together in which way?",
+        answer=ask_climate,
+        folder="climate",
+        look_at="tree.png",
+        files=TREE_FILES,
     ),
     Question(
         text="Which way do influences run between the shapes of cell nuclei in tumours?",

@@ -39,8 +39,9 @@ def known_arcs(forbidden: Any, required: Any, tiers: Any, names: Sequence[str]) 
 
     Parameters
     ----------
-    forbidden, required : None, array of bool of shape (m, m), or iterable of pairs
-        Arcs, as a matrix or as pairs of columns by name or number.
+    forbidden, required : None, array or data frame of bool of shape (m, m), or iterable of pairs
+        Arcs, as a matrix, which a data frame names the columns of, or as pairs of columns by name
+        or number.
     tiers : None, sequence of m numbers, or mapping of columns to numbers
         No arc leads to a lower tier. NaN, None or no entry where nothing is known.
     names : sequence of str
@@ -92,6 +93,8 @@ def _arcs(given: Any, label: str, names: Sequence[str]) -> BoolArray:
     arcs = np.zeros((m, m), dtype=bool)
     if given is None:
         return arcs
+    if hasattr(given, "columns"):
+        given = _by_name(given, label, names)
     if np.shape(given) == (m, m) and hasattr(given, "shape"):
         arcs |= np.asarray(given, dtype=bool)
     else:
@@ -105,6 +108,17 @@ def _arcs(given: Any, label: str, names: Sequence[str]) -> BoolArray:
             arcs[tail, head] = True
     if loops := np.flatnonzero(arcs.diagonal()).tolist():
         raise InputError(f"{label} has an arc from '{names[loops[0]]}' to itself. Drop it.")
+    return arcs
+
+
+def _by_name(frame: Any, label: str, names: Sequence[str]) -> BoolArray:
+    """Put a data frame of arcs into the order of the columns."""
+    if set(frame.index) != set(names) or set(frame.columns) != set(names):
+        raise InputError(
+            f"{label} is a data frame whose rows and columns must be named like the columns of X: "
+            f"{quote_names(names)}."
+        )
+    arcs: BoolArray = frame.loc[list(names), list(names)].to_numpy(dtype=bool)
     return arcs
 
 

@@ -64,7 +64,7 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         ``"l1mb"`` is L1MB as published and finds directions less reliably.
     forbidden : array of bool of shape (m, m) or iterable of pairs, optional
         Arcs that cannot be: as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of
-        columns by name or number.
+        columns by name or number. Rows and columns of a data frame are found by name.
     required : array of bool of shape (m, m) or iterable of pairs, optional
         Arcs that must be.
     tiers : sequence of m numbers or mapping of columns to numbers, optional

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
+from edgewise.plot._drawing import room_of
 from edgewise.plot._layout import ring_of_groups
 from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, PLAIN, POSITIVE, axes_or_new, tidy
 from edgewise.plot.curves import draw_grid
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 #: Inches: the width and height of one network, and the height of its title.
 _PANEL, _TITLE = 5.6, 0.35
+#: Between the outermost nodes of a group and its outline, in distances between its nodes.
+_AROUND = 0.7
+#: Points kept free beside, above and below the outlines.
+_SIDE, _ABOVE, _BELOW = 40.0, 18.0, 44.0
 #: Arcs in a picture of changes.
 _MOST = 25
 
@@ -79,9 +84,9 @@ def plot_class_networks(
     top = _PANEL / (_PANEL + _TITLE)
     for k, (graph, title) in enumerate(zip(graphs, titles, strict=True)):
         ax = figure.add_axes((k / len(graphs), 0.0, 1 / len(graphs), top))
-        if members is not None:
-            _outline(ax, where, members)
         plot_network(graph, ax, layout=where, labels=labels)
+        if members is not None:
+            _outline(ax, np.asarray(where), members)
         ax.set_title(tidy(title, 48), fontsize=11, color=INK, **PLAIN)
     return figure
 
@@ -204,16 +209,17 @@ def _shared_places(
     return ring_of_groups(list(members.values()), graphs[0].n_nodes)
 
 
-def _outline(ax: Axes, where: Any, members: dict[str, list[int]]) -> None:
-    """Draw an outline around each group, with its name outside."""
+def _outline(ax: Axes, where: FloatArray, members: dict[str, list[int]]) -> None:
+    """Draw an outline around each group, with its name, and make room for them."""
+    corners = []
     for name, nodes in members.items():
-        points = where[nodes]
-        centre = points.mean(axis=0)
-        reach = np.abs(points - centre).max(axis=0)
+        centre = where[nodes].mean(axis=0)
+        reach = np.abs(where[nodes] - centre).max(axis=0) + _AROUND
+        corners += [centre - reach, centre + reach]
         ax.add_patch(
             Ellipse(
                 centre,
-                *(2 * (reach + 0.7)),
+                *(2 * reach),
                 facecolor="#F2F2F2",
                 edgecolor=NEUTRAL,
                 linewidth=0.8,
@@ -222,7 +228,7 @@ def _outline(ax: Axes, where: Any, members: dict[str, list[int]]) -> None:
         )
         # Below, the legend is in the way: names stand above, or at the lower left.
         is_low = centre[1] < where[:, 1].mean() - 0.1
-        edge = centre + (reach + 0.75) * np.array([-0.75, -0.75] if is_low else [0.0, 1.0])
+        edge = centre + reach * np.array([-0.75, -0.75] if is_low else [0.0, 1.02])
         ax.text(
             *edge,
             tidy(name),
@@ -232,3 +238,15 @@ def _outline(ax: Axes, where: Any, members: dict[str, list[int]]) -> None:
             color=NEUTRAL,
             **PLAIN,
         )
+    _make_room(ax, np.min(corners, axis=0), np.max(corners, axis=0))
+
+
+def _make_room(ax: Axes, low: FloatArray, high: FloatArray) -> None:
+    """Widen the limits so that a rectangle fits, with room for names and, below, the legend."""
+    room = room_of(ax)
+    free = np.array([2 * _SIDE, _ABOVE + _BELOW])
+    scale = float(np.min((room - free) / (high - low)))
+    left = (low[0] + high[0] - room[0] / scale) / 2
+    bottom = low[1] - _BELOW / scale
+    ax.set_xlim(left, left + room[0] / scale)
+    ax.set_ylim(bottom, bottom + room[1] / scale)

@@ -188,6 +188,12 @@ def plot_leaf_map(
     return ax
 
 
+def has_place(tree: GraphTree) -> bool:
+    """Whether covariates are called latitude and longitude, so that a map can be drawn."""
+    names = {one.name.lower() for one in tree.covariates_ if one.kind == "numeric"}
+    return not names.isdisjoint(_LATITUDE) and not names.isdisjoint(_LONGITUDE)
+
+
 def _two_covariates(tree: GraphTree, wanted: Sequence[str] | None) -> tuple[str, str]:
     """Names of the two covariates to draw."""
     numeric = [covariate.name for covariate in tree.covariates_ if covariate.kind == "numeric"]

@@ -94,7 +94,7 @@ def sort_and_regress(
 def _figures(S: FloatArray, n_samples: float, by: str | ArrayLike) -> FloatArray:
     if isinstance(by, str):
         if by == "variance":
-            return np.round(np.log(S.diagonal()), DECIMALS)
+            return np.asarray(np.round(np.log(S.diagonal()), DECIMALS), dtype=np.float64)
         if by != "r2":
             raise InputError(f'by must be "variance", "r2" or numbers, got {by!r}.')
         if n_samples <= len(S):

@@ -40,11 +40,12 @@ def learn_dagma(rows: FloatArray) -> BoolArray:
     return found
 
 
+GES: Final = "GES (ges)"
 #: Name of the method, the package that has it, and the function.
 _PEERS: Final[dict[str, tuple[str, Callable[[FloatArray], BoolArray]]]] = {
     "PC (causal-learn)": ("causallearn", learn_pc),
     "DAGMA": ("dagma", learn_dagma),
-    "GES (ges)": ("ges", learn_ges),
+    GES: ("ges", learn_ges),
 }
 
 

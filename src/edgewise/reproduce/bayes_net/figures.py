@@ -18,8 +18,6 @@ from edgewise.reproduce.bayes_net._methods import (
     GREEDY,
     HOMOTOPY,
     LITERAL,
-    RANDOM_ORDER,
-    SORT_R2,
     SORT_VARIANCE,
     TRUE_ORDER,
 )
@@ -39,11 +37,12 @@ from edgewise.solvers.bcd_bayes_net import UPDATES
 BLUE: Final = "#0072B2"
 VERMILION: Final = "#D55E00"
 GREY: Final = "#777777"
-#: Methods that are drawn: other variants of IAMB hide each other.
+#: Methods that are drawn: other variants of IAMB hide each other, and orders that are far off would
+#: leave no room for the rest.
 SHOWN: Final = (
     LITERAL, HOMOTOPY, COLUMNWISE, "L1MB", "GS", "TC-bw", "TC", "IAMB", "IAMBnPC",
     "L1MB" + GREEDY, "GS" + GREEDY, "TC-bw" + GREEDY, "TC" + GREEDY, "IAMB" + GREEDY,
-    "IAMBnPC" + GREEDY, SORT_VARIANCE, SORT_R2, RANDOM_ORDER, TRUE_ORDER,
+    "IAMBnPC" + GREEDY, SORT_VARIANCE, TRUE_ORDER,
 )  # fmt: skip
 MEASURE_NAMES: Final = {TOTAL: "total errors", FALSE: "false arcs", PDAG: "errors of the CPDAG"}
 MARKERS: Final = ("o", "D")
@@ -65,8 +64,8 @@ def draw_errors(errors: Errors, measure: str) -> Figure:
     figure = Figure(figsize=(12, 11), layout="constrained")
     grid = figure.subplots(3, 3, sharey=True)
     for ax, network in zip(grid.flat, NETWORKS, strict=True):
-        found = [errors.of(network, method, measure) for method in SHOWN]
-        _points(ax, found, 0.0, color=BLUE, marker="o", label="here")
+        found = {method: errors.of(network, method, measure) for method in SHOWN}
+        _points(ax, SHOWN, found, 0.0, color=BLUE, marker="o", label="here")
         printed = {
             place: published(measure, network, PUBLISHED_AS[method])
             for place, method in enumerate(reversed(SHOWN))
@@ -93,8 +92,11 @@ def draw_scales(frame: pd.DataFrame) -> Figure:
     looks = zip(SCALES, (BLUE, VERMILION), MARKERS, (0.1, -0.1), strict=True)
     for scale, color, marker, shift in looks:
         part = frame[frame["scale"] == scale]
-        found = [part.loc[part["method"] == name, TOTAL].to_numpy(float) for name in methods]
-        _points(ax, found, shift, color=color, marker=marker, label=f"{scale} columns")
+        found = {
+            str(name): group[TOTAL].to_numpy(np.float64)
+            for name, group in part.groupby("method", sort=False)
+        }
+        _points(ax, methods, found, shift, color=color, marker=marker, label=f"{scale} columns")
     ax.set_xlim(left=0)
     _finish(ax, methods, "total errors on Alarm")
     ax.legend(frameon=False, fontsize=9)
@@ -150,15 +152,16 @@ def draw_oscillation(frame: pd.DataFrame) -> Figure:
     return figure
 
 
-def _points(ax: Axes, found: Sequence[FloatArray], shift: float, **look: Any) -> None:
+def _points(
+    ax: Axes, methods: Sequence[str], found: Mapping[str, FloatArray], shift: float, **look: Any
+) -> None:
     """Draw means with their standard errors, a row per method, the first on top."""
-    places = np.arange(len(found))[::-1] + shift
     ax.errorbar(
-        [values.mean() for values in found],
-        places,
+        [values.mean() for values in found.values()],
+        [len(methods) - 1 - methods.index(method) + shift for method in found],
         xerr=[
             values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-            for values in found
+            for values in found.values()
         ],
         linestyle="none",
         markersize=5,

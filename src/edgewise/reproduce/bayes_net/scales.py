@@ -16,13 +16,15 @@ from edgewise.reproduce.bayes_net._methods import (
     count_errors,
     simulate,
 )
-from edgewise.reproduce.bayes_net._peers import installed_peers, peer
+from edgewise.reproduce.bayes_net._peers import GES, installed_peers, peer
 from edgewise.solvers import sort_and_regress
 
 NETWORK: Final = "alarm"
 STANDARDIZED: Final = "standardised"
 RAW: Final = "raw"
 SCALES: Final = (STANDARDIZED, RAW)
+#: Takes half a minute, and its score is the same on either scale.
+ONE_SCALE: Final = (GES,)
 
 OR_LASSO: Final = "OR-SGBN"
 OR_LEAST_SQUARES: Final = "OR-SGBN from least squares"
@@ -46,7 +48,8 @@ def run_task(rng: np.random.Generator, *, repetition: int, peers: list[str]) -> 
     data = simulate(NETWORK, rng)
     rows = []
     for scale, table in ((STANDARDIZED, data.standardized), (RAW, data.raw)):
-        for name, learn in {**own_methods(), **{name: peer(name) for name in peers}}.items():
+        theirs = [name for name in peers if scale == STANDARDIZED or name not in ONE_SCALE]
+        for name, learn in {**own_methods(), **{name: peer(name) for name in theirs}}.items():
             errors = count_errors(data.arcs, learn(table))
             rows.append({"scale": scale, "method": name, **errors, **data.sortability})
     return rows

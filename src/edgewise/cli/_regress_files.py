@@ -1,0 +1,61 @@
+"""What a tree of networks leaves behind: pictures, tables, graphs and the page to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure, SubFigure
+
+    from edgewise.cli._regressing import Regressed
+
+#: Pictures in a page, with words for those who cannot see them.
+ALT: Final = {
+    "tree.png": "The tree, with the network of every leaf",
+    "partition.png": "Where the leaves lie",
+    "map.png": "Leaves on the map",
+    "risk.png": "What the splits gain",
+}
+#: A tree with more leaves than this is not drawn.
+MOST_DRAWN: Final = 100
+
+
+def write_regressed(folder: Path, regressed: Regressed, text: str, record: dict[str, Any]) -> None:
+    """Write everything that `regress` leaves behind."""
+    from edgewise.cli._folder import write_results
+    from edgewise.cli._page import page
+
+    tree, figures = regressed.tree, pictures(regressed)
+    write_results(
+        folder,
+        graph=tree.graph_,
+        model=tree,
+        pictures=figures.items(),
+        page=page(text, figures, regressed.leaves, ALT, has_captions=True),
+        record=record,
+    )
+    regressed.leaves.to_csv(folder / "leaves.csv", index=False)
+    # In place of the edges of the one network for all rows, which graph.graphml has.
+    regressed.edges.to_csv(folder / "edges.csv", index=False)
+    tree.split_report().to_csv(folder / "splits.csv", index=False)
+    (folder / "tree.txt").write_text(tree.export_text(), encoding="utf-8")
+    for leaf in tree.leaves_:
+        leaf.graph.write(folder / f"leaf-{leaf.leaf}.graphml")
+
+
+def pictures(regressed: Regressed) -> dict[str, Figure | SubFigure]:
+    """Draw the tree, what its splits gain and, where there are columns for it, where leaves lie."""
+    from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
+    from edgewise.plot.partition import has_place
+
+    tree = regressed.tree
+    drawn: dict[str, Figure | SubFigure] = {"risk.png": plot_tree_risk(tree).figure}
+    if len(tree.leaves_) <= MOST_DRAWN:
+        drawn["tree.png"] = plot_tree(tree).figure
+    if sum(covariate.kind == "numeric" for covariate in tree.covariates_) >= 2:
+        drawn["partition.png"] = plot_partition(tree).figure
+    if has_place(tree):
+        drawn["map.png"] = plot_leaf_map(tree, regressed.X).figure
+    return drawn

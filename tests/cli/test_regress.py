@@ -1,0 +1,256 @@
+"""``edgewise regress``: a tree of networks from a file."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgewise
+from edgewise import Graph, GraphTree
+from edgewise.cli import _regress_files
+from edgewise.cli._folder import TREE_FILES
+from edgewise.cli._regressing import hidden_edges
+
+NAMES = ["wind", "rain", "sun"]
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the pictures out, where they are not the point: they take longest."""
+    monkeypatch.setattr(_regress_files, "pictures", lambda regressed: {})
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """The tie of wind and rain turns at 95 W; that of sun and wind is there on the coast only."""
+    rng = np.random.default_rng(5)
+    n = 900
+    frame = pd.DataFrame({"lat": rng.uniform(30, 50, n), "lon": rng.uniform(-120, -70, n)})
+    frame.iloc[:2] = [[30, -120], [50, -70]]
+    frame["place"] = rng.choice(["coast", "hill", "town"], n)
+    frame[NAMES] = rng.normal(size=(n, 3))
+    frame["rain"] += np.where(frame["lon"] > -95, 2, -2) * frame["wind"]
+    frame["sun"] += np.where(frame["place"] == "coast", 3, 0) * frame["wind"]
+    frame["odd"] = np.arange(n) % 2
+    return frame
+
+
+@pytest.fixture
+def regress(run, tmp_path):
+    """Run on the rows of a frame; return what the folder holds."""
+
+    def invoke(data, *options):
+        data.to_csv(tmp_path / "data.csv", index=False)
+        out = tmp_path / "out"
+        result = run("regress", tmp_path / "data.csv", "--out", out, *options)
+        return SimpleNamespace(
+            result=result,
+            out=out,
+            record=json.loads(Path(out, "run.json").read_text()),
+            leaves=pd.read_csv(out / "leaves.csv"),
+            edges=pd.read_csv(out / "edges.csv"),
+            tree=edgewise.load(out / "model.edgewise"),
+        )
+
+    return invoke
+
+
+def complaint(run, *arguments):
+    result = run("regress", *arguments, code=2)
+    assert result.stdout == ""
+    assert not Path("edgewise-out").exists()
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
+def test_everything_is_written_and_agrees(regress, rows):
+    run = regress(rows, "--on", "lat,lon", "--responses", ",".join(NAMES))
+    tree = GraphTree(random_state=0).fit(rows[["lat", "lon"]], rows[NAMES])
+    assert run.tree.export_text() == tree.export_text()
+    leaves = [f"leaf-{leaf.leaf}.graphml" for leaf in tree.leaves_]
+    expected = [name for name in TREE_FILES if not name.startswith("leaf-")] + leaves
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(expected)
+    assert (run.out / "tree.txt").read_text() == tree.export_text()
+    graph = Graph.read(run.out / "leaf-1.graphml")
+    np.testing.assert_allclose(graph.weights, tree.leaves_[1].graph.weights)
+    np.testing.assert_array_equal(run.leaves["n_rows"], [leaf.n for leaf in tree.leaves_])
+    assert len(run.edges) == sum(leaf.graph.n_edges for leaf in tree.leaves_)
+    assert run.record["n_leaves"] == len(tree.leaves_)
+    assert run.record["risk"] == pytest.approx(tree.risk_)
+    assert run.record["data"]["on"] == ["lat", "lon"]
+    assert run.record["splits"][0]["covariate"] == "lon"
+    assert "place, odd" in run.record["treatment"][0]
+    words = run.result.stdout
+    assert f"{len(leaves)} networks of 3 columns by lat and lon" in words
+    assert "split by lon" in words
+    assert run.result.stderr == ""
+    page = (run.out / "report.html").read_text()
+    assert page.count("<img") == 4
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_leaves_say_where_they_are(regress, rows, undrawn):
+    run = regress(rows, "--on", "lon,place", "--drop", "lat,odd")
+    assert any("lon > -9" in text for text in run.leaves["where"])
+    coast = run.leaves[run.leaves["place"] == "coast"]
+    assert len(coast)
+    assert coast["where"].str.contains("place is coast").all()
+    others = run.leaves[run.leaves["place"] != "coast"]
+    assert others["where"].str.contains("place is hill or town").all()
+    sun = run.edges[(run.edges["source"] == "wind") & (run.edges["target"] == "sun")]
+    assert set(coast["leaf"]) <= set(sun["leaf"])
+
+
+def test_edges_that_one_network_hides():
+    leaves = [SimpleNamespace(n=60), SimpleNamespace(n=30), SimpleNamespace(n=10)]
+    edges = pd.DataFrame(
+        [
+            (0, "a", "b", 0.1, False),
+            (1, "a", "b", -0.3, False),
+            (0, "a", "c", 0.9, True),
+            (1, "b", "c", 0.5, False),
+            (2, "b", "c", 0.5, False),
+            (0, "c", "d", 0.4, False),
+            (1, "c", "d", 0.4, False),
+        ],
+        columns=["leaf", "source", "target", "weight", "in_whole"],
+    )
+    hidden = hidden_edges(SimpleNamespace(leaves_=leaves), edges)
+    assert (hidden["source"] + hidden["target"]).tolist() == ["cd", "ab", "bc"]
+    assert hidden["n_leaves"].tolist() == [2, 2, 2]
+    assert hidden["n_positive"].tolist() == [2, 1, 2]
+    np.testing.assert_allclose(hidden["share_of_rows"], [0.9, 0.9, 0.4])
+
+
+def test_hidden_edges_are_told(regress, undrawn):
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=2000)
+    Z = rng.normal(size=(2000, 8))
+    Z[:, 1::2] += np.where(x > 0.5, 1, -1)[:, None] * Z[:, ::2]
+    frame = pd.DataFrame(Z, columns=list("abcdefgh")).assign(x=x)
+    run = regress(frame, "--on", "x")
+    assert not run.edges["in_whole"].all()
+    assert "Edges of most parts that vanish in one network for all rows:" in run.result.stdout
+    assert "in 2 of 2, 1 times positive" in run.result.stdout
+
+
+def test_a_network_that_does_not_vary(regress, undrawn):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["x", "a", "b"])
+    run = regress(frame, "--on", "x")
+    assert "does not vary: no split lowers the risk" in run.result.stdout
+    assert run.record["n_leaves"] == 1
+    assert run.leaves.loc[0, "where"] == "all rows"
+
+
+def test_covariates_without_a_split_are_named(regress, rows, undrawn):
+    run = regress(rows, "--on", "lon,odd", "--responses", "wind,rain")
+    assert "The network does not vary with odd." in run.result.stdout
+
+
+def test_rows_that_judge(regress, rows, undrawn):
+    run = regress(rows, "--on", "lat,lon", "--held-out", "odd", "--drop", "place")
+    is_odd = rows["odd"] == 1
+    X = rows[["lat", "lon"]]
+    tree = GraphTree(random_state=0)
+    tree.fit(X[~is_odd], rows.loc[~is_odd, NAMES], X[is_odd], rows.loc[is_odd, NAMES])
+    assert run.tree.export_text() == tree.export_text()
+    assert run.record["data"]["held_out"] == "odd"
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter", "value"),
+    [
+        (("--search", "optimal", "--total-depth", "3"), "search", "optimal"),
+        (("--total-depth", "1"), "max_total_depth", 1),
+        (("--criterion", "penalized", "--gamma", "0.5"), "gamma", 0.5),
+        (("--criterion", "penalized"), "criterion", "penalized"),
+        (("--lookahead", "0"), "lookahead", 0),
+        (("--grow-risk", "refit"), "grow_risk", "refit"),
+        (("--mean", "leaf"), "mean", "leaf"),
+        (("--scale", "quantile"), "scale", "quantile"),
+        (("--depth", "1"), "max_depth", 1),
+        (("--min-leaf", "100"), "min_samples_leaf", 100),
+        (("--min-gain", "1000000"), "min_gain", 1e6),
+        (("--seed", "3"), "random_state", 3),
+        (("--jobs", "2"), "n_jobs", 2),
+    ],
+)
+def test_options_reach_the_tree(regress, rows, undrawn, options, parameter, value):
+    run = regress(rows, "--on", "lat,lon", "--drop", "place,odd", *options)
+    assert run.tree.get_params()[parameter] == value
+    expected = GraphTree(**{**run.tree.get_params(), "n_jobs": None})
+    expected.fit(rows[["lat", "lon"]], rows[NAMES])
+    assert run.tree.export_text() == expected.export_text()
+
+
+def test_json(run, rows, tmp_path, undrawn):
+    rows.to_csv(tmp_path / "data.csv", index=False)
+    options = ("--on", "lon", "--responses", "wind,rain", "--json")
+    document = json.loads(run("regress", tmp_path / "data.csv", *options).stdout)
+    assert document["n_leaves"] == 2
+    assert document["edges"][0]["source"] == "wind"
+    assert document["edges"][0]["in_whole"] in (True, False)
+    assert Path(document["files"]["leaf-0.graphml"]).exists()
+
+
+def test_rows_with_gaps(run, regress, rows, tmp_path, undrawn):
+    gaps = rows.drop(columns=["place", "odd"]).copy()
+    gaps.loc[3, "rain"] = np.nan
+    gaps.loc[4, "lat"] = np.nan
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    said = complaint(run, tmp_path / "gaps.csv", "--on", "lat,lon")
+    assert "'lat' and 'rain'" in said
+    assert "in 2 of 900 rows" in said
+    assert "--missing drop" in said
+    found = regress(gaps, "--on", "lat,lon", "--missing", "drop")
+    assert "2 rows with missing values dropped" in found.record["treatment"]
+    assert found.record["data"]["n_samples"] == 898
+
+
+def test_an_earlier_run_leaves_nothing_behind(regress, rows, undrawn):
+    first = regress(rows, "--on", "lat,lon", "--drop", "place,odd")
+    assert (first.out / "leaf-1.graphml").exists()
+    second = regress(rows, "--on", "lat,lon", "--drop", "place,odd", "--min-gain", "1e6")
+    assert not (second.out / "leaf-1.graphml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--on", "latitude"), "--on names 'latitude', which is no column"),
+        (("--on", ","), "--on names no column"),
+        (("--on", "lon", "--responses", "lon,wind"), "'lon' cannot be of the network"),
+        (("--on", "lon", "--responses", "wind"), "needs at least 2 columns"),
+        (("--on", "lon"), "Column 'place' of"),
+        (("--on", "lon", "--drop", "place", "--held-out", "even"), "--held-out names 'even'"),
+        (
+            ("--on", "lon", "--drop", "place", "--held-out", "lat"),
+            "--held-out takes a column of 0 and 1",
+        ),
+        (
+            ("--on", "lon", "--drop", "place", "--lookahead", "1", "--search", "optimal"),
+            "--lookahead is for --search greedy",
+        ),
+        (
+            ("--on", "lon", "--drop", "place", "--gamma", "1"),
+            "--gamma is for --criterion",
+        ),
+        (
+            ("--on", "lon", "--drop", "place", "--min-gain", "1", "--criterion", "penalized"),
+            "--min-gain is for --criterion heldout",
+        ),
+        (
+            ("--on", "lon", "--drop", "place", "--min-leaf", "0"),
+            "--min-leaf must be a whole",
+        ),
+        (("--on", "lon", "--drop", "place", "--jobs", "0"), "has no meaning"),
+    ],
+)
+def test_bad_input(run, rows, tmp_path, options, message):
+    rows.to_csv(tmp_path / "data.csv", index=False)
+    assert message in complaint(run, tmp_path / "data.csv", *options)
