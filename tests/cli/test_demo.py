@@ -21,7 +21,7 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
     assert sorted(path.name for path in out.iterdir()) == sorted(
-        (*FILES, "climate", "digits", "senate", "tumours")
+        (*FILES, "climate", "diagnosis", "digits", "senate", "tumours")
     )
     graph = Graph.read(out / "graph.graphml")
     assert graph.n_nodes == 16
@@ -44,12 +44,22 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     check_senate(out / "senate")
     check_climate(out / "climate")
     check_tumours(out / "tumours")
+    check_diagnosis(out / "diagnosis")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
     assert f"Written to edgewise-demo/digits: {', '.join((*FILES, *SPACE_FILES))}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
+
+
+def check_diagnosis(out):
+    """Networks tell the tumours apart well, and no gain is claimed that is noise."""
+    record = json.loads((out / "run.json").read_text())
+    assert record["classes"] == ["benign", "malignant"]
+    assert all(found["mean"] > 0.88 for found in record["accuracy"].values())
+    assert max(record["fit_error_ratio"].values()) <= 1.01 + 1e-9
+    assert (out / "networks.png").stat().st_size > 10_000
 
 
 def check_climate(out):

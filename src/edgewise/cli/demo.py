@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from edgewise.cli._classifying import ClassSettings, class_record, classify_rows
 from edgewise.cli._comparing import ChangeSettings, change_record, compare_groups
 from edgewise.cli._directing import DirectSettings, direct_columns, direct_record
 from edgewise.cli._folder import (
     ALL_FILES,
     CHANGE_FILES,
+    CLASS_FILES,
     DIRECT_FILES,
     FILES,
     SPACE_FILES,
@@ -59,6 +61,10 @@ VOTES_ALPHA, VOTES_SHUFFLES = 0.27, 40
 CLIMATE_GAIN: Final = 300.0
 #: Resamples of the rows of tumours.
 NUCLEI_RESAMPLES: Final = 40
+NUCLEI_NOTES: Final = (
+    "logarithm of all measurements, which are skewed",
+    "means of each tumour only",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,14 +190,40 @@ def ask_tumours(folder: Path) -> str:
 
     frame, data = tumour_nuclei()
     settings = DirectSettings(n_resamples=NUCLEI_RESAMPLES)
-    notes = ["logarithm of all measurements, which are skewed", "means of each tumour only"]
     with warnings_told() as told:
         directed = direct_columns(frame, settings, verbose=is_watched())
     record = direct_record(
-        directed, settings, command="demo", data=data, treatment=notes, warnings=told
+        directed, settings, command="demo", data=data, treatment=NUCLEI_NOTES, warnings=told
     )
     text = direct_summary(directed, settings, "images of breast tumours", data)
     write_directed(folder, directed, text, record)
+    return text
+
+
+def ask_diagnosis(folder: Path) -> str:
+    """Find whether the networks of benign and malignant tumours tell them apart."""
+    import pandas as pd
+    from sklearn.datasets import load_breast_cancer
+
+    from edgewise.cli._class_files import write_classified
+    from edgewise.cli._class_words import class_summary
+
+    frame, data = tumour_nuclei()
+    table = load_breast_cancer()
+    kinds = pd.Series(table.target_names[table.target], name="diagnosis")
+    settings = ClassSettings(n_repeats=1)
+    with warnings_told() as told:
+        classified = classify_rows(frame, kinds, settings, verbose=is_watched())
+    record = class_record(
+        classified,
+        settings,
+        command="demo",
+        data={**data, "by": "diagnosis"},
+        treatment=NUCLEI_NOTES,
+        warnings=told,
+    )
+    text = class_summary(classified, settings, "measurements of tumours", data)
+    write_classified(folder, classified, text, record)
     return text
 
 
@@ -335,5 +367,12 @@ QUESTIONS: Final = (
         folder="tumours",
         look_at="dag.png",
         files=DIRECT_FILES,
+    ),
+    Question(
+        text="Do the networks of benign and malignant tumours tell them apart?",
+        answer=ask_diagnosis,
+        folder="diagnosis",
+        look_at="networks.png",
+        files=CLASS_FILES,
     ),
 )
