@@ -66,6 +66,7 @@ _STAGES = (
     "io",
     "metrics",
     "plot",
+    "report",
     "reproduce",
     "selection",
     "solvers",

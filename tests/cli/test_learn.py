@@ -31,7 +31,7 @@ def test_everything_is_written_and_agrees(learn, frame, tmp_path):
         assert (run.out / picture).read_bytes().startswith(b"\x89PNG")
     page = (run.out / "report.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert f"{graph.n_edges} undirected edges" in page
+    assert f"{graph.n_edges} edges among the" in page
 
 
 def test_record_tells_what_was_done(learn, frame, tmp_path):

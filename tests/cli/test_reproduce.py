@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -33,7 +34,7 @@ def test_folder_record_and_words(run, tmp_path):
     assert names(out) == FILES
     record = json.loads((out / "run.json").read_text())
     assert (record["command"], record["seed"]) == ("reproduce", 0)
-    assert record["parameters"] == {"study": "toy", "version": 1, "quick": False}
+    assert record["parameters"] == {"study": "toy", "version": 1, "quick": False, "table": None}
     assert (record["n_tasks"], record["n_resumed"]) == (9, 0)
     assert record["reference"].startswith("Nobody")
     assert "numpy" in record["versions"]
@@ -128,6 +129,7 @@ def test_failing_task_leaves_no_half_results(run, tmp_path, monkeypatch):
         (["nonsense"], "There is no study called 'nonsense'. Choose from: locally-constant"),
         (["toy", "--jobs", 0, "--out", "here"], "--jobs 0"),
         (["toy", "--out", "file"], "it is a file"),
+        (["toy", "--table", "file"], "The study 'toy' takes no table. Leave --table out."),
     ],
 )
 def test_bad_requests(run, tmp_path, arguments, words):
@@ -136,6 +138,17 @@ def test_bad_requests(run, tmp_path, arguments, words):
     assert words in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert names(tmp_path) == ["file"]
+
+
+def test_table_is_handed_to_the_study(run, monkeypatch):
+    def with_table(path):
+        assert path == Path("some.csv")
+        return toy_study.study(toy_study.DRAWS)
+
+    monkeypatch.setattr(toy_study, "STUDY", replace(toy_study.STUDY, with_table=with_table))
+    assert json.loads(run("reproduce", "toy", "--json").stdout)["n_tasks"] == 9
+    record = json.loads(run("reproduce", "toy", "--table", "some.csv", "--json").stdout)
+    assert (record["n_tasks"], record["parameters"]["table"]) == (8, "some.csv")
 
 
 def test_help_names_the_studies(run):

@@ -6,6 +6,7 @@ import pytest
 
 from edgewise import Graph
 from edgewise.cli._options import Kind
+from edgewise.data import drifting_chain, drifting_grid, tree_partition
 from edgewise.data.simulate import GRAPH_KINDS
 
 
@@ -100,6 +101,27 @@ def test_directed_kind_is_heeded(run, tmp_path):
         assert Graph.read(tmp_path / "t.json").n_edges == n_arcs
 
 
+@pytest.mark.parametrize(
+    ("varying", "samples", "n_covariates"),
+    [("cells", 400, 10), ("line", 300, 1), ("square", 400, 2)],
+)
+def test_rows_whose_network_varies(run, tmp_path, varying, samples, n_covariates):
+    options = ("--samples", samples, "--features", 8, "--seed", 3, "--out", "v.csv")
+    result = run("simulate", "--varying", varying, *options)
+    assert f"{2 * samples} rows, half of them marked in 'held_out'" in result.stdout
+    table = pd.read_csv(tmp_path / "v.csv")
+    assert list(table.columns) == [
+        *(f"x{k}" for k in range(n_covariates)),
+        *(f"y{k}" for k in range(8)),
+        "held_out",
+    ]
+    assert table["held_out"].value_counts().tolist() == [samples, samples]
+    draw = {"cells": tree_partition, "line": drifting_chain, "square": drifting_grid}[varying]
+    size = 20 if varying == "square" else samples
+    data = draw(size, n_features=8, n_edges=4 if varying == "cells" else 5, rng=3)
+    np.testing.assert_allclose(table.filter(like="y")[:samples], data.Y)
+
+
 def test_kinds_are_those_of_the_library():
     assert sorted(kind.value for kind in Kind) == sorted(GRAPH_KINDS)
 
@@ -118,6 +140,8 @@ def test_kinds_are_those_of_the_library():
         (["--out", "data.csv", "--changed", 2, "--directed"], "--directed out"),
         (["--out", "data.csv", "--features", 8, "--dag", "asia"], "Leave --features out"),
         (["--out", "data.csv", "--dag", "karate"], "no directions"),
+        (["--out", "data.csv", "--varying", "line", "--truth", "t.json"], "Leave --changed"),
+        (["--out", "data.csv", "--varying", "square", "--samples", 120], "such as 100"),
     ],
 )
 def test_bad_requests(run, tmp_path, options, words):

@@ -109,3 +109,14 @@ def test_tumour_classes(run):
     gain = re.search(r"penalized bias: learning together gains ([+-]\S+), beyond noise", printed)
     assert float(gain[1]) > 0.05
     assert "at most 1.0% worse" in printed
+
+
+def test_climate_tree(run, tmp_path):
+    printed = run("climate_tree.py")
+    assert "split by lon" in printed.splitlines()[0]
+    risks = re.search(r"held-out risk (\S+) with one network, (\S+) with a tree", printed)
+    assert float(risks[2]) < float(risks[1]) - 1
+    assert "TMN and WND in 11" in printed
+    assert {"climate_partition.png", "climate_map.png", "climate_risk.png"} <= {
+        path.name for path in tmp_path.iterdir()
+    }

@@ -68,7 +68,9 @@ def test_every_listed_name_can_be_had(name):
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_lists_what_it_offers(stage):
     module = importlib.import_module(stage)
-    assert sorted(module.__all__) == list(module.__all__)
+    # Constants come first, as the linter has it.
+    names = sorted(module.__all__, key=lambda name: (not name.isupper(), name))
+    assert names == list(module.__all__)
     for name in module.__all__:
         value = getattr(module, name)
         if inspect.isclass(value) or inspect.isfunction(value):

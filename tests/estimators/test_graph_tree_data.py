@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import edgewise
 from edgewise import DataWarning, GraphTree, InputError
 from tests.estimators.tree_rows import changing_rows
 
@@ -45,6 +46,25 @@ def test_categories_and_booleans():
     again = GraphTree.from_dict(tree.to_dict())
     np.testing.assert_array_equal(again.apply(X), number)
     assert [c.kind for c in again.covariates_] == ["categorical", "boolean", "numeric"]
+
+
+def test_categories_and_booleans_survive_a_file(tmp_path):
+    X, Y = by_group(300)
+    tree = GraphTree(random_state=0, split_on=["kind", "wet"]).fit(X, Y)
+    tree.save(tmp_path / "tree.edgewise")
+    again = edgewise.load(tmp_path / "tree.edgewise")
+    assert again.to_dict() == tree.to_dict()
+    np.testing.assert_array_equal(again.apply(X), tree.apply(X))
+    assert again.split_on == ["kind", "wet"]
+    assert [c.levels for c in again.covariates_] == [c.levels for c in tree.covariates_]
+
+
+def test_order_of_the_rows_does_not_matter_for_categories_either():
+    X, Y = by_group(300)
+    order = np.random.default_rng(1).permutation(300)
+    one = GraphTree(random_state=0).fit(X, Y)
+    other = GraphTree(random_state=0).fit(X.iloc[order].reset_index(drop=True), Y[order])
+    assert one.to_dict() == other.to_dict()
 
 
 def test_new_levels_belong_to_the_others():

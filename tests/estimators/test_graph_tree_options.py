@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from edgewise import GraphTree, InputError
+from edgewise.estimators._tree_growth import default_gain
 from tests.estimators.tree_rows import changing_rows, four_cells
 
 
@@ -100,11 +101,11 @@ def test_optimal_search_is_the_best_of_all_trees(criterion):
         *((X, Y) if is_penalized else (X, Y, X_val, Y_val))
     )
     assert 2 < len(tree.leaves_) < 64
-    assert tree.risk_ + price(len(tree.leaves_)) == pytest.approx(best, abs=1e-4)
+    assert tree.risk_ + price(len(tree.leaves_)) == pytest.approx(best, abs=1e-6)
     greedy = GraphTree(criterion, max_total_depth=3, min_gain=0, gamma=gamma, **plain).fit(
         *((X, Y) if is_penalized else (X, Y, X_val, Y_val))
     )
-    assert greedy.risk_ + price(len(greedy.leaves_)) >= best - 1e-4
+    assert greedy.risk_ + price(len(greedy.leaves_)) >= best - 1e-6
 
 
 def test_search_refuses_too_many_cells():
@@ -283,6 +284,28 @@ def test_smallest_gain():
 
     plain = {"exchange": False, "penalize_diagonal": False}
     assert total(min_gain=0, **plain) > total(min_gain="auto", **plain)
+
+
+def test_default_gain_is_a_code_less_what_needless_splits_lose():
+    assert default_gain(8, 3) == pytest.approx(6 * np.log(2) - 0.75)
+    assert default_gain(1, 2) == pytest.approx(3 * np.log(2) - 0.5)
+    assert default_gain(10, 20) == 0.0
+    X, Y = changing_rows(600, 10, d=2, p=3)
+    rows = halves(X, Y)
+    auto, same = (GraphTree(min_gain=gain).fit(*rows) for gain in ("auto", 4 * np.log(2) - 0.75))
+    assert auto.to_dict()["nodes"] == same.to_dict()["nodes"]
+
+
+@pytest.mark.parametrize(("d", "p"), [(2, 3), (10, 3), (10, 6)])
+def test_few_needless_splits_by_default(d, p):
+    """Nothing to be found: hardly any tree splits, while without a threshold many do."""
+    rng = np.random.default_rng(100 * d + p)
+    trees = []
+    for seed in range(20):
+        X, Y = rng.uniform(size=(60 * p, d)), rng.normal(size=(60 * p, p))
+        Y[:, 1] += 0.6 * Y[:, 0]
+        trees.append(GraphTree(random_state=seed).fit(X, Y))
+    assert sum(len(tree.leaves_) > 1 for tree in trees) <= 4
 
 
 def test_penalised_diagonal():

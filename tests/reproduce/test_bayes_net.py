@@ -202,7 +202,7 @@ def test_only_installed_packages_take_part(monkeypatch):
     monkeypatch.setattr(_peers.importlib.util, "find_spec", lambda name: name == "dagma" or None)
     assert _peers.installed_peers() == ["DAGMA"]
     tasks = scales.list_tasks(False)
-    assert len(tasks) == 10
+    assert len(tasks) == 5
     assert all(task["peers"] == ["DAGMA"] for task in tasks)
 
 
@@ -236,7 +236,7 @@ def test_scales_task(monkeypatch):
 def test_sizes_of_the_study():
     sizes = {part.name: (len(part.tasks(True)), len(part.tasks(False))) for part in STUDY.parts}
     assert sizes == {
-        "networks": (9, 450), "scales": (2, 10), "invariance": (3, 3), "oscillation": (9, 90),
+        "networks": (9, 450), "scales": (2, 5), "invariance": (3, 3), "oscillation": (9, 90),
     }  # fmt: skip
     assert {task["n_orders"] for task in invariance.list_tasks(False)} == {100}
     assert {task["network"] for task in networks.list_tasks(False)} == set(NETWORKS)

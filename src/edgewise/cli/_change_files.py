@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from edgewise.cli._comparing import ChangeSettings, Compared
     from edgewise.graph import Graph
+    from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -23,21 +24,24 @@ ALT: Final = {
 
 def write_compared(
     folder: Path, compared: Compared, settings: ChangeSettings, text: str, record: dict[str, Any]
-) -> None:
-    """Write everything that a comparison of two groups leaves behind."""
+) -> Report:
+    """Write everything that a comparison leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
-    from edgewise.cli._page import page
+    from edgewise.cli._page import report_of
 
     figures = pictures(compared, settings)
     compared.changes.to_csv(folder / "changes.csv", index=False)
-    write_results(
-        folder,
+    report = report_of(
+        text,
         graph=compared.graph,
         model=compared.model,
-        pictures=figures.items(),
-        page=page(text, figures, compared.changes, ALT),
         record=record,
+        figures=figures,
+        words=ALT,
+        tables={"Changes": compared.changes},
     )
+    write_results(folder, report, model=compared.model, figures=figures)
+    return report
 
 
 def pictures(compared: Compared, settings: ChangeSettings) -> dict[str, Figure | SubFigure]:

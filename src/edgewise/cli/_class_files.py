@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise.cli._classifying import Classified
+    from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -21,10 +22,10 @@ ALT: Final = {
 
 def write_classified(
     folder: Path, classified: Classified, text: str, record: dict[str, Any]
-) -> None:
-    """Write everything that `classify` leaves behind."""
+) -> Report:
+    """Write everything that `classify` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
-    from edgewise.cli._page import page
+    from edgewise.cli._page import report_of
 
     figures = pictures(classified)
     model = classified.model
@@ -32,15 +33,20 @@ def write_classified(
     classified.changes.to_csv(folder / "changes.csv", index=False)
     for k, network in enumerate(model.networks_.values(), start=1):
         network.write(folder / f"network-{k}.graphml")
-    table = classified.changes if len(classified.changes) else model.graph_.edges()
-    write_results(
-        folder,
+    report = report_of(
+        text,
         graph=model.graph_,
         model=model,
-        pictures=figures.items(),
-        page=page(text, figures, table, ALT, has_captions=True),
         record=record,
+        figures=figures,
+        words=ALT,
+        tables={
+            "Accuracy": classified.accuracy.table(),
+            "Changed coefficients": classified.changes,
+        },
     )
+    write_results(folder, report, model=model, figures=figures)
+    return report
 
 
 def pictures(classified: Classified) -> dict[str, Figure | SubFigure]:

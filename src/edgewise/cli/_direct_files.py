@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise.cli._directing import Directed
+    from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -21,23 +22,26 @@ ALT: Final = {
 }
 
 
-def write_directed(folder: Path, directed: Directed, text: str, record: dict[str, Any]) -> None:
-    """Write everything that `direct` leaves behind."""
+def write_directed(folder: Path, directed: Directed, text: str, record: dict[str, Any]) -> Report:
+    """Write everything that `direct` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
-    from edgewise.cli._page import page
+    from edgewise.cli._page import report_of
 
     figures = pictures(directed)
     directed.arcs.to_csv(folder / "arcs.csv", index=False)
     directed.pattern.write(folder / "cpdag.graphml")
     directed.penalized.graph_.write(folder / "penalized.graphml")
-    write_results(
-        folder,
+    report = report_of(
+        text,
         graph=directed.graph,
         model=directed.model,
-        pictures=figures.items(),
-        page=page(text, figures, directed.arcs, ALT, has_captions=True),
         record=record,
+        figures=figures,
+        words=ALT,
+        tables={"Arcs of both networks": directed.arcs},
     )
+    write_results(folder, report, model=directed.model, figures=figures)
+    return report
 
 
 def pictures(directed: Directed) -> dict[str, Figure | SubFigure]:

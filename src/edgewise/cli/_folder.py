@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ from edgewise._core.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-    from edgewise.graph import Graph
+    from edgewise.report import Report
 
 #: What `learn` leaves in the folder.
 FILES: Final = (
@@ -145,23 +145,22 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
 
 def write_results(
     folder: Path,
+    report: Report,
     *,
-    graph: Graph,
     model: Any,
-    pictures: Iterable[tuple[str, Figure | SubFigure]],
-    page: str,
-    record: dict[str, Any],
+    figures: Mapping[str, Figure | SubFigure],
 ) -> None:
     """Write the graph, its pictures, the model, the page to look at and the record of the run."""
+    from edgewise.cli._page import page
     from edgewise.plot import save_figure
 
-    graph.write(folder / "graph.graphml")
-    graph.write(folder / "edges.csv")
-    for name, figure in pictures:
+    report.graph.write(folder / "graph.graphml")
+    report.graph.write(folder / "edges.csv")
+    for name, figure in figures.items():
         save_figure(figure, folder / name)
     model.save(folder / "model.edgewise")
-    (folder / "report.html").write_text(page, encoding="utf-8")
-    text = json.dumps(record, indent=1, allow_nan=False)
+    (folder / "report.html").write_text(page(report), encoding="utf-8")
+    text = json.dumps(report.record, indent=1, allow_nan=False)
     (folder / "run.json").write_text(text + "\n", encoding="utf-8")
 
 

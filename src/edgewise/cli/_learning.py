@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise.graph import Graph
+    from edgewise.report import Report
 
 #: Parameters of an estimator that say nothing about the result.
 ABOUT_THE_RUN: Final = ("n_jobs", "random_state", "verbose")
@@ -92,19 +93,24 @@ def learn_graph(frame: pd.DataFrame, settings: Settings, *, verbose: bool = Fals
     return Learned(model=model, fit=fit, graph=model.graph_, seconds=seconds)
 
 
-def write_learned(folder: Path, learned: Learned, record: dict[str, Any]) -> None:
-    """Write everything that `learn` leaves behind."""
+def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, Any]) -> Report:
+    """Write everything that `learn` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
-    from edgewise.cli._pictures import pictures
+    from edgewise.cli._page import report_of
+    from edgewise.cli._pictures import ALT, pictures
 
-    write_results(
-        folder,
+    figures = dict(pictures(learned))
+    report = report_of(
+        text,
         graph=learned.graph,
         model=learned.model,
-        pictures=pictures(learned),
-        page=learned.graph.to_html(),
         record=record,
+        figures=figures,
+        words=ALT,
+        tables={},
     )
+    write_results(folder, report, model=learned.model, figures=figures)
+    return report
 
 
 def _resampled(

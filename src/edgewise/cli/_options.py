@@ -70,6 +70,14 @@ class Kind(StrEnum):
     GRID = "grid"
 
 
+class Varying(StrEnum):
+    """Ways for a network to vary with covariates."""
+
+    CELLS = "cells"
+    LINE = "line"
+    SQUARE = "square"
+
+
 _SPACE = "Columns that are sites in space"
 CONFIDENCE = "Confidence"
 NUMERICS = "Numerics"

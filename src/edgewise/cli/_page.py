@@ -1,66 +1,86 @@
-"""One page that holds what a run found: words, pictures and a table."""
+"""What a run found, as a report: words, the network, pictures and tables."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
+    from edgewise.graph import Graph
+    from edgewise.report import Report
+
 #: Dots per inch of pictures in a page.
 PAGE_DPI: Final = 100
 #: Columns of a table that hold words.
-WORDS: Final = ("source", "target", "kind", "found_by", "told", "where")
+WORDS: Final = ("class", "source", "target", "kind", "found_by", "told")
 
 
-def page(
+def report_of(
     text: str,
-    figures: Mapping[str, Figure | SubFigure],
-    table: pd.DataFrame,
-    words: Mapping[str, str],
     *,
-    has_captions: bool = False,
-) -> str:
-    """Put what was found into one page that needs nothing from outside.
+    graph: Graph,
+    model: Any,
+    record: Mapping[str, Any],
+    figures: Mapping[str, Figure | SubFigure],
+    words: Mapping[str, str],
+    tables: Mapping[str, pd.DataFrame],
+) -> Report:
+    """Gather what a page shows of a run.
 
     Parameters
     ----------
     text : str
-        The first line is the heading, the rest stands above the pictures.
+        What was found; the first line is the headline.
+    graph, model, record
+        The network, the estimator behind it, and what `run.json` holds.
     figures : mapping of str to Figure
         By file.
-    table : DataFrame
-        Stands below, columns of words first.
     words : mapping of str to str
         Which pictures to show, in this order, with words for those who cannot see them.
-    has_captions : bool
-        Whether to write the words above the pictures too.
+    tables : mapping of str to DataFrame
+        By title; columns of words come first.
     """
-    from edgewise.graph._html import document, image
-    from edgewise.graph._html import table as html_table
+    from edgewise.report import Picture, Report
 
-    title, _, rest = text.partition("\n")
+    headline, _, rest = text.partition("\n")
+    return Report(
+        headline=f"{headline.rstrip('.:')}.",
+        findings=rest,
+        graph=graph,
+        record=record,
+        methods=_methods(model),
+        pictures=tuple(
+            Picture(png=_png(figures[name]), words=words[name]) for name in words if name in figures
+        ),
+        tables={title: _words_first(table) for title, table in tables.items() if len(table)},
+    )
+
+
+def page(report: Report) -> str:
+    """Write one run as a page that needs nothing from outside."""
+    from edgewise.report import render
+
+    data = report.record.get("data", {})
+    source = data.get("file") or data.get("bundled") or "a table"
+    return render([report], title=f"edgewise {report.record['command']}: {source}")
+
+
+def _methods(model: Any) -> tuple[str, ...]:
+    """Name the estimator and, where it is a bootstrap, what it is around."""
+    inner = getattr(model, "estimator_", None)
+    return tuple(type(part).__name__ for part in (inner, model) if part is not None)
+
+
+def _words_first(table: pd.DataFrame) -> pd.DataFrame:
     heads = [name for name in WORDS if name in table.columns]
-    ordered = table[[*heads, *(name for name in table.columns if name not in heads)]]
-    rows = [[_cell(value) for value in row] for row in ordered.itertuples(index=False)]
-    body = [f"<pre>{escape(rest.strip())}</pre>"]
-    for name in words:
-        if name in figures:
-            caption = f"<h2>{escape(words[name])}</h2>\n" if has_captions else ""
-            body.append(caption + image(_png(figures[name]), words[name]))
-    body.append(html_table(list(ordered.columns), rows, n_words=len(heads)))
-    return document(title, "\n".join(body))
+    return table[[*heads, *(name for name in table.columns if name not in heads)]]
 
 
 def _png(figure: Figure | SubFigure) -> bytes:
     content = io.BytesIO()
     figure.canvas.print_figure(content, format="png", dpi=PAGE_DPI)
     return content.getvalue()
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
     from edgewise.cli._learning import Learned
+
+
+#: Pictures in a page, with words for those who cannot see them; the network is there anyway.
+ALT: Final = {
+    "sites.png": "The network over the sites",
+    "seeds.png": "What single sites are joined to",
+}
 
 
 def pictures(learned: Learned) -> Iterator[tuple[str, Figure | SubFigure]]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise.cli._regressing import Regressed
+    from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -22,20 +23,24 @@ ALT: Final = {
 MOST_DRAWN: Final = 100
 
 
-def write_regressed(folder: Path, regressed: Regressed, text: str, record: dict[str, Any]) -> None:
-    """Write everything that `regress` leaves behind."""
+def write_regressed(
+    folder: Path, regressed: Regressed, text: str, record: dict[str, Any]
+) -> Report:
+    """Write everything that `regress` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
-    from edgewise.cli._page import page
+    from edgewise.cli._page import report_of
 
     tree, figures = regressed.tree, pictures(regressed)
-    write_results(
-        folder,
+    report = report_of(
+        text,
         graph=tree.graph_,
         model=tree,
-        pictures=figures.items(),
-        page=page(text, figures, regressed.leaves, ALT, has_captions=True),
         record=record,
+        figures=figures,
+        words=ALT,
+        tables={"Leaves": regressed.leaves},
     )
+    write_results(folder, report, model=tree, figures=figures)
     regressed.leaves.to_csv(folder / "leaves.csv", index=False)
     # In place of the edges of the one network for all rows, which graph.graphml has.
     regressed.edges.to_csv(folder / "edges.csv", index=False)
@@ -43,6 +48,7 @@ def write_regressed(folder: Path, regressed: Regressed, text: str, record: dict[
     (folder / "tree.txt").write_text(tree.export_text(), encoding="utf-8")
     for leaf in tree.leaves_:
         leaf.graph.write(folder / f"leaf-{leaf.leaf}.graphml")
+    return report
 
 
 def pictures(regressed: Regressed) -> dict[str, Figure | SubFigure]:

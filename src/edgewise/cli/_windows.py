@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from edgewise.graph import Graph
     from edgewise.inference.windows import WindowChange
+    from edgewise.report import Report
 
 #: Shuffles of every window, and the largest share of them that may find a change that is kept.
 SHUFFLES, LEVEL = 100, 0.05
@@ -151,21 +152,24 @@ def _table(windows: Sequence[WindowChange]) -> pd.DataFrame:
 
 def write_slid(
     folder: Path, slid: Slid, settings: ChangeSettings, text: str, record: dict[str, Any]
-) -> None:
-    """Write everything that a sliding window leaves behind."""
+) -> Report:
+    """Write everything that a sliding window leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
-    from edgewise.cli._page import page
+    from edgewise.cli._page import report_of
 
-    strip = draw_strip(slid, settings)
+    figures: dict[str, Figure | SubFigure] = {"windows.png": draw_strip(slid, settings)}
     slid.changes.to_csv(folder / "windows.csv", index=False)
-    write_results(
-        folder,
+    report = report_of(
+        text,
         graph=slid.graph,
         model=slid.model,
-        pictures=[("windows.png", strip)],
-        page=page(text, {"windows.png": strip}, slid.changes, ALT),
         record=record,
+        figures=figures,
+        words=ALT,
+        tables={"Changes in each window": slid.changes},
     )
+    write_results(folder, report, model=slid.model, figures=figures)
+    return report
 
 
 def draw_strip(slid: Slid, settings: ChangeSettings) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -31,6 +31,8 @@ from edgewise.cli._shell import is_watched, say, tell, warnings_told
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from edgewise.report import Report
 
 WEATHER: Final = {
     "TMP": "temperature",
@@ -76,7 +78,7 @@ class Question:
     text : str
         What is asked.
     answer : callable
-        Writes files into the folder it is given and returns what was found, in words.
+        Writes files into the folder it is given and returns what was found.
     folder : str
         Where the files go, within the folder of the demo.
     look_at : str
@@ -86,7 +88,7 @@ class Question:
     """
 
     text: str
-    answer: Callable[[Path], str]
+    answer: Callable[[Path], Report]
     folder: str = ""
     look_at: str = "network.png"
     files: tuple[str, ...] = (*FILES, *SPACE_FILES)
@@ -99,22 +101,28 @@ def demo(
 ) -> None:
     """Answer questions about real data that come with the package; needs no network."""
     from edgewise.cli._summary import where_to_look
+    from edgewise.report import render
 
-    answers = []
+    answers, reports, folders = [], [], []
     with ExitStack() as stack:
         for question in QUESTIONS:
             place = out / question.folder
             folder = stack.enter_context(results_folder(place, outdated=ALL_FILES))
             tell(f"{question.text} Compiling and learning; the first run takes longest ...")
-            answer = question.answer(folder)
+            report = question.answer(folder)
             written = where_to_look(place, files_in(folder, question.files))
-            answers.append(f"{question.text}\n\n{answer}\n{written}\n")
+            answers.append(f"{question.text}\n\n{report.headline}\n{report.findings}\n{written}\n")
+            reports.append(replace(report, question=question.text))
+            folders.append(folder)
+        # The folder of the first question is that of the demo: its page answers all of them.
+        page = render(reports, title="edgewise demo")
+        (folders[0] / "report.html").write_text(page, encoding="utf-8")
     say("\n".join(answers))
     pictures = [str(out / question.folder / question.look_at) for question in QUESTIONS]
     say(f"Look at {', '.join(pictures)} first, or open {out / 'report.html'} in a browser.")
 
 
-def ask_weather(folder: Path) -> str:
+def ask_weather(folder: Path) -> Report:
     """Find which parts of the weather depend directly on each other."""
     frame, data = weather_anomalies()
     notes = [
@@ -128,7 +136,7 @@ def ask_weather(folder: Path) -> str:
     return _answer(folder, frame, data, settings, source, notes)
 
 
-def ask_digits(folder: Path) -> str:
+def ask_digits(folder: Path) -> Report:
     """Find which pixels of a handwritten digit go together."""
     frame, data = digit_images()
     notes = [
@@ -154,18 +162,18 @@ def _answer(
     settings: Settings,
     source: str,
     notes: list[str],
-) -> str:
+) -> Report:
     """Learn, write the files, and tell in words what was found."""
     from edgewise.cli._summary import summary
 
     with warnings_told() as told:
         learned = learn_graph(frame, settings, verbose=is_watched())
     record = record_of(learned, settings, command="demo", data=data, treatment=notes, warnings=told)
-    write_learned(folder, learned, record)
-    return summary(learned, settings, source, data)
+    text = summary(learned, settings, source, data)
+    return write_learned(folder, learned, text, record)
 
 
-def ask_senate(folder: Path) -> str:
+def ask_senate(folder: Path) -> Report:
     """Find which senators changed in how they vote together."""
     from edgewise.cli._change_files import write_compared
     from edgewise.cli._change_words import change_summary
@@ -179,11 +187,10 @@ def ask_senate(folder: Path) -> str:
         compared, settings, command="demo", data=data, treatment=notes, warnings=told
     )
     text = change_summary(compared, settings, "the votes of the US Senate", data)
-    write_compared(folder, compared, settings, text, record)
-    return text
+    return write_compared(folder, compared, settings, text, record)
 
 
-def ask_tumours(folder: Path) -> str:
+def ask_tumours(folder: Path) -> Report:
     """Find which way influences run between measurements of cell nuclei."""
     from edgewise.cli._direct_files import write_directed
     from edgewise.cli._direct_words import direct_summary
@@ -196,11 +203,10 @@ def ask_tumours(folder: Path) -> str:
         directed, settings, command="demo", data=data, treatment=NUCLEI_NOTES, warnings=told
     )
     text = direct_summary(directed, settings, "images of breast tumours", data)
-    write_directed(folder, directed, text, record)
-    return text
+    return write_directed(folder, directed, text, record)
 
 
-def ask_diagnosis(folder: Path) -> str:
+def ask_diagnosis(folder: Path) -> Report:
     """Find whether the networks of benign and malignant tumours tell them apart."""
     import pandas as pd
     from sklearn.datasets import load_breast_cancer
@@ -223,11 +229,10 @@ def ask_diagnosis(folder: Path) -> str:
         warnings=told,
     )
     text = class_summary(classified, settings, "measurements of tumours", data)
-    write_classified(folder, classified, text, record)
-    return text
+    return write_classified(folder, classified, text, record)
 
 
-def ask_climate(folder: Path) -> str:
+def ask_climate(folder: Path) -> Report:
     """Find where in a country the weather hangs together in which way."""
     from edgewise.cli._regress_files import write_regressed
     from edgewise.cli._regress_words import tree_summary
@@ -249,8 +254,7 @@ def ask_climate(folder: Path) -> str:
         regressed, settings, command="demo", data=data, treatment=notes, warnings=told
     )
     text = tree_summary(regressed, "the weather at 59 US stations, without the season", data)
-    write_regressed(folder, regressed, text, record)
-    return text
+    return write_regressed(folder, regressed, text, record)
 
 
 def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:

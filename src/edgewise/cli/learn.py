@@ -207,9 +207,9 @@ def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> Non
             warnings=told,
         )
         tell("Writing the files ...")
-        write_learned(folder, learned, record)
+        text = summary(learned, settings, name, source.fingerprint)
+        write_learned(folder, learned, text, record)
         files = files_in(folder, (*FILES, *SPACE_FILES))
-    text = summary(learned, settings, name, source.fingerprint)
     announce(text, record, out, files, as_json=as_json, edges=_edges(learned.graph))
 
 

@@ -62,7 +62,7 @@ def reproduce(
     if fresh:
         _forget(folder / CHECKPOINTS)
     try:
-        record = _run(study, folder, quick=quick, seed=seed, n_jobs=jobs)
+        record = _run(study, folder, table, quick=quick, seed=seed, n_jobs=jobs)
     except KeyboardInterrupt:
         n_kept = len(list((folder / CHECKPOINTS).glob("[!.]*.json")))
         typer.echo(
@@ -89,7 +89,9 @@ def _forget(checkpoints: Path) -> None:
         file.unlink()
 
 
-def _run(study: Study, folder: Path, *, quick: bool, seed: int, n_jobs: int) -> dict[str, Any]:
+def _run(
+    study: Study, folder: Path, table: Path | None, *, quick: bool, seed: int, n_jobs: int
+) -> dict[str, Any]:
     import json
     import time
     from datetime import UTC, datetime
@@ -118,7 +120,12 @@ def _run(study: Study, folder: Path, *, quick: bool, seed: int, n_jobs: int) -> 
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
             "seed": seed,
-            "parameters": {"study": study.name, "version": study.version, "quick": quick},
+            "parameters": {
+                "study": study.name,
+                "version": study.version,
+                "quick": quick,
+                "table": None if table is None else str(table),
+            },
             "reference": study.reference,
             "warnings": list(told),
             "n_tasks": outcome.n_tasks,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._options import Kind, Seed
+from edgewise.cli._options import Kind, Seed, Varying
 from edgewise.cli._shell import say
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Column that holds the labels of two groups.
 GROUP: Final = "group"
+#: Column that marks the rows to judge by.
+HELD_OUT: Final = "held_out"
 #: Columns that are drawn unless told otherwise.
 FEATURES: Final = 20
 
@@ -75,6 +77,17 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    varying: Annotated[
+        Varying | None,
+        typer.Option(
+            help=(
+                "Draw rows whose network varies with covariates: another one in each of 22 cells "
+                "of two out of ten; or drifting along a line, or over a square. Half of the rows "
+                f"are marked in a column '{HELD_OUT}'. --samples counts the other half."
+            ),
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Draw a table from a Gaussian whose network is known, to try a method on.
 
@@ -86,6 +99,13 @@ def simulate(
     from edgewise.io import atomic_path
 
     _check_directed(dag, features, changed, is_directed=directed)
+    if varying is not None:
+        is_alone = changed is None and dag is None and truth is None and not directed
+        table = _draw_varying(varying, features, samples, seed, is_alone=is_alone)
+        with atomic_path(out) as draft:
+            table.to_csv(draft, index=False)
+        say(f"{out}: {len(table)} rows, half of them marked in '{HELD_OUT}'")
+        return
     n_columns = FEATURES if features is None else features
     about = "the true graph"
     if changed is not None:
@@ -122,6 +142,44 @@ def _draw(kind: Kind, features: int, samples: int, seed: int) -> tuple[pd.DataFr
     rows = sample_gaussian(model.precision, samples, rng=of_rows)
     graph = Graph.from_precision(model.precision)
     return pd.DataFrame(rows, columns=list(graph.names)), graph
+
+
+def _draw_varying(
+    varying: Varying, features: int | None, samples: int, seed: int, *, is_alone: bool
+) -> pd.DataFrame:
+    """Draw covariates, responses whose network varies with them, and which rows to hold out."""
+    import math
+
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.data import drifting_chain, drifting_grid, tree_partition
+
+    if not is_alone:
+        raise InputError(
+            "--varying draws networks of its own, of which there are many. Leave --changed, "
+            "--directed, --dag and --truth out."
+        )
+    n_features = FEATURES if features is None else features
+    # A graph that drifts has between 5 and 15 edges.
+    n_edges = n_features // 2 if varying is Varying.CELLS else min(max(n_features // 2, 5), 15)
+    how: dict[str, Any] = {"n_features": n_features, "n_edges": n_edges, "rng": seed}
+    if varying is Varying.CELLS:
+        data: Any = tree_partition(samples, **how)
+    elif varying is Varying.LINE:
+        data = drifting_chain(samples, **how)
+    else:
+        side = math.isqrt(samples)
+        if side * side != samples:
+            raise InputError(
+                f"--varying square takes a square number of rows, such as {side * side}; got "
+                f"{samples}."
+            )
+        data = drifting_grid(side, **how)
+    X, Y = np.vstack([data.X, data.X_val]), np.vstack([data.Y, data.Y_val])
+    table = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    table = table.join(pd.DataFrame(Y, columns=[f"y{k}" for k in range(Y.shape[1])]))
+    return table.assign(**{HELD_OUT: np.repeat([0, 1], [len(data.X), len(data.X_val)])})
 
 
 def _check_directed(

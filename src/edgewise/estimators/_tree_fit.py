@@ -228,7 +228,7 @@ def _search(cells: GaussianCells, options: TreeOptions) -> TreeSearch:
     if options.is_penalized:
         how["price"] = code_length_price(n, p, d, options.gamma)
     else:
-        nats = default_gain(d) if isinstance(options.min_gain, str) else options.min_gain
+        nats = default_gain(d, p) if isinstance(options.min_gain, str) else options.min_gain
         # A risk is minus twice a log-likelihood per row that judges.
         n_validation = len(cells.validation.Y)
         how["min_gain"] = nats * (

@@ -22,6 +22,8 @@ ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
 PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
 #: Smallest variance of a response in a leaf, as a share of its variance in all rows.
 FLOOR: Final = 1e-6
+#: Nats per response that a split loses at least, on average, where there is nothing to be found.
+NEEDLESS: Final = 0.25
 #: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
 #: splits are never found.
 RATE: Final = 1.0
@@ -65,12 +67,15 @@ class SplitGains:
         return self.mean + self.variances + self.graph
 
 
-def default_gain(n_coordinates: int) -> float:
+def default_gain(n_coordinates: int, n_responses: int) -> float:
     """Nats that a split must add to the likelihood of the rows that judge it, by default.
 
-    It must be worth the code it takes to write it down: three bits and the name of a coordinate.
+    It must be worth the code it takes to write it down, three bits and the name of a coordinate.
+    A needless split of p responses, which doubles their variances and correlations, loses p / 4
+    nats and more on average, and pays that much of the code anyway.
     """
-    return (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
+    code = (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
+    return max(0.0, code - NEEDLESS * n_responses)
 
 
 def path_rules(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -365,7 +364,7 @@ class Graph:
         raise InputError(f"kind must be 'network' or 'matrix', got {kind!r}.")
 
     def to_html(self) -> str:
-        """Return one HTML page with a picture and the edges; it needs nothing from outside.
+        """Return one HTML page to explore the network in; it needs nothing from outside.
 
         Examples
         --------
@@ -373,12 +372,12 @@ class Graph:
         >>> Graph([[0, 0.5], [0.5, 0]]).to_html()[:15]
         '<!DOCTYPE html>'
         """
-        from edgewise.graph import _html
-        from edgewise.plot import plot_network
+        from edgewise.report import Report, render
 
-        picture = io.BytesIO()
-        plot_network(self).figure.canvas.print_figure(picture, format="png", dpi=100)
-        return _html.page(self, picture.getvalue())
+        kind = "directed" if self.directed else "undirected"
+        summary = f"{self.n_nodes} nodes, {self.n_edges} {kind} edges"
+        report = Report(headline=f"{summary}.", findings="", graph=self, record={}, methods=())
+        return render([report], title=summary)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):

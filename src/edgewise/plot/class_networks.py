@@ -230,7 +230,8 @@ def _outline(ax: Axes, where: FloatArray, members: dict[str, list[int]]) -> None
         is_low = centre[1] < where[:, 1].mean() - 0.1
         edge = centre + reach * np.array([-0.75, -0.75] if is_low else [0.0, 1.02])
         ax.text(
-            *edge,
+            edge[0],
+            edge[1],
             tidy(name),
             ha="right" if is_low else "center",
             va="top" if is_low else "bottom",

@@ -123,7 +123,7 @@ class ClassArcs:
 
     def gradient(self, per_residual: FloatArray) -> FloatArray:
         """Turn a gradient in the residuals into one in the coordinates."""
-        return -np.einsum("ak,ak->k", per_residual[:, self.block], self.parents)
+        return np.asarray(-np.einsum("ak,ak->k", per_residual[:, self.block], self.parents))
 
     def coefs(self, z: FloatArray, start: FloatArray) -> FloatArray:
         """Coefficients of all networks."""

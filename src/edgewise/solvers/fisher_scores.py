@@ -60,7 +60,7 @@ def fisher_vectors(X: FloatArray, coefs: FloatArray) -> FloatArray:
            [1., 2.]])
     """
     residuals = network_residuals(X, coefs)
-    vectors = np.einsum("ai,caj->acij", with_constant(X), residuals)
+    vectors: FloatArray = np.einsum("ai,caj->acij", with_constant(X), residuals)
     loops = np.arange(X.shape[1])
     vectors[:, :, loops, loops] = 0.0
     return vectors

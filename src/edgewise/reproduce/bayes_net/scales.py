@@ -39,7 +39,7 @@ def list_tasks(quick: bool) -> list[Row]:
     peers = installed_peers()
     return [
         {"repetition": repetition, "peers": peers[:1] if quick else peers}
-        for repetition in range(2 if quick else 10)
+        for repetition in range(2 if quick else 5)
     ]
 
 

@@ -115,8 +115,9 @@ def young_and_old(path: Path) -> LabelledTable:
     if text := [name for name in names if columns[name].dtype.kind not in "iuf"]:
         raise InputError(f"{path} has no numbers in {quote_names(text)}. Drop those columns.")
     values = np.column_stack([columns[name][is_used] for name in names]).astype(np.float64)
-    if bad := [name for name, good in zip(names, np.isfinite(values).all(axis=0), strict=True)
-               if not good]:  # fmt: skip
+    is_whole = np.asarray(np.isfinite(values).all(axis=0))
+    if not is_whole.all():
+        bad = [names[column] for column in np.flatnonzero(~is_whole)]
         raise InputError(f"{path} has missing values in {quote_names(bad)}. Drop those columns.")
     return LabelledTable(
         values=values,

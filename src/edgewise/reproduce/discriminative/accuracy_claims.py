@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,128 +22,152 @@ ALIKE: Final = 2.0
 MAINTAINED: Final = 5.0
 
 Found = Mapping[str, Accuracies]
+#: Whether a statement holds in each case on a table with one kind of intercepts, and the figures.
+Judgement = tuple[list[bool], str]
+Judged = Callable[[Accuracies, str], Judgement]
 
 
 def judge(found: Found, results: Mapping[str, pd.DataFrame]) -> tuple[Claim, ...]:
     """Judge everything that the paper says; the kinds of intercepts are settings."""
-    return (
-        _gain(found),
-        _maintained(found),
-        _compared(
-            found,
+    statements: list[tuple[str, str, Judged]] = [
+        (
+            (
+                "KL-SGBN and MM-SGBN improve the accuracy of networks learned class by class by 10 to "
+                "20 points on most occasions."
+            ),
+            "Gains over all alphas",
+            _gain,
+        ),
+        (
+            (
+                "When networks become sparser, those learned class by class lose accuracy, while "
+                "KL-SGBN and MM-SGBN stay accurate."
+            ),
+            "Points lost from the smallest to the largest alpha",
+            _maintained,
+        ),
+        (
             "Deciding by likelihood, MM-SGBN is more accurate than KL-SGBN.",
-            lambda a, bias, alpha: a.gain(MM, bias, alpha, over=KL),
+            "Lead in points",
+            _leads(lambda a, bias, alpha: a.gain(MM, bias, alpha, over=KL)),
         ),
-        _compared(
-            found,
+        (
             "Deciding by SVM, KL-SGBN is slightly more accurate than MM-SGBN.",
-            lambda a, bias, alpha: a.gain(KL, bias, alpha, over=MM, decider=MACHINE),
+            "Lead in points",
+            _leads(lambda a, bias, alpha: a.gain(KL, bias, alpha, over=MM, decider=MACHINE)),
         ),
-        _compared(
-            found,
+        (
             "SVMs on Fisher scores are less accurate than networks learned for discrimination.",
-            lambda a, bias, alpha: a.of(MM, bias, alpha) - a.of(MM, bias, alpha, decider=MACHINE),
-        ),
-        _compared(
-            found,
-            "Choosing 100 of the Fisher scores clearly helps the SVM.",
-            lambda a, bias, alpha: (
-                a.of(KL, bias, alpha, decider=SELECTED) - a.of(KL, bias, alpha, decider=MACHINE)
+            "Lead of MM-SGBN by likelihood in points",
+            _leads(
+                lambda a, bias, alpha: (
+                    a.of(MM, bias, alpha) - a.of(MM, bias, alpha, decider=MACHINE)
+                )
             ),
         ),
-        _alike(found),
-        _fit_error(results),
-        _rival(found),
-    )
+        (
+            "Choosing 100 of the Fisher scores clearly helps the SVM.",
+            "Lead of the chosen ones in points, KL-SGBN",
+            _leads(
+                lambda a, bias, alpha: (
+                    a.of(KL, bias, alpha, decider=SELECTED) - a.of(KL, bias, alpha, decider=MACHINE)
+                )
+            ),
+        ),
+        (
+            "Learned class by class, OR-SGBN and H-SGBN are about equally accurate.",
+            "H-SGBN less OR-SGBN in points",
+            _alike,
+        ),
+        (
+            (
+                f"(Not in the paper.) The best of the networks, deciding by {LIKELIHOOD}, is more "
+                "accurate than a linear SVM on the variables themselves."
+            ),
+            "Best over alphas, chosen in hindsight, and linear SVM",
+            _beats_rival,
+        ),
+    ]
+    judged = [_claim(published, measure, found, j) for published, measure, j in statements]
+    return (*judged[:-1], _fit_error(results), judged[-1])
 
 
-def _gain(found: Found) -> Claim:
+def spread(values: Sequence[float]) -> str:
+    """Write the least and the largest of some points.
+
+    Examples
+    --------
+    >>> spread([2.0, -0.01, 1.5])
+    '+0.0 to +2.0'
+    """
+    # Adding 0 turns -0 into 0.
+    low, high = (round(float(value), 1) + 0.0 for value in (min(values), max(values)))
+    return f"{low:+.1f} to {high:+.1f}"
+
+
+def _claim(published: str, measure: str, found: Found, judged: Judged) -> Claim:
+    """Judge a statement on every table with both kinds of intercepts."""
     cases, parts = [], []
     for bias in BIASES:
-        of_bias = []
+        of_bias: list[bool] = []
         for name, accuracies in found.items():
-            gains = {
-                method: [accuracies.gain(method, bias, alpha).mean() for alpha in accuracies.alphas]
-                for method in (KL, MM)
-            }
-            of_bias += [bool(np.median(values) >= GAIN) for values in gains.values()]
-            listed = ", ".join(
-                f"{min(values):+.1f} to {max(values):+.1f} ({method})"
-                for method, values in gains.items()
-            )
-            parts.append(f"{name}, {bias}: {listed}")
+            holds, words = judged(accuracies, bias)
+            of_bias += holds
+            parts.append(f"{name}, {bias}: {words}")
         cases.append(of_bias)
-    return Claim(
-        published="KL-SGBN and MM-SGBN improve the accuracy of networks learned class by class by "
-        "10 to 20 points on most occasions.",
-        found=f"Gains over all alphas: {'; '.join(parts)}.",
-        holds=verdict(cases),
-    )
+    return Claim(published=published, found=f"{measure}: {'; '.join(parts)}.", holds=verdict(cases))
 
 
-def _maintained(found: Found) -> Claim:
-    cases, parts = [], []
-    for bias in BIASES:
-        of_bias = []
-        for name, accuracies in found.items():
-            first, last = accuracies.alphas[0], accuracies.alphas[-1]
-            lost = {
-                method: accuracies.of(method, bias, first) - accuracies.of(method, bias, last)
-                for method in (OR, KL, MM)
-            }
-            drops = bool(lost[OR].mean() > MAINTAINED)
-            of_bias += [drops and bool(lost[m].mean() <= MAINTAINED) for m in (KL, MM)]
-            listed = ", ".join(f"{values.mean():.1f} ({m})" for m, values in lost.items())
-            parts.append(f"{name}, {bias}: {listed}")
-        cases.append(of_bias)
-    return Claim(
-        published="When networks become sparser, those learned class by class lose accuracy, "
-        "while KL-SGBN and MM-SGBN stay accurate.",
-        found=f"Points lost from the smallest to the largest alpha: {'; '.join(parts)}.",
-        holds=verdict(cases),
-    )
+def _gain(accuracies: Accuracies, bias: str) -> Judgement:
+    """Whether both methods gain enough at half of the alphas or more."""
+    gains = {
+        method: [accuracies.gain(method, bias, alpha).mean() for alpha in accuracies.alphas]
+        for method in (KL, MM)
+    }
+    words = ", ".join(f"{spread(values)} ({method})" for method, values in gains.items())
+    return [bool(np.median(values) >= GAIN) for values in gains.values()], words
 
 
-def _compared(
-    found: Found, published: str, lead: Callable[[Accuracies, str, float], FloatArray]
-) -> Claim:
+def _maintained(accuracies: Accuracies, bias: str) -> Judgement:
+    """Whether the start loses accuracy from the first alpha to the last, and learning keeps it."""
+    first, last = accuracies.alphas[0], accuracies.alphas[-1]
+    lost = {
+        method: float(
+            (accuracies.of(method, bias, first) - accuracies.of(method, bias, last)).mean()
+        )
+        for method in (OR, KL, MM)
+    }
+    words = ", ".join(f"{points:.1f} ({method})" for method, points in lost.items())
+    return [lost[OR] > MAINTAINED >= lost[method] for method in (KL, MM)], words
+
+
+def _leads(lead: Callable[[Accuracies, str, float], FloatArray]) -> Judged:
     """Judge a lead at every alpha, and tell its range."""
-    cases, parts = [], []
-    for bias in BIASES:
-        of_bias = []
-        for name, accuracies in found.items():
-            leads = [lead(accuracies, bias, alpha) for alpha in accuracies.alphas]
-            clear = [is_clearly_positive(values) for values in leads]
-            means = [values.mean() for values in leads]
-            of_bias += clear
-            parts.append(
-                f"{name}, {bias}: {min(means):+.1f} to {max(means):+.1f}, clear at "
-                f"{sum(clear)} of {len(clear)} alphas"
-            )
-        cases.append(of_bias)
-    return Claim(
-        published=published, found=f"Lead in points: {'; '.join(parts)}.", holds=verdict(cases)
-    )
+
+    def judged(accuracies: Accuracies, bias: str) -> Judgement:
+        leads = [lead(accuracies, bias, alpha) for alpha in accuracies.alphas]
+        clear = [is_clearly_positive(values) for values in leads]
+        means = [float(values.mean()) for values in leads]
+        return clear, f"{spread(means)}, clear at {sum(clear)} of {len(clear)} alphas"
+
+    return judged
 
 
-def _alike(found: Found) -> Claim:
-    cases, parts = [], []
-    for bias in BIASES:
-        of_bias = []
-        for name, accuracies in found.items():
-            leads = [accuracies.gain(H, bias, alpha) for alpha in accuracies.alphas]
-            of_bias += [
-                bool(abs(values.mean()) <= max(ALIKE, CLEAR * standard_error(values)))
-                for values in leads
-            ]
-            means = [values.mean() for values in leads]
-            parts.append(f"{name}, {bias}: {min(means):+.1f} to {max(means):+.1f}")
-        cases.append(of_bias)
-    return Claim(
-        published="Learned class by class, OR-SGBN and H-SGBN are about equally accurate.",
-        found=f"H-SGBN less OR-SGBN in points: {'; '.join(parts)}.",
-        holds=verdict(cases),
-    )
+def _alike(accuracies: Accuracies, bias: str) -> Judgement:
+    leads = [accuracies.gain(H, bias, alpha) for alpha in accuracies.alphas]
+    alike = [
+        bool(abs(values.mean()) <= max(ALIKE, CLEAR * standard_error(values))) for values in leads
+    ]
+    return alike, spread([float(values.mean()) for values in leads])
+
+
+def _beats_rival(accuracies: Accuracies, bias: str) -> Judgement:
+    rival = accuracies.rivals[LINEAR]
+    tried = [
+        accuracies.of(method, bias, alpha) for method in (OR, KL, MM) for alpha in accuracies.alphas
+    ]
+    best = max(tried, key=lambda values: float(values.mean()))
+    return [is_clearly_positive(best - rival)], f"{best.mean():.1f} and {rival.mean():.1f}"
 
 
 def _fit_error(results: Mapping[str, pd.DataFrame]) -> Claim:
@@ -154,26 +178,4 @@ def _fit_error(results: Mapping[str, pd.DataFrame]) -> Claim:
         published=f"All this with squared residuals that grow by {SLACK:.0%} at most.",
         found=f"They grow by {worst - 1:.3%} at most.",
         holds="yes" if is_kept else "no",
-    )
-
-
-def _rival(found: Found) -> Claim:
-    cases, parts = [], []
-    for bias in BIASES:
-        of_bias = []
-        for name, accuracies in found.items():
-            rival = accuracies.rivals[LINEAR]
-            best = max(
-                (accuracies.of(method, bias, alpha) for method in (OR, KL, MM)
-                 for alpha in accuracies.alphas),
-                key=lambda values: float(values.mean()),
-            )  # fmt: skip
-            of_bias.append(is_clearly_positive(best - rival))
-            parts.append(f"{name}, {bias}: {best.mean():.1f} and {rival.mean():.1f}")
-        cases.append(of_bias)
-    return Claim(
-        published=f"(Not in the paper.) The best of the networks, deciding by {LIKELIHOOD}, is "
-        "more accurate than a linear SVM on the variables themselves.",
-        found=f"Best over alphas, chosen in hindsight, and linear SVM: {'; '.join(parts)}.",
-        holds=verdict(cases),
     )

@@ -184,7 +184,8 @@ def _changes(table: LabelledTable, rows: FloatArray, names: list[str]) -> list[R
             ).fit(people, groups)
             changes = model.explain().drop(columns="change").rename(columns={"class": "group"})
             about = {"kind": CHANGE, "bias": bias, "method": method}
-            found += [{**about, **row} for row in changes.to_dict("records")]
+            listed: Any = changes.to_dict("records")
+            found += [{**about, **row} for row in listed]
     return found
 
 

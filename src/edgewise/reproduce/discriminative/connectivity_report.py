@@ -88,7 +88,7 @@ class Connectivity:
 
     def familywise(self) -> dict[str, float]:
         """P-values of all blocks against the largest difference of each shuffle, in its units."""
-        blocks = [block for block in self.shuffled if block != ALL]
+        blocks = [str(block) for block in self.shuffled if block != ALL]
         values = self.shuffled[blocks].to_numpy()
         scale = np.maximum(values.std(axis=0), 1e-12)
         largest = np.abs(values / scale).max(axis=1)
@@ -218,7 +218,8 @@ def moved_alike(found: Connectivity, bias: str) -> pd.DataFrame:
             change.to_numpy(),
             index=pd.MultiIndex.from_frame(rows[["group", "source", "target"]]),
         )
-    return pd.concat(moved, axis=1, join="inner")
+    both: pd.DataFrame = pd.concat(moved, axis=1, join="inner")
+    return both
 
 
 def _signs(found: Connectivity) -> Claim:

@@ -52,7 +52,7 @@ def draw_figures(results: Results) -> Mapping[str, Figure]:
 def draw_accuracies(accuracies: Accuracies) -> Figure:
     """Figure 3: accuracy by likelihood and by SVM, with free and with penalised intercepts."""
     figure = Figure(figsize=(9.5, 11.5), layout="constrained")
-    axes = figure.subplots(4, 2, sharey=True)
+    axes = figure.subplots(4, 2, sharey="col")
     others = [decider for decider in DECIDERS if decider != LIKELIHOOD]
     for column, bias in enumerate(BIASES):
         _along_alpha(axes[0, column], accuracies, bias, LIKELIHOOD)
@@ -65,7 +65,7 @@ def draw_accuracies(accuracies: Accuracies) -> Figure:
         ax.grid(color="#E5E5E5", linewidth=0.6)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
-    for ax in axes[:, 0]:
+    for ax in axes.flat:
         ax.set_ylabel("test rows in their class, %")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
@@ -117,7 +117,9 @@ def draw_matrices(found: Connectivity) -> Figure:
             ax.set_title(f"{method}, {group.lower()}: {graph.n_edges} arcs", fontsize=10)
             names, middles = _middles(found.lobes)
             ax.set_yticks(middles, names, fontsize=8)
-            ax.set_xticks(middles, names, fontsize=8, rotation=45, ha="right")
+            ax.set_xticks(
+                middles, names, fontsize=8, rotation=45, ha="right", rotation_mode="anchor"
+            )
             ax.tick_params(length=0)
     return figure
 

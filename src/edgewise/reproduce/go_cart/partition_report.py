@@ -40,9 +40,9 @@ and *spread*, over two.
 
 The *published rule* grows by the risk of the validation rows and stops as soon as no split lowers
 it; means are common to all leaves, and a cell has the risk of its graphical lasso. By *default*,
-growth goes on for two more levels and is then pruned; training and validation rows change places
-for a second opinion; and a split must be worth the bits that it takes to write it down. Leaf graphs
-are chosen by the risk of their refits under either rule."""
+growth goes on for two more levels and is then pruned, and training and validation rows change
+places for a second opinion before that. Leaf graphs are chosen by the risk of their refits under
+either rule."""
 
 
 def report(frame: pd.DataFrame) -> Report:

@@ -1,0 +1,212 @@
+"use strict";
+// Fills the figures and the table of every section, and filters, searches, sorts and saves.
+(() => {
+  const SHOWN = 1000; // rows of the table of edges; the download has all of them
+  const POSITIVE = "#0072B2", NEGATIVE = "#D55E00", NEUTRAL = "#888888";
+  const sign = (weight) => (weight > 0 ? POSITIVE : weight < 0 ? NEGATIVE : NEUTRAL);
+  const shade = (weight, largest) => {
+    const share = largest > 0 ? Math.min(1, Math.abs(weight) / largest) : 0;
+    const [r, g, b] = weight >= 0 ? [0, 114, 178] : [213, 94, 0];
+    const mix = (c) => Math.round(247 + (c - 247) * (0.25 + 0.75 * share));
+    return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
+  };
+  const model = (name) => {
+    for (const doc of Bokeh.documents) {
+      const found = doc.get_model_by_name(name);
+      if (found) return found;
+    }
+    return null;
+  };
+
+  class Section {
+    constructor(element) {
+      this.element = element;
+      this.key = element.dataset.key;
+      this.data = JSON.parse(element.querySelector(".network").textContent);
+      this.sizes = this.data.weight.map((w) => (w === null ? 0 : Math.abs(w)));
+      this.largest = Math.max(0, ...this.sizes);
+      this.kept = [];
+      const names = element.querySelector("datalist");
+      for (const name of this.data.names.slice(0, 2000)) {
+        const option = document.createElement("option");
+        option.value = name;
+        names.append(option);
+      }
+      for (const control of [".by-weight", ".by-confidence"]) {
+        element.querySelector(control)?.addEventListener("input", () => this.filter());
+      }
+      element.querySelector(".search").addEventListener("input", () => this.search());
+      element.querySelector(".download").addEventListener("click", () => this.download());
+      this.head();
+      this.filter();
+    }
+
+    least(control) {
+      const input = this.element.querySelector(control);
+      return input ? Number(input.value) / 100 : 0;
+    }
+
+    filter() {
+      const weight = this.least(".by-weight") * this.largest;
+      const confidence = this.least(".by-confidence");
+      this.kept = [];
+      this.sizes.forEach((size, k) => {
+        const sure = this.data.confidence === null || (this.data.confidence[k] ?? 0) >= confidence;
+        if (size >= weight && sure) this.kept.push(k);
+      });
+      const tell = (where, text) => {
+        const output = this.element.querySelector(where);
+        if (output) output.textContent = text;
+      };
+      tell(".least-weight", weight.toPrecision(2));
+      tell(".least-confidence", confidence.toFixed(2));
+      tell(".count", `${this.kept.length} of ${this.data.n_edges} edges shown`);
+      this.draw();
+      this.list();
+    }
+
+    draw() {
+      const nodes = model(`nodes-${this.key}`);
+      if (!nodes) return;
+      const { names, places, source, target, weight, confidence, directed } = this.data;
+      const degree = names.map(() => 0);
+      for (const k of this.kept) {
+        degree[source[k]] += 1;
+        degree[target[k]] += 1;
+      }
+      const shown = names.length <= 60 ? names : names.map((name, k) => (this.marked?.has(k) ? name : ""));
+      // Bokeh would typeset what stands between such signs, with a library from outside.
+      const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
+      const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
+      nodes.data = {
+        x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree,
+        label: shown.map((name) => plain(short(name))),
+      };
+      const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
+      const arrows = { x: [], y: [], angle: [], color: [], size: [] };
+      const cells = { x: [], y: [], color: [], weight: [], confidence: [], source: [], target: [] };
+      const cell = (row, column, k) => {
+        cells.x.push(column); cells.y.push(row); cells.color.push(shade(weight[k] ?? 0, this.largest));
+        cells.weight.push(weight[k]); cells.confidence.push(confidence ? confidence[k] : null);
+        cells.source.push(names[source[k]]); cells.target.push(names[target[k]]);
+      };
+      for (const k of this.kept) {
+        const [a, b] = [places[source[k]], places[target[k]]];
+        const width = 0.6 + 4 * (this.largest > 0 ? this.sizes[k] / this.largest : 0);
+        const color = sign(weight[k] ?? 0);
+        edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
+        edges.width.push(width); edges.color.push(color); edges.weight.push(weight[k]);
+        edges.confidence.push(confidence ? confidence[k] : null);
+        edges.source.push(names[source[k]]); edges.target.push(names[target[k]]);
+        if (directed) {
+          const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
+          const length = Math.hypot(dx, dy) || 1;
+          const back = Math.min(14, length / 3);
+          arrows.x.push(b[0] - (dx / length) * back); arrows.y.push(b[1] - (dy / length) * back);
+          arrows.angle.push(Math.atan2(dy, dx) - Math.PI / 2); arrows.color.push(color);
+          arrows.size.push(6 + width);
+        }
+        cell(source[k], target[k], k);
+        if (!directed) cell(target[k], source[k], k);
+      }
+      model(`edges-${this.key}`).data = edges;
+      model(`arrows-${this.key}`).data = arrows;
+      model(`cells-${this.key}`).data = cells;
+      nodes.selected.indices = [...(this.marked ?? [])];
+    }
+
+    search() {
+      const text = this.element.querySelector(".search").value.trim().toLowerCase();
+      const found = this.element.querySelector(".found");
+      this.marked = new Set();
+      if (text) {
+        this.data.names.forEach((name, k) => {
+          if (name.toLowerCase().includes(text)) this.marked.add(k);
+        });
+      }
+      found.textContent = text ? `${this.marked.size} ${this.marked.size === 1 ? "node" : "nodes"} found` : "";
+      this.draw();
+    }
+
+    head() {
+      const heads = ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : [])];
+      const row = this.element.querySelector(".edges thead tr");
+      for (const text of heads) {
+        const head = document.createElement("th");
+        const button = document.createElement("button");
+        head.scope = "col"; button.type = "button"; button.textContent = text;
+        head.append(button); row.append(head);
+      }
+    }
+
+    values(k) {
+      const { names, source, target, weight, confidence } = this.data;
+      return [names[source[k]], names[target[k]], weight[k], ...(confidence ? [confidence[k]] : [])];
+    }
+
+    list() {
+      const body = this.element.querySelector(".edges tbody");
+      body.replaceChildren(...this.kept.slice(0, SHOWN).map((k) => {
+        const row = document.createElement("tr");
+        for (const value of this.values(k)) {
+          const cell = document.createElement("td");
+          cell.textContent = value === null ? "" : String(value);
+          if (typeof value === "number") cell.className = "n";
+          row.append(cell);
+        }
+        return row;
+      }));
+      if (this.kept.length > SHOWN) {
+        const row = body.insertRow();
+        const cell = row.insertCell();
+        cell.colSpan = 4;
+        cell.textContent = `${this.kept.length - SHOWN} more in the download`;
+      }
+    }
+
+    download() {
+      const quote = (value) => {
+        const text = value === null ? "" : String(value);
+        // A spreadsheet would run text that begins like a formula.
+        const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+        return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+      };
+      const heads = ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : [])];
+      const lines = [heads, ...this.kept.map((k) => this.values(k))].map((row) => row.map(quote).join(","));
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
+      link.download = "edges.csv";
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }
+  }
+
+  const sort = (head) => {
+    const table = head.closest("table");
+    const column = [...head.parentNode.children].indexOf(head);
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = [...table.tBodies[0].rows];
+    const value = (row) => row.cells[column]?.textContent ?? "";
+    const numeric = rows.every((row) => value(row) === "" || !Number.isNaN(Number(value(row))));
+    rows.sort((a, b) => (numeric ? Number(value(a)) - Number(value(b)) : value(a).localeCompare(value(b))));
+    if (down) rows.reverse();
+    table.tBodies[0].append(...rows);
+  };
+
+  const begin = () => {
+    const elements = [...document.querySelectorAll("section.report")];
+    if (!elements.every((element) => model(`cells-${element.dataset.key}`))) {
+      window.setTimeout(begin, 50);
+      return;
+    }
+    window.edgewiseSections = elements.map((element) => new Section(element));
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest(".sortable thead button");
+      if (button) sort(button.closest("th"));
+    });
+    document.body.dataset.ready = "yes";
+  };
+  begin();
+})();

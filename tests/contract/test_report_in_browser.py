@@ -1,0 +1,164 @@
+"""The report in a real browser that can reach no host."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from edgewise import Graph
+from edgewise.report import Report, render
+from tests.report.test_render import HOSTILE, graph_of
+
+selenium = pytest.importorskip("selenium")
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("chromium") is None or shutil.which("chromedriver") is None,
+    reason="Chromium and its driver are not installed.",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--window-size=1300,1600",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_page_load_timeout(120)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Open a page of reports, and wait until its script has drawn."""
+
+    def open_page(*reports, title="page"):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        path = tmp_path / "report.html"
+        path.write_text(render(reports, title=title), encoding="utf-8")
+        browser.get(path.as_uri())
+        ready = "return document.body.dataset.ready === 'yes'"
+        WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(ready))
+        errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+        assert errors == []
+        return browser
+
+    return open_page
+
+
+def one(graph, **options):
+    filled = {"headline": "Found.", "findings": "", "record": {}, "methods": ()}
+    return Report(graph=graph, **{**filled, **options})
+
+
+def drawn(driver, name):
+    """How many things a source of the figures holds."""
+    script = (
+        "for (const d of Bokeh.documents) { const m = d.get_model_by_name(arguments[0]); "
+        "if (m) return Object.values(m.data)[0].length; } return -1;"
+    )
+    return driver.execute_script(script, name)
+
+
+def find(driver, selector):
+    return driver.find_element("css selector", selector)
+
+
+def slide(driver, selector, value):
+    driver.execute_script(
+        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))",
+        find(driver, selector),
+        value,
+    )
+
+
+def test_network_matrix_and_table_agree_and_follow_the_slider(visit):
+    graph = graph_of(30, 60)
+    driver = visit(one(graph))
+    assert drawn(driver, "edges-0") == graph.n_edges
+    assert drawn(driver, "cells-0") == 2 * graph.n_edges
+    assert drawn(driver, "nodes-0") == 30
+    assert len(driver.find_elements("css selector", "table.edges tbody tr")) == graph.n_edges
+    slide(driver, ".by-weight", 50)
+    sizes = np.abs(graph.edges()["weight"])
+    kept = int((sizes >= 0.5 * sizes.max()).sum())
+    assert 0 < kept < graph.n_edges
+    assert abs(drawn(driver, "edges-0") - kept) <= 1, "weights are rounded"
+    shown = find(driver, ".count").text
+    assert shown == f"{drawn(driver, 'edges-0')} of {graph.n_edges} edges shown"
+    rows = driver.find_elements("css selector", "table.edges tbody tr")
+    assert len(rows) == drawn(driver, "edges-0")
+
+
+def test_confidence_has_a_slider(visit):
+    weights = np.triu(np.ones((4, 4)), 1)
+    confidence = weights * np.linspace(0.1, 0.9, 16).reshape(4, 4)
+    graph = Graph(weights + weights.T, confidence=confidence + confidence.T)
+    driver = visit(one(graph))
+    assert drawn(driver, "edges-0") == 6
+    slide(driver, ".by-confidence", 40)
+    assert drawn(driver, "edges-0") == int((confidence >= 0.4).sum())
+
+
+def test_search_finds_nodes(visit):
+    names = ["alpha", "beta", "alphabet", "gamma"]
+    driver = visit(one(graph_of(4, 6, names=names)))
+    find(driver, ".search").send_keys("alpha")
+    assert find(driver, ".found").text == "2 nodes found"
+    script = "return Bokeh.documents[0].get_model_by_name('nodes-0').selected.indices"
+    assert sorted(driver.execute_script(script)) == [0, 2]
+
+
+def test_tables_sort_by_keyboard(visit):
+    from selenium.webdriver.common.keys import Keys
+
+    driver = visit(one(graph_of(12, 30)))
+    head = find(driver, "table.edges thead th:nth-child(3) button")
+    cells = "[...document.querySelectorAll('table.edges td.n')]"
+    read = f"return {cells}.map((cell) => Number(cell.textContent))"
+    head.send_keys(Keys.ENTER)
+    weights = driver.execute_script(read)
+    assert weights == sorted(weights)
+    head.send_keys(Keys.ENTER)
+    assert driver.execute_script(read) == sorted(weights, reverse=True)
+    assert find(driver, "table.edges th:nth-child(3)").get_attribute("aria-sort") == "descending"
+
+
+def test_directed_edges_have_arrows(visit):
+    graph = graph_of(10, 20, directed=True)
+    driver = visit(one(graph))
+    assert drawn(driver, "arrows-0") == graph.n_edges
+    assert drawn(driver, "cells-0") == graph.n_edges
+
+
+def test_hostile_names_do_no_harm(visit):
+    graph = graph_of(len(HOSTILE), 40, names=HOSTILE)
+    driver = visit(one(graph, headline=HOSTILE[1]), one(graph), title=HOSTILE[0])
+    assert driver.execute_script("return window.hacked === undefined")
+    assert driver.title == HOSTILE[0]
+    assert find(driver, ".headline").text == HOSTILE[1]
+    cells = "return [...document.querySelectorAll('table.edges td')].map((c) => c.textContent)"
+    assert set(driver.execute_script(cells)) & set(HOSTILE) >= {HOSTILE[0], HOSTILE[7]}
+    assert drawn(driver, "edges-1") == graph.n_edges
+
+
+def test_a_thousand_nodes(visit):
+    graph = graph_of(1000, 4000)
+    assert drawn(visit(one(graph)), "edges-0") == graph.n_edges

@@ -1,0 +1,186 @@
+"""The page: what it says, what it holds, and that names stay text."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import Graph
+from edgewise.report import Picture, Report, render
+from edgewise.report.network_data import MOST_EDGES, network_data
+from edgewise.report.references import BIBTEX, METHODS
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><script>window.hacked=1</script>",
+    "a\"b'c",
+    "line\nbreak",
+    "emoji \N{PARTY POPPER}",
+    "x" * 300,
+    "=1+1",
+    "<img src=x onerror=window.hacked=2>",
+    "{{ 7 * 7 }}",
+    "&amp;",
+    "$$x^2$$",
+    r"\(x\)",
+]
+
+
+def graph_of(p, n_edges, *, directed=False, names=None, seed=0):
+    rng = np.random.default_rng(seed)
+    weights = np.zeros((p, p))
+    weights[rng.integers(0, p, n_edges), rng.integers(0, p, n_edges)] = rng.normal(size=n_edges)
+    weights = np.triu(weights, 1)
+    return Graph(weights if directed else weights + weights.T, names=names, directed=directed)
+
+
+def report(graph, **options):
+    record = {
+        "command": "learn",
+        "converged": True,
+        "gap": 2e-7,
+        "alpha": 0.125,
+        "alpha_rule": "ebic",
+        "seed": 3,
+        "versions": {"edgewise": "9.9"},
+        "parameters": {"method": "gaussian"},
+        "data": {"file": "x.csv", "n_samples": 50, "n_features": 4, "sha256": "abc"},
+        "treatment": ["the column 'id' left out"],
+        "warnings": ["alpha is the smallest"],
+    }
+    filled = {
+        "headline": "Three edges.",
+        "findings": "Strongest:\n  a -- b",
+        "record": record,
+        "methods": ("GaussianGraph", "BootstrapGraph"),
+    }
+    return Report(graph=graph, **{**filled, **options})
+
+
+def held(page, k=0):
+    found = re.findall(r'<script type="application/json" class="network">(.*?)</script>', page)
+    return json.loads(found[k])
+
+
+def test_it_answers_first_and_tells_what_was_done():
+    page = render([report(graph_of(5, 8))], title="x.csv")
+    assert page.index("Three edges.") < page.index("The network") < page.index("What was done")
+    for text in (
+        "50 rows and 4 columns of x.csv.",
+        "The column &#39;id&#39; left out.",
+        "within 2e-07 of the optimum",
+        "alpha is the smallest",
+        "edgewise 9.9",
+        "graphical lasso (Friedman et al. 2008)",
+        "alpha = 0.125, chosen by ebic",
+        "The seed of random numbers was 3.",
+        "@article{friedman2008",
+        "@article{efron1979",
+        "abc",
+    ):
+        assert text in page
+
+
+def test_without_a_record_it_is_a_network_only():
+    page = render([report(graph_of(5, 8), record={}, methods=())], title="graph")
+    assert "ready to paste" not in page
+    assert "converged" not in page
+
+
+def test_a_fit_that_did_not_converge_is_told():
+    graph = graph_of(3, 2)
+    page = render([report(graph, record={"converged": False})], title="x")
+    assert "stopped before it reached its tolerance" in page
+
+
+def test_edges_are_those_of_the_graph():
+    graph = graph_of(12, 30, directed=True)
+    data = network_data(graph)
+    weights = np.zeros((12, 12))
+    weights[data["source"], data["target"]] = data["weight"]
+    np.testing.assert_allclose(weights, graph.weights, rtol=1e-3)
+    assert np.abs(data["weight"]).tolist() == sorted(np.abs(data["weight"]), reverse=True)
+    assert np.ptp(data["places"], axis=0).max() <= 560
+
+
+def test_only_the_strongest_edges_of_a_dense_graph():
+    graph = graph_of(200, 60_000)
+    data = network_data(graph)
+    assert len(data["weight"]) == MOST_EDGES < graph.n_edges == data["n_edges"]
+    assert min(map(abs, data["weight"])) >= np.sort(np.abs(graph.weights[graph.weights != 0]))[0]
+    page = render([report(graph)], title="dense")
+    assert f"The {graph.n_edges - MOST_EDGES} weakest edges are in the files only." in page
+
+
+def test_weights_that_are_not_known():
+    adjacency = np.array([[False, True], [True, False]])
+    graph = Graph(np.zeros((2, 2)), adjacency=adjacency)
+    assert held(render([report(graph)], title="x"))["weight"] == [0.0]
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2])
+def test_empty_graphs(n_nodes):
+    page = render([report(Graph(np.zeros((n_nodes, n_nodes))))], title="empty")
+    assert held(page)["source"] == []
+
+
+def test_names_stay_text_everywhere():
+    graph = graph_of(len(HOSTILE), 40, names=HOSTILE)
+    table = pd.DataFrame({name: [name, 1.5] for name in HOSTILE[:4]})
+    page = render(
+        [
+            report(
+                graph,
+                headline=HOSTILE[0],
+                findings=HOSTILE[1],
+                question=HOSTILE[7],
+                pictures=(Picture(png=b"x", words=HOSTILE[1]),),
+                tables={HOSTILE[0]: table},
+                record={"warnings": HOSTILE, "treatment": HOSTILE, "data": {"file": HOSTILE[0]}},
+            )
+        ],
+        title=HOSTILE[1],
+    )
+    assert held(page)["names"] == HOSTILE
+    for bad in (HOSTILE[0], "<script>window.hacked", "<img src=x"):
+        assert bad not in page
+    assert "{{ 7 * 7 }}" in page.replace("\\u007b", "{")
+
+
+def test_nothing_from_outside():
+    page = render([report(graph_of(5, 8))], title="x")
+    # The scripts themselves may name hosts, which the policy keeps them from asking.
+    outside = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', outside)
+    assert "connect-src 'none'" in page
+
+
+def test_several_questions_have_a_list():
+    reports = [report(graph_of(4, 5), question=f"Question {k}?") for k in range(3)]
+    page = render(reports, title="demo")
+    assert page.count('<section id="section-') == 3
+    assert page.count('href="#section-2"') == 1
+    assert held(page, 2)["names"] == ["x0", "x1", "x2", "x3"]
+
+
+def test_size_at_a_thousand_nodes():
+    assert len(render([report(graph_of(1000, 4000))], title="large")) < 5_000_000
+
+
+def test_every_reference_is_there():
+    for method in METHODS.values():
+        assert set(method.keys) <= set(BIBTEX)
+    import edgewise
+
+    learners = [
+        name
+        for name in edgewise.__all__
+        if name.endswith(("Graph", "Change", "Net", "Tree", "Classifier")) and name != "Graph"
+    ]
+    assert set(learners) - {"KernelGraph", "ConditionalGraph"} <= set(METHODS)
+    for key, entry in BIBTEX.items():
+        assert entry.startswith("@")
+        assert f"{{{key}," in entry
+        assert entry.count("{") == entry.count("}")
