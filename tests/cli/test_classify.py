@@ -82,7 +82,8 @@ def test_everything_is_written_and_agrees(classify, patients):
     assert run.record["fit_error_ratio"]["sick"] <= 1.01 + 1e-9
     page = (run.out / "report.html").read_text()
     assert page.count("<img") == 3
-    assert "2 classes in 80 rows" in run.result.stdout
+    assert "2 classes in 80 rows and 3 columns" in run.result.stdout
+    assert "when learned together (margin)." in page
 
 
 def test_accuracies_are_those_of_cross_validation(classify, patients, undrawn):

@@ -25,10 +25,11 @@ def class_summary(
         f"{short_name(str(label))} {count(graph.n_edges, 'arc')}"
         for label, graph in model.networks_.items()
     )
-    head = f"{len(model.classes_)} classes in {data['n_samples']} rows of {source}"
+    rows = f"{data['n_samples']} rows and {data['n_features']} columns of {source}"
     return "\n".join(
         [
-            f"{head}: networks of {data['n_features']} columns",
+            _headline(classified, settings),
+            f"{len(model.classes_)} classes in {rows}",
             "",
             *_accuracies(classified),
             "",
@@ -39,6 +40,16 @@ def class_summary(
             *_changes(classified),
         ]
     )
+
+
+def _headline(classified: Classified, settings: ClassSettings) -> str:
+    """Say how often the networks find the class, learned by themselves and together."""
+    accuracy = classified.accuracy
+    found = f"Networks put {accuracy.accuracy(GENERATIVE):.1%} of held-out rows into their class"
+    if settings.learning == GENERATIVE:
+        return found
+    together = accuracy.accuracy(settings.learning)
+    return f"{found}, {together:.1%} when learned together ({settings.learning})"
 
 
 def _accuracies(classified: Classified) -> list[str]:

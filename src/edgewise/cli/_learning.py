@@ -101,7 +101,7 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
 
     figures = dict(pictures(learned))
     report = report_of(
-        text,
+        _with_strongest(text, learned.graph),
         graph=learned.graph,
         model=learned.model,
         record=record,
@@ -111,6 +111,15 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
     )
     write_results(folder, report, model=learned.model, figures=figures)
     return report
+
+
+def _with_strongest(text: str, graph: Graph) -> str:
+    """Name the strongest edge in the headline, which a page shows by itself."""
+    if not graph.n_edges:
+        return text
+    headline, _, rest = text.partition("\n")
+    source, target, weight = graph.edges().iloc[0][["source", "target", "weight"]]
+    return f"{headline}; the strongest joins {source} and {target} ({weight:+.2f})\n{rest}"
 
 
 def _resampled(

@@ -32,8 +32,8 @@ def judge(found: Found, results: Mapping[str, pd.DataFrame]) -> tuple[Claim, ...
     statements: list[tuple[str, str, Judged]] = [
         (
             (
-                "KL-SGBN and MM-SGBN improve the accuracy of networks learned class by class by 10 to "
-                "20 points on most occasions."
+                "KL-SGBN and MM-SGBN improve the accuracy of networks learned class by class by 10 "
+                "to 20 points on most occasions."
             ),
             "Gains over all alphas",
             _gain,
