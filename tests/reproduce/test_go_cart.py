@@ -30,7 +30,7 @@ CELL_SIZES = ["small"] * 16 + ["middle"] * 4 + ["large"] * 2
 
 def test_sizes_of_the_study():
     sizes = {part.name: (len(part.tasks(True)), len(part.tasks(False))) for part in STUDY.parts}
-    assert sizes == {"partition": (2, 100), "drift": (2, 6), "climate": (1, 1)}
+    assert sizes == {"partition": (2, 100), "drift": (2, 10), "climate": (1, 1)}
     assert {task["n_samples"] for task in drift.list_tasks(False)} == {10_000}
     assert partition.N_SAMPLES == 10_000
     assert climate.list_tasks(False) == [{"max_total_depth": None}]

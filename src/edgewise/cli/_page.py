@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Dots per inch of pictures in a page.
 PAGE_DPI: Final = 100
 #: Columns of a table that hold words.
-WORDS: Final = ("class", "source", "target", "kind", "found_by", "told")
+WORDS: Final = ("class", "where", "source", "target", "kind", "found_by", "told")
 
 
 def report_of(

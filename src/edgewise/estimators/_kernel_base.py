@@ -57,7 +57,8 @@ class KernelEstimator(ConditionalEstimator):
                 )
         for name, least in COUNTS.items():
             value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            is_count = isinstance(value, Integral) and not isinstance(value, bool)
+            if not is_count or value < least:
                 raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
         if not self.tol > 0:
             raise InputError(f"tol must be positive, got {self.tol!r}.")
@@ -121,7 +122,7 @@ class KernelEstimator(ConditionalEstimator):
 
     def _keep(self, found: KernelSearch) -> None:
         """Store the choice, and warn where it sits at an end."""
-        first, second = found.index
+        first, second = found.best
         self.bandwidth_ = float(found.bandwidths[first])
         self.alpha_ = float(found.alphas[first, second])
         self.bandwidths_, self.alphas_ = found.bandwidths, found.alphas

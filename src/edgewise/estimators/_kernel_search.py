@@ -102,7 +102,7 @@ class KernelSearch(NamedTuple):
     n_unconverged: int
 
     @property
-    def index(self) -> tuple[int, int]:
+    def best(self) -> tuple[int, int]:
         """Position of the least risk; of equal ones the widest, then the sparsest."""
         first, second = np.unravel_index(int(np.argmin(self.risks)), self.risks.shape)
         return int(first), int(second)

@@ -242,16 +242,21 @@ def _search(cells: GaussianCells, options: TreeOptions) -> TreeSearch:
 def _fit_leaves(
     grown: Sequence[GrownNode], cells: GaussianCells, judges: GaussianCells, options: TreeOptions
 ) -> CellFits:
-    """Refit every node on the graph that validation rows choose, or the extended BIC without."""
+    """Refit every node on the graph that validation rows choose, or the extended BIC without.
+
+    The risk of refits has several dips along a path of strongly correlated responses, so that
+    these paths, few as they are, go to their end.
+    """
     found = [node.cell for node in grown]
+    rules = options.rules("refit", to_the_end=True)
     if cells is judges:
-        return cells.fit(found, options.rules("refit"))
-    fits = cells.fit(found, options.rules("refit", price_edges=True))
+        return cells.fit(found, rules)
+    fits = cells.fit(found, rules._replace(price_edges=True))
     if judges.validation is judges.train:
         return fits
     judged = judge_by(grown, judges)
     seen = [k for k, cell in enumerate(judged) if len(cell.validation)]
-    chosen = judges.fit([judged[k] for k in seen], options.rules("refit"))
+    chosen = judges.fit([judged[k] for k in seen], rules)
     for all_of_them, better in zip(fits, chosen, strict=True):
         all_of_them[seen] = better
     return fits

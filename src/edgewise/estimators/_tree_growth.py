@@ -86,14 +86,15 @@ def path_rules(
     penalize_diagonal: bool,
     is_penalized: bool = False,
     price_edges: bool = False,
+    to_the_end: bool = False,
 ) -> PathRules:
-    """Put together the rules by which cells are judged."""
+    """Put together the rules by which cells are judged; paths end early unless ``to_the_end``."""
     estimate = ESTIMATES[grow_risk]
     return PathRules(
         estimate=estimate,
         n_alphas=n_alphas,
         ratio=alpha_ratio,
-        patience=PATIENCE[estimate],
+        patience=n_alphas if to_the_end else PATIENCE[estimate],
         rate=RATE if is_penalized else 0.0,
         penalize_diagonal=penalize_diagonal,
         price_edges=price_edges,

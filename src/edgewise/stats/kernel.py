@@ -62,7 +62,8 @@ def effective_samples(weights: FloatArray) -> FloatArray:
     array([2.  , 2.67])
     """
     total: FloatArray = weights.sum(axis=1)
-    return total**2 / np.einsum("ij,ij->i", weights, weights)
+    squares: FloatArray = np.einsum("ij,ij->i", weights, weights)
+    return total**2 / squares
 
 
 def bandwidth_for(squared_distances: FloatArray, n_effective: float) -> FloatArray:

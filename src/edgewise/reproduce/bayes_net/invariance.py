@@ -20,7 +20,7 @@ from edgewise.reproduce.bayes_net._methods import (
 )
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
-#: Tables about as wide and as short as those of the paper, and a long one.
+#: Tables with about as many rows as columns, and a long one.
 NETWORK: Final = "alarm"
 ROWS: Final = (36, 43, 1000)
 #: The estimator puts columns into an order of their own before it descends.

@@ -65,8 +65,9 @@ def written_gain(values: FloatArray) -> str:
     >>> written_gain(np.array([1.0, 3.0])), written_gain(np.array([-1.0]))
     ('+2.0 ± 1.0', '-1.0')
     """
-    text = mean_and_error(values, digits=1)
-    return text if text.startswith("-") else f"+{text}"
+    text = mean_and_error(values, digits=1).removeprefix("-")
+    is_loss = round(float(values.mean()), 1) < 0
+    return f"{'-' if is_loss else '+'}{text}"
 
 
 def standard_error(values: FloatArray) -> float:

@@ -36,7 +36,7 @@ def list_tasks(quick: bool) -> list[Row]:
     """List the data sets."""
     return [
         {"structure": structure, "n_samples": 2500 if quick else 10_000, "repetition": repetition}
-        for repetition in range(1 if quick else 3)
+        for repetition in range(1 if quick else 5)
         for structure in (CHAIN, GRID)
     ]
 
