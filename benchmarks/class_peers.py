@@ -18,6 +18,8 @@ Array = NDArray[Any]
 
 #: Tolerances of SLSQP, from coarse to fine: the first that comes as low as ours counts.
 TOLERANCES = (1e-4, 1e-6, 1e-8)
+#: The tolerance that scipy has by default.
+DEFAULT = 1e-6
 #: How far above ours a relative objective may stay.
 CLOSE = 1e-3
 
@@ -150,9 +152,19 @@ def first_as_low(
     Where none does, those of the finest.
     """
     for ftol in TOLERANCES:
-        start = time.process_time()
-        objective = solve(problem, ftol)
-        seconds = time.process_time() - start
+        seconds, objective = timed_solve(solve, problem, ftol)
         if objective <= ours + CLOSE * abs(ours):
             break
     return seconds, objective, ftol
+
+
+def timed_solve(
+    solve: Callable[[ClassProblem, float], float], problem: ClassProblem, ftol: float
+) -> tuple[float, float]:
+    """CPU seconds and objective of a run, the better of two."""
+    times = []
+    for _ in range(2):
+        start = time.process_time()
+        objective = solve(problem, ftol)
+        times.append(time.process_time() - start)
+    return min(times), objective
