@@ -11,12 +11,9 @@ how it measures.
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import importlib.util
 import json
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -34,7 +31,8 @@ from numpy.typing import NDArray
 
 from benchmarks.locally_constant import cpu
 from benchmarks.per_test_counts import THRIFT, PerTestWalk
-from benchmarks.report import duration, machine, markdown_table, say
+from benchmarks.report import duration, say
+from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov
 from edgewise.metrics import edge_metrics
@@ -310,63 +308,23 @@ def written(title: str, value: Any) -> str:
     return f"{value:.0e}" if isinstance(value, float) else str(value)
 
 
-def markdown(run: Row) -> str:
-    """Turn the run into Markdown."""
-    about = run["machine"]
-    lines = [
-        f"Command: `{run['command']}`, {run['date']}.",
-        f"{about['cpu']}; Python {about['python']}, {about['libraries']}; one thread;",
-        f"load {about['load_at_start']} at the start, {about['load_at_end']} at the end.",
-        "",
-    ]
-    for name, rows in run["tables"].items():
-        header = list(rows[0])
-        cells = [[written(title, row[title]) for title in header] for row in rows]
-        lines += [f"### {TABLES[name][0]}", "", *markdown_table(header, cells), ""]
-    return "\n".join(lines)
+def _missing() -> dict[str, str]:
+    """Tables whose peer is not here, and why."""
+    if PGMPY_PYTHON in os.environ or importlib.util.find_spec("pgmpy") is not None:
+        return {}
+    return {PGMPY: f"it is not installed, and {PGMPY_PYTHON} is not set"}
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.discrete", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument(
-        "--tables",
-        nargs="+",
-        choices=list(TABLES),
-        default=list(TABLES),
-        help="tables to make; all by default",
-    )
-    parser.add_argument("--quick", action="store_true", help="small problems, under a minute")
-    parser.add_argument("--json", type=Path, help="file for all figures")
-    parser.add_argument("--markdown", type=Path, help="file for the tables")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    arguments = sys.argv[1:] if arguments is None else arguments
-    options = parse(arguments)
-    plan = QUICK if options.quick else FULL
-    run: Row = {
-        "command": f"python -m benchmarks.discrete {shlex.join(arguments)}".strip(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": machine(),
-        "tables": {},
-    }
-    warm_up()
-    has_pgmpy = PGMPY_PYTHON in os.environ or importlib.util.find_spec("pgmpy") is not None
-    if PGMPY in options.tables and not has_pgmpy:
-        say(f"skipping pgmpy: it is not installed, and {PGMPY_PYTHON} is not set")
-        options.tables.remove(PGMPY)
-    for name in options.tables:
-        run["tables"][name] = TABLES[name][1](plan)
-        run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
-        if options.markdown:
-            options.markdown.write_text(markdown(run))
-        if options.json:
-            options.json.write_text(json.dumps(run, indent=1) + "\n")
-    print(markdown(run))
-
+BENCHMARK = Benchmark(
+    "discrete",
+    (__doc__ or "").splitlines()[0],
+    (FULL, QUICK),
+    TABLES,
+    written,
+    [],
+    lambda tables: warm_up(),
+    _missing,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -11,17 +11,10 @@ how it measures.
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import importlib.util
-import json
 import math
-import os
-import shlex
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,7 +23,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.cvxpy_peers import LADDERS, time_cvxpy
 from benchmarks.fused_problems import FULL, QUICK, Plan, Problem, draw
 from benchmarks.measure import LONG_CALL, MEASUREMENT, REPEATS, THRESHOLD
-from benchmarks.report import duration, machine, markdown_table, say
+from benchmarks.report import duration, say
+from benchmarks.tables import Benchmark
 from edgewise.solvers import locally_constant, locally_constant_path
 from edgewise.solvers._coordinate_directions import coordinate_directions
 from edgewise.solvers._fused_screening import split_blocks
@@ -246,66 +240,24 @@ def written(title: str, value: Any) -> str:
     return str(value)
 
 
-def markdown(run: Row) -> str:
-    """Turn the run into Markdown."""
-    about = run["machine"]
-    lines = [
-        f"Command: `{run['command']}`, {run['date']}.",
-        f"{about['cpu']}; Python {about['python']}, {about['libraries']}; one BLAS thread;",
-        f"load {about['load_at_start']} at the start, {about['load_at_end']} at the end.",
-        "",
+def _missing() -> dict[str, str]:
+    """Tables whose peer is not here, and why."""
+    return {} if importlib.util.find_spec("cvxpy") else {CVXPY: "it is not installed"}
+
+
+BENCHMARK = Benchmark(
+    "locally_constant",
+    (__doc__ or "").splitlines()[0],
+    (FULL, QUICK),
+    TABLES,
+    written,
+    [
         "CPU seconds, compilation left out. Every `gap/p` is the objective less one lower bound on",
         "the optimum, per variable, by the certificate of the benchmark; `own` is the solver's.",
-        "",
-    ]
-    for name, rows in run["tables"].items():
-        header = list(rows[0])
-        cells = [[written(title, row[title]) for title in header] for row in rows]
-        lines += [f"### {TABLES[name][0]}", "", *markdown_table(header, cells), ""]
-    return "\n".join(lines)
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.locally_constant", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument(
-        "--tables",
-        nargs="+",
-        choices=list(TABLES),
-        default=list(TABLES),
-        help="tables to make; all by default",
-    )
-    parser.add_argument("--quick", action="store_true", help="small problems, under a minute")
-    parser.add_argument("--json", type=Path, help="file for all figures")
-    parser.add_argument("--markdown", type=Path, help="file for the tables")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    arguments = sys.argv[1:] if arguments is None else arguments
-    options = parse(arguments)
-    plan = QUICK if options.quick else FULL
-    run: Row = {
-        "command": f"python -m benchmarks.locally_constant {shlex.join(arguments)}".strip(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "threshold": THRESHOLD,
-        "machine": machine(),
-        "tables": {},
-    }
-    warm_up()
-    if CVXPY in options.tables and importlib.util.find_spec("cvxpy") is None:
-        say("skipping CVXPY: it is not installed")
-        options.tables.remove(CVXPY)
-    for name in options.tables:
-        run["tables"][name] = TABLES[name][1](plan)
-        run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
-        if options.markdown:
-            options.markdown.write_text(markdown(run))
-        if options.json:
-            options.json.write_text(json.dumps(run, indent=1) + "\n")
-    print(markdown(run))
-
+    ],
+    lambda tables: warm_up(),
+    _missing,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

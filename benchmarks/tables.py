@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.report import machine, markdown_table
+from benchmarks.report import machine, markdown_table, say
 
 Row = dict[str, Any]
 Plan = TypeVar("Plan")
@@ -37,6 +37,8 @@ class Benchmark(Generic[Plan]):
         Lines above the tables.
     prepare : callable
         Called with the names of the tables before the first is made, to compile what is timed.
+    missing : callable
+        Returns the names of tables that cannot be made here, with the reason.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Benchmark(Generic[Plan]):
         written: Callable[[str, Any], str],
         note: Sequence[str],
         prepare: Callable[[Sequence[str]], None],
+        missing: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.program = f"python -m benchmarks.{name}"
         self.about = about
@@ -56,6 +59,7 @@ class Benchmark(Generic[Plan]):
         self.written = written
         self.note = note
         self.prepare = prepare
+        self.missing = missing
 
     def main(self, arguments: list[str] | None = None) -> None:
         """Make the tables, and write what there is after each."""
@@ -69,7 +73,11 @@ class Benchmark(Generic[Plan]):
         }
         with threadpool_limits(1):
             self.prepare(options.tables)
+            missing = self.missing()
             for name in options.tables:
+                if name in missing:
+                    say(f"skipping {name}: {missing[name]}")
+                    continue
                 run["tables"][name] = self.tables[name][1](self.plans[options.quick])
                 run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
                 if options.markdown:

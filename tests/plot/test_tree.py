@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 
 from edgewise import GraphTree, InputError
 from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
-from edgewise.plot._leaves import leaf_color, leaf_marker
+from edgewise.plot._leaves import leaf_color, leaf_hatch, leaf_marker
 
 
 def draw(n=1200, seed=0):
@@ -172,11 +172,14 @@ def test_many_leaves_of_a_partition(many):
     ax = plot_partition(many)
     assert not overlaps(ax)
     assert {int(words) for words in texts(ax)} <= {leaf.leaf for leaf in many.leaves_}
+    hatched = [patch for patch in ax.patches if patch.get_hatch()]
+    assert len(ax.patches) - len(hatched) == len(many.leaves_)
+    assert len(hatched) == len(many.leaves_) - 7
 
 
 def test_leaf_styles_differ():
-    styles = {(leaf_color(k), leaf_marker(k)) for k in range(56)}
-    assert len(styles) == 56
+    for style in (leaf_marker, leaf_hatch):
+        assert len({(leaf_color(k), style(k)) for k in range(56)}) == 56
     assert all(leaf_color(k) != leaf_color(k + 1) for k in range(56))
 
 

@@ -28,6 +28,8 @@ LEAF_COLORS: Final = (
     "#BBBBBB",
 )
 LEAF_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: The same for areas.
+LEAF_HATCHES: Final = ("", "///", "...", "xxx", "\\\\\\", "+++", "ooo", "---")
 
 
 def leaf_color(leaf: int) -> str:
@@ -38,6 +40,11 @@ def leaf_color(leaf: int) -> str:
 def leaf_marker(leaf: int) -> str:
     """Mark of a leaf; no two of the first 56 share colour and mark."""
     return LEAF_MARKERS[leaf // len(LEAF_COLORS) % len(LEAF_MARKERS)]
+
+
+def leaf_hatch(leaf: int) -> str:
+    """Hatching of the area of a leaf, which goes with its mark."""
+    return LEAF_HATCHES[LEAF_MARKERS.index(leaf_marker(leaf))]
 
 
 def check_tree(tree: Any) -> GraphTree:

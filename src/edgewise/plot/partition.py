@@ -14,7 +14,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.plot._drawing import room_of
-from edgewise.plot._leaves import check_tree, leaf_color, leaf_marker
+from edgewise.plot._leaves import check_tree, leaf_color, leaf_hatch, leaf_marker
 from edgewise.plot._style import INK, PLAIN, axes_or_new, tidy
 
 if TYPE_CHECKING:
@@ -85,16 +85,7 @@ def plot_partition(
             continue
         spans = [(float(leaf.box[name][0]), float(leaf.box[name][1])) for name in (right, up)]
         (left, far), (low, high) = spans
-        area = Rectangle(
-            (left, low),
-            far - left,
-            high - low,
-            facecolor=leaf_color(leaf.leaf),
-            edgecolor=INK,
-            linewidth=0.9,
-            alpha=0.75,
-        )
-        ax.add_patch(area)
+        _draw_area(ax, leaf.leaf, (left, low), (far - left, high - low))
         middle = ((left + far) / 2, (low + high) / 2)
         numbers.append((leaf.leaf, middle, (far - left, high - low)))
     if X is not None:
@@ -256,6 +247,21 @@ def _is_split(tree: GraphTree, name: str) -> bool:
 
 def _word(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _draw_area(ax: Axes, leaf: int, corner: tuple[float, float], size: tuple[float, float]) -> None:
+    """Fill the rectangle of a leaf; hatched in white where an earlier leaf has its colour."""
+    ax.add_patch(
+        Rectangle(
+            corner, *size, facecolor=leaf_color(leaf), edgecolor=INK, linewidth=0.9, alpha=0.75
+        )
+    )
+    if hatch := leaf_hatch(leaf):
+        ax.add_patch(
+            Rectangle(
+                corner, *size, fill=False, hatch=hatch, edgecolor="white", linewidth=0, alpha=0.7
+            )
+        )
 
 
 def _write_number(
