@@ -10,6 +10,7 @@ from edgewise import Graph, InputError
 from edgewise.cli import demo as demo_module
 from edgewise.cli._folder import CHANGE_FILES, DIRECT_FILES, FILES, SPACE_FILES
 from edgewise.data import load_table, neighbor_pairs
+from edgewise.report import Report
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +139,24 @@ def test_digits_are_measurements():
     assert list(frame.columns[[0, 8, 63]]) == ["r0c0", "r1c0", "r7c7"]
 
 
+def answer(folder):
+    """Write a file, and report what was found."""
+    (folder / "other.txt").write_text("42")
+    graph = Graph([[0, 0.5], [0.5, 0]])
+    record = {
+        "command": "demo",
+        "versions": {"edgewise": "0"},
+        "parameters": {},
+        "data": {"bundled": "none", "n_samples": 2, "n_features": 2},
+        "treatment": [],
+        "warnings": [],
+        "seed": 0,
+        "seconds": 0.1,
+    }
+    return Report(headline="forty-two", findings="", graph=graph, record=record, methods=())
+
+
 def test_every_question_is_asked(run, tmp_path, monkeypatch):
-    def answer(folder):
-        (folder / "other.txt").write_text("42")
-        return "forty-two"
 
     question = demo_module.Question(text="And the rest?", answer=answer)
     monkeypatch.setattr(demo_module, "QUESTIONS", (question, question))
@@ -151,10 +166,6 @@ def test_every_question_is_asked(run, tmp_path, monkeypatch):
 
 
 def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
-    def answer(folder):
-        (folder / "other.txt").write_text("42")
-        return "forty-two"
-
     def fail(folder):
         raise InputError("No answer.")
 

@@ -8,6 +8,8 @@ import pytest
 
 import edgewise
 from edgewise import DataWarning, GraphTree, InputError
+from edgewise.data import load_climate
+from edgewise.solvers import alpha_max, graphical_lasso_path, refit_precision
 from tests.estimators.tree_rows import changing_rows
 
 
@@ -164,6 +166,25 @@ def test_leaves_with_fewer_rows_than_responses(criterion, grow_risk):
     for leaf in tree.leaves_:
         assert np.linalg.eigvalsh(leaf.precision)[0] > 0
     assert np.isfinite(tree.score(X, Y))
+
+
+def test_graph_of_a_leaf_is_the_best_of_its_whole_path():
+    """The risk of refits has a dip long before its least value where responses are much alike."""
+    climate = load_climate()
+    held, Y = climate.is_validation, climate.responses.to_numpy()
+    X = climate.covariates[["lat"]].to_numpy()
+    tree = GraphTree(max_depth=0).fit(X[~held], Y[~held], X[held], Y[held])
+    Z = (Y - Y[~held].mean(axis=0)) / Y[~held].std(axis=0)
+    S, S_val = (rows.T @ rows / len(rows) for rows in (Z[~held], Z[held]))
+    alphas = alpha_max(S) * np.geomspace(1, 0.01, 40)
+    risks = []
+    for solution in graphical_lasso_path(S, alphas, penalize_diagonal=True):
+        Theta = refit_precision(S, solution.value != 0).value
+        risks.append(np.sum(S_val * Theta) - np.linalg.slogdet(Theta)[1])
+    best = int(np.argmin(risks))
+    first_dip = int(np.argmax(np.diff(risks) > 0.1))
+    assert min(risks[first_dip + 1 : first_dip + 11]) > risks[first_dip] > risks[best] + 0.5
+    assert tree.leaves_[0].alpha == pytest.approx(alphas[best], rel=1e-6)
 
 
 def test_a_response_without_variance_in_a_leaf():

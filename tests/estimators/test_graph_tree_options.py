@@ -287,12 +287,13 @@ def test_smallest_gain():
 
 
 def test_default_gain_is_a_code_less_what_needless_splits_lose():
-    assert default_gain(8, 3) == pytest.approx(6 * np.log(2) - 0.75)
-    assert default_gain(1, 2) == pytest.approx(3 * np.log(2) - 0.5)
-    assert default_gain(10, 20) == 0.0
-    X, Y = changing_rows(600, 10, d=2, p=3)
+    for p in (2, 3, 4):
+        assert default_gain(8, p) == pytest.approx(6 * np.log(2))
+    assert default_gain(1, 6) == pytest.approx(3 * np.log(2) - 0.6)
+    assert default_gain(15, 20) == 0.0 < default_gain(16, 20)
+    X, Y = changing_rows(600, 10, d=2, p=5)
     rows = halves(X, Y)
-    auto, same = (GraphTree(min_gain=gain).fit(*rows) for gain in ("auto", 4 * np.log(2) - 0.75))
+    auto, same = (GraphTree(min_gain=gain).fit(*rows) for gain in ("auto", 4 * np.log(2) - 0.3))
     assert auto.to_dict()["nodes"] == same.to_dict()["nodes"]
 
 
@@ -305,7 +306,7 @@ def test_few_needless_splits_by_default(d, p):
         X, Y = rng.uniform(size=(60 * p, d)), rng.normal(size=(60 * p, p))
         Y[:, 1] += 0.6 * Y[:, 0]
         trees.append(GraphTree(random_state=seed).fit(X, Y))
-    assert sum(len(tree.leaves_) > 1 for tree in trees) <= 4
+    assert sum(len(tree.leaves_) > 1 for tree in trees) <= 2
 
 
 def test_penalised_diagonal():

@@ -184,14 +184,15 @@ def test_distance_from_the_sea():
 # Reports
 
 
-def partition_frame(n_exact=80, n_irrelevant=0, f1=(0.8, 0.99, 0.99), parent=12.0):
+def partition_frame(n_exact=80, n_published=80, n_irrelevant=0, f1=(0.8, 0.99, 0.99), parent=12.0):
     rows = []
     for task in range(100):
         common = {"task": task, "layout": ("gathered", "spread")[task % 2], "repetition": task // 2}
         for rule in partition.RULES:
             rows.append(
                 common
-                | {"kind": partition.FIT, "rule": rule, "seconds": 1.0, "is_exact": task < n_exact,
+                | {"kind": partition.FIT, "rule": rule, "seconds": 1.0,
+                   "is_exact": task < (n_exact if rule == partition.DEFAULT else n_published),
                    "n_irrelevant": int(task < n_irrelevant), "n_leaves": 22, "n_cells": 900,
                    "root_edges": 40, "parent_edges": parent, "leaf_edges": 10.0,
                    "risks": "[3.0, 1.0, 0.5, 0.0]"}
@@ -218,8 +219,8 @@ def partition_frame(n_exact=80, n_irrelevant=0, f1=(0.8, 0.99, 0.99), parent=12.
     ("options", "expected"),
     [
         ({}, ["yes", "yes", "yes", "yes", "yes"]),
-        ({"n_exact": 60}, ["partly", "yes", "yes", "yes", "yes"]),
-        ({"n_exact": 20, "n_irrelevant": 3}, ["no", "no", "yes", "yes", "yes"]),
+        ({"n_exact": 80, "n_published": 60}, ["partly", "yes", "yes", "yes", "yes"]),
+        ({"n_exact": 20, "n_published": 20, "n_irrelevant": 3}, ["no", "no", "yes", "yes", "yes"]),
         ({"f1": (0.7, 0.99, 0.99)}, ["yes", "yes", "partly", "yes", "yes"]),
         ({"f1": (0.7, 0.9, 0.9), "parent": 9.0}, ["yes", "yes", "no", "partly", "yes"]),
     ],
@@ -260,8 +261,8 @@ def drift_frame(tree=0.6, pooled=0.2, recall=0.4, middle=0.5):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, ["yes", "yes", "yes", "yes"]),
-        ({"tree": 0.2}, ["no", "yes", "no", "yes"]),
+        ({}, ["yes", "partly", "yes", "yes"]),
+        ({"tree": 0.2, "recall": 0.75}, ["no", "yes", "no", "yes"]),
         ({"recall": 0.9, "middle": 1.1}, ["yes", "no", "yes", "no"]),
     ],
 )
@@ -281,8 +282,8 @@ def test_climate_report(climate_rows):
     pairs = [row for row in rows if row["kind"] == climate.PAIR]
     for pair in pairs:
         pair.update(share=0.1, pooled=0.3)
-    pairs[0].update(share=0.9, pooled=0.0, positive=0.5)
-    pairs[1].update(share=0.8, pooled=0.0, positive=1.0)
+    pairs[0].update(share=0.9, pooled=0.0, positive=0.5, longer=0.0)
+    pairs[1].update(share=0.8, pooled=0.0, positive=1.0, longer=0.2)
     for row in rows:
         if row["kind"] == climate.STATION:
             row["edges"] = 10 if row["to_sea"] < climate_report.COAST else 20
@@ -293,6 +294,9 @@ def test_climate_report(climate_rows):
     assert "| TMP, TMN | 90% | 50% |" in report.text
     assert "1 of those 2 pairs have either sign" in report.claims[1].found
     assert ": TMP-TMN." in report.claims[1].found
+    assert "and lacks 1 of them" in report.claims[0].found
+    pairs[0]["longer"] = 0.1
+    assert climate_report.report(climate_frame(rows)).claims[0].holds == "partly"
     assert "| all stations | inland | 44 | 20.0 ± 0.0 |" in report.text
     for row in rows:
         if row["kind"] == climate.PAIR:

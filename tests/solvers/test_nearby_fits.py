@@ -61,7 +61,8 @@ def test_without_a_maximum_the_lasso_stays():
     S = np.cov(Y.T)[None]
     fits = fit_nearby(S, 0.05, refit=True, tol=1e-10)
     assert not fits.is_refit[0]
-    np.testing.assert_allclose(fits.precision[0], graphical_lasso(S[0], 0.05, tol=1e-10).value, atol=1e-4)
+    lasso = graphical_lasso(S[0], 0.05, tol=1e-10).value
+    np.testing.assert_allclose(fits.precision[0], lasso, atol=1e-4)
     alphas = np.array([3.0, 0.05])
     risks, _ = path_risks(S, S, alphas, refit=True, tol=1e-10)
     assert risks[0, 1] == pytest.approx(risk(fits.precision[0], S[0]), abs=1e-6)

@@ -169,7 +169,7 @@ MinGain: TypeAlias = Annotated[
             "What a split must add to the log-likelihood of the rows that judge it; more gives "
             "fewer and larger parts."
         ),
-        show_default="the price of writing it down, 2 to 5",
+        show_default="0 to 5, more with few columns",
         rich_help_panel=GROWTH,
     ),
 ]

@@ -22,8 +22,10 @@ ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
 PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
 #: Smallest variance of a response in a leaf, as a share of its variance in all rows.
 FLOOR: Final = 1e-6
-#: Nats per response that a split loses at least, on average, where there is nothing to be found.
-NEEDLESS: Final = 0.25
+#: Nats that the default gain of a split falls by for every response beyond a few. Where there is
+#: nothing to be found, a split loses 0.4 nats per response and more on average.
+NEEDLESS: Final = 0.3
+FEW: Final = 4
 #: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
 #: splits are never found.
 RATE: Final = 1.0
@@ -71,11 +73,11 @@ def default_gain(n_coordinates: int, n_responses: int) -> float:
     """Nats that a split must add to the likelihood of the rows that judge it, by default.
 
     It must be worth the code it takes to write it down, three bits and the name of a coordinate.
-    A needless split of p responses, which doubles their variances and correlations, loses p / 4
-    nats and more on average, and pays that much of the code anyway.
+    A needless split of many responses loses far more than that on average, by variances and
+    correlations that are estimated twice, so that chance hardly ever makes up for it.
     """
     code = (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
-    return max(0.0, code - NEEDLESS * n_responses)
+    return max(0.0, code - NEEDLESS * max(n_responses - FEW, 0))
 
 
 def path_rules(

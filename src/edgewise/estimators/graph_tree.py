@@ -64,8 +64,9 @@ class GraphTree(FittedTree):
         What a split must add to the log-likelihood of the rows that judge it for ``"heldout"``,
         in nats; 0 is the published rule, which splits on chance now and then, and often with few
         responses. ``"auto"`` is the code it takes to write a split down, :math:`3 + \log_2 d` bits
-        for d covariates, less :math:`p / 4` nats that a needless split of p responses loses
-        anyway; with 20 responses, say, that leaves 0 for up to 18 covariates.
+        for d covariates, less 0.3 nats for every response beyond the fourth: a needless split of
+        many responses loses more than that anyway. With 20 responses it is 0 for up to 15
+        covariates.
     bounds : tuple, array-like of shape (d, 2) or dict, optional
         Ends of the ranges of numeric covariates for ``scale="range"``: one pair, a pair per
         covariate, or pairs by name. By default the ends of the training rows.

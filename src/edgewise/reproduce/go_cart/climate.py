@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,13 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import load_climate, load_table
 from edgewise.estimators import GraphTree
 from edgewise.estimators._tree_nodes import TreeNode
+from edgewise.graph import Graph
 from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.go_cart._coast import kilometers, kilometers_to_sea
 
 PLACE: Final = ["lat", "lon"]
+#: Variables as alike as temperatures want small alphas: a path that goes on where others end.
+LONGER: Final[dict[str, Any]] = {"alpha_ratio": 1e-4, "n_alphas": 60}
 #: Kinds of rows.
 SUMMARY: Final = "summary"
 SPLIT: Final = "split"
@@ -35,19 +38,23 @@ def run_task(rng: np.random.Generator, *, max_total_depth: int | None) -> list[R
     held_out = X[is_held_out], Y[is_held_out]
     tree = GraphTree(max_total_depth=max_total_depth, random_state=rng)
     tree.fit(X[~is_held_out], Y[~is_held_out], *held_out)
-    pooled = GraphTree(max_depth=0).fit(X[~is_held_out], Y[~is_held_out], *held_out)
+    pooled, longer = (
+        GraphTree(max_depth=0, **path).fit(X[~is_held_out], Y[~is_held_out], *held_out)
+        for path in ({}, LONGER)
+    )
     stations = _stations(tree, X)
     summary = {
         "kind": SUMMARY,
         "leaves": len(tree.leaves_),
         "n_stations": len(stations),
         "pooled_edges": tree.graph_.n_edges,
+        "longer_edges": longer.graph_.n_edges,
         "leaf_edges": float(np.mean([leaf.graph.n_edges for leaf in tree.leaves_])),
         "score": tree.score(*held_out),
         "pooled_score": pooled.score(*held_out),
         **_likeness(tree.leaves_, stations),
     }
-    return [summary, *_splits(tree), *_leaves(tree), *_pairs(tree), *stations]
+    return [summary, *_splits(tree), *_leaves(tree), *_pairs(tree, longer.graph_), *stations]
 
 
 def _stations(tree: GraphTree, X: pd.DataFrame) -> list[Row]:
@@ -99,8 +106,8 @@ def _leaves(tree: GraphTree) -> list[Row]:
     return rows
 
 
-def _pairs(tree: GraphTree) -> list[Row]:
-    """How often two variables are joined in the leaves, and with which sign."""
+def _pairs(tree: GraphTree, longer: Graph) -> list[Row]:
+    """How often two variables are joined in the leaves and with which sign, and in the whole."""
     names = tree.graph_.names
     weights = np.array([leaf.graph.weights for leaf in tree.leaves_])
     rows = []
@@ -112,6 +119,7 @@ def _pairs(tree: GraphTree) -> list[Row]:
                 "source": names[i],
                 "target": names[j],
                 "pooled": float(tree.graph_.weights[i, j]),
+                "longer": float(longer.weights[i, j]),
                 "share": len(joined) / len(weights),
                 "positive": float((joined > 0).mean()) if len(joined) else 0.0,
                 "least": float(weights[:, i, j].min()),
