@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from sklearn.svm import SVC
 
+from edgewise._core.libsvm import train_on_kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.fisher_scores import fisher_kernel
 
@@ -25,10 +25,8 @@ def hard_machine(kernel: FloatArray, sign: FloatArray) -> FloatArray:
 def _train(kernel: FloatArray, sign: FloatArray) -> tuple[FloatArray, float]:
     """Signed dual coefficients and intercept, of a kernel scaled to what libsvm expects."""
     scale = float(np.trace(kernel)) / len(kernel)
-    machine = SVC(C=HARD, kernel="precomputed", tol=PRECISION).fit(kernel / scale, sign)
-    dual = np.zeros(len(sign))
-    dual[machine.support_] = machine.dual_coef_[0] / scale
-    return dual, float(machine.intercept_[0])
+    dual, intercept = train_on_kernel(kernel / scale, sign, C=HARD, tol=PRECISION)
+    return dual / scale, intercept
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
