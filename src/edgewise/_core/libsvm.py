@@ -34,9 +34,10 @@ def train_on_kernel(
     intercept : float
     """
     try:
-        from sklearn.svm._libsvm import fit
+        from sklearn.svm._libsvm import fit, set_verbosity_wrap
     except ImportError:
         return _by_public_estimator(kernel, sign, C, tol)
+    set_verbosity_wrap(0)
     is_positive = (sign > 0).astype(np.float64)
     support, _, _, coefficients, intercept, *_ = fit(
         np.ascontiguousarray(kernel), is_positive, kernel="precomputed", C=C, tol=tol

@@ -55,7 +55,7 @@ def read_responses(Y: object, names: Sequence[str] | None = None) -> Table:
     if names is not None:
         if tuple(names) != table.names:
             raise InputError(
-                f"Y has the columns {quote_names(table.names)}; the tree was fitted to "
+                f"Y has the columns {quote_names(table.names)}; the model was fitted to "
                 f"{quote_names(names)}."
             )
         return table
