@@ -19,6 +19,7 @@ ALT: Final = {
     "change.png": "Drawing of the changes",
     "permutation.png": "The largest change beside those of shuffled labels",
     "windows.png": "Drawing of the changes in every window",
+    "search.png": "How alpha was chosen",
 }
 
 
@@ -26,17 +27,18 @@ def write_compared(
     folder: Path, compared: Compared, settings: ChangeSettings, text: str, record: dict[str, Any]
 ) -> Report:
     """Write everything that a comparison leaves behind, and return what its page says."""
-    from edgewise.cli._folder import write_results
+    from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
+    from edgewise.cli._pictures import with_search
 
     figures = pictures(compared, settings)
-    compared.changes.to_csv(folder / "changes.csv", index=False)
+    write_table(compared.changes, folder / "changes.csv")
     report = report_of(
         text,
         graph=compared.graph,
         model=compared.model,
         record=record,
-        figures=figures,
+        figures=with_search(figures, compared.model),
         words=ALT,
         tables={"Changes": compared.changes},
     )

@@ -24,13 +24,13 @@ def write_classified(
     folder: Path, classified: Classified, text: str, record: dict[str, Any]
 ) -> Report:
     """Write everything that `classify` leaves behind, and return what its page says."""
-    from edgewise.cli._folder import write_results
+    from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
 
     figures = pictures(classified)
     model = classified.model
-    classified.accuracy.table().to_csv(folder / "accuracy.csv", index=False)
-    classified.changes.to_csv(folder / "changes.csv", index=False)
+    write_table(classified.accuracy.table(), folder / "accuracy.csv")
+    write_table(classified.changes, folder / "changes.csv")
     for k, network in enumerate(model.networks_.values(), start=1):
         network.write(folder / f"network-{k}.graphml")
     report = report_of(

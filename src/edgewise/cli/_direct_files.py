@@ -24,11 +24,11 @@ ALT: Final = {
 
 def write_directed(folder: Path, directed: Directed, text: str, record: dict[str, Any]) -> Report:
     """Write everything that `direct` leaves behind, and return what its page says."""
-    from edgewise.cli._folder import write_results
+    from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
 
     figures = pictures(directed)
-    directed.arcs.to_csv(folder / "arcs.csv", index=False)
+    write_table(directed.arcs, folder / "arcs.csv")
     directed.pattern.write(folder / "cpdag.graphml")
     directed.penalized.graph_.write(folder / "penalized.graphml")
     report = report_of(

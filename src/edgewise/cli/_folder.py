@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise.report import Report
@@ -162,6 +163,16 @@ def write_results(
     (folder / "report.html").write_text(page(report), encoding="utf-8")
     text = json.dumps(report.record, indent=1, allow_nan=False)
     (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table for a spreadsheet, with text that it would run as a formula guarded."""
+    from edgewise.graph._text import guard_cell
+
+    def guarded(value: Any) -> Any:
+        return guard_cell(value) if isinstance(value, str) else value
+
+    table.rename(columns=guarded).map(guarded).to_csv(path, index=False)
 
 
 def files_in(folder: Path, names: Sequence[str]) -> list[str]:

@@ -97,7 +97,7 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
     """Write everything that `learn` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
     from edgewise.cli._page import report_of
-    from edgewise.cli._pictures import ALT, pictures
+    from edgewise.cli._pictures import ALT, pictures, with_search
 
     figures = dict(pictures(learned))
     report = report_of(
@@ -105,7 +105,7 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
         graph=learned.graph,
         model=learned.model,
         record=record,
-        figures=figures,
+        figures=with_search(figures, learned.fit),
         words=ALT,
         tables={},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from edgewise.cli._learning import Learned
 
 
+#: A picture of the search, which only a page has.
+SEARCH: Final = "search.png"
 #: Pictures in a page, with words for those who cannot see them; the network is there anyway.
 ALT: Final = {
     "sites.png": "The network over the sites",
     "seeds.png": "What single sites are joined to",
+    SEARCH: "How the network was chosen",
 }
 
 
@@ -35,6 +38,21 @@ def pictures(learned: Learned) -> Iterator[tuple[str, Figure | SubFigure]]:
             yield "seeds.png", plot_seed_maps(graph, shape=fit.neighbors)
     yield "network.png", plot_network(graph).figure
     yield "matrix.png", plot_matrix(graph, groups=groups).figure
+
+
+def with_search(
+    figures: Mapping[str, Figure | SubFigure], fit: Any
+) -> dict[str, Figure | SubFigure]:
+    """Add, for the page alone, how alpha was chosen or how a structure was found."""
+    from edgewise.plot import plot_score_history, plot_selection
+    from edgewise.selection import Selection
+
+    selection = getattr(fit, "selection_", None)
+    if isinstance(selection, Selection):
+        return {**figures, SEARCH: plot_selection(selection).figure}
+    if hasattr(fit, "criterion_value_") and len(fit.history_) > 1:
+        return {**figures, SEARCH: plot_score_history(fit.history_).figure}
+    return dict(figures)
 
 
 def _sites(fit: Any) -> Any:

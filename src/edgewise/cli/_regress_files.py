@@ -27,7 +27,7 @@ def write_regressed(
     folder: Path, regressed: Regressed, text: str, record: dict[str, Any]
 ) -> Report:
     """Write everything that `regress` leaves behind, and return what its page says."""
-    from edgewise.cli._folder import write_results
+    from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
 
     tree, figures = regressed.tree, pictures(regressed)
@@ -41,10 +41,10 @@ def write_regressed(
         tables={"Leaves": regressed.leaves},
     )
     write_results(folder, report, model=tree, figures=figures)
-    regressed.leaves.to_csv(folder / "leaves.csv", index=False)
+    write_table(regressed.leaves, folder / "leaves.csv")
     # In place of the edges of the one network for all rows, which graph.graphml has.
-    regressed.edges.to_csv(folder / "edges.csv", index=False)
-    tree.split_report().to_csv(folder / "splits.csv", index=False)
+    write_table(regressed.edges, folder / "edges.csv")
+    write_table(tree.split_report(), folder / "splits.csv")
     (folder / "tree.txt").write_text(tree.export_text(), encoding="utf-8")
     for leaf in tree.leaves_:
         leaf.graph.write(folder / f"leaf-{leaf.leaf}.graphml")

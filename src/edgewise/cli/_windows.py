@@ -154,11 +154,11 @@ def write_slid(
     folder: Path, slid: Slid, settings: ChangeSettings, text: str, record: dict[str, Any]
 ) -> Report:
     """Write everything that a sliding window leaves behind, and return what its page says."""
-    from edgewise.cli._folder import write_results
+    from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
 
     figures: dict[str, Figure | SubFigure] = {"windows.png": draw_strip(slid, settings)}
-    slid.changes.to_csv(folder / "windows.csv", index=False)
+    write_table(slid.changes, folder / "windows.csv")
     report = report_of(
         text,
         graph=slid.graph,

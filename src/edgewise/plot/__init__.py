@@ -13,6 +13,7 @@ from edgewise.plot.partition import plot_leaf_map, plot_partition
 from edgewise.plot.permutation import plot_permutation
 from edgewise.plot.precision_recall import plot_precision_recall
 from edgewise.plot.save import save_figure
+from edgewise.plot.search import plot_score_history, plot_selection
 from edgewise.plot.sites import plot_sites
 from edgewise.plot.spatial import plot_seed_map, plot_seed_maps
 from edgewise.plot.tree import plot_tree, plot_tree_risk
@@ -34,8 +35,10 @@ __all__ = [
     "plot_path",
     "plot_permutation",
     "plot_precision_recall",
+    "plot_score_history",
     "plot_seed_map",
     "plot_seed_maps",
+    "plot_selection",
     "plot_sites",
     "plot_tree",
     "plot_tree_risk",
