@@ -22,7 +22,7 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
     assert sorted(path.name for path in out.iterdir()) == sorted(
-        (*FILES, "climate", "diagnosis", "digits", "senate", "tumours")
+        (*FILES, "climate", "diagnosis", "digits", "senate", "tumours", "votes")
     )
     graph = Graph.read(out / "graph.graphml")
     assert graph.n_nodes == 16
@@ -43,6 +43,7 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert len(record["treatment"]) == 3
     check_digits(out / "digits")
     check_senate(out / "senate")
+    check_votes(out / "votes")
     check_climate(out / "climate")
     check_tumours(out / "tumours")
     check_diagnosis(out / "diagnosis")
@@ -52,6 +53,14 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
+
+
+def check_votes(out):
+    """Senators of one state vote alike, whatever the others do."""
+    edges = pd.read_csv(out / "edges.csv").head(3)
+    pairs = {frozenset(pair) for pair in edges[["source", "target"]].to_numpy().tolist()}
+    assert {frozenset(("Collins", "Snowe")), frozenset(("Thomas", "Enzi"))} <= pairs
+    assert json.loads((out / "run.json").read_text())["parameters"]["method"] == "discrete"
 
 
 def check_diagnosis(out):

@@ -12,6 +12,18 @@ import typer
 
 from edgewise.cli._classifying import ClassSettings, class_record, classify_rows
 from edgewise.cli._comparing import ChangeSettings, change_record, compare_groups
+from edgewise.cli._demo_data import (
+    DAYS_APART,
+    DIGIT,
+    SIDE,
+    WEATHER,
+    digit_images,
+    fingerprint,
+    senate_votes,
+    table_digest,
+    tumour_nuclei,
+    weather_anomalies,
+)
 from edgewise.cli._directing import DirectSettings, direct_columns, direct_record
 from edgewise.cli._folder import (
     ALL_FILES,
@@ -24,8 +36,15 @@ from edgewise.cli._folder import (
     files_in,
     results_folder,
 )
-from edgewise.cli._labels import TWO_VALUES, Groups
-from edgewise.cli._learning import IN_SPACE, Settings, learn_graph, record_of, write_learned
+from edgewise.cli._labels import TWO_VALUES
+from edgewise.cli._learning import (
+    DISCRETE,
+    IN_SPACE,
+    Settings,
+    learn_graph,
+    record_of,
+    write_learned,
+)
 from edgewise.cli._regressing import TreeSettings, regress_rows, tree_record
 from edgewise.cli._shell import is_watched, say, tell, warnings_told
 
@@ -34,27 +53,6 @@ if TYPE_CHECKING:
 
     from edgewise.report import Report
 
-WEATHER: Final = {
-    "TMP": "temperature",
-    "TMN": "coldest hour",
-    "TMX": "warmest hour",
-    "DEW": "dew point",
-    "RH": "humidity",
-    "PRS": "pressure",
-    "IR": "infrared sky",
-    "GLO": "sunlight",
-    "DIR": "direct sun",
-    "DIF": "diffuse light",
-    "WND": "wind",
-    "CLD": "cloud",
-    "OPQ": "opaque cloud",
-    "VIS": "visibility",
-    "PWAT": "water in air",
-    "AOD": "aerosol",
-}
-DAYS_APART: Final = 7
-DIGIT: Final = 3
-SIDE: Final = 8
 #: Chosen by held-out likelihood out of 8 x 7, as `edgewise learn --grid 8x8` does in half a minute.
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
 #: Chosen by held-out rows out of 30, as `edgewise compare --by year` does.
@@ -190,6 +188,14 @@ def ask_senate(folder: Path) -> Report:
     return write_compared(folder, compared, settings, text, record)
 
 
+def ask_votes(folder: Path) -> Report:
+    """Find which senators vote alike beyond what the votes of all others explain."""
+    frame, _, data = senate_votes()
+    settings = Settings(method=DISCRETE)
+    source = "the votes of the US Senate, 2005 and 2006"
+    return _answer(folder, frame.astype(int), data, settings, source, ["yea is 1 and nay is -1"])
+
+
 def ask_tumours(folder: Path) -> Report:
     """Find which way influences run between measurements of cell nuclei."""
     from edgewise.cli._direct_files import write_directed
@@ -241,7 +247,7 @@ def ask_climate(folder: Path) -> Report:
     climate = load_climate()
     X = climate.covariates[["lat", "lon"]]
     Y = climate.responses.rename(columns=WEATHER)
-    data = {**_fingerprint(Y, climate.name, _table_digest(climate.name)), "on": list(X.columns)}
+    data = {**fingerprint(Y, climate.name, table_digest(climate.name)), "on": list(X.columns)}
     settings = TreeSettings(min_gain=CLIMATE_GAIN)
     notes = [
         *climate.treatment,
@@ -255,92 +261,6 @@ def ask_climate(folder: Path) -> Report:
     )
     text = tree_summary(regressed, "the weather at 59 US stations, without the season", data)
     return write_regressed(folder, regressed, text, record)
-
-
-def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Daily weather without the season, and which table it is."""
-    from edgewise.data import load_climate
-
-    climate = load_climate(unit_variance=False)
-    is_kept = climate.covariates["doy"].to_numpy() % DAYS_APART == 0
-    frame = climate.responses[list(WEATHER)][is_kept].reset_index(drop=True).rename(columns=WEATHER)
-    return frame, _fingerprint(frame, climate.name, _table_digest(climate.name))
-
-
-def digit_images() -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Shades of the pixels of one digit, one image per row, and which table it is.
-
-    The shades are counts from 0 to 16. Even noise on [0, 1) turns them into measurements, without
-    which a Gaussian would see more certainty in them than there is.
-    """
-    import hashlib
-
-    import numpy as np
-    import pandas as pd
-    from sklearn.datasets import load_digits
-
-    images, digit = load_digits(return_X_y=True)
-    shades = images[digit == DIGIT]
-    noise = np.random.default_rng(0).uniform(size=shades.shape)
-    noise[:, np.ptp(shades, axis=0) == 0] = 0.0
-    names = [f"r{row}c{column}" for row in range(SIDE) for column in range(SIDE)]
-    frame = pd.DataFrame(shades + noise, columns=names)
-    name = "digits of scikit-learn"
-    return frame, _fingerprint(frame, name, hashlib.sha256(images.tobytes()).hexdigest())
-
-
-def senate_votes() -> tuple[pd.DataFrame, Groups, dict[str, Any]]:
-    """Votes of the senators, with the year of each vote, and which table it is."""
-    import hashlib
-
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.data import load_senate
-
-    senate = load_senate()
-    y = pd.Series(pd.Categorical(senate.years), name="year")
-    first, second = (str(year) for year in y.cat.categories)
-    before, after = np.bincount(y.cat.codes).tolist()
-    groups = Groups(y=y, names=(first, second), counts=(before, after))
-    digest = hashlib.sha256(senate.votes.to_numpy(dtype=np.float64).tobytes()).hexdigest()
-    return senate.votes, groups, _fingerprint(senate.votes, "senate-votes", digest)
-
-
-def tumour_nuclei() -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Means over the cell nuclei of each tumour, in logarithms, and which table it is."""
-    import hashlib
-
-    import numpy as np
-    from sklearn.datasets import load_breast_cancer
-
-    table = load_breast_cancer(as_frame=True).data
-    means = table[[name for name in table.columns if name.startswith("mean ")]]
-    # Some tumours have no concave nucleus at all.
-    frame = np.log(means + 1e-3).rename(columns=lambda name: name.removeprefix("mean "))
-    digest = hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
-    return frame, _fingerprint(frame, "breast cancer of scikit-learn", digest)
-
-
-def _fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
-    return {
-        "bundled": name,
-        "sha256": digest,
-        "n_samples": len(frame),
-        "n_features": len(frame.columns),
-        "names": list(frame.columns),
-    }
-
-
-def _table_digest(name: str) -> str:
-    import hashlib
-
-    import numpy as np
-
-    from edgewise.data import load_table
-
-    table = load_table(name).frame
-    return hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
 
 
 QUESTIONS: Final = (
@@ -357,6 +277,12 @@ QUESTIONS: Final = (
         folder="senate",
         look_at="change.png",
         files=CHANGE_FILES,
+    ),
+    Question(
+        text="Which senators vote alike beyond what all other votes explain?",
+        answer=ask_votes,
+        folder="votes",
+        files=FILES,
     ),
     Question(
         text="Where in the United States does the weather hang together in which way?",
