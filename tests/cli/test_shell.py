@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from edgewise.cli import _learning
 from edgewise.cli._folder import results_folder
 from edgewise.cli._shell import OPTIONS, in_options, printable, warnings_told
-from edgewise.cli.app import app
+from edgewise.cli.app import EXAMPLES, app
 
 
 @pytest.fixture
@@ -140,3 +140,25 @@ def test_a_warning_does_not_spoil_the_json(run, data):
     (warning,) = json.loads(result.stdout)["warnings"]
     assert "--alpha-ratio 0.09" in warning
     assert result.stderr == f"Warning: {warning}\n"
+
+
+def test_every_command_has_an_example_that_it_could_run(run):
+    for name, command in get_command(app).commands.items():
+        text = " ".join(run(name, "--help").stdout.split())
+        assert f"Example: {EXAMPLES[name]}" in text
+        given = [word for word in EXAMPLES[name].split() if word.startswith("--")]
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert set(given) <= known
+
+
+def test_quiet_writes_files_and_no_words(run, data, tmp_path):
+    result = run("learn", data, "--out", tmp_path / "out", "--quiet")
+    assert (result.stdout, result.stderr) == ("", "")
+    assert (tmp_path / "out" / "report.html").exists()
+    assert run("learn", data, "--out", tmp_path / "out").stdout != "", "only that run was quiet"
+    found = run("learn", data, "--out", tmp_path / "out", "--quiet", "--json").stdout
+    assert json.loads(found)["command"] == "learn"
+
+
+def test_shells_can_complete_commands(run):
+    assert "--install-completion" in run("--help").stdout

@@ -8,6 +8,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from edgewise.cli._shell import be_quiet
+
 
 class Method(StrEnum):
     """How the graph is learned."""
@@ -233,6 +235,14 @@ Jobs: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of words.")
+]
+Quiet: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        help="Write the files and say nothing but warnings and errors.",
+        callback=be_quiet,
+    ),
 ]
 OutFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder to write.", metavar="DIR")]
 RepairOption: TypeAlias = Annotated[

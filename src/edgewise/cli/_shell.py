@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 import typer
@@ -62,6 +63,9 @@ _ASSIGNMENT: Final = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?([\w.+-]*\w)['\
 _BARE: Final = re.compile(rf"(?<!-)\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
 
 
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+
+
 class Commands(TyperGroup):
     """The commands; an expected failure ends in one sentence on standard error, no traceback."""
 
@@ -85,9 +89,16 @@ class Commands(TyperGroup):
         raise typer.Exit(BAD_INPUT)
 
 
+def be_quiet(value: bool) -> bool:
+    """Remember, for one run, whether to leave words and progress out."""
+    _is_quiet.set(value)
+    return value
+
+
 def say(text: str) -> None:
-    """Write a result to standard output."""
-    typer.echo(printable(text))
+    """Write a result to standard output, unless only files are wanted."""
+    if not _is_quiet.get():
+        typer.echo(printable(text))
 
 
 def say_json(document: dict[str, Any]) -> None:
@@ -97,7 +108,7 @@ def say_json(document: dict[str, Any]) -> None:
 
 def is_watched() -> bool:
     """Whether somebody follows the run at a terminal, so that progress is worth showing."""
-    return sys.stderr.isatty()
+    return sys.stderr.isatty() and not _is_quiet.get()
 
 
 def tell(text: str) -> None:

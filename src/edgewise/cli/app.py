@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -22,7 +22,6 @@ from edgewise.cli.simulate import simulate
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -46,5 +45,19 @@ def edgewise(
     """Learn the network behind a table of measurements."""
 
 
+#: One example of each command, for its help.
+EXAMPLES: Final = {
+    "learn": "edgewise learn survey.csv --drop id --confidence",
+    "compare": "edgewise compare patients.csv --by group",
+    "regress": "edgewise regress stations.csv --on lat,lon",
+    "direct": "edgewise direct sensors.csv --bootstrap 100",
+    "classify": "edgewise classify patients.csv --by diagnosis",
+    "demo": "edgewise demo --out try",
+    "export": "edgewise export edgewise-out/model.edgewise graph.gexf",
+    "simulate": "edgewise simulate --kind hub --features 20 --samples 500 --out data.csv",
+    "reproduce": "edgewise reproduce change --quick",
+    "info": "edgewise info --json",
+}
+
 for command in (learn, compare, regress, direct, classify, demo, export, simulate, reproduce, info):
-    app.command()(command)
+    app.command(epilog=f"Example: {EXAMPLES[command.__name__]}")(command)

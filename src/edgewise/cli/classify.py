@@ -20,7 +20,7 @@ from edgewise.cli._class_options import (
 )
 from edgewise.cli._classifying import ClassSettings
 from edgewise.cli._labels import read_classes
-from edgewise.cli._options import Columns, DataFile, Drop, Jobs, Json, OutFolder, Seed
+from edgewise.cli._options import Columns, DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
 from edgewise.cli._shell import is_watched, tell, warnings_told
 from edgewise.cli._tables import rows_of
 
@@ -38,6 +38,7 @@ def classify(
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
+    quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     folds: Folds = 5,

@@ -36,6 +36,7 @@ from edgewise.cli._options import (
     Json,
     MaxIter,
     OutFolder,
+    Quiet,
     Seed,
     strength,
 )
@@ -69,6 +70,7 @@ def compare(
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
+    quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     window: WindowOption = None,

@@ -45,6 +45,7 @@ from edgewise.cli._learning import (
     record_of,
     write_learned,
 )
+from edgewise.cli._options import Quiet
 from edgewise.cli._regressing import TreeSettings, regress_rows, tree_record
 from edgewise.cli._shell import is_watched, say, tell, warnings_told
 
@@ -96,6 +97,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to write.", metavar="DIR")] = Path(
         "edgewise-demo"
     ),
+    quiet: Quiet = False,
 ) -> None:
     """Answer questions about real data that come with the package; needs no network."""
     from edgewise.cli._summary import where_to_look

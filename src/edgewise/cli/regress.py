@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
-from edgewise.cli._options import DataFile, Drop, Jobs, Json, OutFolder, Seed
+from edgewise.cli._options import DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
 from edgewise.cli._regress_options import (
     Criterion,
     CriterionOption,
@@ -47,6 +47,7 @@ def regress(
     missing: MissingRowsOption = MissingRows.ERROR,
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
+    quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
     search: SearchOption = Search.GREEDY,

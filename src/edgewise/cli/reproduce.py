@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._options import Jobs, Json, Seed
+from edgewise.cli._options import Jobs, Json, Quiet, Seed
 from edgewise.cli._shell import INTERRUPTED, is_watched, say, say_json, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
 
@@ -49,6 +49,7 @@ def reproduce(
         ),
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
