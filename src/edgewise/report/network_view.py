@@ -85,7 +85,7 @@ def _network(graph: Graph, key: str) -> Any:
             x_offset=8,
             y_offset=3,
             text_font_size="12px",
-            text_color="#555555",
+            text_color="#777777",
             background_fill_alpha=0.0,
         )
     )

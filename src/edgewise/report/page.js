@@ -2,12 +2,15 @@
 // Fills the figures and the table of every section, and filters, searches, sorts and saves.
 (() => {
   const SHOWN = 1000; // rows of the table of edges; the download has all of them
-  const POSITIVE = "#0072B2", NEGATIVE = "#D55E00", NEUTRAL = "#888888";
+  const LABELS = 60; // names beside the nodes, where no more than this many have an edge
+  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888";
+  const PAPER = dark ? 45 : 247;
   const sign = (weight) => (weight > 0 ? POSITIVE : weight < 0 ? NEGATIVE : NEUTRAL);
   const shade = (weight, largest) => {
     const share = largest > 0 ? Math.min(1, Math.abs(weight) / largest) : 0;
-    const [r, g, b] = weight >= 0 ? [0, 114, 178] : [213, 94, 0];
-    const mix = (c) => Math.round(247 + (c - 247) * (0.25 + 0.75 * share));
+    const [r, g, b] = dark ? (weight >= 0 ? [86, 180, 233] : [240, 138, 60]) : weight >= 0 ? [0, 114, 178] : [213, 94, 0];
+    const mix = (c) => Math.round(PAPER + (c - PAPER) * (0.25 + 0.75 * share));
     return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
   };
   const model = (name) => {
@@ -74,7 +77,9 @@
         degree[source[k]] += 1;
         degree[target[k]] += 1;
       }
-      const shown = names.length <= 60 ? names : names.map((name, k) => (this.marked?.has(k) ? name : ""));
+      const joined = degree.filter((count) => count > 0).length;
+      const named = (k) => names.length <= LABELS || (joined <= LABELS && degree[k] > 0) || this.marked?.has(k);
+      const shown = names.map((name, k) => (named(k) ? name : ""));
       // Bokeh would typeset what stands between such signs, with a library from outside.
       const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
       const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
