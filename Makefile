@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test slow lint bench clean
+.PHONY: demo test slow docs bench clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -18,6 +18,10 @@ test: $(VENV)/.installed-test
 
 slow: $(VENV)/.installed-test
 	$(RUN) -m pytest -m slow
+
+docs: $(VENV)/.installed
+	$(RUN) -m pip install --quiet --group docs
+	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build
 
 bench: $(VENV)/.installed-test
 	$(RUN) -m pip install --quiet --group bench
