@@ -11,16 +11,9 @@ how it measures.
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import json
-import os
-import shlex
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.discrete import alone
 from benchmarks.locally_constant import cpu
-from benchmarks.report import duration, machine, markdown_table, say
+from benchmarks.report import duration, say
+from benchmarks.tables import Benchmark
 from benchmarks.tree_peers import cells_of, our_risks, sklearn_risks
 from benchmarks.worker import peak_memory
 from edgewise import GraphTree
@@ -250,63 +244,18 @@ def written(title: str, value: Any) -> str:
     return f"{value:.0e}" if isinstance(value, float) else str(value)
 
 
-def markdown(run: Row) -> str:
-    """Turn the run into Markdown."""
-    about = run["machine"]
-    lines = [
-        f"Command: `{run['command']}`, {run['date']}.",
-        f"{about['cpu']}; Python {about['python']}, {about['libraries']}; one BLAS thread;",
-        f"load {about['load_at_start']} at the start, {about['load_at_end']} at the end.",
-        "",
+BENCHMARK = Benchmark(
+    "graph_tree",
+    (__doc__ or "").splitlines()[0],
+    (FULL, QUICK),
+    TABLES,
+    written,
+    [
         "CPU seconds on one thread, compilation left out; 22 cells in two of the covariates, as",
         "many validation as training rows, p / 2 edges in each graph of p responses.",
-        "",
-    ]
-    for name, rows in run["tables"].items():
-        header = list(rows[0])
-        cells = [[written(title, row[title]) for title in header] for row in rows]
-        lines += [f"### {TABLES[name][0]}", "", *markdown_table(header, cells), ""]
-    return "\n".join(lines)
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.graph_tree", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument(
-        "--tables",
-        nargs="+",
-        choices=list(TABLES),
-        default=list(TABLES),
-        help="tables to make; all by default",
-    )
-    parser.add_argument("--quick", action="store_true", help="small problems, under a minute")
-    parser.add_argument("--json", type=Path, help="file for all figures")
-    parser.add_argument("--markdown", type=Path, help="file for the tables")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    arguments = sys.argv[1:] if arguments is None else arguments
-    options = parse(arguments)
-    plan = QUICK if options.quick else FULL
-    run: Row = {
-        "command": f"python -m benchmarks.graph_tree {shlex.join(arguments)}".strip(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": machine(),
-        "tables": {},
-    }
-    with threadpool_limits(1):
-        warm_up()
-        for name in options.tables:
-            run["tables"][name] = TABLES[name][1](plan)
-            run["machine"]["load_at_end"] = round(os.getloadavg()[0], 2)
-            if options.markdown:
-                options.markdown.write_text(markdown(run))
-            if options.json:
-                options.json.write_text(json.dumps(run, indent=1) + "\n")
-    print(markdown(run))
-
+    ],
+    lambda tables: warm_up(),
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -1,3 +1,4 @@
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -362,7 +363,10 @@ def test_missing_values_are_left_out_of_the_means():
 def test_small_groups_are_not_far_apart_by_chance():
     for seed in range(20):
         X, y = groups(4, 4, n_features=8, seed=seed)
-        permutation_test(Correlation(), X, y, n_permutations=1, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DataWarning)
+            test = permutation_test(Correlation(), X, y, n_permutations=1, random_state=0)
+        assert test.n_permutations == 1
 
 
 def test_failures_are_named_and_counted():

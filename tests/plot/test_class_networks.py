@@ -66,8 +66,10 @@ def test_groups_stand_together_outlined_and_named():
 
 
 def test_one_group_and_groups_of_one():
-    plot_class_networks({"a": network(0)}, groups=["all"] * 7)
-    plot_class_networks({"a": network(0)}, groups=list(range(7)))
+    for groups, n_outlines in ((["all"] * 7, 1), (list(range(7)), 7)):
+        (ax,) = plot_class_networks({"a": network(0)}, groups=groups).axes
+        assert sum(isinstance(patch, Ellipse) for patch in ax.patches) == n_outlines
+        assert len(np.unique(places(ax).round(6), axis=0)) == 7
 
 
 def test_arc_changes_show_the_largest():

@@ -6,7 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
 from edgewise.estimators._fits import PathFit
+from edgewise.estimators._numbers import is_number
 from edgewise.estimators._statistics import (
     MISSING,
     REPAIRS,
@@ -81,8 +82,7 @@ class GraphEstimator(TableEstimator):
     def _check_parameters(self) -> None:
         """Refuse parameters that no data could make sense of."""
         is_rule = isinstance(self.alpha, str) and self.alpha in self._rules
-        is_number = isinstance(self.alpha, Real) and not isinstance(self.alpha, bool)
-        if not is_rule and not (is_number and 0 <= self.alpha < np.inf):
+        if not is_rule and not is_number(self.alpha, least=0):
             rules = f"{'one of ' if len(self._rules) > 1 else ''}{quote_names(self._rules)}"
             raise InputError(
                 f"alpha must be a number of at least 0 or {rules}, got {self.alpha!r}."

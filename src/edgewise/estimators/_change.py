@@ -20,6 +20,7 @@ from edgewise.data.checks import check_columns, looks_like_covariance
 from edgewise.data.two_groups import TwoGroups, TwoSamples, two_groups
 from edgewise.estimators._group_folds import choose_by_group_cv
 from edgewise.estimators._group_rows import Standard, network_of, varies_within
+from edgewise.estimators._numbers import is_number
 from edgewise.estimators._path import ChangePath
 from edgewise.estimators._table import TableEstimator
 from edgewise.graph import Graph, classify_changes
@@ -54,12 +55,6 @@ class ChangeFit(Protocol):
     def adjacency(self) -> BoolArray:
         """Which pairs change, with a False diagonal."""
         ...
-
-
-def is_number(value: Any, *, least: float) -> bool:
-    """Whether a parameter is a finite number of at least ``least``."""
-    is_any = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return bool(is_any and least <= value < np.inf)
 
 
 class ChangeEstimator(TableEstimator):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.estimators._change import is_number
+from edgewise.estimators._numbers import is_number
 from edgewise.estimators.gaussian_bayes_net import BIASES, METHODS
 from edgewise.io.messages import quote_names
 from edgewise.solvers._bayes_net import SCHEDULES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +18,49 @@ from edgewise.estimators._tree_responses import read_responses
 from edgewise.graph import Graph
 
 
-class ConditionalEstimator(TableEstimator):
+class CovariateEstimator(TableEstimator):
+    """Base of the estimators that are fitted to covariates and responses.
+
+    A subclass sets ``covariates_`` and ``response_names_``.
+    """
+
+    if TYPE_CHECKING:
+        covariates_: list[Covariate]
+
+    def _kinds(self) -> list[str]:
+        return [covariate.kind for covariate in self.covariates_]
+
+    def _read(
+        self,
+        X: Any,
+        Y: Any,
+        kinds: Sequence[str] | None = None,
+        responses: Sequence[str] | None = None,
+    ) -> tuple[Table, Table]:
+        """Check covariates and responses; without kinds, these are the rows to learn from."""
+        covariates = self._read_covariates(X, kinds)
+        table = read_responses(Y, responses)
+        if covariates.n_samples != table.n_samples:
+            raise InputError(
+                f"X has {covariates.n_samples} rows and Y has {table.n_samples}; each row of "
+                "Y belongs to one of X."
+            )
+        return covariates, table
+
+    def _read_covariates(self, X: Any, kinds: Sequence[str] | None = None) -> Table:
+        is_frame = hasattr(X, "columns")
+        validate_data(
+            self,
+            X,
+            reset=kinds is None,
+            skip_check_array=is_frame,
+            dtype=None,
+            ensure_all_finite=False,
+        )
+        return read_covariates(X, kinds)
+
+
+class ConditionalEstimator(CovariateEstimator):
     """Base of the estimators whose Gaussian of Y depends on X without a tree.
 
     A subclass sets ``covariates_`` and ``response_names_`` and supplies ``predict_mean`` and
@@ -76,38 +118,6 @@ class ConditionalEstimator(TableEstimator):
         log_determinant: FloatArray = np.linalg.slogdet(precision)[1]
         constant = Y.shape[1] * np.log(2.0 * np.pi)
         return float(np.mean(log_determinant - distance - constant) / 2.0)
-
-    def _kinds(self) -> list[str]:
-        return [covariate.kind for covariate in self.covariates_]
-
-    def _read(
-        self,
-        X: Any,
-        Y: Any,
-        kinds: Sequence[str] | None = None,
-        responses: Sequence[str] | None = None,
-    ) -> tuple[Table, Table]:
-        """Check covariates and responses; without kinds, these are the rows to learn from."""
-        covariates = self._read_covariates(X, kinds)
-        table = read_responses(Y, responses)
-        if covariates.n_samples != table.n_samples:
-            raise InputError(
-                f"X has {covariates.n_samples} rows and Y has {table.n_samples}; each row of "
-                "Y belongs to one of X."
-            )
-        return covariates, table
-
-    def _read_covariates(self, X: Any, kinds: Sequence[str] | None = None) -> Table:
-        is_frame = hasattr(X, "columns")
-        validate_data(
-            self,
-            X,
-            reset=kinds is None,
-            skip_check_array=is_frame,
-            dtype=None,
-            ensure_all_finite=False,
-        )
-        return read_covariates(X, kinds)
 
 
 def as_coordinates(table: Table, covariates: Sequence[Covariate], *, scale: str) -> FloatArray:

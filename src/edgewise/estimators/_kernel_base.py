@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from edgewise.estimators._kernel_search import (
     neighboring_order,
     search,
 )
+from edgewise.estimators._numbers import is_number
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import SelectionWarning
@@ -46,8 +47,7 @@ class KernelEstimator(ConditionalEstimator):
         """Refuse parameters that no data could make sense of."""
         for name, lowest in (("bandwidth", "above"), ("alpha", "at least")):
             value = getattr(self, name)
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
-            is_fine = is_number and 0 <= float(value) < np.inf and (value > 0 or name == "alpha")
+            is_fine = is_number(value, least=0) and (value > 0 or name == "alpha")
             if value != "cv" and not is_fine:
                 raise InputError(f'{name} must be a number {lowest} 0 or "cv", got {value!r}.')
         for name, allowed in CHOICES.items():

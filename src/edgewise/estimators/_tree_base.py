@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.data.table import Table
-from edgewise.estimators._archive import save_estimator
+from edgewise.estimators._conditional import CovariateEstimator
 from edgewise.estimators._tree_compare import LeafComparison, compare
 from edgewise.estimators._tree_fit import TreeFit
-from edgewise.estimators._tree_nodes import TreeNode, read_covariates
-from edgewise.estimators._tree_responses import read_responses
+from edgewise.estimators._tree_nodes import TreeNode
 from edgewise.estimators._tree_text import (
     FORMAT,
     FORMAT_VERSION,
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class FittedTree(BaseEstimator):
+class FittedTree(CovariateEstimator):
     """Base of `GraphTree`: everything but growing the tree."""
 
     def apply(self, X: Any) -> IntArray:
@@ -55,8 +51,7 @@ class FittedTree(BaseEstimator):
             Positions in ``leaves_``.
         """
         check_is_fitted(self)
-        self._check_columns(X, reset=False)
-        table = read_covariates(X, self._kinds())
+        table = self._read_covariates(X, self._kinds())
         node_of = np.zeros(table.n_samples, dtype=np.int64)
         for node in self.nodes_:
             if node.split is not None:
@@ -194,47 +189,6 @@ class FittedTree(BaseEstimator):
             )
         )
         return tree
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator, fitted or not, to one file without pickled code.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write, by custom ending in ``.edgewise``; `edgewise.load` reads it.
-        """
-        save_estimator(self, path)
-
-    def _kinds(self) -> list[str]:
-        return [covariate.kind for covariate in self.covariates_]
-
-    def _read(
-        self,
-        X: Any,
-        Y: Any,
-        kinds: Sequence[str] | None = None,
-        responses: Sequence[str] | None = None,
-    ) -> tuple[Table, Table]:
-        """Check covariates and responses, which must have as many rows.
-
-        Without kinds and names to compare with, these are the rows to learn from.
-        """
-        self._check_columns(X, reset=kinds is None)
-        covariates = read_covariates(X, kinds)
-        table = read_responses(Y, responses)
-        if covariates.n_samples != table.n_samples:
-            raise InputError(
-                f"X has {covariates.n_samples} rows and Y has {table.n_samples}; each row of "
-                "Y belongs to one of X."
-            )
-        return covariates, table
-
-    def _check_columns(self, X: Any, *, reset: bool) -> None:
-        """Note or compare the columns; what they hold is for `read_covariates` to see."""
-        is_frame = hasattr(X, "columns")
-        validate_data(
-            self, X, reset=reset, skip_check_array=is_frame, dtype=None, ensure_all_finite=False
-        )
 
     def _keep(self, found: TreeFit) -> None:
         """Store what was found, and warn where it should be read with care."""

@@ -12,12 +12,12 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.two_groups import TwoSamples
-from edgewise.estimators._change import is_number
 from edgewise.estimators._covariance_change import (
     CovarianceChange,
     from_log_ratio,
     in_log_ratio,
 )
+from edgewise.estimators._numbers import is_number
 from edgewise.solvers.dtrace import DifferenceSolution, dtrace_alpha_max, dtrace_path
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.two_groups import TwoSamples
-from edgewise.estimators._change import ChangeEstimator, is_number
+from edgewise.estimators._change import ChangeEstimator
 from edgewise.estimators._fits import residual_variances
+from edgewise.estimators._numbers import is_number
 from edgewise.estimators._sampled_change import (
     SampledModels,
     polynomial_options,

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.two_groups import TwoGroups, TwoSamples
-from edgewise.estimators._change import ChangeEstimator, is_number
+from edgewise.estimators._change import ChangeEstimator
 from edgewise.estimators._direction import DirectionCheck, compare_directions
 from edgewise.estimators._group_folds import choose_by_group_cv, make_group_folds
 from edgewise.estimators._group_rows import Standard
+from edgewise.estimators._numbers import is_number
 from edgewise.estimators._ratio_fit import RatioFit, RatioModel
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection

@@ -12,9 +12,9 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.two_groups import TwoGroups, TwoSamples
-from edgewise.estimators._change import is_number
 from edgewise.estimators._covariance_change import CovarianceChange, in_log_ratio
 from edgewise.estimators._fits import GaussianFit
+from edgewise.estimators._numbers import is_number
 from edgewise.estimators._sampled_change import (
     SampledModels,
     polynomial_options,
