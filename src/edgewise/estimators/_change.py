@@ -306,7 +306,10 @@ class ChangeEstimator(TableEstimator):
 
     def _grid(self, samples: TwoSamples) -> FloatArray:
         """Alphas that a rule tries."""
-        return alpha_grid(self._largest_alpha(samples), self.n_alphas, self._ratio())
+        largest = self._largest_alpha(samples)
+        # Between identical groups a difference of moments is rounding, and no change is found.
+        size = max(float(np.abs(rows).max()) for rows in (samples.first, samples.second)) ** 2
+        return alpha_grid(largest if largest > 1e-14 * size else 0.0, self.n_alphas, self._ratio())
 
     def _ratio(self) -> float:
         """Smallest alpha that a rule tries, as a share of the largest."""
