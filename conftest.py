@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from hypothesis import settings
+
 SOURCE = Path(__file__).parent / "src" / "edgewise"
+
+# The same examples in every run, so that a green suite stays green; HYPOTHESIS_PROFILE=search
+# looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 def drop_stale_kernels() -> None:

@@ -94,6 +94,8 @@ def test_interrupt_from_the_keyboard(tmp_path, frame):
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
     assert stderr == "Interrupted; nothing was written.\n"
+    # Python ends itself by the signal, which shells show as 130 too, where the exception passed
+    # through code that was compiled from text (while a data class is made, say).
+    assert process.returncode in {130, -signal.SIGINT}
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli._interrupt import interrupt_heard
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,6 +138,7 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
         for name in {*outdated} - {file.name for file in files}:
             (out / name).unlink(missing_ok=True)
     finally:
+        interrupt_heard()
         shutil.rmtree(draft, ignore_errors=True)
         if is_new:
             # Goes only while it is empty, that is, when nothing was moved.

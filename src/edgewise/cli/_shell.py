@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from edgewise._core.errors import EdgewiseError
+from edgewise.cli._interrupt import interrupt_heard
 
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
@@ -84,6 +85,7 @@ class Commands(TyperGroup):
         except MemoryError:
             _complain("There is not enough memory for a table of this size. Drop columns.")
         except KeyboardInterrupt:
+            interrupt_heard()
             typer.echo("Interrupted; nothing was written.", err=True)
             raise typer.Exit(INTERRUPTED) from None
         raise typer.Exit(BAD_INPUT)
