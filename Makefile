@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+LOCK := requirements/test.lock
+INSTALL := $(RUN) -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK)
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test slow docs bench clean
+.PHONY: demo test slow test-min test-latest dist smoke lock docs bench clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -19,8 +21,34 @@ test: $(VENV)/.installed-test
 slow: $(VENV)/.installed-test
 	$(RUN) -m pytest -m slow
 
+# The oldest versions of dependencies that pyproject.toml allows, and the newest there are. Old ones
+# may call what is deprecated in packages they themselves build on.
+test-min: .venv-min/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/kernels .venv-min/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
+
+test-latest:
+	$(PYTHON) -m venv --clear .venv-latest
+	.venv-latest/bin/python -m pip install --quiet "pip>=25.3"
+	.venv-latest/bin/python -m pip install --quiet --editable . --group test
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-latest/kernels .venv-latest/bin/python -m pytest -n 2
+
+# Both are built twice and compared; then the wheel has to work in an environment of its own.
+dist: $(VENV)/.installed
+	$(INSTALL) --group dist
+	$(RUN) tools/build.py dist
+
+smoke: dist
+	$(PYTHON) -m venv --clear .venv-smoke
+	.venv-smoke/bin/python -m pip install --quiet --no-compile --constraint $(LOCK) dist/*.whl
+	.venv-smoke/bin/python tools/smoke.py
+
+lock: $(VENV)/bin/python
+	$(RUN) -m pip install --dry-run --ignore-installed --quiet --report - \
+	  --editable . --group test --group docs --group dist pip > $(VENV)/report.json
+	$(RUN) tools/pins.py lock < $(VENV)/report.json > $(LOCK)
+
 docs: $(VENV)/.installed
-	$(RUN) -m pip install --quiet --group docs
+	$(INSTALL) --group docs
 	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build
 
 bench: $(VENV)/.installed-test
@@ -36,16 +64,23 @@ bench: $(VENV)/.installed-test
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet "pip>=25.1"
+	$(RUN) -m pip install --quiet --constraint $(LOCK) "pip>=25.3"
 
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(RUN) -m pip install --quiet --editable .
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(LOCK)
+	$(INSTALL) --editable .
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(RUN) -m pip install --quiet --group test
+	$(INSTALL) --group test
+	touch $@
+
+.venv-min/.installed: pyproject.toml tools/pins.py
+	$(PYTHON) -m venv --clear .venv-min
+	.venv-min/bin/python -m pip install --quiet "pip>=25.3"
+	.venv-min/bin/python tools/pins.py minimum > .venv-min/minimum.txt
+	.venv-min/bin/python -m pip install --quiet --constraint .venv-min/minimum.txt --editable . --group test
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache edgewise-demo
+	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist .mypy_cache .ruff_cache .pytest_cache edgewise-demo
 	find src -name '*.nb?' -delete

@@ -17,11 +17,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 def drop_stale_kernels() -> None:
-    """Delete compiled kernels older than the newest source file.
+    """Delete compiled kernels older than the newest source file with kernels.
 
     numba looks only at the file a kernel stands in, not at the kernels it calls from other files.
     """
-    newest = max(path.stat().st_mtime for path in SOURCE.rglob("*.py"))
+    newest = max(
+        path.stat().st_mtime
+        for path in SOURCE.rglob("*.py")
+        if "edgewise._core.jit" in path.read_text(encoding="utf-8")
+    )
     for compiled in SOURCE.rglob("__pycache__/*.nb?"):
         if compiled.stat().st_mtime < newest:
             compiled.unlink(missing_ok=True)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from edgewise._version import __version__
 
 if TYPE_CHECKING:
-    from edgewise._core.errors import DataWarning, EdgewiseError, InputError, SolverError
+    from edgewise._core.errors import (
+        DataWarning,
+        EdgewiseError,
+        InputError,
+        NotEnoughMemoryError,
+        SolverError,
+    )
+    from edgewise._core.resume import resumable
     from edgewise.estimators import (
         BayesNetClassifier,
         BlanketBayesNet,
@@ -52,11 +59,13 @@ _HOME = {
     "LocallyConstantGraph": "edgewise.estimators",
     "NeighborhoodGraph": "edgewise.estimators",
     "NetworkChange": "edgewise.estimators",
+    "NotEnoughMemoryError": "edgewise._core.errors",
     "SeparateNetworkChange": "edgewise.estimators",
     "SolverError": "edgewise._core.errors",
     "StabilitySelection": "edgewise.inference",
     "load": "edgewise.estimators",
     "permutation_test": "edgewise.inference",
+    "resumable": "edgewise._core.resume",
 }
 _STAGES = (
     "data",
@@ -92,12 +101,14 @@ __all__ = [
     "LocallyConstantGraph",
     "NeighborhoodGraph",
     "NetworkChange",
+    "NotEnoughMemoryError",
     "SeparateNetworkChange",
     "SolverError",
     "StabilitySelection",
     "__version__",
     "load",
     "permutation_test",
+    "resumable",
 ]
 
 

@@ -97,6 +97,7 @@ def test_json_is_one_object_and_nothing_else(run, frame, tmp_path):
         "source": edges.source[0],
         "target": edges.target[0],
         "weight": edges.weight[0],
+        "confidence": edges.confidence[0],
     }
     assert sorted(document["files"]) == sorted(FILES)
     assert all((tmp_path / file).is_file() for file in document["files"].values())
@@ -287,3 +288,37 @@ def test_old_results_are_replaced(learn, frame):
     run = learn(frame, "--alpha", "5")
     assert run.edges.empty
     assert sorted(path.name for path in run.out.iterdir()) == sorted(FILES)
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path, frame, run, monkeypatch):
+    from edgewise._core.resume import KeptTasks
+
+    data = tmp_path / "data.csv"
+    frame.to_csv(data, index=False)
+    command = ["learn", str(data), "--resamples", "12", "--alpha", "0.1", "--out"]
+    whole = run(*command, str(tmp_path / "whole"))
+    out = tmp_path / "out"
+    add, n_added = KeptTasks.add, []
+
+    def stop_after_five(kept, result):
+        if len(n_added) == 5:
+            raise KeyboardInterrupt
+        n_added.append(add(kept, result))
+        return n_added[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeptTasks, "add", stop_after_five)
+        stopped = run(*command, str(out), code=130)
+    assert f"what was finished is kept in '{out / '.unfinished'}'" in stopped.stderr
+    assert [path.name for path in out.iterdir()] == [".unfinished"]
+
+    def count(kept, result):
+        n_added.append(add(kept, result))
+        return n_added[-1]
+
+    monkeypatch.setattr(KeptTasks, "add", count)
+    again = run(*command, str(out))
+    assert len(n_added) == 12
+    assert not (out / ".unfinished").exists()
+    assert again.stdout.replace(str(out), str(tmp_path / "whole")) == whole.stdout
+    assert (out / "edges.csv").read_text() == (tmp_path / "whole" / "edges.csv").read_text()

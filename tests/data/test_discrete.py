@@ -135,7 +135,7 @@ class TestMissing:
 
     def test_masked_entries_are_missing(self):
         masked = np.ma.masked_array(np.array([[0], [1]], dtype=np.uint8), [[True], [False]])
-        with pytest.raises(InputError, match="1 values are missing"):
+        with pytest.raises(InputError, match="1 value is missing"):
             DiscreteTable.from_input(masked)
 
     def test_nothing_may_be_left(self):
@@ -179,9 +179,9 @@ class TestRefusals:
             ([["a", "b"]], "'x0' and 'x1' are not. Leave it out"),
             ([[0.5, 1.0]], "'x0' are not"),
             ([[1.0, np.inf]], "'x1' are not"),
-            ([[0, 2]], "Column 1 of X holds 2"),
-            (np.array([[0, 2]], dtype=np.uint8), "Column 1 of X holds 2"),
-            ([[0, -1]], "Column 1 of X holds -1"),
+            ([[0, 2]], "Column 'x1' holds 2"),
+            (np.array([[0, 2]], dtype=np.uint8), "Column 'x1' holds 2"),
+            ([[0, -1]], "Column 'x1' holds -1"),
         ],
     )
     def test_cardinalities_are_for_level_numbers(self, X, message):

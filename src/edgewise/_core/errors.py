@@ -11,8 +11,16 @@ class InputError(EdgewiseError, ValueError):
     """The data or a parameter cannot be used; the message says what, where and what to do."""
 
 
+class InputTypeError(InputError, TypeError):
+    """What was handed in is not data of any kind; also a `TypeError`, as elsewhere in Python."""
+
+
 class SolverError(EdgewiseError, RuntimeError):
     """A numerical problem has no solution, or none that floating point can reach."""
+
+
+class NotEnoughMemoryError(EdgewiseError, MemoryError):
+    """What was asked for takes more memory than there is, as seen before it was begun."""
 
 
 class DataWarning(UserWarning):

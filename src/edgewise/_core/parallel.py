@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
+from edgewise._core.resume import kept_tasks, not_resumable
+
 Result = TypeVar("Result")
 
 
@@ -22,6 +24,7 @@ def parallel_map(
     """Call ``function(*task)`` for every task and return the results in task order.
 
     joblib's active backend decides where the calls run, so a Dask cluster takes them unchanged.
+    Inside `resumable`, results are kept as they come and read instead of computed next time.
 
     Parameters
     ----------
@@ -42,20 +45,26 @@ def parallel_map(
         One result per task, the same for any ``n_jobs``.
     """
     task_list = list(tasks)
+    kept = kept_tasks(function, task_list)
+    done: list[Result] = [] if kept is None else list(kept.read())
     run = Parallel(n_jobs=n_jobs, return_as="generator")
-    results = run(delayed(function)(*task) for task in task_list)
-    if verbose <= 0:
-        return list(results)
-    return list(_with_progress(results, len(task_list), description))
+    with not_resumable():
+        results = run(delayed(function)(*task) for task in task_list[len(done) :])
+        if verbose > 0:
+            results = _with_progress(results, len(done), len(task_list), description)
+        done.extend(results if kept is None else map(kept.add, results))
+    return done
 
 
-def _with_progress(results: Iterable[Result], total: int, label: str) -> Iterator[Result]:
-    """Yield ``results`` while a bar on standard error counts them."""
+def _with_progress(
+    results: Iterable[Result], n_done: int, total: int, label: str
+) -> Iterator[Result]:
+    """Yield ``results`` while a bar on standard error counts them and estimates the time left."""
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task(label, total=total)
+        task = progress.add_task(label, completed=n_done, total=total)
         for result in results:
             progress.advance(task)
             yield result

@@ -107,12 +107,13 @@ Tier: TypeAlias = Annotated[
         rich_help_panel=KNOWN,
     ),
 ]
-Bootstrap: TypeAlias = Annotated[
+ArcResamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Learn again from this many resamples and tell how often each arc comes back.",
-        metavar="RESAMPLES",
-        show_default=False,
+        "--resamples",
+        "--bootstrap",
+        help="Number of resamples; asks for them whatever they take.",
+        show_default="100",
         rich_help_panel=CONFIDENCE,
     ),
 ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli._confidence import NO_CONFIDENCE, Confidence, with_confidence
 from edgewise.cli._learning import about_fit, parameters_of, run_record
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ NEARLY_FREE: Final = 1e-3
 class DirectSettings:
     """How to learn both networks.
 
-    ``forbidden`` and ``required`` are pairs of columns, ``tiers`` maps columns to numbers, and
-    ``n_resamples`` is None where nobody asked for confidence.
+    ``forbidden`` and ``required`` are pairs of columns, ``tiers`` maps columns to numbers.
     """
 
     method: str = "iamb"
@@ -43,7 +43,7 @@ class DirectSettings:
     tiers: dict[str, int] = field(default_factory=dict)
     missing: str = "error"
     repair: str | None = None
-    n_resamples: int | None = None
+    confidence: Confidence = NO_CONFIDENCE
     seed: int = 0
     n_jobs: int = 1
 
@@ -55,7 +55,8 @@ class Directed:
     Attributes
     ----------
     model : estimator
-        What is saved: the network by blankets, or the bootstrap around it.
+        What is saved: the network by blankets, or the bootstrap around it where that was asked
+        for.
     fit : BlanketBayesNet
         Fitted to all rows.
     penalized : GaussianBayesNet
@@ -68,6 +69,8 @@ class Directed:
         Arcs of both networks, those that both found first.
     varsortability : float
         Of the network by blankets in the units of the columns; NaN without an arc.
+    n_resamples : int or None
+        Those that the confidence rests on.
     notes : tuple of str
         What was done without being asked for.
     seconds : float
@@ -82,6 +85,7 @@ class Directed:
     penalized_pattern: BoolArray
     arcs: pd.DataFrame
     varsortability: float
+    n_resamples: int | None
     notes: tuple[str, ...]
     seconds: float
 
@@ -103,29 +107,31 @@ def direct_columns(
     if settings.n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
     start = time.perf_counter()
-    model, fit = _by_blankets(frame, settings, verbose=verbose)
+    resampled, fit, sure_notes = _by_blankets(frame, settings, verbose=verbose)
     penalized, penalized_pattern, notes = _by_order(frame, settings, verbose=verbose)
-    graph, pattern = model.graph_, _pattern(model.graph_, fit.cpdag_)
+    graph = resampled.graph_
     return Directed(
-        model=model,
+        model=resampled if settings.confidence.is_asked else fit,
         fit=fit,
         penalized=penalized,
         graph=graph,
-        pattern=pattern,
+        pattern=_pattern(graph, fit.cpdag_),
         penalized_pattern=penalized_pattern,
         arcs=arc_table(graph, fit.cpdag_, penalized.graph_),
         varsortability=_varsortability(frame, graph),
-        notes=notes,
+        n_resamples=getattr(resampled, "n_resamples_", None),
+        notes=(*notes, *sure_notes),
         seconds=time.perf_counter() - start,
     )
 
 
 def _by_blankets(
     frame: pd.DataFrame, settings: DirectSettings, *, verbose: bool
-) -> tuple[Any, Any]:
-    """Fit the first network, inside a bootstrap where that was asked for."""
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Fit the first network; also return the bootstrap around it, if any, and what to note."""
+    from sklearn.base import clone
+
     from edgewise.estimators import BlanketBayesNet
-    from edgewise.inference import BootstrapGraph
 
     learner = BlanketBayesNet(
         settings.method,
@@ -137,17 +143,19 @@ def _by_blankets(
         repair=settings.repair,
         random_state=settings.seed,
     )
-    if settings.n_resamples is None:
-        fit = learner.fit(frame)
-        return fit, fit
-    model = BootstrapGraph(
+    start = time.perf_counter()
+    fit = clone(learner).fit(frame)
+    resampled, notes = with_confidence(
+        fit,
         learner,
-        n_resamples=settings.n_resamples,
+        frame,
+        settings.confidence,
+        seconds=time.perf_counter() - start,
+        seed=settings.seed,
         n_jobs=settings.n_jobs,
-        random_state=settings.seed,
-        verbose=int(verbose),
-    ).fit(frame)
-    return model, model.estimator_
+        verbose=verbose,
+    )
+    return resampled, fit, notes
 
 
 def _by_order(
@@ -280,7 +288,7 @@ def direct_record(
     return run_record(
         command=command,
         seed=settings.seed,
-        parameters={**parameters_of(fit), "n_resamples": settings.n_resamples},
+        parameters={**parameters_of(fit), "n_resamples": directed.n_resamples},
         data=data,
         treatment=[*treatment, *directed.notes, *fit.treatment_],
         warnings=warnings,

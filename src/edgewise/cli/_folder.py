@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from edgewise.report import Report
 
+#: Folder, inside that of the results, with the finished parts of a run that did not end.
+UNFINISHED: Final = ".unfinished"
 #: What `learn` leaves in the folder.
 FILES: Final = (
     "report.html",
@@ -124,22 +126,36 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
     away the files called ``outdated`` that it did not write itself, so that the files of two runs
     never mix. The folder is made on entry: where that is not allowed, the user learns it before
     the work and not after.
+
+    Finished resamples, shuffles and folds of a run that is interrupted or killed stay in a folder
+    called `UNFINISHED`, from which the same command goes on; `KeyboardInterrupt` then carries its
+    path.
     """
+    from edgewise._core.resume import resumable
+
     if out.exists() and not out.is_dir():
         raise InputError(f"Cannot write into '{out}': it is a file. Give the name of a folder.")
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".edgewise-", dir=out))
+    unfinished = out / UNFINISHED
+    is_stopped = False
     try:
-        yield draft
+        with resumable(unfinished, paths=False):
+            yield draft
         files = sorted(draft.iterdir())
         for file in files:
             os.replace(file, out / file.name)  # noqa: PTH105, atomic by contract
         for name in {*outdated} - {file.name for file in files}:
             (out / name).unlink(missing_ok=True)
-    finally:
+    except KeyboardInterrupt:
         interrupt_heard()
+        is_stopped = any(unfinished.iterdir())
+        raise KeyboardInterrupt(*([unfinished] if is_stopped else [])) from None
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
+        if not is_stopped:
+            shutil.rmtree(unfinished, ignore_errors=True)
         if is_new:
             # Goes only while it is empty, that is, when nothing was moved.
             with suppress(OSError):

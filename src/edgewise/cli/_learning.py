@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli._confidence import NO_CONFIDENCE, Confidence, with_confidence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +32,8 @@ DISCRETE: Final = "discrete"
 class Settings:
     """How to learn; None leaves a parameter at the default of its estimator.
 
-    ``n_resamples`` is None where nobody asked for confidence; ``tau``, ``neighbors`` and
-    ``constant`` are for the method `IN_SPACE`, ``criterion`` is for `DISCRETE`.
+    ``tau``, ``neighbors`` and ``constant`` are for the method `IN_SPACE`, ``criterion`` is for
+    `DISCRETE`.
     """
 
     alpha: float | str = "ebic"
@@ -47,7 +48,7 @@ class Settings:
     alpha_ratio: float | None = None
     tol: float | None = None
     max_iter: int | None = None
-    n_resamples: int | None = None
+    confidence: Confidence = NO_CONFIDENCE
     seed: int = 0
     n_jobs: int = 1
 
@@ -59,11 +60,15 @@ class Learned:
     Attributes
     ----------
     model : estimator
-        What is saved: the fit, or the bootstrap around it.
+        What is saved: the fit, or the bootstrap around it where that was asked for.
     fit : estimator
         Fitted to all rows, after the search for its strengths if there was one.
     graph : Graph
-        With confidence where the model is a bootstrap.
+        With confidence where there were resamples.
+    n_resamples : int or None
+        Those that the confidence rests on.
+    notes : tuple of str
+        What was done without being asked for, or left out.
     seconds : float
         Time that learning took.
     """
@@ -71,6 +76,8 @@ class Learned:
     model: Any
     fit: Any
     graph: Graph
+    n_resamples: int | None
+    notes: tuple[str, ...] = ()
     seconds: float
 
     @property
@@ -85,12 +92,25 @@ def learn_graph(frame: pd.DataFrame, settings: Settings, *, verbose: bool = Fals
     if settings.n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
     start = time.perf_counter()
-    if settings.n_resamples is None:
-        model = fit = _estimator(settings).set_params(verbose=int(verbose)).fit(frame)
-    else:
-        model, fit = _resampled(frame, settings, settings.n_resamples, verbose=verbose)
-    seconds = time.perf_counter() - start
-    return Learned(model=model, fit=fit, graph=model.graph_, seconds=seconds)
+    fit = _estimator(settings).set_params(verbose=int(verbose)).fit(frame)
+    resampled, notes = with_confidence(
+        fit,
+        _resample_learner(fit, settings),
+        frame,
+        settings.confidence,
+        seconds=time.perf_counter() - start,
+        seed=settings.seed,
+        n_jobs=settings.n_jobs,
+        verbose=verbose,
+    )
+    return Learned(
+        model=resampled if settings.confidence.is_asked else fit,
+        fit=fit,
+        graph=resampled.graph_,
+        n_resamples=getattr(resampled, "n_resamples_", None),
+        notes=notes,
+        seconds=time.perf_counter() - start,
+    )
 
 
 def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, Any]) -> Report:
@@ -122,28 +142,13 @@ def _with_strongest(text: str, graph: Graph) -> str:
     return f"{headline}; the strongest joins {source} and {target} ({weight:+.2f})\n{rest}"
 
 
-def _resampled(
-    frame: pd.DataFrame, settings: Settings, n_resamples: int, *, verbose: bool
-) -> tuple[Any, Any]:
-    """Fit a bootstrap; also return the fit to all rows, which knows about the search."""
-    from edgewise.inference import BootstrapGraph
-
+def _resample_learner(fit: Any, settings: Settings) -> Any:
+    """Return what is fitted to every resample."""
     learner = _estimator(settings)
-    fit = None
     if is_searched_once(settings):
-        fit = learner.set_params(verbose=int(verbose)).fit(frame)
-        learner = _estimator(settings).set_params(alpha=fit.alpha_, tau=fit.tau_)
+        learner.set_params(alpha=fit.alpha_, tau=fit.tau_)
     # One bar at a time: that of the search, or that of the resamples around it.
-    if settings.method != DISCRETE:
-        learner.set_params(n_jobs=None)
-    bootstrap = BootstrapGraph(
-        learner,
-        n_resamples=n_resamples,
-        n_jobs=settings.n_jobs,
-        random_state=settings.seed,
-        verbose=int(verbose),
-    ).fit(frame)
-    return bootstrap, bootstrap.estimator_ if fit is None else fit
+    return learner if settings.method == DISCRETE else learner.set_params(n_jobs=None)
 
 
 def is_searched_once(settings: Settings) -> bool:
@@ -151,8 +156,7 @@ def is_searched_once(settings: Settings) -> bool:
 
     A search of two strengths at a time takes longer than all resamples do without one.
     """
-    is_searched = "cv" in (settings.alpha, settings.tau)
-    return settings.method == IN_SPACE and is_searched and settings.n_resamples is not None
+    return settings.method == IN_SPACE and "cv" in (settings.alpha, settings.tau)
 
 
 def _estimator(settings: Settings) -> Any:
@@ -213,7 +217,7 @@ def record_of(
             "tau_rule": _rule(settings.tau),
             "n_groups": learned.n_groups,
         }
-    if is_searched_once(settings):
+    if is_searched_once(settings) and learned.n_resamples:
         treatment = [*treatment, "resamples fitted at the alpha and tau that suit all rows"]
     return run_record(
         command=command,
@@ -221,10 +225,10 @@ def record_of(
         parameters={
             "method": settings.method,
             **parameters_of(fit),
-            "n_resamples": settings.n_resamples,
+            "n_resamples": learned.n_resamples,
         },
         data=data,
-        treatment=[*treatment, *fit.treatment_],
+        treatment=[*treatment, *fit.treatment_, *learned.notes],
         warnings=warnings,
         graph=learned.graph,
         found={**found, "converged": bool(fit.converged_), "n_iter": int(fit.n_iter_)},

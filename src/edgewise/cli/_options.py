@@ -210,19 +210,19 @@ ConstantOption: TypeAlias = Annotated[
         rich_help_panel=_SPACE,
     ),
 ]
-Confidence: TypeAlias = Annotated[
+ConfidenceOption: TypeAlias = Annotated[
     bool | None,
     typer.Option(
         "--confidence/--no-confidence",
         help="Learn again from resampled rows and tell how often each edge comes back.",
-        show_default="no-confidence",
+        show_default="where it takes less than a minute",
         rich_help_panel=CONFIDENCE,
     ),
 ]
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Number of resamples; turns --confidence on.",
+        help="Number of resamples; asks for them whatever they take.",
         show_default="100",
         rich_help_panel=CONFIDENCE,
     ),
@@ -235,6 +235,17 @@ Jobs: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of words.")
+]
+Stream: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--stream",
+        help=(
+            "Read the table piece by piece and keep its sums alone: for a csv, tsv or parquet "
+            "file larger than memory, or a folder of such files. Columns count as numbers, unless "
+            "--method discrete."
+        ),
+    ),
 ]
 Quiet: TypeAlias = Annotated[
     bool,

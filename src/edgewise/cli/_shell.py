@@ -84,9 +84,15 @@ class Commands(TyperGroup):
             _complain(f"{where}{error.strerror or error}.")
         except MemoryError:
             _complain("There is not enough memory for a table of this size. Drop columns.")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             interrupt_heard()
-            typer.echo("Interrupted; nothing was written.", err=True)
+            kept = "; nothing was written."
+            if stop.args:
+                kept = (
+                    f"; what was finished is kept in '{stop.args[0]}'. Run the same command again "
+                    "to go on from there."
+                )
+            typer.echo(printable(f"Interrupted{kept}"), err=True)
             raise typer.Exit(INTERRUPTED) from None
         raise typer.Exit(BAD_INPUT)
 

@@ -109,9 +109,7 @@ def _strongest(learned: Learned, settings: Settings) -> list[str]:
     if learned.graph.confidence is None:
         return [f"Strongest, by {weight}:", *lines]
     shares = [f"  {share:4.0%}" for share in top.confidence]
-    head = (
-        f"Strongest, by {weight}, and the share of {learned.model.n_resamples_} resamples with it:"
-    )
+    head = f"Strongest, by {weight}, and the share of {learned.n_resamples} resamples with it:"
     return [head, *(line + share for line, share in zip(lines, shares, strict=True))]
 
 

@@ -29,15 +29,15 @@ class Source:
 
     Attributes
     ----------
-    frame : DataFrame
-        Numbers only; of a discrete table, categories.
+    frame : DataFrame, Moments or Counts
+        Numbers only; of a discrete table, categories. Or what was summed up of the rows.
     fingerprint : dict
         Which file this was, for the record of the run.
     notes : tuple of str
         What was assumed or left out on the way.
     """
 
-    frame: pd.DataFrame
+    frame: Any
     fingerprint: dict[str, Any]
     notes: tuple[str, ...]
     is_discrete: bool = False
@@ -110,13 +110,17 @@ def as_table(raw: RawTable, *, was_wider: bool) -> Table:
     """Turn the columns that were chosen into numbers; a network needs two of them."""
     from edgewise.data import Table
 
-    table = Table.from_input(raw)
-    if table.n_features < 2:
+    refuse_single_column(raw, was_wider=was_wider)
+    return Table.from_input(raw)
+
+
+def refuse_single_column(raw: RawTable, *, was_wider: bool) -> None:
+    """Refuse a table that has one column, or one left."""
+    if len(raw.names) < 2:
         raise InputError(
             f"A network needs at least 2 columns; {raw.source} has 1"
-            f"{' left' if was_wider else ''}: '{table.names[0]}'."
+            f"{' left' if was_wider else ''}: '{raw.names[0]}'."
         )
-    return table
 
 
 def text_columns(table: Table) -> list[str]:
@@ -142,14 +146,23 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def fingerprint_of(path: Path, table: Table) -> dict[str, Any]:
     """Say which file a table was, and what of it was used."""
-    with path.open("rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    return fingerprint([path], path, table.n_samples, table.names)
+
+
+def fingerprint(
+    files: Sequence[Path], path: Path, n_samples: int, names: Sequence[str]
+) -> dict[str, Any]:
+    """Say which files a table was in, and what of it was used."""
+    digest = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as handle:
+            hashlib.file_digest(handle, lambda: digest)
     return {
         "file": str(path),
-        "sha256": digest,
-        "n_samples": table.n_samples,
-        "n_features": table.n_features,
-        "names": list(table.names),
+        "sha256": digest.hexdigest(),
+        "n_samples": n_samples,
+        "n_features": len(names),
+        "names": list(names),
     }
 
 

@@ -47,10 +47,10 @@ def edgewise(
 
 #: One example of each command, for its help.
 EXAMPLES: Final = {
-    "learn": "edgewise learn survey.csv --drop id --confidence",
+    "learn": "edgewise learn survey.csv --drop id",
     "compare": "edgewise compare patients.csv --by group",
     "regress": "edgewise regress stations.csv --on lat,lon",
-    "direct": "edgewise direct sensors.csv --bootstrap 100",
+    "direct": "edgewise direct sensors.csv --tier age,sex",
     "classify": "edgewise classify patients.csv --by diagnosis",
     "demo": "edgewise demo --out try",
     "export": "edgewise export edgewise-out/model.edgewise graph.gexf",

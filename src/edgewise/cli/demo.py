@@ -12,6 +12,7 @@ import typer
 
 from edgewise.cli._classifying import ClassSettings, class_record, classify_rows
 from edgewise.cli._comparing import ChangeSettings, change_record, compare_groups
+from edgewise.cli._confidence import Confidence
 from edgewise.cli._demo_data import (
     DAYS_APART,
     DIGIT,
@@ -204,7 +205,7 @@ def ask_tumours(folder: Path) -> Report:
     from edgewise.cli._direct_words import direct_summary
 
     frame, data = tumour_nuclei()
-    settings = DirectSettings(n_resamples=NUCLEI_RESAMPLES)
+    settings = DirectSettings(confidence=Confidence(n_resamples=NUCLEI_RESAMPLES))
     with warnings_told() as told:
         directed = direct_columns(frame, settings, verbose=is_watched())
     record = direct_record(

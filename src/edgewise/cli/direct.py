@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edgewise._core.errors import InputError
+from edgewise.cli._confidence import Confidence
 from edgewise.cli._direct_options import (
+    ArcResamples,
     BlanketMethod,
     BlanketMethodOption,
-    Bootstrap,
     DirectAlpha,
     Forbid,
     MissingRows,
@@ -22,6 +23,7 @@ from edgewise.cli._direct_options import (
 from edgewise.cli._directing import DirectSettings
 from edgewise.cli._options import (
     Columns,
+    ConfidenceOption,
     DataFile,
     Drop,
     Jobs,
@@ -53,7 +55,8 @@ def direct(
     forbid: Forbid = None,
     require: Require = None,
     tier: Tier = None,
-    bootstrap: Bootstrap = None,
+    confidence: ConfidenceOption = None,
+    resamples: ArcResamples = None,
     repair: RepairOption = None,
 ) -> None:
     """Learn which way influences run between columns, as far as the rows can tell.
@@ -86,7 +89,7 @@ def direct(
         tiers=_tiers(tier or (), names),
         missing=missing.value,
         repair=None if repair is None else repair.value,
-        n_resamples=bootstrap,
+        confidence=Confidence.asked(confidence, resamples),
         seed=seed,
         n_jobs=jobs,
     )

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
+from edgewise.cli._confidence import Confidence
 from edgewise.cli._learning import DISCRETE, IN_SPACE, Settings
 from edgewise.cli._options import (
     Alpha,
     AlphaRatio,
     Chain,
     Columns,
-    Confidence,
+    ConfidenceOption,
     Constant,
     ConstantOption,
     Covariance,
@@ -37,18 +38,18 @@ from edgewise.cli._options import (
     Resamples,
     Ring,
     Seed,
+    Stream,
     Tau,
     Tolerance,
     strength,
 )
 from edgewise.cli._shell import is_watched, tell, warnings_told
 from edgewise.cli._space import PLACES, Place, chosen_place
+from edgewise.cli._streaming import stream_source, without_rows
 from edgewise.cli._tables import Source, read_source, rows_of
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph
-
-RESAMPLES = 100
 
 
 def learn(
@@ -71,7 +72,8 @@ def learn(
     tau: Tau = None,
     constant: ConstantOption = None,
     criterion: CriterionOption = None,
-    confidence: Confidence = None,
+    stream: Stream = False,
+    confidence: ConfidenceOption = None,
     resamples: Resamples = None,
     repair: RepairOption = None,
     alpha_ratio: AlphaRatio = None,
@@ -93,20 +95,25 @@ def learn(
         alpha_ratio=alpha_ratio,
         tol=tol,
         max_iter=max_iter,
-        n_resamples=_n_resamples(confidence, resamples),
+        confidence=Confidence.asked(confidence, resamples),
         seed=seed,
         n_jobs=jobs,
     )
     _check_space(place, method, covariance, tau, constant)
-    source = read_source(
-        data,
-        columns=columns or (),
-        drop=drop or (),
-        allow_missing=settings.missing != "error",
-        allow_constant=place is not None,
-        allow_identical=settings.repair is not None,
-        is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
-    )
+    chosen = {"columns": columns or (), "drop": drop or ()}
+    if stream:
+        searched = "cv" if place is not None and tau in (None, "cv") else None
+        settings = without_rows(settings, tau=searched, constant=constant)
+        source = stream_source(data, is_discrete=method is Method.DISCRETE, **chosen)
+    else:
+        source = read_source(
+            data,
+            allow_missing=settings.missing != "error",
+            allow_constant=place is not None,
+            allow_identical=settings.repair is not None,
+            is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
+            **chosen,
+        )
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
         settings = replace(settings, method=DISCRETE, criterion=(criterion or Criterion.BJP).value)
@@ -198,7 +205,7 @@ def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> Non
 
     name = source.fingerprint["file"]
     with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Learning from the {len(source.frame)} rows of {name} ...")
+        tell(f"Learning from the {source.fingerprint['n_samples']} rows of {name} ...")
         learned = learn_graph(source.frame, settings, verbose=is_watched())
         record = record_of(
             learned,
@@ -213,14 +220,6 @@ def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> Non
         write_learned(folder, learned, text, record)
         files = files_in(folder, (*FILES, *SPACE_FILES))
     announce(text, record, out, files, as_json=as_json, edges=_edges(learned.graph))
-
-
-def _n_resamples(confidence: bool | None, resamples: int | None) -> int | None:
-    if confidence is False and resamples is not None:
-        raise InputError("--resamples has no use with --no-confidence. Leave one of them out.")
-    if resamples is not None or not confidence:
-        return resamples
-    return RESAMPLES
 
 
 def _edges(graph: Graph) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
+from edgewise.data.magnitude import about_size, varying_columns
 from edgewise.io.messages import NAMES_SHOWN, quote_names
 
 
@@ -28,7 +28,7 @@ class ColumnReport:
         Columns with a single value among the observed ones.
     identical : tuple of (int, int)
         Pairs of columns that agree in every row: an earlier column and its later copy. Constant
-        columns are not listed again.
+        and empty columns are not listed.
 
     Examples
     --------
@@ -65,11 +65,12 @@ def inspect_columns(values: FloatArray) -> ColumnReport:
         for k in range(values.shape[1])
         if len(seen := values[~is_missing[:, k], k]) and bool((seen == seen[0]).all())
     )
+    empty = np.flatnonzero(is_missing.all(axis=0)).tolist()
     return ColumnReport(
         n_missing=is_missing.sum(axis=0),
         n_infinite=np.isinf(values).sum(axis=0),
         constant=constant,
-        identical=_identical_pairs(values, skip=set(constant)),
+        identical=_identical_pairs(values, skip={*constant, *empty}),
     )
 
 
@@ -128,12 +129,8 @@ def check_columns(
     _check_infinite(report, labels)
     _check_missing(report, labels, n_samples, allow_missing=allow_missing)
     _check_size(values, labels)
-    if report.constant and not allow_constant:
-        flat = [labels[k] for k in report.constant]
-        raise InputError(
-            f"{_columns(flat)} {_verb(flat, 'has', 'have')} one value in every row. "
-            f"Drop {_verb(flat, 'it', 'them')}."
-        )
+    if not allow_constant:
+        _check_constant(values, report, labels)
     if report.identical and not allow_identical:
         _refuse_pairs(report.identical, labels)
     return report
@@ -201,13 +198,17 @@ def looks_like_covariance(X: Any) -> bool:
     return bool(np.abs(matrix - matrix.T).max() <= 1e-8 * np.abs(matrix).max())
 
 
-def refuse_covariance(X: Any) -> None:
+def refuse_covariance(
+    X: Any, advice: str = 'Pass covariance="precomputed" to use it as one.'
+) -> None:
     """Raise an `InputError` if a covariance matrix was handed in where samples belong.
 
     Parameters
     ----------
     X : array-like
         What was handed in as data.
+    advice : str
+        What to do, as the end of the message.
 
     Examples
     --------
@@ -222,12 +223,10 @@ def refuse_covariance(X: Any) -> None:
         size = len(X)
         raise InputError(
             f"X is square ({size} x {size}) and symmetric, so it looks like a covariance matrix, "
-            'not like samples. Pass covariance="precomputed" to use it as one.'
+            f"not like samples. {advice}"
         )
 
 
-#: Values up to this size can be squared and summed without overflow.
-LARGEST = 1e150
 #: The kind of a `Table` column that no numerical method can take.
 TEXT = "categorical"
 
@@ -251,14 +250,21 @@ def _check_infinite(report: ColumnReport, labels: Sequence[str]) -> None:
 
 
 def _check_size(values: FloatArray, labels: Sequence[str]) -> None:
-    with warnings.catch_warnings():
-        # A column of NaN alone is the caller's to allow.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        largest = np.nanmax(np.abs(values), axis=0)
-    if huge := [labels[k] for k in np.flatnonzero(largest > LARGEST).tolist()]:
+    if sentence := about_size(values, labels):
+        raise InputError(sentence)
+
+
+def _check_constant(values: FloatArray, report: ColumnReport, labels: Sequence[str]) -> None:
+    if report.constant:
+        flat = [labels[k] for k in report.constant]
         raise InputError(
-            f"{_columns(huge)} {_verb(huge, 'holds', 'hold')} values beyond {LARGEST:g}, whose "
-            f"squares overflow. Change {_verb(huge, 'its', 'their')} unit."
+            f"{_columns(flat)} {_verb(flat, 'has', 'have')} one value in every row. "
+            f"Drop {_verb(flat, 'it', 'them')}."
+        )
+    if flat := [labels[k] for k in np.flatnonzero(~varying_columns(values)).tolist()]:
+        raise InputError(
+            f"{_columns(flat)} {_verb(flat, 'is', 'are')} constant up to rounding. "
+            f"Drop {_verb(flat, 'it', 'them')}, or take the mean off."
         )
 
 

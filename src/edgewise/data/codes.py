@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, IntArray
+
+#: More levels than this are row labels or measurements, and their counts would fill the memory.
+MOST_LEVELS: Final = 2**20
 
 
 def check_cardinalities(cardinalities: ArrayLike, n_features: int) -> IntArray:
@@ -36,6 +42,11 @@ def check_cardinalities(cardinalities: ArrayLike, n_features: int) -> IntArray:
         )
     if (levels < 1).any():
         raise InputError(f"A variable has at least 1 level, got cardinalities {levels.min()}.")
+    if (levels > MOST_LEVELS).any():
+        raise InputError(
+            f"A variable has at most {MOST_LEVELS} levels, got cardinalities {levels.max()}. "
+            "Join levels, or cut measurements into classes."
+        )
     return np.array(np.broadcast_to(levels, (n_features,)), dtype=np.int64)
 
 
@@ -51,7 +62,9 @@ def code_type(cardinalities: IntArray) -> DTypeLike:
     return np.uint8 if largest <= 2**8 else np.uint16 if largest <= 2**16 else np.int32
 
 
-def check_codes(X: ArrayLike, cardinalities: IntArray) -> AnyArray:
+def check_codes(
+    X: ArrayLike, cardinalities: IntArray, names: Sequence[str] | None = None
+) -> AnyArray:
     """Return level numbers as a contiguous array of the smallest type, or raise an `InputError`.
 
     Parameters
@@ -60,6 +73,8 @@ def check_codes(X: ArrayLike, cardinalities: IntArray) -> AnyArray:
         Level of each variable in each row.
     cardinalities : ndarray of int, shape (n_features,)
         Number of levels, as `check_cardinalities` returns them.
+    names : sequence of str, optional
+        Names of the variables, for the message.
 
     Returns
     -------
@@ -86,8 +101,9 @@ def check_codes(X: ArrayLike, cardinalities: IntArray) -> AnyArray:
         if len(bad):
             k = int(bad[0])
             wrong = codes[(codes[:, k] < 0) | (codes[:, k] >= cardinalities[k]), k][0]
+            column = f"{k} of X" if names is None else f"'{names[k]}'"
             raise InputError(
-                f"Column {k} of X holds {wrong}, and its levels are numbered 0 to "
+                f"Column {column} holds {wrong}, and its levels are numbered 0 to "
                 f"{cardinalities[k] - 1}. Code the levels of each variable from 0, or pass larger "
                 "cardinalities."
             )

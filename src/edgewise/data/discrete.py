@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.data.codes import check_cardinalities, check_codes, code_type
+from edgewise.data.codes import MOST_LEVELS, check_cardinalities, check_codes, code_type
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
 
@@ -39,6 +39,8 @@ class DiscreteTable:
         Column names.
     treatment : tuple of str
         What was done to the rows on the way.
+    counts : ndarray of int, shape (n_samples,), or None
+        How often each row stands, if not once.
 
     Examples
     --------
@@ -53,6 +55,12 @@ class DiscreteTable:
     levels: tuple[tuple[Level, ...], ...]
     names: tuple[str, ...]
     treatment: tuple[str, ...] = ()
+    counts: IntArray | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, equal ones counted."""
+        return len(self.codes) if self.counts is None else int(self.counts.sum())
 
     @property
     def cardinalities(self) -> IntArray:
@@ -81,14 +89,11 @@ class DiscreteTable:
         """
         if cardinalities is not None:
             return _from_codes(X, cardinalities, missing)
-        found = _from_values(X, missing)
-        _refuse_measurements(found)
-        _warn_of_labels(found)
-        return found
+        return check_levels(read_levels(X, missing))
 
     def recode(self, X: Any, *, missing: str = "error") -> AnyArray:
-        """Return level numbers of other rows by the levels of this table."""
-        other = _from_values(X, missing)
+        """Return level numbers of other rows, already read or not, by the levels of this table."""
+        other = X if isinstance(X, DiscreteTable) else read_levels(X, missing)
         if len(other.levels) != len(self.levels):
             raise InputError(
                 f"X has {len(other.levels)} columns, and {len(self.levels)} were learned from."
@@ -123,31 +128,36 @@ def _from_codes(X: Any, cardinalities: ArrayLike, missing: str) -> DiscreteTable
         table = Table.from_input(X)
         values, treatment = _complete_rows(table, missing)
         is_other = np.array([kind == "categorical" for kind in table.kinds])
-        is_other |= (values != np.round(values)).any(axis=0) | np.isinf(values).any(axis=0)
+        is_other |= (values != np.round(values)).any(axis=0)
+        is_other |= (np.abs(values) > MOST_LEVELS).any(axis=0)
         if is_other.any():
             others = [table.names[k] for k in np.flatnonzero(is_other).tolist()]
             raise InputError(
-                "cardinalities is for columns of level numbers from 0, which "
+                "cardinalities is for columns of level numbers from 0, which those of "
                 f"{quote_names(others)} are not. Leave it out, or declare categories instead."
             )
         codes, names = values.astype(np.int64), table.names
     n_levels = check_cardinalities(cardinalities, codes.shape[1])
     return DiscreteTable(
-        codes=check_codes(codes, n_levels),
+        codes=check_codes(codes, n_levels, names),
         levels=tuple(tuple(range(count)) for count in n_levels.tolist()),
         names=names,
         treatment=treatment,
     )
 
 
-def _from_values(X: Any, missing: str) -> DiscreteTable:
+def read_levels(X: Any, missing: str) -> DiscreteTable:
     """Give numbers to the levels that are declared, or else to those that occur."""
     if _is_plain_codes(X):
         return _from_small_numbers(X)
-    table = Table.from_input(X)
+    return code_levels(Table.from_input(X), missing)
+
+
+def code_levels(table: Table, missing: str = "error") -> DiscreteTable:
+    """Give numbers to the levels of every column of a table."""
     values, treatment = _complete_rows(table, missing)
     columns = [
-        _code_column(values[:, k], table.kinds[k], table.levels[k]) for k in range(table.n_features)
+        code_column(values[:, k], table.kinds[k], table.levels[k]) for k in range(table.n_features)
     ]
     dtype = code_type(np.array([len(levels) for levels, _ in columns]))
     return DiscreteTable(
@@ -179,9 +189,12 @@ def _complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, .
     has_gap = is_gone.any(axis=1)
     if missing == "error":
         gappy = [table.names[k] for k in np.flatnonzero(is_gone.any(axis=0)).tolist()]
+        n_gone, n_rows = int(is_gone.sum()), int(has_gap.sum())
         raise InputError(
-            f"{int(is_gone.sum())} values are missing (NaN), in columns {quote_names(gappy)} and "
-            f'{int(has_gap.sum())} rows. Fill them, or pass missing="drop" to leave out those rows.'
+            f"{n_gone} {'value is' if n_gone == 1 else 'values are'} missing (NaN), in "
+            f"{'column' if len(gappy) == 1 else 'columns'} {quote_names(gappy)} and {n_rows} "
+            f'{"row" if n_rows == 1 else "rows"}. Fill them, or pass missing="drop" to leave out '
+            "those rows."
         )
     if has_gap.all():
         raise InputError("Every row has a missing value, so that dropping them leaves nothing.")
@@ -190,10 +203,10 @@ def _complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, .
     return table.values[~has_gap], (note,)
 
 
-def _code_column(
+def code_column(
     values: FloatArray, kind: str, declared: tuple[str, ...] | None
 ) -> tuple[tuple[Level, ...], IntArray]:
-    """Return the levels of a column and the number of each entry's."""
+    """Return the levels of a column of a `Table` and the number of each entry's."""
     if declared is not None:
         return declared, values.astype(np.int64)
     if kind == "boolean":
@@ -204,8 +217,15 @@ def _code_column(
     return tuple(levels), codes.reshape(-1)
 
 
+def check_levels(table: DiscreteTable) -> DiscreteTable:
+    """Return a table of levels; refuse measurements, and warn of columns like row labels."""
+    _refuse_measurements(table)
+    _warn_of_labels(table)
+    return table
+
+
 def _refuse_measurements(table: DiscreteTable) -> None:
-    few = max(2, min(FEW_LEVELS, len(table.codes) // ROWS_PER_LEVEL))
+    few = max(2, min(FEW_LEVELS, table.n_samples // ROWS_PER_LEVEL))
     fractions = {
         name: levels
         for name, levels in zip(table.names, table.levels, strict=True)
@@ -221,7 +241,7 @@ def _refuse_measurements(table: DiscreteTable) -> None:
 
 
 def _warn_of_labels(table: DiscreteTable) -> None:
-    n_rows = len(table.codes)
+    n_rows = table.n_samples
     if labels := [
         f"{name} ({len(levels)} levels)"
         for name, levels in zip(table.names, table.levels, strict=True)
@@ -232,5 +252,5 @@ def _warn_of_labels(table: DiscreteTable) -> None:
             "labels or measurements. Links to them mean little. Leave them out, or cut them into "
             "classes.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -37,7 +37,9 @@ def label_codes(y: Any, n_rows: int) -> tuple[list[Any], IntArray]:
     import pandas as pd
 
     # Objects, because numpy would turn the missing value of a list of text into "nan".
-    labels = np.asarray(y, dtype=object)
+    labels = np.array(y, dtype=object)
+    if np.ma.is_masked(y):
+        labels[np.ma.getmaskarray(y)] = None
     if labels.shape != (n_rows,):
         raise InputError(
             f"y must hold one label for each of the {n_rows} rows of X; its shape is "

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import InputError, InputTypeError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+from edgewise.data._columns import Column, as_floats, encode, encode_series
 from edgewise.data.checks import check_weights
 from edgewise.io.messages import quote_names, repeated
 from edgewise.io.tables import RawTable
@@ -82,6 +80,7 @@ class Table:
         *,
         names: Sequence[str] | None = None,
         sample_weight: Any = None,
+        called: str = "X",
     ) -> Table:
         """Build a table from whatever a user has.
 
@@ -94,6 +93,8 @@ class Table:
             Column names in place of those of ``X``; arrays without get ``x0``, ``x1``, ...
         sample_weight : array-like of shape (n_samples,), optional
             Not negative, not all zero.
+        called : str
+            What the messages call the table; columns without names are called after it.
 
         Returns
         -------
@@ -104,11 +105,14 @@ class Table:
         >>> Table.from_input([[1, 2], [3, 4]]).names
         ('x0', 'x1')
         """
-        content = _content(X)
+        content = _content(X, called)
         n_samples, n_features = content.values.shape
         if n_samples == 0 or n_features == 0:
+            lacking = "sample" if n_samples == 0 else "feature"
             raise InputError(
-                f"X has {n_samples} rows and {n_features} columns; a table needs some of both."
+                f"{called} has {n_samples} rows and {n_features} columns, and a table needs some "
+                f"of both: 0 {lacking}(s) (shape=({n_samples}, {n_features})) while a minimum of 1 "
+                "is required."
             )
         return cls(
             values=content.values,
@@ -119,12 +123,6 @@ class Table:
         )
 
 
-class _Column(NamedTuple):
-    values: FloatArray
-    kind: str
-    levels: tuple[str, ...] | None
-
-
 class _Content(NamedTuple):
     values: FloatArray
     names: Sequence[str]
@@ -132,122 +130,100 @@ class _Content(NamedTuple):
     levels: tuple[tuple[str, ...] | None, ...]
 
 
-def _content(X: Any) -> _Content:
+def _content(X: Any, called: str) -> _Content:
     """Sort out what kind of table ``X`` is."""
     if isinstance(X, RawTable):
-        return _stacked([_encode(column) for column in X.columns], X.names)
+        columns = zip(X.columns, X.names, strict=True)
+        return _stacked([encode(column, name) for column, name in columns], X.names, X.n_rows)
     if isinstance(X, (np.ndarray, list, tuple)):
-        return _array_content(X)
+        return _array_content(X, called)
     if hasattr(X, "toarray"):
-        raise InputError("X is a sparse matrix. Pass X.toarray().")
+        raise InputError(f"{called} is a sparse matrix. Pass {called}.toarray().")
     import narwhals.stable.v2 as nw
 
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
         if hasattr(X, "collect"):
-            raise InputError("X is a lazy frame. Pass X.collect().") from None
-        return _array_content(X)
+            raise InputError(f"{called} is a lazy frame. Pass {called}.collect().") from None
+        return _array_content(X, called)
     except ValueError as error:
-        raise InputError(f"X has two columns of the same name: {error}.") from error
-    return _stacked([_series_column(s) for s in frame.iter_columns()], frame.columns)
+        twice = repeated([str(name) for name in X.columns])
+        raise InputError(
+            f"{called} has columns of the same name: {quote_names(twice)}. Rename them."
+        ) from error
+    names = [str(name) for name in frame.columns]
+    columns = zip(frame.iter_columns(), names, strict=True)
+    return _stacked([encode_series(series, name) for series, name in columns], names, len(frame))
 
 
-def _stacked(columns: list[_Column], names: Sequence[object]) -> _Content:
+def _stacked(columns: list[Column], names: Sequence[str], n_rows: int) -> _Content:
     return _Content(
-        values=np.column_stack([c.values for c in columns]) if columns else np.empty((0, 0)),
-        names=[str(name) for name in names],
+        # Column by column, as data frames hold them.
+        values=np.array([c.values for c in columns]).T if columns else np.empty((n_rows, 0)),
+        names=names,
         kinds=tuple(column.kind for column in columns),
         levels=tuple(column.levels for column in columns),
     )
 
 
-def _array_content(X: Any) -> _Content:
+def _array_content(X: Any, called: str) -> _Content:
     """Content of an array-like; arrays of numbers are kept whole, without a copy if possible."""
-    try:
-        array: AnyArray = np.asarray(X)
-    except ValueError as error:
-        raise InputError("The rows of X differ in length; give one value per column.") from error
-    if array.ndim != 2:
-        raise InputError(
-            f"X must have two dimensions, rows and columns; it has {array.ndim}. "
-            "Use X.reshape(-1, 1) for a single column."
-        )
-    names = [f"x{k}" for k in range(array.shape[1])]
+    array, is_masked = _as_array(X, called)
+    names = [f"{called.lower()}{k}" for k in range(array.shape[1])]
     if array.dtype.kind not in "biuf":
-        return _stacked([_encode(column) for column in array.T], names)
-    values = array.astype(np.float64, copy=False)
-    if isinstance(X, np.ma.MaskedArray):
-        values = np.where(np.ma.getmaskarray(X), np.nan, values)
+        if is_masked is not None:
+            array = array.astype(object)
+            array[is_masked] = None
+        columns = [encode(column, name) for column, name in zip(array.T, names, strict=True)]
+        return _stacked(columns, names, len(array))
+    values = as_floats(array, names)
+    if is_masked is not None:
+        values = np.where(is_masked, np.nan, values)
     kind = "boolean" if array.dtype.kind == "b" else "numeric"
     n_features = array.shape[1]
     return _Content(values, names, (kind,) * n_features, (None,) * n_features)
 
 
-def _encode(column: AnyArray) -> _Column:
-    """Turn one column of any dtype into floats."""
-    if column.dtype.kind in "biuf":
-        kind = "boolean" if column.dtype.kind == "b" else "numeric"
-        return _Column(column.astype(np.float64), kind, None)
-    if column.dtype.kind == "c":
-        raise InputError("X holds complex numbers. Pass real and imaginary parts as columns.")
-    if column.dtype.kind in "mM":
-        is_gone = np.isnat(column)
-        column = column.astype(str).astype(object)
-        column[is_gone] = None
-    return _encode_objects(column.tolist(), [_is_missing(value) for value in column.tolist()])
-
-
-def _series_column(series: Any) -> _Column:
-    """Turn one column of a data frame, held by narwhals, into floats."""
-    import narwhals.stable.v2 as nw
-
-    if series.dtype.is_numeric():
-        return _Column(np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), "numeric", None)
-    declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
-    if isinstance(series.dtype, nw.Categorical) and series.implementation.is_pandas_like():
-        # Elsewhere the categories are whatever any column has used so far.
-        declared = tuple(str(level) for level in series.cat.get_categories().to_list())
-    return _encode_objects(
-        series.to_list(),
-        series.is_null().to_list(),
-        is_category=isinstance(series.dtype, (nw.Categorical, nw.Enum)),
-        declared=declared,
-    )
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _encode_objects(
-    values: list[Any],
-    is_missing: list[bool],
-    *,
-    is_category: bool = False,
-    declared: Sequence[str] | None = None,
-) -> _Column:
-    """Turn Python objects into floats: booleans, numbers, or else positions of sorted text."""
-    present = [value for value, gone in zip(values, is_missing, strict=True) if not gone]
-    kind = "categorical"
-    levels: tuple[str, ...] | None = None
-    if not is_category and all(isinstance(value, (Real, Decimal, np.bool_)) for value in present):
-        is_boolean = present and all(isinstance(value, (bool, np.bool_)) for value in present)
-        kind = "boolean" if is_boolean else "numeric"
-        numbers = iter(float(value) for value in present)
-    else:
-        seen = {str(value) for value in present}
-        levels = tuple(declared or sorted(seen))
-        position = {level: float(k) for k, level in enumerate(levels)}
-        numbers = iter(position[str(value)] for value in present)
-    coded = np.array([np.nan if gone else next(numbers) for gone in is_missing])
-    return _Column(coded, kind, levels)
+def _as_array(X: Any, called: str) -> tuple[AnyArray, BoolArray | None]:
+    """Array of two dimensions, and which of its entries are masked, if any."""
+    try:
+        array: AnyArray = np.asarray(X)
+        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+            # One word in a list would turn the numbers beside it into text.
+            array = np.asarray(X, dtype=object)
+    except ValueError as error:
+        raise InputError(
+            f"The rows of {called} differ in length; give one value per column."
+        ) from error
+    if array.ndim == 0 and array.dtype.kind not in "biufc":
+        raise InputTypeError(
+            f"{called} is of type {type(X).__name__}, which is no table. Pass an array of two "
+            "dimensions or a data frame; edgewise.io.read_table reads one from a file."
+        )
+    if array.dtype.names is not None:
+        raise InputError(
+            f"{called} is an array of records, which has one of two dimensions. Pass "
+            f"pandas.DataFrame({called})."
+        )
+    if array.ndim != 2:
+        raise InputError(
+            f"{called} must have two dimensions, rows and columns; it has {array.ndim}. Reshape "
+            f"your data: {called}.reshape(-1, 1) is a single column, {called}.reshape(1, -1) a "
+            "single row."
+        )
+    return array, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
 
 
 def _checked_names(names: Sequence[object], n_features: int) -> tuple[str, ...]:
     given = tuple(str(name) for name in names)
     if len(given) != n_features:
         raise InputError(f"{len(given)} names were given for {n_features} columns.")
+    if nameless := [k for k, name in enumerate(given) if not name.strip()]:
+        raise InputError(
+            f"The column at position {nameless[0]} has no name ({given[nameless[0]]!r}). Name "
+            "every column."
+        )
     if twice := repeated(given):
         raise InputError(f"More than one column is called {quote_names(twice)}. Rename them.")
     return given

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 from typing import Any, Final
 
-import numpy as np
-
 from edgewise._core.errors import InputError
+from edgewise._core.plain_values import KIND, PlainReader, PlainWriter
 from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
 from edgewise.estimators._tree_nodes import Covariate, Split, TreeNode
@@ -43,8 +41,6 @@ RESULTS: Final = {
     result.__name__: result
     for result in (Covariate, Graph, PairSelection, Selection, Split, TreeNode)
 }
-#: Marks a JSON object that stands for something JSON has no type for.
-KIND: Final = "edgewise type"
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -113,52 +109,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     return estimator
 
 
-class _Writer:
-    """Turns values into JSON, putting arrays aside under numbered names."""
+class _Writer(PlainWriter):
+    """Writes estimators besides plain values and results."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, AnyArray] = {}
+        super().__init__(lambda result: result.__name__ if result in RESULTS.values() else None)
 
-    def encode(self, value: Any, label: str) -> Any:
-        """Return what JSON can carry, or name the part that cannot be saved."""
-        if value is None or isinstance(value, (bool, int, float, str)):
-            return value
-        if isinstance(value, np.generic):
-            return self.encode(value.item(), label)
-        if isinstance(value, np.ndarray):
-            return self._encode_array(value, label)
-        if isinstance(value, (list, tuple)):
-            items = [self.encode(item, f"{label}[{k}]") for k, item in enumerate(value)]
-            return items if isinstance(value, list) else {KIND: "tuple", "items": items}
-        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            entries = {key: self.encode(item, f"{label}[{key!r}]") for key, item in value.items()}
-            return {KIND: "dict", "items": entries}
-        if type(value) in RESULTS.values():
-            fields = {
-                field.name: self.encode(getattr(value, field.name), f"{label}.{field.name}")
-                for field in dataclasses.fields(value)
-            }
-            return {KIND: type(value).__name__, "fields": fields}
-        if type(value).__name__ in ESTIMATORS and hasattr(value, "get_params"):
-            return self._encode_estimator(value)
-        raise InputError(
-            f"{label} is a {type(value).__name__}, which cannot be saved without pickling it. "
-            "Set it to a number, text or array first."
-        )
-
-    def _encode_array(self, value: AnyArray, label: str) -> dict[str, Any]:
-        if value.dtype.kind == "O":
-            if not all(isinstance(item, str) for item in value.flat) or value.ndim != 1:
-                raise InputError(f"{label} holds Python objects, which cannot be saved.")
-            return {KIND: "names", "items": value.tolist()}
-        name = f"a{len(self.arrays)}"
-        self.arrays[name] = value
-        return {KIND: "array", "name": name}
-
-    def _encode_estimator(self, estimator: Any) -> dict[str, Any]:
-        name = type(estimator).__name__
-        fitted = {key: value for key, value in vars(estimator).items() if is_fitted_name(key)}
-        parameters = estimator.get_params(deep=False)
+    def encode_other(self, value: Any, label: str) -> Any:
+        """Encode an estimator by its parameters and what ``fit`` has set."""
+        name = type(value).__name__
+        if name not in ESTIMATORS or not hasattr(value, "get_params"):
+            return super().encode_other(value, label)
+        fitted = {key: item for key, item in vars(value).items() if is_fitted_name(key)}
+        parameters = value.get_params(deep=False)
         return {
             KIND: "estimator",
             "class": name,
@@ -167,35 +130,16 @@ class _Writer:
         }
 
 
-class _Reader:
-    """Builds values from JSON and arrays; every class it can build is named here."""
+class _Reader(PlainReader):
+    """Builds estimators besides plain values and results."""
 
     def __init__(self, arrays: dict[str, AnyArray]) -> None:
-        self.arrays = arrays
+        super().__init__(arrays, RESULTS.get)
 
-    def decode(self, value: Any) -> Any:
-        """Return the value that `_Writer.encode` was given."""
-        if isinstance(value, list):
-            return [self.decode(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        kind = value[KIND]
-        if kind == "array":
-            return self.arrays[value["name"]]
-        if kind == "names":
-            return np.array(value["items"], dtype=object)
-        if kind == "tuple":
-            return tuple(self.decode(item) for item in value["items"])
-        if kind == "dict":
-            return {str(key): self.decode(item) for key, item in value["items"].items()}
-        if kind in RESULTS:
-            fields = {name: self.decode(item) for name, item in value["fields"].items()}
-            return RESULTS[kind](**fields)
-        if kind == "estimator":
-            return self._decode_estimator(value)
-        raise InputError(f"The file holds a {kind!r}, which this version does not know.")
-
-    def _decode_estimator(self, value: dict[str, Any]) -> Any:
+    def decode_other(self, kind: str, value: dict[str, Any]) -> Any:
+        """Build an estimator of this package; every class there can be is named here."""
+        if kind != "estimator":
+            return super().decode_other(kind, value)
         name = value["class"]
         if name not in ESTIMATORS:
             raise InputError(

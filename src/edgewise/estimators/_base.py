@@ -23,13 +23,15 @@ from edgewise.estimators._fits import PathFit
 from edgewise.estimators._numbers import is_number
 from edgewise.estimators._statistics import (
     MISSING,
+    RANKS,
     REPAIRS,
     Statistics,
     labels,
+    moment_statistics,
     precomputed_statistics,
     row_statistics,
 )
-from edgewise.estimators._table import TableEstimator
+from edgewise.estimators._table import TableEstimator, named
 from edgewise.io.messages import quote_names
 from edgewise.selection import (
     Selection,
@@ -39,6 +41,7 @@ from edgewise.selection import (
     choose_by_stars,
 )
 from edgewise.selection.grid import decreasing
+from edgewise.stats import Moments
 
 RULES = ("ebic", "cv", "stars")
 #: Decades that a search adds to its default grid while its smallest alpha is the best.
@@ -103,22 +106,63 @@ class GraphEstimator(TableEstimator):
             )
         if "ebic" in self._rules and not 0 <= self.gamma <= 1:
             raise InputError(f"gamma must be between 0 and 1, got {self.gamma!r}.")
-        if self.covariance == "precomputed":
-            self._check_precomputed()
 
-    def _check_precomputed(self) -> None:
+    def _check_without_rows(self, given: str) -> None:
+        """Refuse a search that resamples what was handed in, where that is not rows."""
         if self.alpha in ("cv", "stars"):
             raise InputError(
-                f'alpha="{self.alpha}" resamples rows, which covariance="precomputed" does not '
-                'have. Pass the rows, a number for alpha, or alpha="ebic" with n_samples.'
+                f'alpha="{self.alpha}" resamples rows, which {given} does not have. Pass the rows, '
+                'a number for alpha, or alpha="ebic".'
             )
-        if self.alpha == "ebic" and self.n_samples is None:
+
+    def _check_precomputed(self) -> None:
+        """Refuse what makes no sense with nothing but a covariance."""
+        self._check_without_rows('covariance="precomputed"')
+        n_samples = getattr(self, "n_samples", None)
+        if self.alpha == "ebic" and n_samples is None:
             raise InputError(
                 'alpha="ebic" needs to know how many rows are behind the covariance. '
                 "Pass n_samples, or a number for alpha."
             )
-        if self.n_samples is not None and not self.n_samples > 1:
-            raise InputError(f"n_samples must be above 1, got {self.n_samples!r}.")
+        if n_samples is not None and not n_samples > 1:
+            raise InputError(f"n_samples must be above 1, got {n_samples!r}.")
+
+    def _summarize(
+        self, X: Any, sample_weight: Any
+    ) -> tuple[FloatArray, FloatArray | None, Statistics]:
+        """Return rows, their weights and their statistics; no rows where only these are known."""
+        if isinstance(X, Moments):
+            return np.empty((0, len(X.mean))), None, self._moment_statistics(X, sample_weight)
+        if self.covariance == "precomputed":
+            self._check_precomputed()
+        rows, weights = self._check_input(X, sample_weight)
+        return rows, weights, self._statistics(rows, weights)
+
+    def _moment_statistics(self, moments: Moments, sample_weight: Any) -> Statistics:
+        """Sufficient statistics that were summed up before, and learn the column names."""
+        if "precomputed" not in self._covariances:
+            raise InputError(f"{type(self).__name__} learns from rows, not from their Moments.")
+        if sample_weight is not None:
+            raise InputError("sample_weight has no meaning with Moments, which have weights.")
+        if self.covariance in RANKS:
+            raise InputError(
+                f'covariance="{self.covariance}" sees the ranks of rows, which Moments do not '
+                'have. Pass covariance="empirical".'
+            )
+        self._check_without_rows("a summary (Moments)")
+        self._learn_names(moments)
+        statistics = moment_statistics(
+            moments,
+            names=self._names(),
+            repair=self.repair,
+            assume_centered=getattr(self, "assume_centered", False),
+        )
+        is_scaled = self.covariance == "correlation"
+        return self._adapt(statistics.on_correlation_scale() if is_scaled else statistics)
+
+    def _learn_names(self, moments: Moments) -> None:
+        """Set what scikit-learn wants to know of columns."""
+        self._as_rows(named(moments.scatter, moments.names), reset=True)
 
     def _check_input(
         self, X: Any, sample_weight: Any, *, reset: bool = True
@@ -130,7 +174,10 @@ class GraphEstimator(TableEstimator):
                 raise InputError('sample_weight has no meaning with covariance="precomputed".')
             return rows, None
         if reset:
-            refuse_covariance(rows)
+            if "precomputed" in self._covariances:
+                refuse_covariance(rows)
+            else:
+                refuse_covariance(rows, f"{type(self).__name__} learns from the rows behind it.")
             # Only where a user hands rows over: a fold of them may make columns equal by chance.
             if self.repair is None:
                 refuse_identical(rows, self._names())
@@ -157,10 +204,15 @@ class GraphEstimator(TableEstimator):
         names = self._used_names()
         if self.covariance == "precomputed":
             n_samples = getattr(self, "n_samples", None)
-            return precomputed_statistics(X, names=names, n_samples=n_samples, repair=self.repair)
+            given = precomputed_statistics(X, names=names, n_samples=n_samples, repair=self.repair)
+            return self._adapt(given)
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        return self._row_statistics(X, sample_weight, names)
+        return self._adapt(self._row_statistics(X, sample_weight, names))
+
+    def _adapt(self, statistics: Statistics) -> Statistics:
+        """Check statistics for what this estimator alone wants, and put them on its scale."""
+        return statistics
 
     def _row_statistics(
         self, X: FloatArray, sample_weight: FloatArray | None, names: list[str] | None
@@ -261,8 +313,7 @@ class GraphEstimator(TableEstimator):
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Any, Statistics]:
         """Run check, statistics, search and solve; store what is common to the estimators."""
         self._check_parameters()
-        rows, weights = self._check_input(X, sample_weight)
-        statistics = self._statistics(rows, weights)
+        rows, weights, statistics = self._summarize(X, sample_weight)
         fit, alpha, selection = self._choose_alpha(rows, weights, statistics)
         self.alpha_ = alpha
         self.alphas_ = np.array([alpha]) if selection is None else selection.alphas
@@ -282,8 +333,7 @@ class GraphEstimator(TableEstimator):
         """Fit a path without touching this estimator; return fits, alphas and column names."""
         model = clone(self)
         model._check_parameters()
-        rows, weights = model._check_input(X, sample_weight)
-        statistics = model._statistics(rows, weights)
+        _, _, statistics = model._summarize(X, sample_weight)
         grid = model._grid(statistics) if alphas is None else decreasing(np.asarray(alphas))
         return list(model._solve_path(statistics, grid)), grid, model._names()
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.checks import check_columns, looks_like_covariance
+from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.two_groups import TwoGroups, TwoSamples, two_groups
 from edgewise.estimators._group_folds import choose_by_group_cv
 from edgewise.estimators._group_rows import Standard, network_of, varies_within
@@ -234,11 +234,8 @@ class ChangeEstimator(TableEstimator):
                 "Pass a label of one of two groups for every row."
             )
         rows = self._as_rows(X, reset=reset)
-        if reset and looks_like_covariance(rows):
-            raise InputError(
-                f"X is square ({len(rows)} x {len(rows)}) and symmetric, so it looks like a "
-                f"covariance matrix. {type(self).__name__} learns from the rows of both groups."
-            )
+        if reset:
+            refuse_covariance(rows, f"{type(self).__name__} learns from the rows of both groups.")
         self._refuse_missing(rows)
         check_columns(rows, self._names(), allow_constant=not reset, allow_identical=True)
         groups = two_groups(y, len(rows))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
-from edgewise.estimators._table import TableEstimator
-from edgewise.estimators._tree_nodes import Covariate, read_covariates
+from edgewise.estimators._table import TableEstimator, note_columns
+from edgewise.estimators._tree_nodes import Covariate, check_covariates
 from edgewise.estimators._tree_responses import read_responses
 from edgewise.graph import Graph
 
@@ -39,6 +39,8 @@ class CovariateEstimator(TableEstimator):
     ) -> tuple[Table, Table]:
         """Check covariates and responses; without kinds, these are the rows to learn from."""
         covariates = self._read_covariates(X, kinds)
+        if kinds is None:
+            self._require_memory(Y)
         table = read_responses(Y, responses)
         if covariates.n_samples != table.n_samples:
             raise InputError(
@@ -48,16 +50,10 @@ class CovariateEstimator(TableEstimator):
         return covariates, table
 
     def _read_covariates(self, X: Any, kinds: Sequence[str] | None = None) -> Table:
-        is_frame = hasattr(X, "columns")
-        validate_data(
-            self,
-            X,
-            reset=kinds is None,
-            skip_check_array=is_frame,
-            dtype=None,
-            ensure_all_finite=False,
-        )
-        return read_covariates(X, kinds)
+        table = Table.from_input(X)
+        note_columns(self, X, reset=kinds is None)
+        check_covariates(table, kinds)
+        return table
 
 
 class ConditionalEstimator(CovariateEstimator):

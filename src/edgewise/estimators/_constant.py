@@ -10,7 +10,8 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.estimators._statistics import ROUNDING, Statistics, labels
+from edgewise.data.magnitude import ROUNDING
+from edgewise.estimators._statistics import Statistics, labels
 from edgewise.io.messages import quote_names
 
 #: What is added to every variance for the sake of constant columns, as a share of their mean.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data.magnitude import varying_columns
 from edgewise.data.two_groups import TwoGroups, TwoSamples
 from edgewise.estimators.gaussian_graph import GaussianGraph
 
@@ -37,15 +38,15 @@ class Standard:
 
 
 def varies_within(rows: FloatArray, groups: TwoGroups) -> BoolArray:
-    """Whether each column has several values, in the first and in the second group."""
-    return np.stack([np.ptp(rows[group], axis=0) > 0 for group in groups.rows])
+    """Whether each column varies by more than rounding, in the first and in the second group."""
+    return np.stack([varying_columns(rows[group]) for group in groups.rows])
 
 
 def network_of(rows: FloatArray, names: Sequence[str]) -> FloatArray:
     """Edge weights of the rows of one group, none where a column does not vary."""
     import pandas as pd
 
-    varies = np.ptp(rows, axis=0) > 0
+    varies = varying_columns(rows)
     weights = np.zeros((len(varies), len(varies)))
     table = pd.DataFrame(rows, columns=list(names)).loc[:, varies]
     weights[np.ix_(varies, varies)] = GaussianGraph().fit(table).graph_.weights

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.memory import Arrays
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.estimators._conditional import ConditionalEstimator, as_coordinates
 from edgewise.estimators._kernel_search import (
@@ -42,6 +43,13 @@ COUNTS: Final = {
 
 class KernelEstimator(ConditionalEstimator):
     """Base of `KernelGraph`: everything that users do not call."""
+
+    _copies_held = 3.0
+
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        anchors = min(n_rows, self.n_anchors)
+        held = super()._arrays_held(n_rows, n_features)
+        return [*held, Arrays(5.0, (anchors, n_features, n_features))]
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no data could make sense of."""

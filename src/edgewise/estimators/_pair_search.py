@@ -48,12 +48,12 @@ class PairSearchEstimator(PrecisionEstimator):
         if not isinstance(self.n_taus, Integral) or self.n_taus < 1:
             raise InputError(f"n_taus must be a whole number above 0, got {self.n_taus!r}.")
 
-    def _check_precomputed(self) -> None:
+    def _check_without_rows(self, given: str) -> None:
         for name in ("alpha", "tau"):
             if getattr(self, name) == "cv":
                 raise InputError(
-                    f'{name}="cv" needs rows, which covariance="precomputed" does not have. Pass '
-                    "the rows, or numbers for alpha and tau."
+                    f'{name}="cv" needs rows, which {given} does not have. Pass the rows, or '
+                    "numbers for alpha and tau."
                 )
 
     def _largest_strength(self, statistics: Statistics) -> float:

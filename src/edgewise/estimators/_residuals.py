@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
+from edgewise.data.magnitude import varying_columns
 from edgewise.data.table import Table
 from edgewise.estimators._tree_nodes import Covariate
 from edgewise.estimators.gaussian_graph import GaussianGraph
@@ -76,7 +77,9 @@ def take_off(
         deviation = Z.std(axis=0)
         is_plain = bool(np.linalg.eigvalsh(S / np.outer(deviation, deviation))[0] <= EXPLAINED)
     if is_plain:
-        coef = np.linalg.lstsq(X, Z, rcond=None)[0]
+        # On one scale, or a column of small numbers would count as none.
+        unit = np.where(varying_columns(design), X.std(axis=0), 1.0)
+        coef = np.linalg.lstsq(X / unit, Z, rcond=None)[0] / unit[:, None]
         left = Z - X @ coef
         S = left.T @ left / len(left)
     gone: list[int] = np.flatnonzero(S.diagonal() <= EXPLAINED * Z.var(axis=0)).tolist()

@@ -12,8 +12,10 @@ from scipy import linalg
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
+from edgewise.data.magnitude import ROUNDING
 from edgewise.io.messages import quote_names
 from edgewise.stats import (
+    Moments,
     check_covariance,
     correlation_from_covariance,
     em_covariance,
@@ -33,8 +35,6 @@ RANKS: Final = ("nonparanormal", "spearman", "kendall")
 SCALE_RATIO: Final = 1e4
 #: Correlations of at least this size are 1 up to rounding.
 PERFECT: Final = 1.0 - 1e-10
-#: A standard deviation of at most this share of the largest value is nothing but rounding.
-ROUNDING: Final = 4.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,7 +111,7 @@ def row_statistics(
         location, S = np.zeros(X.shape[1]), _rank_correlation(X, covariance)
     else:
         location, S = covariance_of(X, sample_weight=sample_weight, assume_centered=assume_centered)
-        _refuse_constant(X, S, names)
+        _refuse_constant(np.abs(X).max(axis=0), S, names)
     is_sure = missing != "pairwise" if has_gaps else covariance not in ("spearman", "kendall")
     S = _positive(S, names, repair, treatment, is_sure=is_sure)
     statistics = Statistics(
@@ -142,6 +142,31 @@ def precomputed_statistics(
         scale=np.ones(len(S)),
         n_samples=None if n_samples is None else float(n_samples),
         n_rows=n_samples,
+        treatment=tuple(treatment),
+    )
+
+
+def moment_statistics(
+    moments: Moments,
+    *,
+    names: Sequence[str] | None,
+    repair: str | None,
+    assume_centered: bool = False,
+) -> Statistics:
+    """Take mean and covariance as they were summed up, chunk by chunk."""
+    treatment: list[str] = []
+    location, S = moments.mean, moments.covariance()
+    # Of a constant column the mean is the only value there is.
+    _refuse_constant(np.abs(location), S, names)
+    if assume_centered:
+        S = S + np.outer(location, location)
+        location = np.zeros_like(location)
+    return Statistics(
+        location=location,
+        S=_positive(S, names, repair, treatment, is_sure=True),
+        scale=np.ones(len(S)),
+        n_samples=moments.weight,
+        n_rows=moments.n_samples,
         treatment=tuple(treatment),
     )
 
@@ -228,9 +253,9 @@ def _covariance_with_gaps(
     return expected.location, expected.covariance
 
 
-def _refuse_constant(X: FloatArray, S: FloatArray, names: Sequence[str] | None) -> None:
-    rounding = ROUNDING * np.abs(X).max(axis=0)
-    flat = np.flatnonzero(np.sqrt(S.diagonal()) <= rounding).tolist()
+def _refuse_constant(size: FloatArray, S: FloatArray, names: Sequence[str] | None) -> None:
+    """Refuse columns with no more spread than values of that size have by rounding."""
+    flat = np.flatnonzero(np.sqrt(np.maximum(S.diagonal(), 0.0)) <= ROUNDING * size).tolist()
     if flat:
         raise InputError(
             f"Columns {quote_names(labels(names, flat))} are constant up to rounding. "

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, Final
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays, local_workers, require_memory
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.data.checks import check_columns
+from edgewise.data.checks import TEXT, check_columns
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
 from edgewise.io.messages import quote_names
 
+#: What to do where a table is too large.
+MEMORY_ADVICE: Final = (
+    "Keep fewer columns, such as those that vary most; take fewer rows; or lower n_jobs, if there "
+    "are several processes."
+)
+
 
 class TableEstimator(BaseEstimator):
-    """Base of the estimators that are fitted to a table of numbers."""
+    """Base of the estimators that are fitted to a table of numbers.
+
+    A subclass says what a fit holds at its peak, at least, as measured with a sparse result:
+    ``_matrices_held`` arrays of p x p and ``_copies_held`` copies of the table.
+    """
+
+    _matrices_held: float = 0.0
+    _copies_held: float = 1.0
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, to one file without pickled code.
@@ -32,17 +48,27 @@ class TableEstimator(BaseEstimator):
 
     def _as_rows(self, X: Any, *, reset: bool) -> FloatArray:
         """Convert to a float array, or name the columns that hold something else."""
-        if hasattr(X, "columns"):
-            _refuse_text(X)
-        try:
-            rows: FloatArray = validate_data(
-                self, X, reset=reset, dtype=np.float64, ensure_all_finite=False
-            )
-        except ValueError:
-            if isinstance(X, (list, np.ndarray)) and np.asarray(X).dtype.kind in "OUS":
-                _refuse_text(X)
-            raise
-        return rows
+        if reset:
+            self._require_memory(X)
+        table = Table.from_input(X)
+        if TEXT in table.kinds:
+            check_columns(table.values, table.names, kinds=table.kinds)
+        note_columns(self, X, reset=reset)
+        return table.values
+
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        """Arrays that a fit holds at its peak, at least."""
+        return [
+            Arrays(self._matrices_held, (n_features, n_features)),
+            Arrays(self._copies_held, (n_rows, n_features)),
+        ]
+
+    def _require_memory(self, table: Any, workers: int = 1) -> None:
+        """Refuse a table to which a fit would not fit into memory, before anything is done."""
+        rules = [getattr(self, name, None) for name in ("alpha", "tau", "bandwidth")]
+        if any(isinstance(rule, str) and rule in ("cv", "stars") for rule in rules):
+            workers = max(workers, local_workers(getattr(self, "n_jobs", None)))
+        require_fit_memory(self, table, self._arrays_held, workers)
 
     def _names(self) -> list[str] | None:
         """Names of the columns; None where the data had none."""
@@ -65,8 +91,40 @@ class TableEstimator(BaseEstimator):
             )
 
 
-def _refuse_text(X: Any) -> None:
-    """Name the columns that hold text, dates or categories."""
-    table = Table.from_input(X)
-    if "categorical" in table.kinds:
-        check_columns(table.values, table.names, kinds=table.kinds)
+def require_fit_memory(
+    estimator: Any,
+    table: Any,
+    arrays_held: Callable[[int, int], Sequence[Arrays]],
+    workers: int = 1,
+) -> None:
+    """Refuse a fit for which there is not enough memory, if the table says how large it is."""
+    shape: tuple[Any, ...] = getattr(table, "shape", ())
+    if len(shape) == 2 and all(isinstance(side, Integral) for side in shape):
+        require_memory(
+            f"A fit of {type(estimator).__name__} to {shape[0]:,} rows and {shape[1]:,} columns",
+            arrays_held(*shape),
+            advice=MEMORY_ADVICE,
+            workers=workers,
+        )
+
+
+def note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Note number and names of the columns of a sound table, or compare them with those noted."""
+    names = list(getattr(X, "columns", ()))
+    is_text = [isinstance(name, str) for name in names]
+    if any(is_text) and not all(is_text) and not hasattr(X, "column_names"):
+        other = next(name for name in names if not isinstance(name, str))
+        raise InputError(
+            f"Some columns of X have text for a name, and others do not, such as {other!r}. Pass "
+            "text for all of them: X.columns = X.columns.astype(str)."
+        )
+    validate_data(estimator, X if names else np.asarray(X), reset=reset, skip_check_array=True)
+
+
+def named(values: AnyArray, names: Sequence[str] | None) -> Any:
+    """Return values as a data frame if they have names: scikit-learn reads them off columns."""
+    if names is None:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=list(names))

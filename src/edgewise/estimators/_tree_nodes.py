@@ -9,6 +9,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data.magnitude import about_size
 from edgewise.data.table import Table
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
@@ -172,22 +173,23 @@ def whole_box(covariates: Sequence[Covariate]) -> Box:
     return box
 
 
-def read_covariates(X: object, kinds: Sequence[str] | None = None) -> Table:
-    """Take covariates from whatever a user has; with ``kinds``, like those of the fit only.
+def check_covariates(table: Table, kinds: Sequence[str] | None = None) -> None:
+    """Refuse covariates that cannot be used; with ``kinds``, all but those like in the fit.
 
     A level that the fit did not see counts as none of those that it did.
     """
-    table = Table.from_input(X)
     is_whole: BoolArray = np.asarray(np.isfinite(table.values).all(axis=0))
     if gaps := [table.names[k] for k in np.flatnonzero(~is_whole).tolist()]:
         raise InputError(
             f"Covariates {quote_names(gaps)} hold missing or infinite values. Fill them, or drop "
             "those rows."
         )
+    numbers = np.where([kind == "numeric" for kind in table.kinds], table.values, 0.0)
+    if sentence := about_size(numbers, table.names, noun="Covariate"):
+        raise InputError(sentence)
     for name, kind, known in zip(table.names, table.kinds, kinds or table.kinds, strict=True):
         if (kind == "categorical") != (known == "categorical"):
             raise InputError(
                 f"Covariate '{name}' was {known} in the fit and is {kind} now. Give it the same "
                 "type."
             )
-    return table

@@ -10,7 +10,8 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.random import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.checks import LARGEST, inspect_columns
+from edgewise.data.checks import inspect_columns
+from edgewise.data.magnitude import about_size, varying_columns
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
 
@@ -47,11 +48,8 @@ def read_responses(Y: object, names: Sequence[str] | None = None) -> Table:
             f"Responses {quote_names(bad)} hold missing or infinite values. Fill them, or drop "
             "those rows."
         )
-    if huge := _names(table, np.abs(table.values).max(axis=0) > LARGEST):
-        raise InputError(
-            f"Responses {quote_names(huge)} hold values beyond {LARGEST:g}, whose squares "
-            "overflow. Change their unit."
-        )
+    if sentence := about_size(table.values, table.names, noun="Response"):
+        raise InputError(sentence)
     if names is not None:
         if tuple(names) != table.names:
             raise InputError(
@@ -61,9 +59,16 @@ def read_responses(Y: object, names: Sequence[str] | None = None) -> Table:
         return table
     if table.n_features < 2:
         raise InputError("Y has one column; a network needs at least two variables.")
+    if table.n_samples < 2:
+        raise InputError("Found 1 sample (rows of the tables); at least 2 are needed.")
     if report.constant:
         flat = [table.names[k] for k in report.constant]
         raise InputError(f"Responses {quote_names(flat)} have one value in every row. Drop them.")
+    if flat := _names(table, ~varying_columns(table.values)):
+        raise InputError(
+            f"Responses {quote_names(flat)} are constant up to rounding. Drop them, or take the "
+            "mean off."
+        )
     if report.identical:
         first, second = (table.names[k] for k in report.identical[0])
         raise InputError(f"Responses '{first}' and '{second}' are identical. Drop one.")
@@ -107,7 +112,7 @@ def _checked(rows: TreeRows) -> TreeRows:
             f"There are {len(rows.Y)} training and {n_validation} validation rows; at least 2 and "
             "1 are needed."
         )
-    if flat := [rows.responses[k] for k in np.flatnonzero(np.ptp(rows.Y, axis=0) == 0).tolist()]:
+    if flat := [rows.responses[k] for k in np.flatnonzero(~varying_columns(rows.Y)).tolist()]:
         raise InputError(
             f"Responses {quote_names(flat)} have one value in every training row. Drop them, or "
             "split the rows in another way."
@@ -131,14 +136,11 @@ def _row_order(Y: FloatArray, X: FloatArray) -> IntArray:
 
 def _table(Y: object, names: Sequence[str] | None) -> Table:
     """Read a table; columns without names are called y0, y1, ..., or as in the fit."""
-    if (n_axes := getattr(Y, "ndim", 2)) != 2:
-        raise InputError(f"Y must have two dimensions, rows and variables; it has {n_axes}.")
-    table = Table.from_input(Y)
-    if hasattr(Y, "columns"):
-        return table
-    if names is None or len(names) != table.n_features:
-        names = [f"y{k}" for k in range(table.n_features)]
-    return replace(table, names=tuple(names))
+    table = Table.from_input(Y, called="Y")
+    is_nameless = not hasattr(Y, "columns")
+    if is_nameless and names is not None and len(names) == table.n_features:
+        return replace(table, names=tuple(names))
+    return table
 
 
 def _names(table: Table, is_meant: BoolArray) -> list[str]:

@@ -15,8 +15,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.data.checks import check_columns
+from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes
 from edgewise.estimators._calibration import held_out_scores, temperature
 from edgewise.estimators._class_checks import (
@@ -153,6 +154,9 @@ class BayesNetClassifier(ClassifierMixin, ClassDecisions):
     True
     """
 
+    _matrices_held = 14.0
+    _copies_held = 18.0
+
     def __init__(
         self,
         learning: str = "margin",
@@ -238,6 +242,11 @@ class BayesNetClassifier(ClassifierMixin, ClassDecisions):
         tags.target_tags.required = True
         return tags
 
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        held = super()._arrays_held(n_rows, n_features)
+        kernels = 6.0 if self.learning == "fisher" or self.decide == "svm" else 0.0
+        return [*held, Arrays(kernels, (n_rows, n_rows))]
+
     def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
         """Rows as floats and the number of each row's class; learns names and classes."""
         if y is None:
@@ -246,6 +255,7 @@ class BayesNetClassifier(ClassifierMixin, ClassDecisions):
                 "the label of its class for every row."
             )
         rows = self._as_rows(X, reset=True)
+        refuse_covariance(rows, f"{type(self).__name__} learns from the rows of the classes.")
         self._refuse_missing(rows)
         check_columns(rows, self._names(), allow_identical=True)
         is_column = len(getattr(y, "shape", ())) == 2

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.data.checks import check_columns, looks_like_covariance, refuse_identical
+from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
 from edgewise.estimators._arrangement import ArrangedStatistics, arrangement
 from edgewise.estimators._blanket_structure import (
@@ -146,6 +146,9 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     True
     """
 
+    _matrices_held = 10.0
+    _copies_held = 4.5
+
     def __init__(
         self,
         method: str = "iamb",
@@ -264,12 +267,11 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     def _check_input(self, X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray | None]:
         """Return rows that count as floats, with their weights or None."""
         rows = self._as_rows(X, reset=True)
-        if looks_like_covariance(rows):
-            raise InputError(
-                f"X is square ({len(rows)} x {len(rows)}) and symmetric, so it looks like a "
-                "covariance matrix, not like samples. Pass the rows; edgewise.solvers."
-                "markov_blankets and separating_sets take a covariance."
-            )
+        refuse_covariance(
+            rows,
+            "Pass the rows; edgewise.solvers.markov_blankets and separating_sets take a "
+            "covariance.",
+        )
         weights = Table.from_input(rows, sample_weight=sample_weight).weights
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]

@@ -150,6 +150,9 @@ class ConditionalGraph(ConditionalEstimator):
     array([[2. , 2.1, 2. ]])
     """
 
+    _matrices_held = 9.0
+    _copies_held = 3.0
+
     def __init__(
         self,
         alpha: float | str = "ebic",

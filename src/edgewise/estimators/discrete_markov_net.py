@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -13,19 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays
 from edgewise._core.typing import AnyArray, FloatArray, RandomState
 from edgewise.data.cliques import maximal_cliques
-from edgewise.data.discrete import DiscreteTable, Level
+from edgewise.data.discrete import DiscreteTable, Level, check_levels, read_levels
 from edgewise.data.simulate.markov import MarkovModel
 from edgewise.data.simulate.markov_samples import sample_markov
 from edgewise.estimators._archive import save_estimator
+from edgewise.estimators._step_counter import step_counter
+from edgewise.estimators._table import named, note_columns, require_fit_memory
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.solvers.blanket_search import learn_structure
 from edgewise.solvers.markov_potentials import fit_potentials
+from edgewise.stats import Counts
 
 
 class DiscreteMarkovNet(BaseEstimator):
@@ -178,20 +181,19 @@ class DiscreteMarkovNet(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, p)
+        X : array-like or data frame of shape (n, p), or Counts
             Discrete columns: whole numbers, booleans, text or categories. Declared categories
             count as levels whether they occur or not. An array of unsigned bytes whose columns
             hold level numbers from 0 without gaps is read in pieces, so that it may be mapped from
-            a file larger than memory.
+            a file larger than memory. `edgewise.stats.stream_counts` counts any other that is.
         y : ignored
 
         Returns
         -------
         DiscreteMarkovNet
         """
-        self._check_input(X, reset=True)
-        table = DiscreteTable.from_input(X, cardinalities=self.cardinalities, missing=self.missing)
-        with _step_counter(self.verbose) as watch:
+        table = self._table_of(X)
+        with step_counter(self.verbose) as watch:
             found = learn_structure(
                 table.codes,
                 self.criterion,
@@ -199,6 +201,7 @@ class DiscreteMarkovNet(BaseEstimator):
                 patience=self.patience,
                 max_degree=self.max_degree,
                 cardinalities=table.cardinalities,
+                counts=table.counts,
                 pseudocount=self.pseudocount,
                 prior=self.prior,
                 ess=self.ess,
@@ -237,8 +240,9 @@ class DiscreteMarkovNet(BaseEstimator):
         float
         """
         check_is_fitted(self)
-        self._check_input(X, reset=False)
-        codes = self._codes(X)
+        rows = read_levels(X, self.missing)
+        note_columns(self, X, reset=False)
+        codes = self._codes(rows)
         return float(np.mean(self._model().log_pseudo_likelihood(codes)))
 
     def conditional(self, variable: str | int, given: Mapping[Any, Any]) -> dict[Level, float]:
@@ -338,7 +342,13 @@ class DiscreteMarkovNet(BaseEstimator):
                 "again, or save it by itself."
             )
         table = self._table
-        fitted = fit_potentials(table.codes, self.cliques_, table.cardinalities, ridge=self.ridge)
+        fitted = fit_potentials(
+            table.codes,
+            self.cliques_,
+            table.cardinalities,
+            sample_weight=table.counts,
+            ridge=self.ridge,
+        )
         if not fitted.converged:
             warnings.warn(
                 f"The potentials are {fitted.gap:.2g} from the best pseudo-likelihood. A larger "
@@ -350,21 +360,32 @@ class DiscreteMarkovNet(BaseEstimator):
         del self._table
         return list(fitted.potentials)
 
-    def _check_input(self, X: Any, *, reset: bool) -> None:
-        """Note or compare the columns; what the entries are is for `DiscreteTable` to see."""
-        is_frame = hasattr(X, "columns")
-        validate_data(
-            self, X, reset=reset, skip_check_array=is_frame, dtype=None, ensure_all_finite=False
-        )
+    def _table_of(self, X: Any) -> DiscreteTable:
+        """Rows as level numbers, or rows that were counted before; learn the column names."""
+        if not isinstance(X, Counts):
+            # Bytes are used as they are, wherever they lie; anything else is numbered anew.
+            if getattr(X, "dtype", None) != np.uint8:
+                require_fit_memory(self, X, lambda n, p: [Arrays(2.5, (n, p)), Arrays(2, (p, p))])
+            rows = DiscreteTable.from_input(
+                X, cardinalities=self.cardinalities, missing=self.missing
+            )
+            note_columns(self, X, reset=True)
+            return rows
+        if self.cardinalities is not None:
+            raise InputError("Counts know their levels. Leave cardinalities out.")
+        note_columns(self, named(X.states, X.names), reset=True)
+        names = X.names or tuple(f"x{k}" for k in range(len(X.levels)))
+        table = DiscreteTable(codes=X.states, levels=X.levels, names=names, counts=X.counts)
+        return check_levels(table)
 
-    def _codes(self, X: Any) -> AnyArray:
+    def _codes(self, rows: DiscreteTable) -> AnyArray:
         """Level numbers of other rows, by the levels of the fit."""
         learned = DiscreteTable(
             codes=np.empty((0, self.n_features_in_), dtype=np.int64),
             levels=tuple(tuple(levels) for levels in self.levels_),
             names=tuple(self.graph_.names),
         )
-        return learned.recode(X, missing=self.missing)
+        return learned.recode(rows)
 
     def _column(self, variable: str | int) -> int:
         names = list(self.graph_.names)
@@ -376,22 +397,3 @@ class DiscreteMarkovNet(BaseEstimator):
 
     def _model(self) -> MarkovModel:
         return MarkovModel.from_potentials(self.cliques_, self.potentials_)
-
-
-@contextmanager
-def _step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
-    """Count the steps of a search on standard error, if asked to."""
-    if verbose <= 0:
-        yield None
-        return
-    import sys
-
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
-
-    text = TextColumn("{task.description}")
-    with Progress(text, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("Searching")
-        yield lambda step, score: progress.update(
-            task, description=f"Searching: step {step}, score {score:.2f}"
-        )

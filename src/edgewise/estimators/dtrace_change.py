@@ -182,6 +182,8 @@ class DTraceChange(CovarianceChange):
     (True, True)
     """
 
+    _matrices_held = 7.0
+
     def __init__(
         self,
         alpha: float | str = "cv",

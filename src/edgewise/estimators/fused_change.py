@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.two_groups import TwoSamples
 from edgewise.estimators._change import ChangeEstimator
@@ -38,6 +39,8 @@ from edgewise.stats import covariance as covariance_of
 from edgewise.stats import nonparanormal_correlation
 
 METHODS: Final = ("neighborhood", "joint", "sampled")
+#: Arrays of p x p that each method holds at its peak, at least.
+MATRICES_HELD: Final = {"neighborhood": 14.0, "joint": 27.0, "sampled": 20.0}
 COVARIANCES: Final = ("empirical", "nonparanormal")
 
 
@@ -248,6 +251,10 @@ class FusedNetworkChange(ChangeEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        held = super()._arrays_held(n_rows, n_features)
+        return [*held, Arrays(MATRICES_HELD[self.method], (n_features, n_features))]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -165,6 +165,8 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
 
     covariance = "empirical"
     _covariances = ("empirical",)
+    _matrices_held = 8.0
+    _copies_held = 4.5
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
+from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators._fits import GaussianFit
 from edgewise.estimators._path import PrecisionPath
@@ -141,6 +142,7 @@ class GaussianGraph(PrecisionEstimator):
     """
 
     _covariances = ("empirical", "correlation", "precomputed", *RANKS)
+    _matrices_held = 9.0
 
     def __init__(
         self,
@@ -190,8 +192,9 @@ class GaussianGraph(PrecisionEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, p)
-            Rows; a (p, p) covariance when ``covariance="precomputed"``.
+        X : array-like or data frame of shape (n, p), or Moments
+            Rows; a (p, p) covariance when ``covariance="precomputed"``; or what
+            `edgewise.stats.stream_covariance` made of rows that do not fit into memory.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Weight of each row; a weight of 2 counts as two equal rows.
@@ -243,16 +246,11 @@ class GaussianGraph(PrecisionEstimator):
             converged=np.array([fit.converged for fit in fits]),
         )
 
-    def _statistics(self, X: FloatArray, sample_weight: FloatArray | None) -> Statistics:
-        statistics = super()._statistics(X, sample_weight)
-        self._refuse_degenerate(statistics)
-        return statistics
-
-    def _refuse_degenerate(self, statistics: Statistics) -> None:
+    def _adapt(self, statistics: Statistics) -> Statistics:
         """Refuse data for which the likelihood has no maximum; a penalty makes it have one."""
         weights = self._edge_weights(len(statistics.S))
         if self.alpha != 0 and (weights is None or weights.all()):
-            return
+            return statistics
         pair = statistics.perfect_pair()
         if pair is not None and (self.alpha == 0 or (weights is not None and not weights[pair])):
             names = quote_names(labels(self._names(), pair))
@@ -268,6 +266,7 @@ class GaussianGraph(PrecisionEstimator):
                     f"alpha=0 needs a covariance of full rank; this one has rank {rank} for "
                     f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
                 )
+        return statistics
 
     def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[GaussianFit]:
         n_features = len(statistics.S)
@@ -280,7 +279,9 @@ class GaussianGraph(PrecisionEstimator):
         if 8 * n_features**2 * len(alphas) <= PATH_BYTES:
             solutions = iter(graphical_lasso_path(statistics.S, alphas, **options))
         else:
-            solutions = _one_by_one(statistics.S, alphas, options)
+            # Only one solution is held at a time.
+            tasks = [(float(alpha), statistics, options) for alpha in alphas]
+            solutions = chain(_next_on_path, tasks)
         for alpha, solution in zip(alphas, solutions, strict=True):
             penalty = alpha * self._weighted_norm(solution.value, options["weights"])
             yield GaussianFit(solution, statistics, penalty)
@@ -306,12 +307,12 @@ class GaussianGraph(PrecisionEstimator):
         )
 
 
-def _one_by_one(
-    S: FloatArray, alphas: FloatArray, options: dict[str, Any]
-) -> Iterator[PrecisionSolution]:
-    """Solve a path of which only one solution is held at a time."""
-    init = None
-    for alpha in alphas:
-        solution = graphical_lasso(S, float(alpha), init=init, **options)
-        init = solution.value
-        yield solution
+def _next_on_path(
+    previous: PrecisionSolution | None,
+    alpha: float,
+    statistics: Statistics,
+    options: dict[str, Any],
+) -> PrecisionSolution:
+    """Solve for one alpha, starting from the solution for the alpha before."""
+    init = None if previous is None else previous.value
+    return graphical_lasso(statistics.S, alpha, init=init, **options)

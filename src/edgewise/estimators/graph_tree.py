@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays
 from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import AnyArray, RandomState
 from edgewise.estimators._tree_base import FittedTree
@@ -148,6 +149,8 @@ class GraphTree(FittedTree):
     (0.5, 1.0)
     """
 
+    _copies_held = 3.0
+
     def __init__(
         self,
         criterion: str = "heldout",
@@ -231,6 +234,12 @@ class GraphTree(FittedTree):
             found = grow(rows, options, names)
         self._keep(found)
         return self
+
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        # Sums over both halves of a cell along every covariate, and the path of one cell.
+        halves = 2.0 * self.n_features_in_ + 6.0
+        held = super()._arrays_held(n_rows, n_features)
+        return [*held, Arrays(halves, (n_features, n_features))]
 
     def _covariate_names(self) -> list[str] | None:
         names: AnyArray | None = getattr(self, "feature_names_in_", None)

@@ -26,6 +26,7 @@ from edgewise.solvers.locally_constant import (
     locally_constant,
     locally_constant_path,
 )
+from edgewise.stats import Moments
 
 SCALES: Final = ("global", "variable", None)
 CONSTANT: Final = ("error", "drop", "ridge")
@@ -149,6 +150,7 @@ class LocallyConstantGraph(PairSearchEstimator):
 
     _covariances = ("empirical", "precomputed")
     _takes_constant = True
+    _matrices_held = 12.0
 
     def __init__(
         self,
@@ -204,8 +206,9 @@ class LocallyConstantGraph(PairSearchEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, p)
-            Rows; a (p, p) covariance when ``covariance="precomputed"``.
+        X : array-like or data frame of shape (n, p), or Moments
+            Rows; a (p, p) covariance when ``covariance="precomputed"``; or what
+            `edgewise.stats.stream_covariance` made of rows, for given alpha and tau.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Weight of each row; a weight of 2 counts as two equal rows.
@@ -255,8 +258,7 @@ class LocallyConstantGraph(PairSearchEstimator):
         """
         model: Self = clone(self)
         model._check_parameters()
-        rows, weights = model._check_input(X, sample_weight)
-        statistics = model._statistics(rows, weights)
+        _, _, statistics = model._summarize(X, sample_weight)
         first = model._alphas(statistics) if alphas is None else decreasing(np.asarray(alphas))
         second = model._path_taus(taus)
         fits = [
@@ -292,6 +294,10 @@ class LocallyConstantGraph(PairSearchEstimator):
                 self._leave_out_constant(rows if weights is None else rows[weights > 0])
         is_whole = len(self.kept_) == self.n_features_in_
         return rows if is_whole else rows[:, self.kept_], weights
+
+    def _learn_names(self, moments: Moments) -> None:
+        super()._learn_names(moments)
+        self.kept_ = np.arange(self.n_features_in_)
 
     def _leave_out_constant(self, rows: FloatArray) -> None:
         """Refuse or leave out constant columns, unless they are to have a ridge."""
@@ -332,14 +338,13 @@ class LocallyConstantGraph(PairSearchEstimator):
         used = labels(names, varying.tolist())
         return add_ridge(super()._row_statistics(X[:, varying], sample_weight, used), X, flat)
 
-    def _statistics(self, X: FloatArray, sample_weight: FloatArray | None) -> Statistics:
-        """Sufficient statistics in the units that ``scale`` asks for."""
-        statistics = super()._statistics(X, sample_weight)
+    def _adapt(self, statistics: Statistics) -> Statistics:
+        """Put statistics into the units that ``scale`` asks for."""
         treatment = list(statistics.treatment)
         if n_dropped := self.n_features_in_ - len(self.kept_):
             columns = "column" if n_dropped == 1 else "columns"
             treatment.append(f'constant="drop": {n_dropped} constant {columns} left out')
-        treatment += describe_neighbors(self._pairs(), X.shape[1])
+        treatment += describe_neighbors(self._pairs(), len(statistics.S))
         statistics = replace(statistics, treatment=tuple(treatment))
         if self.scale == "global":
             return statistics.on_common_scale()

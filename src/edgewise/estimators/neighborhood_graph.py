@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
+from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators._base import GraphEstimator
 from edgewise.estimators._fits import NeighborhoodFit, NeighborhoodModel, residual_variances
@@ -17,6 +18,7 @@ from edgewise.estimators._path import CoefficientPath
 from edgewise.estimators._statistics import RANKS, Statistics, labels
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, choose_by_ebic
+from edgewise.solvers import Solution
 from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
 from edgewise.stats import covariance as covariance_of
 
@@ -130,6 +132,7 @@ class NeighborhoodGraph(GraphEstimator):
     """
 
     _covariances = ("empirical", "precomputed", *RANKS)
+    _matrices_held = 8.0
 
     def __init__(
         self,
@@ -175,8 +178,9 @@ class NeighborhoodGraph(GraphEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, p)
-            Rows; a (p, p) covariance when ``covariance="precomputed"``.
+        X : array-like or data frame of shape (n, p), or Moments
+            Rows; a (p, p) covariance when ``covariance="precomputed"``; or what
+            `edgewise.stats.stream_covariance` made of rows that do not fit into memory.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Weight of each row; a weight of 2 counts as two equal rows.
@@ -254,8 +258,9 @@ class NeighborhoodGraph(GraphEstimator):
         if self.alpha == 0:
             raise InputError("alpha must be positive: without a penalty every pair is joined.")
 
-    def _statistics(self, X: FloatArray, sample_weight: FloatArray | None) -> Statistics:
-        statistics = super()._statistics(X, sample_weight).on_correlation_scale()
+    def _adapt(self, statistics: Statistics) -> Statistics:
+        """Standardise; refuse columns that predict each other perfectly."""
+        statistics = statistics.on_correlation_scale()
         pair = statistics.perfect_pair()
         if pair is not None:
             raise InputError(
@@ -266,12 +271,9 @@ class NeighborhoodGraph(GraphEstimator):
         return statistics
 
     def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[NeighborhoodFit]:
-        init = None
-        for alpha in alphas:
-            solution = neighborhood_lasso(
-                statistics.S, float(alpha), init=init, tol=self.tol, max_iter=self.max_iter
-            )
-            init = solution.value
+        options = {"tol": self.tol, "max_iter": self.max_iter}
+        tasks = [(float(alpha), statistics, options) for alpha in alphas]
+        for solution in chain(_next_on_path, tasks):
             yield NeighborhoodFit(solution, statistics, self.rule)
 
     def _largest_alpha(self, statistics: Statistics) -> float:
@@ -316,3 +318,11 @@ def _log_pseudo_likelihood(fit: NeighborhoodFit) -> float:
     variance = residual_variances(fit.solution.value, fit.statistics.S)
     n_samples = fit.statistics.n_samples or 0.0
     return float(-0.5 * n_samples * np.sum(np.log(2 * np.pi * variance) + 1.0))
+
+
+def _next_on_path(
+    previous: Solution | None, alpha: float, statistics: Statistics, options: dict[str, Any]
+) -> Solution:
+    """Solve for one alpha, starting from the solution for the alpha before."""
+    init = None if previous is None else previous.value
+    return neighborhood_lasso(statistics.S, alpha, init=init, **options)

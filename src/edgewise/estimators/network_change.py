@@ -152,6 +152,9 @@ class NetworkChange(ChangeEstimator):
     0     x0     x1
     """
 
+    _matrices_held = 5.0
+    _copies_held = 4.0
+
     def __init__(
         self,
         alpha: float | str = "cv",

@@ -219,6 +219,7 @@ class SeparateNetworkChange(CovarianceChange):
     """
 
     _rules = ("ebic", "cv")
+    _matrices_held = 15.0
 
     def __init__(
         self,

@@ -10,10 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import validate_data
 
+from edgewise._core.memory import local_workers
 from edgewise._core.random import spawn
 from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
+from edgewise.estimators._conditional import CovariateEstimator
+from edgewise.estimators._table import TableEstimator
 from edgewise.graph import Graph
 from edgewise.inference._resample import (
     Draw,
@@ -53,6 +56,9 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
     def _problem(self, X: Any, y: Any, sample_weight: Any, alphas: FloatArray | None) -> Problem:
         """Put together what is fitted, once it can be resampled."""
         check_resamplable(self.estimator)
+        inner = self.estimator
+        if isinstance(inner, TableEstimator) and not isinstance(inner, CovariateEstimator):
+            inner._require_memory(X, local_workers(self.n_jobs))
         weights = None
         if sample_weight is not None:
             weights = Table.from_input(X, sample_weight=sample_weight).weights

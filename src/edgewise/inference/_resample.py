@@ -123,7 +123,8 @@ def take_rows(X: Any, rows: IntArray) -> Any:
     frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(frame, (nw.DataFrame, nw.Series)):
         return frame[rows.tolist()].to_native()
-    return np.asarray(X)[rows]
+    # Any kind of array, so that masked values stay masked.
+    return np.asanyarray(X)[rows]
 
 
 def count_rows(X: Any) -> int:

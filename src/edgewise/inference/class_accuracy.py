@@ -16,6 +16,7 @@ from edgewise._core.parallel import parallel_map
 from edgewise._core.random import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.labels import label_codes
+from edgewise.inference._resample import take_rows
 from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
@@ -201,6 +202,5 @@ def class_accuracy(
 
 def _held_out_accuracy(model: Any, X: Any, y: Any, train: Any, test: Any) -> float:
     """Fit to some rows and find the share of others that are put into their class."""
-    rows = X.iloc if hasattr(X, "iloc") else np.asarray(X)
-    fitted = clone(model).fit(rows[train], y[train])
-    return float(np.mean(fitted.predict(rows[test]) == y[test]))
+    fitted = clone(model).fit(take_rows(X, train), y[train])
+    return float(np.mean(fitted.predict(take_rows(X, test)) == y[test]))

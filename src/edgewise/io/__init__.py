@@ -2,6 +2,7 @@
 
 from edgewise.io.archive import read_archive, write_archive
 from edgewise.io.atomic import atomic_path
+from edgewise.io.chunks import read_chunks
 from edgewise.io.messages import quote_names
 from edgewise.io.tables import RawTable, read_table
 
@@ -10,6 +11,7 @@ __all__ = [
     "atomic_path",
     "quote_names",
     "read_archive",
+    "read_chunks",
     "read_table",
     "write_archive",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgewise._core.errors import InputError
 
@@ -19,13 +20,29 @@ DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
-def parse_text(
-    file: Path,
-    expected: str,
-    *,
-    check_names: Callable[[tuple[str, ...], Path], None],
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read delimited text with a header line.
+class TextLayout(NamedTuple):
+    """How a text file is divided into named columns.
+
+    Attributes
+    ----------
+    file : path
+    delimiter : str
+    names : tuple of str
+        The header.
+    notes : tuple of str
+        What was assumed.
+    """
+
+    file: Path
+    delimiter: str
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def text_layout(
+    file: Path, expected: str, *, check_names: Callable[[tuple[str, ...], Path], None]
+) -> TextLayout:
+    """Find out how a file is divided, and that every row has a field per column.
 
     Parameters
     ----------
@@ -39,40 +56,80 @@ def parse_text(
 
     Returns
     -------
-    frame : DataFrame
-    notes : tuple of str
-        What was assumed.
+    TextLayout
     """
-    import pandas as pd
-
-    notes: tuple[str, ...] = ()
     try:
         delimiter, names = _scan(file, expected, check_names)
     except UnicodeDecodeError as error:
         raise _encoding_error(file) from error
+    notes: tuple[str, ...] = ()
     if delimiter != expected:
         found, promised = DELIMITERS[delimiter], DELIMITERS[expected]
         notes = (f"{file} was split at the {found}: its header has no {promised}.",)
+    return TextLayout(file, delimiter, names, notes)
+
+
+def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read all rows; return them with what was assumed."""
+    import pandas as pd
+
+    with _parser_errors(layout.file):
+        frame: pd.DataFrame = pd.read_csv(layout.file, **_options(layout))
+    return _with_decimal_points(frame, layout)
+
+
+def parse_text_chunks(
+    layout: TextLayout, columns: Sequence[str], rows: int
+) -> Iterator[tuple[pd.DataFrame, tuple[str, ...]]]:
+    """Read some columns, so many rows at a time."""
+    import pandas as pd
+
+    with (
+        _parser_errors(layout.file),
+        pd.read_csv(
+            layout.file, chunksize=rows, usecols=list(columns), **_options(layout)
+        ) as reader,
+    ):
+        for frame in reader:
+            yield _with_decimal_points(frame[list(columns)], layout)
+
+
+def _options(layout: TextLayout) -> dict[str, Any]:
+    return {
+        "sep": layout.delimiter,
+        "header": 0,
+        "names": list(layout.names),
+        "index_col": False,
+        "encoding": ENCODING,
+        # Whole columns at once, so that a column has one type.
+        "low_memory": False,
+    }
+
+
+@contextmanager
+def _parser_errors(file: Path) -> Iterator[None]:
+    """Say in our words what pandas cannot split."""
+    import pandas as pd
+
     try:
-        frame = pd.read_csv(
-            file,
-            sep=delimiter,
-            header=0,
-            names=list(names),
-            index_col=False,
-            encoding=ENCODING,
-            # Whole columns at once, so that a column has one type.
-            low_memory=False,
-        )
+        yield
     except pd.errors.ParserError as error:
         raise InputError(
             f"{file} cannot be split into fields. Look for a quotation mark that is never closed."
         ) from error
-    if delimiter == ";" and (with_comma := _decimal_comma_columns(frame)):
-        for name in with_comma:
-            frame[name] = pd.to_numeric(frame[name].str.replace(",", "."))
-        notes += (f"The comma was read as the decimal point in {len(with_comma)} columns.",)
-    return frame, notes
+
+
+def _with_decimal_points(
+    frame: pd.DataFrame, layout: TextLayout
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read decimal commas, where the delimiter leaves room for them."""
+    import pandas as pd
+
+    if layout.delimiter != ";" or not (with_comma := _decimal_comma_columns(frame)):
+        return frame, layout.notes
+    numbers = {name: pd.to_numeric(frame[name].str.replace(",", ".")) for name in with_comma}
+    note = f"The comma was read as the decimal point in {len(with_comma)} columns."
+    return frame.assign(**numbers), (*layout.notes, note)
 
 
 def _scan(

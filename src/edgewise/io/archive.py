@@ -7,13 +7,10 @@ before memory is spent on it.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,31 +18,17 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray
+from edgewise.io._zipped import DAMAGE, PLAIN_KINDS, checked_entries, entry_content, plain_array
 from edgewise.io.atomic import atomic_path
 from edgewise.io.messages import quote_names
 
 DOCUMENT_ENTRY: Final = "document.json"
 ARRAY_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 ARRAY_ENTRY: Final = re.compile(rf"arrays/({ARRAY_NAME.pattern})\.npy")
-#: Booleans, integers, floats, complex numbers, bytes and text; never Python objects.
-PLAIN_KINDS: Final = "biufcSU"
 MAX_BYTES: Final = 8 * 2**30
 MAX_DOCUMENT_BYTES: Final = 256 * 2**20
-#: Deflate cannot shrink data further than 1032 to 1: above that, entries overlap on purpose.
-MAX_RATIO: Final = 1100
 #: The oldest date zip can hold, so that equal content gives equal bytes.
 FIXED_DATE: Final = (1980, 1, 1, 0, 0, 0)
-#: What zipfile, zlib and numpy raise on a file that is cut short, altered or encrypted.
-DAMAGE: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    RecursionError,
-    RuntimeError,
-    ValueError,
-)
 
 
 def write_archive(
@@ -143,9 +126,9 @@ def read_archive(
     try:
         with zipfile.ZipFile(file) as archive:
             entries = _checked_entries(archive, file, max_bytes)
-            document = json.loads(_content(archive, entries.pop(DOCUMENT_ENTRY)))
+            document = json.loads(entry_content(archive, entries.pop(DOCUMENT_ENTRY)))
             arrays = {
-                ARRAY_ENTRY.sub(r"\1", name): _array(_content(archive, info), name, path)
+                ARRAY_ENTRY.sub(r"\1", name): plain_array(entry_content(archive, info), name, path)
                 for name, info in entries.items()
             }
     except InputError:
@@ -177,50 +160,17 @@ def _checked_entries(
     archive: zipfile.ZipFile, file: Path, max_bytes: int
 ) -> dict[str, zipfile.ZipInfo]:
     """Entries by name, once the table of contents alone shows that they are safe to unpack."""
-    infos = archive.infolist()
-    entries = {info.filename: info for info in infos}
+    entries = checked_entries(archive, file)
     if foreign := [
         name for name in entries if name != DOCUMENT_ENTRY and not ARRAY_ENTRY.fullmatch(name)
     ]:
         raise InputError(f"{file} holds entries that no archive has: {quote_names(foreign)}.")
-    if len(entries) != len(infos):
-        raise InputError(f"{file} holds an entry twice. It was not written by edgewise.")
     if DOCUMENT_ENTRY not in entries:
         raise InputError(f"{file} is not an edgewise archive: it has no {DOCUMENT_ENTRY}.")
-    total = sum(info.file_size for info in infos)
+    total = sum(info.file_size for info in entries.values())
     if total > max_bytes or entries[DOCUMENT_ENTRY].file_size > MAX_DOCUMENT_BYTES:
         raise InputError(
             f"{file} would unpack to {total / 2**20:.0f} MiB, more than is allowed "
             f"({max_bytes / 2**20:.0f} MiB). If you trust it, raise max_bytes."
         )
-    if total > MAX_RATIO * file.stat().st_size:
-        raise InputError(f"{file} claims to unpack to more than its size can hold. Do not use it.")
     return entries
-
-
-def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Bytes of one entry, never more than it declares; zipfile compares the checksum."""
-    with archive.open(info) as handle:
-        content = handle.read(info.file_size + 1)
-    if len(content) != info.file_size:
-        raise ValueError(f"{info.filename} is cut short")
-    return content
-
-
-def _array(content: bytes, name: str, path: str | os.PathLike[str]) -> AnyArray:
-    """Decode one npy entry after comparing the size its header claims with the bytes there."""
-    stream = BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    elif version == (2, 0):
-        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
-    else:
-        raise InputError(f"{path}: {name} has the unknown format version {version}.")
-    if dtype.kind not in PLAIN_KINDS:
-        raise InputError(f"{path}: {name} does not hold plain numbers or text. Do not use it.")
-    if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise InputError(f"{path}: {name} does not hold the array its header describes.")
-    stream.seek(0)
-    array: AnyArray = np.lib.format.read_array(stream, allow_pickle=False)
-    return array

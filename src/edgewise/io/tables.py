@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import EdgewiseError, InputError
+from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import AnyArray
-from edgewise.io._text import parse_text
+from edgewise.io._text import parse_text, text_layout
+from edgewise.io._zipped import DAMAGE, checked_entries, entry_content, plain_array
 from edgewise.io.messages import quote_names, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Reader = TypeVar("Reader")
+
+#: What pyarrow and pandas raise on a file that was cut short or altered.
+PARQUET_DAMAGE: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    TypeError,
+    ValueError,
+)
 #: Arrays of an npz file that may hold the column names, first match wins.
 NAME_ARRAYS: Final = ("names", "columns", "feature_names")
 
@@ -94,28 +109,43 @@ def read_table(path: str | os.PathLike[str]) -> RawTable:
     file = Path(path)
     if file.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a table inside it.")
+    reader = reader_of(file, _READERS)
+    try:
+        table = reader(file)
+    except PermissionError as error:
+        raise permission_error(file) from error
+    check_names(table.names, file)
+    if table.n_rows == 0:
+        raise InputError(f"{file} has {len(table.names)} column names but no rows below them.")
+    return table
+
+
+def reader_of(file: Path, readers: Mapping[str, Reader]) -> Reader:
+    """Find what reads a file by its suffix, once there is something to read."""
     if not file.exists():
-        raise InputError(f"There is no file {path}. Check the name and the folder.")
-    reader = _READERS.get(file.suffix.lower())
+        raise InputError(f"There is no file {file}. Check the name and the folder.")
+    reader = readers.get(file.suffix.lower())
     if reader is None:
         found = f"the suffix '{file.suffix}'" if file.suffix else "no suffix"
         raise InputError(
-            f"{path} has {found}; tables are read from {', '.join(_READERS)}. "
+            f"{file} has {found}; tables are read from {', '.join(readers)}. "
             "Convert or rename the file."
         )
     try:
         if file.stat().st_size == 0:
-            raise InputError(f"{path} is empty.")
-        table = reader(file)
+            raise InputError(f"{file} is empty.")
     except PermissionError as error:
-        raise InputError(f"{path} may not be read. Check its permissions.") from error
-    _check_names(table.names, file)
-    if table.n_rows == 0:
-        raise InputError(f"{path} has {len(table.names)} column names but no rows below them.")
-    return table
+        raise permission_error(file) from error
+    return reader
 
 
-def _check_names(names: tuple[str, ...], file: Path) -> None:
+def permission_error(file: Path) -> InputError:
+    """Say that a file is not ours to read."""
+    return InputError(f"{file} may not be read. Check its permissions.")
+
+
+def check_names(names: tuple[str, ...], file: Path) -> None:
+    """Refuse columns without a name, and names that stand twice."""
     if nameless := [str(position) for position, name in enumerate(names, 1) if not name]:
         noun = "Column" if len(nameless) == 1 else "Columns"
         raise InputError(
@@ -137,29 +167,51 @@ def _read_tsv(file: Path) -> RawTable:
 
 
 def _read_text(file: Path, delimiter: str) -> RawTable:
-    frame, notes = parse_text(file, delimiter, check_names=_check_names)
-    return _from_frame(frame, file, notes)
+    frame, notes = parse_text(text_layout(file, delimiter, check_names=check_names))
+    return from_frame(frame, file, notes)
 
 
 def _read_parquet(file: Path) -> RawTable:
+    import pandas as pd
+
+    with parquet_errors(file):
+        _require_parquet(file)
+        frame = pd.read_parquet(file, engine="pyarrow")
+        return from_frame(frame, file, ())
+
+
+def _require_parquet(file: Path) -> None:
+    """Refuse a file, however small, that says it has more rows than memory can hold."""
+    from pyarrow import parquet
+
+    found = parquet.read_metadata(file)
+    require_memory(
+        f"Reading {file}",
+        [Arrays(2.0, (found.num_rows, found.num_columns))],
+        advice="Read it in chunks, with edgewise.stats.stream_covariance.",
+    )
+
+
+@contextmanager
+def parquet_errors(file: Path) -> Iterator[None]:
+    """Say in our words that pyarrow is not there, or cannot read a file."""
     try:
-        import pyarrow  # noqa: F401
+        import pyarrow
     except ImportError as error:
         raise InputError(
             f'Reading {file} needs pyarrow. Run: pip install "edgewise[parquet]".'
         ) from error
-    import pandas as pd
-
     try:
-        frame = pd.read_parquet(file, engine="pyarrow")
-    except PermissionError:
+        yield
+    except (EdgewiseError, PermissionError):
         raise
-    except (OSError, ValueError) as error:
+    # pandas lets plain look-up failures out where what it noted in the file was altered.
+    except (pyarrow.ArrowException, *PARQUET_DAMAGE) as error:
         raise InputError(f"{file} is not a parquet file, or it is damaged.") from error
-    return _from_frame(frame, file, ())
 
 
-def _from_frame(frame: pd.DataFrame, file: Path, notes: tuple[str, ...]) -> RawTable:
+def from_frame(frame: pd.DataFrame, file: Path, notes: tuple[str, ...]) -> RawTable:
+    """Take a data frame apart into named arrays."""
     return RawTable(
         names=tuple(str(name) for name in frame.columns),
         columns=tuple(_column(frame.iloc[:, k]) for k in range(frame.shape[1])),
@@ -193,14 +245,11 @@ def _read_npz(file: Path) -> RawTable:
     if not zipfile.is_zipfile(file):
         raise InputError(f"{file} is not an npz file, or it is damaged. Write it with numpy.savez.")
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays: dict[str, AnyArray] = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        if "allow_pickle" in str(error):
-            raise InputError(
-                f"{file} holds pickled objects, which are never loaded. "
-                "Save numbers and text as plain arrays."
-            ) from error
+        with zipfile.ZipFile(file) as archive:
+            arrays = _npz_arrays(archive, file)
+    except EdgewiseError:
+        raise
+    except DAMAGE as error:
         raise InputError(f"{file} is damaged. Write it again with numpy.savez.") from error
     values = _table_array(arrays, file)
     return RawTable(
@@ -209,6 +258,23 @@ def _read_npz(file: Path) -> RawTable:
         n_rows=len(values),
         source=str(file),
     )
+
+
+def _npz_arrays(archive: zipfile.ZipFile, file: Path) -> dict[str, AnyArray]:
+    entries = checked_entries(archive, file)
+    if foreign := [name for name in entries if not name.endswith(".npy")]:
+        raise InputError(
+            f"{file} holds {quote_names(foreign)}, which are no arrays. Write it with numpy.savez."
+        )
+    require_memory(
+        f"Reading {file}",
+        [Arrays(2.0, (sum(info.file_size for info in entries.values()),), itemsize=1)],
+        advice="Save fewer rows or columns.",
+    )
+    return {
+        name.removesuffix(".npy"): plain_array(entry_content(archive, info), name, file)
+        for name, info in entries.items()
+    }
 
 
 def _table_array(arrays: dict[str, AnyArray], file: Path) -> AnyArray:

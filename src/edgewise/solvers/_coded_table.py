@@ -59,11 +59,14 @@ class CodedTable:
     weight: AnyArray | None = None
 
     @classmethod
-    def from_codes(cls, X: AnyArray, cardinalities: IntArray) -> CodedTable:
-        """Take checked codes; equal rows of few variables are counted once."""
+    def from_codes(
+        cls, X: AnyArray, cardinalities: IntArray, counts: IntArray | None = None
+    ) -> CodedTable:
+        """Take checked codes; equal rows of few variables are counted once, if not before."""
         offsets = np.append(0, np.cumsum(cardinalities - 1))
-        table = cls(X=X, cardinalities=cardinalities, offsets=offsets)
-        if 4 * math.prod(cardinalities.tolist()) > len(X):
+        weight = None if counts is None else counts.astype(np.int32)
+        table = cls(X=X, cardinalities=cardinalities, offsets=offsets, weight=weight)
+        if counts is not None or 4 * math.prod(cardinalities.tolist()) > len(X):
             return table
         count = table._count_states()
         seen = np.flatnonzero(count)

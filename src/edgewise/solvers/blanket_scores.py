@@ -21,6 +21,8 @@ from edgewise.solvers._slice_counts import count_groups
 
 CRITERIA: Final = ("bjp", "ib", "mpl")
 TIES: Final = ("index", "mean")
+#: Cells of tables are counted in 32 bits.
+MOST_ROWS: Final = 2**31 - 1
 #: Says that ``ess`` is shared out among the cells instead of a constant pseudocount.
 BDEU: Final = "bdeu"
 
@@ -315,7 +317,9 @@ def support_row(
     return support
 
 
-def code_table(X: ArrayLike, cardinalities: ArrayLike | None) -> CodedTable:
+def code_table(
+    X: ArrayLike, cardinalities: ArrayLike | None, counts: ArrayLike | None = None
+) -> CodedTable:
     """Check level numbers and how many levels there are; by default those up to the largest."""
     codes: AnyArray = np.asarray(X)
     if codes.ndim != 2 or codes.shape[1] == 0:
@@ -326,7 +330,22 @@ def code_table(X: ArrayLike, cardinalities: ArrayLike | None) -> CodedTable:
     else:
         levels = np.asarray(cardinalities)
     levels = check_cardinalities(levels, codes.shape[1])
-    return CodedTable.from_codes(check_codes(codes, levels), levels)
+    checked = check_codes(codes, levels)
+    return CodedTable.from_codes(checked, levels, _check_counts(counts, len(checked)))
+
+
+def _check_counts(counts: ArrayLike | None, n_rows: int) -> IntArray | None:
+    """Return how often each row stands, if that was given."""
+    if counts is None:
+        return None
+    checked = np.asarray(counts)
+    if checked.dtype.kind not in "iu" or checked.shape != (n_rows,) or (checked < 0).any():
+        raise InputError(
+            f"counts must hold a whole number of at least 0 for each of the {n_rows} rows of X."
+        )
+    if checked.sum() > MOST_ROWS:
+        raise InputError(f"counts add up to more than {MOST_ROWS} rows, the most there can be.")
+    return checked.astype(np.int64)
 
 
 def _check_structure(adjacency: ArrayLike, n: int) -> BoolArray:

@@ -58,6 +58,7 @@ def learn_structure(
     patience: int = 20,
     max_degree: int | None = None,
     cardinalities: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     pseudocount: float | str = 1.0,
     prior: float = 0.5,
     ess: float = 1.0,
@@ -91,6 +92,8 @@ def learn_structure(
         ``"hill"`` is 2 + log2 N, rounded.
     cardinalities, pseudocount, prior, ess, ties, cell
         As in `log_score`.
+    counts : array-like of int, shape (N,), optional
+        How often each row stands, if not once.
     combine : {"global", "and", "or"}
         For ``"mpl"``: join what both blankets have, what either has, or climb from the empty
         graph among the latter.
@@ -116,7 +119,7 @@ def learn_structure(
            [False, False, False]])
     """
     _check_search(criterion, search, patience, max_degree, combine)
-    data = code_table(X, cardinalities)
+    data = code_table(X, cardinalities, counts)
     settings = ScoreSettings.checked(
         criterion=criterion, pseudocount=pseudocount, prior=prior, ess=ess, ties=ties, cell=cell
     )

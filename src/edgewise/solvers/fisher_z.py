@@ -135,7 +135,7 @@ def correlations(S: FloatArray) -> FloatArray:
 def check_test(n_samples: float, significance: float, max_condition: int | None) -> None:
     """Refuse numbers that no test can be done with."""
     if not 3 < n_samples < np.inf:
-        raise InputError(f"Tests of independence need more than 3 rows, got {n_samples!r}.")
+        raise InputError(f"Tests of independence need more than 3 rows, got {n_samples:g}.")
     if not 0 < significance < 1:
         raise InputError(
             f"significance must be above 0 and below 1, got {significance!r}; 0.01 is usual."

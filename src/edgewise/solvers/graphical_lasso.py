@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.resume import chain
 from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._arguments import check_numbers, check_start
@@ -220,6 +221,9 @@ def _path(
 ) -> list[PrecisionSolution]:
     """Solve for each of ``alphas`` in turn, small problems in one compiled call."""
     p = S.shape[0]
+    if alphas.size > 1 and p > SMALL:
+        problem = S, weights, penalize_diagonal, start, tol, max_iter
+        return list(chain(_next_on_path, [(float(alpha), problem) for alpha in alphas]))
     gaps = np.full(alphas.size, np.inf)
     if p <= SMALL and max_iter >= PATIENCE:
         precision, covariance = (np.eye(p), np.zeros((p, p))) if start is None else start
@@ -246,6 +250,18 @@ def _path(
             start = solution.value, solution.covariance
         solutions.append(solution)
     return solutions
+
+
+def _next_on_path(
+    previous: PrecisionSolution | None,
+    alpha: float,
+    problem: tuple[FloatArray, FloatArray, bool, _Start | None, float, int],
+) -> PrecisionSolution:
+    """Solve for one alpha, starting from the solution for the alpha before."""
+    S, weights, penalize_diagonal, start, tol, max_iter = problem
+    if previous is not None:
+        start = previous.value, previous.covariance
+    return _path(S, np.array([alpha]), weights, penalize_diagonal, start, tol, max_iter)[0]
 
 
 def _solve(

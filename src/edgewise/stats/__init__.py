@@ -1,5 +1,6 @@
 """Sufficient statistics: what a method needs to know of the samples, and no more."""
 
+from edgewise.stats.counts import Counts
 from edgewise.stats.covariance import Moments, covariance, explained_variance
 from edgewise.stats.kernel import (
     bandwidth_for,
@@ -25,8 +26,10 @@ from edgewise.stats.rank import (
     nonparanormal_correlation,
     spearman_correlation,
 )
+from edgewise.stats.stream import stream_counts, stream_covariance, stream_group_covariance
 
 __all__ = [
+    "Counts",
     "EMCovariance",
     "Moments",
     "PairwiseCovariance",
@@ -45,5 +48,8 @@ __all__ = [
     "repair_covariance",
     "smallest_eigenvalue",
     "spearman_correlation",
+    "stream_counts",
+    "stream_covariance",
+    "stream_group_covariance",
     "weighted_moments",
 ]

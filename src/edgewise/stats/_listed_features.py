@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.stats._pair_base import PairFeatures, PairMoments
 
@@ -106,6 +107,12 @@ def listed_features(X: FloatArray, function: PairFunction) -> ListedFeatures:
         if not np.isfinite(found).all():
             raise InputError(
                 f"The basis function returned NaN or infinite features for columns {v} and {u}."
+            )
+        if not rows:
+            require_memory(
+                f"A basis function of {d:,} columns",
+                [Arrays(2.0, (d * (d + 1) // 2, found.shape[1], n))],
+                advice="Keep fewer columns or rows, or pass the name of a basis.",
             )
         rows.append(found.T)
     return ListedFeatures(np.stack(rows), d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from scipy import linalg
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
+from edgewise.stats._chunks import describe_mismatch
 from edgewise.stats._samples import as_samples, as_weights
 
 
@@ -121,6 +123,12 @@ class Moments:
         The mean in two parts.
     scatter : ndarray of shape (n_features, n_features)
         Weighted sum of squared deviations from the mean.
+    names : tuple of str or None
+        Names of the variables, where they have any.
+
+    See Also
+    --------
+    stream_covariance : From chunks, files and clusters.
 
     References
     ----------
@@ -141,9 +149,12 @@ class Moments:
     shift: FloatArray
     offset: FloatArray
     scatter: FloatArray
+    names: tuple[str, ...] | None = None
 
     @classmethod
-    def from_samples(cls, X: Any, *, sample_weight: Any = None) -> Moments:
+    def from_samples(
+        cls, X: Any, *, sample_weight: Any = None, names: Sequence[str] | None = None
+    ) -> Moments:
         """Summarise samples.
 
         Parameters
@@ -152,12 +163,16 @@ class Moments:
             Samples without missing values.
         sample_weight : array-like of shape (n_samples,), optional
             Absolute weights: a weight of 2 counts a sample twice.
+        names : sequence of str, optional
+            Names of the variables.
 
         Returns
         -------
         Moments
         """
         values = as_samples(X)
+        if names is not None and len(names) != values.shape[1]:
+            raise InputError(f"{len(names)} names were given for {values.shape[1]} variables.")
         weights = as_weights(sample_weight, len(values))
         total = float(weights.sum())
         shift: FloatArray = weights @ values / total
@@ -169,6 +184,7 @@ class Moments:
             shift=shift,
             offset=offset,
             scatter=_scatter(deviation, weights) - total * np.outer(offset, offset),
+            names=None if names is None else tuple(names),
         )
 
     @property
@@ -193,6 +209,8 @@ class Moments:
             raise InputError(
                 f"Moments of {len(self.shift)} and of {len(other.shift)} variables do not merge."
             )
+        if self.names != other.names:
+            raise InputError(f"Moments do not merge: {describe_mismatch(self.names, other.names)}.")
         weight = self.weight + other.weight
         # The shifts are of one size, so that their difference is nearly exact.
         delta = (other.shift - self.shift) + (other.offset - self.offset)
@@ -204,6 +222,7 @@ class Moments:
             scatter=self.scatter
             + other.scatter
             + np.outer(delta, delta) * (self.weight * other.weight / weight),
+            names=self.names,
         )
 
     def update(self, X: Any, *, sample_weight: Any = None) -> Moments:
@@ -221,7 +240,7 @@ class Moments:
         Moments
             A new object.
         """
-        return self.merge(Moments.from_samples(X, sample_weight=sample_weight))
+        return self.merge(Moments.from_samples(X, sample_weight=sample_weight, names=self.names))
 
     def covariance(self) -> FloatArray:
         """Covariance of all samples seen, shape (n_features, n_features)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import FloatArray
 from edgewise.stats._listed_features import PairFunction, listed_features
 from edgewise.stats._monomial_features import MonomialFeatures, ProductFeatures, exponents_of
@@ -72,6 +73,7 @@ def pair_features(
         return listed_features(X, basis)
     _check_basis(X, basis, degree)
     if basis == "polynomial":
+        _require_polynomials(len(X), X.shape[1], degree)
         powers = np.stack([X.T**k for k in range(degree + 1)])
         if power_scale is not None:
             powers[1:] /= _check_scale(power_scale, powers[1:, :, 0].shape)[:, :, None]
@@ -81,6 +83,19 @@ def pair_features(
         X = np.sign(X) * np.abs(X) ** degree
     one = np.ones(1, dtype=np.int64)
     return ProductFeatures(np.stack([np.ones_like(X.T), X.T]), one, one, int(basis != "ising"))
+
+
+def _require_polynomials(n_rows: int, n_columns: int, degree: int) -> None:
+    """Refuse powers, and moments of their products, that do not fit into memory."""
+    n_features = degree * (degree + 3) // 2
+    require_memory(
+        f"Polynomials of degree {degree:,} in {n_columns:,} columns",
+        [
+            Arrays(1.5, (n_features, n_columns, n_columns)),
+            Arrays(degree + 1.0, (n_rows, n_columns)),
+        ],
+        advice="Pass a smaller degree, or keep fewer columns.",
+    )
 
 
 def _check_basis(X: FloatArray, basis: str, degree: int) -> None:

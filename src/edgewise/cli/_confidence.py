@@ -1,0 +1,147 @@
+"""How sure each edge is: resamples by default where they are quick, and what they cost."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from edgewise._core.errors import InputError
+from edgewise.cli._shell import tell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Resamples, where nobody said how many.
+RESAMPLES: Final = 100
+#: Seconds that confidence may take without being asked for.
+QUICK: Final = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """How many resamples are wanted, and whether only if they are quick.
+
+    ``n_resamples`` is None where there are to be none.
+    """
+
+    n_resamples: int | None = None
+    only_if_quick: bool = False
+
+    @classmethod
+    def asked(cls, wanted: bool | None, n_resamples: int | None) -> Confidence:
+        """Read the options: a switch that may be left alone, and a number that turns it on."""
+        if wanted is False and n_resamples is not None:
+            raise InputError("--resamples has no use with --no-confidence. Leave one of them out.")
+        if wanted is False:
+            return cls()
+        if n_resamples is None:
+            return cls(n_resamples=RESAMPLES, only_if_quick=not wanted)
+        return cls(n_resamples=n_resamples)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there are to be resamples whatever they cost."""
+        return self.n_resamples is not None and not self.only_if_quick
+
+
+#: For callers who want none.
+NO_CONFIDENCE: Final = Confidence()
+
+
+def with_confidence(
+    fit: Any,
+    learner: Any,
+    frame: pd.DataFrame,
+    confidence: Confidence,
+    *,
+    seconds: float,
+    seed: int,
+    n_jobs: int,
+    verbose: bool,
+) -> tuple[Any, tuple[str, ...]]:
+    """Ask how sure the edges of a fit are; return the bootstrap, or the fit, and what to note.
+
+    Where nobody asked for it, the graph of the fit receives the confidence, and resamples that
+    take long are left out.
+
+    Parameters
+    ----------
+    fit : estimator
+        Fitted to all rows, which took so many ``seconds``.
+    learner : estimator
+        What to fit to every resample.
+    frame : DataFrame
+        All rows.
+    confidence : Confidence
+        What was asked for.
+    seed, n_jobs, verbose
+        Of the bootstrap.
+    """
+    from edgewise.inference import BootstrapGraph
+
+    if confidence.n_resamples is None:
+        return fit, ()
+    n_resamples = confidence.n_resamples
+    if confidence.only_if_quick:
+        expected = _forecast(learner, frame, seconds, n_resamples, n_jobs)
+        if expected > QUICK:
+            return fit, (_left_out(expected, n_resamples),)
+        _announce_cost(expected, n_resamples)
+    bootstrap = BootstrapGraph(
+        learner, n_resamples=n_resamples, n_jobs=n_jobs, random_state=seed, verbose=int(verbose)
+    ).fit(frame)
+    if confidence.only_if_quick:
+        fit.graph_ = bootstrap.graph_
+    return bootstrap, ()
+
+
+def _forecast(
+    learner: Any, frame: pd.DataFrame, seconds: float, n_resamples: int, n_jobs: int
+) -> float:
+    """Estimate the seconds that resamples take.
+
+    What the first fit took is taken for all, unless that would be long: the first one may have
+    compiled and searched.
+    """
+    import joblib
+    from sklearn.base import clone
+
+    n_rounds = math.ceil(n_resamples / int(joblib.effective_n_jobs(n_jobs)))
+    if n_rounds * seconds > QUICK:
+        start = time.perf_counter()
+        clone(learner).fit(frame)
+        seconds = time.perf_counter() - start
+    return n_rounds * seconds
+
+
+def _announce_cost(seconds: float, n_resamples: int) -> None:
+    """Tell before the work what it costs."""
+    tell(
+        f"{n_resamples} resamples for the confidence of each edge, about {duration(seconds)} "
+        "(--no-confidence leaves them out) ..."
+    )
+
+
+def _left_out(seconds: float, n_resamples: int) -> str:
+    """Tell why there is no confidence, and how to have it."""
+    return (
+        f"no confidence of the edges, since {n_resamples} resamples would take about "
+        f"{duration(seconds)}; --confidence asks for it"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(42.4), duration(600), duration(7200)
+    ('1 second', '42 seconds', '10 minutes', '2 hours')
+    """
+    for size, unit in ((3600.0, "hour"), (60.0, "minute"), (1.0, "second")):
+        if seconds >= 1.5 * size or unit == "second":
+            number = max(1, round(seconds / size))
+            break
+    return f"{number} {unit}{'' if number == 1 else 's'}"

@@ -1,0 +1,216 @@
+"""Statistics of tables larger than memory, from chunks, files and clusters."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any, Final
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data.discrete import Level, code_column, code_levels
+from edgewise.stats._chunks import Chunk, summarize
+from edgewise.stats.counts import Counts
+from edgewise.stats.covariance import Moments
+
+#: Matrices are merged two at a time, so that no more than two are in memory.
+MATRICES_AT_A_TIME: Final = 2
+#: Tables of counts have to be sorted for a merge, which is worth the while for several.
+COUNTS_AT_A_TIME: Final = 16
+
+
+def stream_covariance(chunks: Any, *, weight: str | None = None) -> Moments:
+    """Mean and covariance of a table that comes in chunks.
+
+    The rows of a chunk are summarised and forgotten, so that memory holds a chunk and two
+    covariances. The result is that of all rows at once up to rounding, whatever the chunks and
+    however large the mean; for that of several machines, `Moments.merge` theirs.
+
+    Parameters
+    ----------
+    chunks : iterable, path, table or dask collection
+        - an iterable of arrays, data frames or what `edgewise.io.read_chunks` yields, all with the
+          same columns, without missing values; chunks without rows do not matter;
+        - the name of a csv, tsv or parquet file or of a folder of them, for all of its columns;
+        - one array or data frame;
+        - a dask array or data frame: each partition is summarised where it is, and the summaries
+          are merged there in a tree. Only the result comes back.
+    weight : str, optional
+        Column of weights: 2 counts a row twice. Columns of arrays are called ``x0``, ``x1``, ...
+        Rows of weight 0 are left out.
+
+    Returns
+    -------
+    Moments
+        With the names of the columns. ``GaussianGraph().fit`` takes it in place of rows.
+
+    Raises
+    ------
+    InputError
+        For text, missing and infinite values, with the chunk, row and column; and for chunks with
+        other columns than those before.
+
+    See Also
+    --------
+    stream_group_covariance : The same for every group of rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> moments = stream_covariance(rng.normal(size=(1000, 3)) for _ in range(50))
+    >>> moments.n_samples, moments.covariance().diagonal().round(1)
+    (50000, array([1., 1., 1.]))
+    """
+    summary = partial(_moments_of, weight=weight)
+    return summarize(chunks, summary, _merge_moments, fan_in=MATRICES_AT_A_TIME)
+
+
+def stream_group_covariance(
+    chunks: Any, by: str, *, weight: str | None = None
+) -> dict[Level, Moments]:
+    """Mean and covariance of every group of rows of a table that comes in chunks.
+
+    These are all that the Gaussian comparisons of two groups need to know of the rows:
+    `edgewise.solvers.dtrace` takes two covariances, and so does `fused_graphical_lasso`.
+
+    Parameters
+    ----------
+    chunks : iterable, path, table or dask collection
+        As in `stream_covariance`.
+    by : str
+        Column of labels: text, booleans or numbers.
+    weight : str, optional
+        Column of weights, as in `stream_covariance`.
+
+    Returns
+    -------
+    dict
+        From each label, in order, to the `Moments` of the other columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> chunk = pd.DataFrame({"a": [1.0, 3.0, 5.0], "b": [2.0, 2.0, 8.0], "sick": [0, 0, 1]})
+    >>> groups = stream_group_covariance([chunk, chunk], by="sick")
+    >>> {label: (moments.n_samples, moments.mean.tolist()) for label, moments in groups.items()}
+    {0: (4, [2.0, 2.0]), 1: (2, [5.0, 8.0])}
+    """
+    summary = partial(_group_moments_of, by=by, weight=weight)
+    groups = summarize(chunks, summary, _merge_groups, fan_in=MATRICES_AT_A_TIME)
+    if len({isinstance(label, str) for label in groups}) > 1:
+        raise InputError(
+            f"The labels in '{by}' are text in some chunks and numbers in others: "
+            f"{list(groups)[:5]}. Turn all of them into text."
+        )
+    return {label: groups[label] for label in sorted(groups)}
+
+
+def stream_counts(chunks: Any) -> Counts:
+    """Contingency counts of a table of discrete columns that comes in chunks.
+
+    Different rows are kept once, with how often they stand, so that memory follows their number.
+    Where that is too large, count fewer columns at a time, as in
+    ``stream_counts(read_chunks(path, columns=["smokes", "coughs"]))``.
+
+    Parameters
+    ----------
+    chunks : iterable, path, table or dask collection
+        As in `stream_covariance`, with columns of text, booleans or whole numbers. Levels are
+        those that occur in any chunk, sorted, unless all chunks declare the same categories.
+
+    Returns
+    -------
+    Counts
+        ``DiscreteMarkovNet().fit`` takes it in place of rows.
+
+    Raises
+    ------
+    InputError
+        For missing and infinite values, with the chunk, row and column; for columns that change
+        between numbers and text; and where there are too many levels or different rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> chunk = pd.DataFrame({"smokes": ["no", "yes", "no"], "coughs": [True, True, False]})
+    >>> counts = stream_counts([chunk, chunk])
+    >>> counts.table("smokes", "coughs")
+    array([[2, 2],
+           [0, 2]])
+    """
+    return summarize(chunks, _counts_of, Counts.merge_all, fan_in=COUNTS_AT_A_TIME)
+
+
+def _moments_of(chunk: Chunk, *, weight: str | None) -> Moments | None:
+    chunk.check()
+    weights = _weights(chunk, weight)
+    return _summarized(chunk, weights, leave_out={weight}, rows=weights > 0)
+
+
+def _merge_moments(parts: list[Moments]) -> Moments:
+    return reduce(Moments.merge, parts)
+
+
+def _group_moments_of(chunk: Chunk, *, by: str, weight: str | None) -> dict[Level, Moments] | None:
+    place = chunk.column(by, "by")
+    chunk.check(allow_text=[place])
+    weights = _weights(chunk, weight)
+    table = chunk.table
+    labels, member = code_column(table.values[:, place], table.kinds[place], table.levels[place])
+    groups = {}
+    for code, label in enumerate(labels):
+        rows = (member == code) & (weights > 0)
+        if (found := _summarized(chunk, weights, leave_out={by, weight}, rows=rows)) is not None:
+            groups[label] = found
+    return groups or None
+
+
+def _merge_groups(parts: list[dict[Level, Moments]]) -> dict[Level, Moments]:
+    merged: dict[Level, Moments] = {}
+    for part in parts:
+        for label, moments in part.items():
+            merged[label] = merged[label].merge(moments) if label in merged else moments
+    return merged
+
+
+def _weights(chunk: Chunk, weight: str | None) -> FloatArray:
+    """Weights of the rows, checked to be at least 0."""
+    if weight is None:
+        return np.ones(chunk.table.n_samples)
+    weights = chunk.table.values[:, chunk.column(weight, "weight")]
+    if (weights < 0).any():
+        raise InputError(
+            f"{chunk.label}: the weights in '{weight}' go down to {weights.min():g}. They must be "
+            "at least 0."
+        )
+    return weights
+
+
+def _summarized(
+    chunk: Chunk, weights: FloatArray, *, leave_out: set[str | None], rows: BoolArray
+) -> Moments | None:
+    """Moments of some rows of all columns but those left out; None where there are no rows."""
+    names = chunk.table.names
+    kept = [k for k, name in enumerate(names) if name not in leave_out]
+    if not kept:
+        raise InputError(f"{chunk.label} has no columns but {', '.join(names)}.")
+    if not rows.any():
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = Moments.from_samples(
+            chunk.take(kept, rows),
+            sample_weight=weights[rows],
+            names=[names[k] for k in kept] if chunk.has_names else None,
+        )
+    if len(huge := np.flatnonzero(~np.isfinite(moments.scatter.diagonal()))):
+        raise InputError(
+            f"{chunk.label}: the squares of column '{names[kept[huge[0]]]}' are too large to be "
+            "summed up. Rescale it."
+        )
+    return moments
+
+
+def _counts_of(chunk: Chunk) -> Counts:
+    chunk.check(allow_text=range(chunk.table.n_features))
+    return Counts.from_table(code_levels(chunk.table), chunk.names)

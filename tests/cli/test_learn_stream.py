@@ -1,0 +1,95 @@
+"""Tables that are read piece by piece give the networks that they give as a whole."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import GaussianGraph
+from edgewise.io import chunks
+from tests.cli.test_bad_input import complaint
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """Several chunks of every table."""
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 8 * 5 * 17)
+
+
+def same(streamed, whole):
+    assert streamed.record["n_edges"] == whole.record["n_edges"] > 0
+    assert streamed.record["alpha"] == pytest.approx(whole.record["alpha"], rel=1e-10)
+    assert streamed.record["data"] == whole.record["data"]
+    pd.testing.assert_frame_equal(streamed.edges, whole.edges, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--method", "neighborhood", "--drop", "e"],
+        pytest.param([], marks=pytest.mark.slow),
+        pytest.param(["--chain", "--alpha", "0.1", "--tau", "0.1"], marks=pytest.mark.slow),
+    ],
+)
+def test_streamed_is_whole(learn, frame, options):
+    whole, streamed = learn(frame, *options), learn(frame, *options, "--stream")
+    same(streamed, whole)
+    assert "summed up piece by piece, as --stream asks" in streamed.record["treatment"]
+
+
+def test_folder_of_parquet_without_resamples(run, frame, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    frame[:50].to_parquet(folder / "a.parquet")
+    frame[50:].to_parquet(folder / "b.parquet")
+    shown = run("learn", folder, "--stream", "--json", "--alpha", "0.1").stdout
+    record = json.loads(shown)
+    assert record["data"]["n_samples"] == 120
+    both = (folder / "a.parquet").read_bytes() + (folder / "b.parquet").read_bytes()
+    assert record["data"]["sha256"] == hashlib.sha256(both).hexdigest()
+    expected = GaussianGraph(0.1, covariance="correlation").fit(frame).graph_.edges()
+    assert [edge["weight"] for edge in record["edges"]] == pytest.approx(expected["weight"])
+    assert "confidence" not in record["edges"][0]
+
+
+def test_discrete(learn):
+    rng = np.random.default_rng(0)
+    a = rng.choice(["no", "yes"], 300)
+    b = np.where(rng.random(300) < 0.8, a, "no")
+    survey = pd.DataFrame({"a": a, "b": b, "c": rng.integers(0, 3, 300)})
+    whole = learn(survey, "--method", "discrete")
+    streamed = learn(survey, "--method", "discrete", "--stream")
+    assert streamed.record["score"] == pytest.approx(whole.record["score"], rel=1e-12)
+    pd.testing.assert_frame_equal(streamed.edges, whole.edges, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--confidence"], "--confidence needs all rows at once, and --stream reads them piece"),
+        (["--resamples", "10"], "--confidence needs all rows"),
+        (["--alpha", "cv"], "--alpha cv needs all rows"),
+        (["--alpha", "stars"], "--alpha stars needs all rows"),
+        (["--missing", "em"], "--missing em needs all rows"),
+        (["--covariance", "spearman"], "--covariance spearman needs all rows"),
+        (["--chain", "--alpha", "0.1"], "--tau cv needs all rows"),
+        (["--chain", "--alpha", "1", "--tau", "1", "--constant", "drop"], "--constant drop needs"),
+        (["--columns", "a"], "A network needs at least 2 columns; data.csv has 1 left: 'a'"),
+        (["--criterion", "bjp"], "--criterion is for discrete columns"),
+        (["--columns", "a,z"], "--columns names 'z', which is no column"),
+    ],
+)
+def test_what_needs_all_rows_is_refused(run, tmp_path, frame, options, part):
+    frame.to_csv("data.csv", index=False)
+    assert part in complaint(run, tmp_path, "learn", "data.csv", "--stream", *options)
+
+
+def test_bad_tables_are_refused(run, tmp_path, frame):
+    frame.loc[60, "c"] = np.nan
+    frame.to_csv("data.csv", index=False)
+    said = complaint(run, tmp_path, "learn", "data.csv", "--stream")
+    assert "column 'c' is missing (NaN) in row 9 (60 of all)" in said
+    frame[:1].to_csv("data.csv", index=False)
+    assert "Found 1 sample" in complaint(run, tmp_path, "learn", "data.csv", "--stream")

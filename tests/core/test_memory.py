@@ -1,0 +1,239 @@
+"""Memory is foretold before it is taken."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+
+from edgewise import (
+    BayesNetClassifier,
+    BlanketBayesNet,
+    BootstrapGraph,
+    ConditionalGraph,
+    DiscreteMarkovNet,
+    DTraceChange,
+    EdgewiseError,
+    FusedNetworkChange,
+    GaussianBayesNet,
+    GaussianGraph,
+    GraphTree,
+    KernelGraph,
+    LocallyConstantGraph,
+    NeighborhoodGraph,
+    NetworkChange,
+    NotEnoughMemoryError,
+    SeparateNetworkChange,
+)
+from edgewise._core import memory
+from edgewise._core.memory import Arrays, available_bytes, local_workers, require_memory
+from edgewise.stats.pair_features import pair_features
+
+GIGABYTE = 10**9
+
+
+@pytest.fixture
+def small_machine(monkeypatch):
+    """A machine with a megabyte, and no fit so small that it is not looked at."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10**6)
+    monkeypatch.setattr(memory, "SURELY_THERE", 0)
+
+
+def test_the_message_has_the_figures_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 15 * GIGABYTE)
+    side = 120_000
+    with pytest.raises(NotEnoughMemoryError) as caught:
+        require_memory(
+            "A fit to 120,000 columns",
+            [Arrays(5, (side, side)), Arrays(1, (100, side))],
+            advice="Keep fewer columns.",
+        )
+    assert str(caught.value) == (
+        "A fit to 120,000 columns holds about 5 arrays of 120,000 x 120,000 (115 GB each), 576 GB "
+        "in all; 15 GB are free. Keep fewer columns."
+    )
+    assert isinstance(caught.value, MemoryError)
+    assert isinstance(caught.value, EdgewiseError)
+
+
+def test_what_fits_passes_and_every_process_counts(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: GIGABYTE)
+    held = [Arrays(1, (10_000, 10_000))]
+    require_memory("A fit", held, advice="")
+    with pytest.raises(NotEnoughMemoryError, match=r"in each of 2 processes, 1\.6 GB in all"):
+        require_memory("A fit", held, advice="", workers=2)
+
+
+def test_small_fits_are_not_looked_at(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: pytest.fail("looked"))
+    require_memory("A fit", [Arrays(1, (1000, 1000))], advice="")
+
+
+def test_a_system_that_does_not_say_is_trusted(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    require_memory("A fit", [Arrays(1, (10**9, 10**9))], advice="")
+
+
+def write(folder, **files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with 8 GB free, whose files can be written."""
+    monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
+    write(tmp_path / "proc", meminfo="MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
+    write(tmp_path / "proc" / "self", cgroup="0::/\n")
+    return tmp_path
+
+
+def test_what_the_system_has_is_available(machine):
+    assert available_bytes() == 8_000_000 * 1024
+
+
+def test_a_group_of_processes_limits_what_is_available(machine):
+    write(machine / "proc" / "self", cgroup="1:cpu:/elsewhere\n0::/job/step\n")
+    step = machine / "cgroup" / "job" / "step"
+    stat = "anon 5\ninactive_file 100\n"
+    write(step, memory__max="max\n", memory__current="900\n", memory__stat=stat)
+    assert available_bytes() == 8_000_000 * 1024
+    write(step.parent, memory__max="5000\n", memory__current="1000\n", memory__stat=stat)
+    assert available_bytes() == 4100
+    write(step, memory__max="3000\n")
+    assert available_bytes() == 2200
+
+
+def test_groups_of_the_first_version(machine):
+    write(machine / "proc" / "self", cgroup="4:memory:/box\n0::/\n")
+    write(
+        machine / "cgroup" / "memory" / "box",
+        memory__limit_in_bytes="2000\n",
+        memory__usage_in_bytes="2500\n",
+        memory__stat="total_inactive_file 700\n",
+    )
+    assert available_bytes() == 200
+
+
+def test_a_system_without_these_files_has_its_whole_memory(machine, monkeypatch):
+    monkeypatch.setattr(memory, "PROC", machine / "nowhere")
+    sizes = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(memory.os, "sysconf", sizes.__getitem__)
+    assert available_bytes() == 4_096_000
+
+    def unknown(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr(memory.os, "sysconf", unknown)
+    assert available_bytes() is None
+
+
+def test_this_machine_has_memory():
+    free = available_bytes()
+    assert free is None or free > 2**20
+
+
+def test_workers_of_this_machine():
+    assert local_workers(None) == 1
+    with parallel_config(n_jobs=3):
+        assert local_workers(None) == 3
+    assert local_workers(2) == 2
+
+
+ROWS = np.random.default_rng(0).normal(size=(80, 140))
+LABELS = np.arange(80) % 2
+COVARIATES = np.random.default_rng(1).normal(size=(80, 2))
+FITS = {
+    "GaussianGraph": (GaussianGraph(), (ROWS,)),
+    "NeighborhoodGraph": (NeighborhoodGraph(), (ROWS,)),
+    "LocallyConstantGraph": (LocallyConstantGraph(), (ROWS,)),
+    "GaussianBayesNet": (GaussianBayesNet(), (ROWS,)),
+    "BlanketBayesNet": (BlanketBayesNet(), (pd.DataFrame(ROWS).rename(columns=str),)),
+    "BayesNetClassifier": (BayesNetClassifier(), (ROWS, LABELS)),
+    "DTraceChange": (DTraceChange(), (np.tile(ROWS, 2), LABELS)),
+    "FusedNetworkChange": (FusedNetworkChange(), (ROWS, LABELS)),
+    "SeparateNetworkChange": (SeparateNetworkChange(), (ROWS, LABELS)),
+    "NetworkChange": (NetworkChange(), (np.tile(ROWS, 2), LABELS)),
+    "ConditionalGraph": (ConditionalGraph(), (COVARIATES, ROWS)),
+    "KernelGraph": (KernelGraph(), (COVARIATES, ROWS)),
+    "GraphTree": (GraphTree(), (COVARIATES, ROWS)),
+    "DiscreteMarkovNet": (DiscreteMarkovNet(), (np.tile(ROWS > 0, 8).astype(int),)),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_fits_beyond_memory_are_refused_before_they_begin(name, small_machine):
+    estimator, data = FITS[name]
+    rows, columns = data[-1 if data[-1].ndim == 2 else 0].shape
+    with pytest.raises(NotEnoughMemoryError) as caught:
+        estimator.fit(*data)
+    message = str(caught.value)
+    assert message.startswith(f"A fit of {name} to {rows:,} rows and {columns:,} columns holds")
+    assert "Keep fewer columns" in message
+
+
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        (FusedNetworkChange(), FusedNetworkChange(method="joint")),
+        (BayesNetClassifier(), BayesNetClassifier(decide="svm")),
+        (BayesNetClassifier(), BayesNetClassifier("fisher")),
+        (KernelGraph(n_anchors=5), KernelGraph(n_anchors=50)),
+    ],
+)
+def test_options_that_take_more_memory(small, large):
+    needs = [sum(a.total for a in model._arrays_held(200, 30)) for model in (small, large)]
+    assert needs[1] > 1.5 * needs[0]
+
+
+def test_processes_of_a_search_count(small_machine):
+    with pytest.raises(NotEnoughMemoryError, match="in each of 3 processes"):
+        GaussianGraph(alpha="cv", n_jobs=3).fit(ROWS)
+    with pytest.raises(NotEnoughMemoryError) as caught:
+        GaussianGraph(alpha=0.1, n_jobs=3).fit(ROWS)
+    assert "processes," not in str(caught.value)
+    with pytest.raises(NotEnoughMemoryError, match="in each of 2 processes"):
+        BootstrapGraph(GaussianGraph(alpha=0.1), n_jobs=2).fit(ROWS)
+
+
+def test_bytes_are_read_in_pieces_and_need_no_room(small_machine):
+    codes = np.tile((ROWS[:, :5] > 0), (40, 1)).astype(np.uint8)
+    assert DiscreteMarkovNet().fit(codes).converged_
+    with pytest.raises(NotEnoughMemoryError):
+        DiscreteMarkovNet().fit(np.tile(codes, (10, 1)).astype(int))
+
+
+def test_features_of_pairs_are_counted(small_machine):
+    with pytest.raises(NotEnoughMemoryError, match="Polynomials of degree 30"):
+        pair_features(ROWS[:, :20] / 10, "polynomial", 30)
+    with pytest.raises(NotEnoughMemoryError, match="A basis function of 140 columns"):
+        pair_features(ROWS, lambda a, b: a * b)
+    assert pair_features(ROWS[:, :5], lambda a, b: a * b).size == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("estimator", "kind"),
+    [
+        (GaussianGraph(alpha=0.5), "rows"),
+        (NeighborhoodGraph(alpha=0.4), "rows"),
+        (GaussianBayesNet(alpha=0.4), "rows"),
+        (DTraceChange(alpha=0.8), "labels"),
+        (SeparateNetworkChange(alpha=0.5), "labels"),
+    ],
+)
+def test_foretold_and_measured_agree(estimator, kind):
+    """What numpy allocates at the peak is no less than half of what is foretold, nor far more."""
+    import tracemalloc
+
+    X = np.random.default_rng(0).normal(size=(300, 700))
+    data = (X,) if kind == "rows" else (X, np.arange(300) % 2)
+    tracemalloc.start()
+    try:
+        estimator.fit(*data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    foretold = sum(arrays.total for arrays in estimator._arrays_held(*X.shape))
+    assert 0.5 * foretold < peak < 3.0 * foretold

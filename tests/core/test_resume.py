@@ -1,0 +1,266 @@
+"""Finished tasks are kept and never run again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgewise
+from edgewise import InputError, resumable
+from edgewise._core.parallel import parallel_map
+from edgewise._core.random import spawn
+from edgewise.graph import Graph
+from edgewise.inference import max_change_test
+
+
+def note_and_draw(folder, generator):
+    """Leave a mark of having run, and draw."""
+    (Path(folder) / f"ran-{time.monotonic_ns()}").touch()
+    return {"draw": generator.normal(size=2), "text": "ä", "pair": (1, None), "nan": np.nan}
+
+
+def twice(folder, generator):
+    return parallel_map(note_and_draw, [(folder, child) for child in generator.spawn(2)])
+
+
+def tasks(folder, seed=0, n_tasks=4):
+    return [(str(folder), child) for child in spawn(seed, n_tasks)]
+
+
+def n_runs(folder):
+    return len(list(folder.glob("ran-*")))
+
+
+def same(first, second):
+    np.testing.assert_equal(first, second)
+    return True
+
+
+@pytest.fixture
+def marks(tmp_path):
+    (tmp_path / "marks").mkdir()
+    return tmp_path / "marks"
+
+
+def test_nothing_runs_twice(tmp_path, marks):
+    plain = parallel_map(note_and_draw, tasks(marks))
+    with resumable(tmp_path / "kept"):
+        first = parallel_map(note_and_draw, tasks(marks))
+        again = parallel_map(note_and_draw, tasks(marks), n_jobs=2)
+    assert same(plain, first)
+    assert same(plain, again)
+    assert n_runs(marks) == 8
+    # Once the block has ended, nothing is kept or read.
+    parallel_map(note_and_draw, tasks(marks))
+    assert n_runs(marks) == 12
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_record_cut_short_runs_again(tmp_path, marks, cut):
+    with resumable(tmp_path / "kept"):
+        first = parallel_map(note_and_draw, tasks(marks))
+        (file,) = (tmp_path / "kept").iterdir()
+        os.truncate(file, file.stat().st_size - cut)
+        again = parallel_map(note_and_draw, tasks(marks))
+        third = parallel_map(note_and_draw, tasks(marks))
+    assert same(first, again)
+    assert same(first, third)
+    assert n_runs(marks) == 5
+
+
+def test_damage_is_noticed(tmp_path, marks):
+    with resumable(tmp_path / "kept"):
+        first = parallel_map(note_and_draw, tasks(marks))
+        (file,) = (tmp_path / "kept").iterdir()
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+        assert same(first, parallel_map(note_and_draw, tasks(marks)))
+    assert n_runs(marks) > 4
+
+
+@pytest.mark.parametrize("other", [{"seed": 1}, {"n_tasks": 5}])
+def test_another_call_is_not_taken_for_this_one(tmp_path, marks, other):
+    with resumable(tmp_path / "kept"):
+        parallel_map(note_and_draw, tasks(marks))
+        found = parallel_map(note_and_draw, tasks(marks, **other))
+    assert same(found, parallel_map(note_and_draw, tasks(marks, **other)))
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+
+
+def test_calls_inside_a_task_are_part_of_it(tmp_path, marks):
+    with resumable(tmp_path / "kept"):
+        parallel_map(twice, tasks(marks))
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_results_of_the_package_come_back_whole(tmp_path):
+    with resumable(tmp_path / "kept"):
+        for _ in range(2):
+            (graph,) = parallel_map(Graph, [(np.ones((2, 2)) - np.eye(2),)])
+            assert isinstance(graph, Graph)
+            assert graph.n_edges == 1
+
+
+def test_what_is_not_plain_is_refused(tmp_path):
+    with resumable(tmp_path / "kept"), pytest.raises(InputError, match="without pickling"):
+        parallel_map(object, [()])
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"), resumable(tmp_path / "file"):
+        pass
+
+
+def bootstrap(X, y):
+    return edgewise.BootstrapGraph(edgewise.GaussianGraph(0.2), n_resamples=8, random_state=0).fit(
+        X
+    )
+
+
+def stability(X, y):
+    inner = edgewise.NeighborhoodGraph()
+    return edgewise.StabilitySelection(inner, n_resamples=4, random_state=0).fit(X)
+
+
+def cross_validation(X, y):
+    return edgewise.GaussianGraph("cv", random_state=0).fit(X)
+
+
+def stars(X, y):
+    return edgewise.GaussianGraph("stars", instability=0.3, random_state=0).fit(X)
+
+
+def pairs_of_strengths(X, y):
+    return edgewise.LocallyConstantGraph(n_alphas=2, n_taus=2, random_state=0).fit(X)
+
+
+def change(X, y):
+    return edgewise.NetworkChange("cv", random_state=0).fit(X, y)
+
+
+def permutations(X, y):
+    model = edgewise.DTraceChange(0.2)
+    return edgewise.permutation_test(model, X, y, n_permutations=9, random_state=0)
+
+
+def shuffles(X, y):
+    return max_change_test(X, y, n_permutations=50, random_state=0)
+
+
+def kernel(X, y):
+    return edgewise.KernelGraph(random_state=0).fit(X[:, :1], X[:, 1:])
+
+
+def classes(X, y):
+    return edgewise.inference.class_accuracy(
+        {"own": edgewise.BayesNetClassifier("generative")}, X, y, n_folds=3, random_state=0
+    )
+
+
+LONG_WORK = (
+    bootstrap, stability, cross_validation, stars, pairs_of_strengths, change, permutations,
+    shuffles, kernel, classes,
+)  # fmt: skip
+
+
+def numbers(found):
+    """All arrays and numbers of a result, for comparison."""
+    return {
+        name: value
+        for name, value in vars(found).items()
+        if isinstance(value, (int, float, np.ndarray, tuple))
+    }
+
+
+@pytest.mark.parametrize("work", LONG_WORK, ids=lambda work: work.__name__)
+def test_long_work_reads_what_is_kept(tmp_path, monkeypatch, work):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), np.repeat(["a", "b"], 40)
+    X[y == "b", 1] += X[y == "b", 0]
+    plain = numbers(work(X, y))
+    with resumable(tmp_path):
+        work(X, y)
+        assert list(tmp_path.glob("*.tasks"))
+        # From here on, no task can run.
+        monkeypatch.setattr("edgewise._core.parallel.delayed", None)
+        again = numbers(work(X, y))
+    np.testing.assert_equal(again, plain)
+
+
+@pytest.mark.parametrize("model", [edgewise.GaussianGraph(), edgewise.NeighborhoodGraph()])
+@pytest.mark.parametrize("is_long", [True, False])
+def test_paths_go_on_from_the_last_point(tmp_path, monkeypatch, model, is_long):
+    if is_long:
+        monkeypatch.setattr("edgewise.estimators.gaussian_graph.PATH_BYTES", 0)
+    # So many columns that not the whole path is one compiled call.
+    X = np.random.default_rng(0).normal(size=(200, 70))
+    X[:, 1:10] += X[:, :1]
+    plain = numbers(model.fit(X))
+    with resumable(tmp_path):
+        model.fit(X)
+        for file in tmp_path.glob("*.tasks"):
+            os.truncate(file, file.stat().st_size // 2)
+        again = numbers(model.fit(X))
+    np.testing.assert_equal(again, plain)
+
+
+def test_paths_are_kept_only_if_wanted(tmp_path):
+    with resumable(tmp_path, paths=False):
+        edgewise.NeighborhoodGraph().fit(np.random.default_rng(0).normal(size=(30, 6)))
+    assert not list(tmp_path.iterdir())
+
+
+SLOW_RUN = """
+import sys, time
+import numpy as np
+import edgewise
+
+class Slow(edgewise.GaussianGraph):
+    def fit(self, X, y=None, sample_weight=None):
+        time.sleep(0.02)
+        return super().fit(X, sample_weight=sample_weight)
+
+X = np.random.default_rng(0).normal(size=(60, 4))
+jobs = int(sys.argv[2])
+model = edgewise.BootstrapGraph(Slow(0.1), n_resamples=40, random_state=0, n_jobs=jobs)
+with edgewise.resumable(sys.argv[1]):
+    model.fit(X)
+print(model.edge_frequency_.tolist())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+@pytest.mark.parametrize("n_jobs", ["1", "2"])
+def test_killed_and_resumed(tmp_path, n_jobs):
+    script = tmp_path / "work.py"
+    script.write_text(SLOW_RUN)
+
+    def command(folder):
+        return [sys.executable, str(script), str(tmp_path / folder), n_jobs]
+
+    process = subprocess.Popen(command("kept"))
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        files = list((tmp_path / "kept").glob("*.tasks"))
+        if files and files[0].stat().st_size > 1000:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (file,) = (tmp_path / "kept").glob("*.tasks")
+    before = file.read_bytes()
+    resumed = subprocess.run(command("kept"), capture_output=True, text=True, check=True)
+    whole = subprocess.run(command("other"), capture_output=True, text=True, check=True)
+    assert resumed.stdout == whole.stdout
+    # What was kept was used: the file has only grown, but for a record cut short.
+    after = file.read_bytes()
+    assert 0 < len(before) < len(after)
+    assert after.startswith(before[:800])
+    assert after == next((tmp_path / "other").glob("*.tasks")).read_bytes()

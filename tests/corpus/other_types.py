@@ -1,0 +1,117 @@
+"""Tables that hold something else than numbers; levels and covariates may be anything."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+
+from tests.corpus.case import FITS, SAME, Collection, refused
+from tests.corpus.faults import with_entry
+from tests.corpus.representations import frame_of
+
+OTHER_TYPES = Collection()
+#: A level of its own for every row leaves nothing to a regression.
+TOO_MANY = refused("completely")
+
+
+@OTHER_TYPES.add(refused("omplex"))
+def complex_numbers(values):
+    return values + 1j * values
+
+
+@OTHER_TYPES.add(
+    refused("'dose'", "text"),
+    covariates=FITS,
+    ConditionalGraph_X=TOO_MANY,
+    levels=FITS,
+)
+def column_of_dates(values):
+    return frame_of(values).assign(dose=pd.date_range("2020-01-01", periods=len(values)))
+
+
+@OTHER_TYPES.add(
+    refused("'dose'", "text"),
+    covariates=FITS,
+    ConditionalGraph_X=TOO_MANY,
+    levels=SAME,
+)
+def column_of_durations(values):
+    return frame_of(values).assign(dose=pd.to_timedelta(values[:, 1], unit="h"))
+
+
+@OTHER_TYPES.add(refused("'x0'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def array_of_dates(values):
+    return (values * 64).astype("datetime64[D]")
+
+
+@OTHER_TYPES.add(refused("'x0'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def array_of_durations(values):
+    return (values * 64).astype("timedelta64[s]")
+
+
+@OTHER_TYPES.add(refused("'x1'", "text"), covariates=FITS, levels=FITS)
+def python_dates_among_objects(values):
+    return with_entry(values.astype(object), datetime.date(2020, 1, 1), slice(None))
+
+
+@OTHER_TYPES.add(refused("'x1'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
+def one_word_among_numbers(values):
+    return with_entry(values.astype(object), "n/a")
+
+
+@OTHER_TYPES.add(
+    refused("'dose'", "text"),
+    covariates=FITS,
+    ConditionalGraph_X=TOO_MANY,
+    levels=FITS,
+)
+def one_word_in_a_frame(values):
+    return frame_of(with_entry(values.astype(object), "n/a"))
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def numbers_written_as_text(values):
+    return np.array([[f"{x:g}" for x in row] for row in values.tolist()])
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def numbers_written_as_text_in_a_frame(values):
+    return frame_of(np.array([[f"{x:g}" for x in row] for row in values.tolist()], dtype=object))
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def pandas_strings(values):
+    return frame_of(values).map("{:g}".format).astype("string")
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def bytes_for_numbers(values):
+    return np.array([[f"{x:g}".encode() for x in row] for row in values.tolist()])
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def pandas_categories(values):
+    return frame_of(values).astype("category")
+
+
+@OTHER_TYPES.add(
+    refused("'x3'", "text"),
+    covariates=refused("'x3'", "missing"),
+    levels=refused("'x3'", "missing"),
+)
+def all_kinds_of_objects(values):
+    kinds = [1, 2.5, "three", None, True, datetime.date(2020, 1, 1), b"six", (7,)]
+    return np.array([[*row[:3], kinds[k % 8]] for k, row in enumerate(values)], dtype=object)
+
+
+@OTHER_TYPES.add(refused("'x1'", "list"))
+def lists_in_the_cells(values):
+    table = values.astype(object)
+    for k in range(len(table)):
+        table[k, 1] = [1, 2]
+    return table
+
+
+@OTHER_TYPES.add(refused("'x0'", "dict"))
+def dicts_in_the_cells(values):
+    return with_entry(values.astype(object), {"foo": "bar"}, 0, 0)

@@ -1,0 +1,121 @@
+"""Whether counts of chunks are those of all rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgewise import InputError
+from edgewise.io import read_chunks
+from edgewise.stats import Counts, counts, stream_counts
+
+
+def survey(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "city": rng.choice(["Ulm", "Bonn", "Aachen"], n),
+            "smokes": rng.random(n) < 0.3,
+            "children": rng.choice([0, 1, 2, 5], n),
+        }
+    )
+
+
+def assert_counts_of(found, frame):
+    """Compare with pandas, cell by cell."""
+    expected = frame.value_counts()
+    assert found.n_samples == len(frame)
+    assert len(found.states) == len(expected)
+    for state, count in zip(found.states.tolist(), found.counts.tolist(), strict=True):
+        key = tuple(levels[code] for levels, code in zip(found.levels, state, strict=True))
+        assert expected[key] == count
+    for first in frame.columns:
+        for second in frame.columns.drop(first):
+            np.testing.assert_array_equal(
+                found.table(first, second), pd.crosstab(frame[first], frame[second])
+            )
+
+
+@settings(max_examples=15)
+@given(sizes=st.lists(st.integers(0, 90), min_size=1, max_size=40), seed=st.integers(0, 99))
+def test_any_chunking_and_order(sizes, seed):
+    frame = survey(sum(sizes) + 60, seed)
+    parts = np.split(np.arange(len(frame)), np.cumsum(sizes))
+    found = stream_counts(frame.iloc[rows] for rows in parts)
+    assert_counts_of(found, frame)
+    backwards = stream_counts(frame.iloc[rows] for rows in reversed(parts))
+    whole = Counts.from_samples(frame)
+    for other in (backwards, whole):
+        assert other.levels == found.levels
+        np.testing.assert_array_equal(other.states, found.states)
+        np.testing.assert_array_equal(other.counts, found.counts)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_files(tmp_path, suffix):
+    frame, path = survey(), tmp_path / f"survey{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
+    assert_counts_of(stream_counts(read_chunks(path, rows=13)), frame)
+    few = stream_counts(read_chunks(path, rows=13, columns=["city"]))
+    assert few.table("city").tolist() == frame["city"].value_counts().sort_index().tolist()
+
+
+def test_levels_of_all_chunks():
+    parts = [pd.DataFrame({"a": [3, 3]}), pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [1.5]})]
+    found = stream_counts(parts)
+    assert found.levels == ((1.0, 1.5, 2.0, 3.0),)
+    assert found.table("a").tolist() == [1, 1, 1, 2]
+    declared = [
+        pd.DataFrame({"a": pd.Categorical([level], categories=["low", "mid", "high"])})
+        for level in ("high", "low")
+    ]
+    found = stream_counts(declared)
+    assert found.levels == (("low", "mid", "high"),)
+    assert found.table("a").tolist() == [1, 0, 1]
+    other = pd.DataFrame({"a": pd.Categorical(["mid"], categories=["mid", "high"])})
+    with pytest.raises(InputError, match="'a' does not have the same categories in all chunks"):
+        stream_counts([*declared, other])
+    with pytest.raises(InputError, match="'a' holds text in some chunks and numbers in others"):
+        stream_counts([parts[0], pd.DataFrame({"a": ["x"]})])
+
+
+def test_more_states_than_integers_can_number():
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 3, size=(40, 60))
+    rows = X[rng.integers(0, 40, size=500)]
+    found = stream_counts([rows[:100], rows[100:]])
+    expected, times = np.unique(rows, axis=0, return_counts=True)
+    np.testing.assert_array_equal(found.states, expected)
+    np.testing.assert_array_equal(found.counts, times)
+    assert found.names is None
+    assert found.table(0, "x59").sum() == 500
+    with pytest.raises(InputError, match="Ask for fewer columns"):
+        found.table(*range(60))
+
+
+def test_limits(monkeypatch):
+    frame = survey()
+    monkeypatch.setattr(counts, "MOST_LEVELS", 3)
+    with pytest.raises(InputError, match="'children' has more than 3 levels"):
+        stream_counts([frame[:5], frame[5:]])
+    monkeypatch.undo()
+    monkeypatch.setattr(counts, "MOST_BYTES", 20)
+    with pytest.raises(InputError, match="rows so far are all different"):
+        stream_counts([frame])
+
+
+def test_bad_input():
+    frame = survey()
+    gap = frame.assign(city=frame["city"].where(frame.index != 150))
+    with pytest.raises(InputError, match=r"Chunk 2: column 'city' is missing .* row 50 \(150 of"):
+        stream_counts([gap[:100], gap[100:]])
+    with pytest.raises(InputError, match=r"column 'children' is infinite"):
+        stream_counts([frame.assign(children=np.inf)])
+    found = Counts.from_samples(frame)
+    with pytest.raises(InputError, match="do not merge: 'city' and 'children' are missing"):
+        found.merge(Counts.from_samples(frame[["smokes"]]))
+    with pytest.raises(InputError, match="No column is called 'town'"):
+        found.table("town")
+    with pytest.raises(InputError, match="1 to"):
+        found.table()
