@@ -34,6 +34,8 @@ def direct(run, tmp_path):
     def invoke(data, *options):
         data.to_csv(tmp_path / "data.csv", index=False)
         out = tmp_path / "out"
+        if "--bootstrap" not in options:
+            options = (*options, "--no-confidence")
         result = run("direct", tmp_path / "data.csv", "--out", out, *options)
         return SimpleNamespace(
             result=result,

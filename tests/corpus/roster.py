@@ -85,15 +85,22 @@ class Subject:
         The part that the table plays.
     fit : callable
         Fits it to a table.
+    has_labels : bool
+        Whether labels come with the table, as the second of a pair.
     """
 
     name: str
     family: str
     fit: Callable[[Any], Any]
+    has_labels: bool = False
 
     def clean(self) -> np.ndarray:
         """Values of a table that it can learn from."""
         return levels() if self.family == "levels" else measurements()
+
+    def rows(self, given: Any) -> Any:
+        """Return the table of what was handed over."""
+        return given[0] if self.has_labels else given
 
     def words(self, says: tuple[str, ...]) -> tuple[str, ...]:
         """Words of a message; responses without names have names of their own."""
@@ -112,8 +119,18 @@ def _of_rows(make: Callable[[], Any]) -> Subject:
     return Subject(type(make()).__name__, "rows", lambda table: make().fit(table))
 
 
-def _of_groups(make: Callable[[], Any], family: str = "groups") -> Subject:
-    return Subject(type(make()).__name__, family, lambda table: make().fit(table, labels(table)))
+def _of_groups(make: Callable[[], Any]) -> Subject:
+    name = type(make()).__name__
+    return Subject(name, _family(make), lambda table: make().fit(table, labels(table)))
+
+
+def _of_labels(make: Callable[[], Any]) -> Subject:
+    name = type(make()).__name__
+    return Subject(name, _family(make), lambda pair: make().fit(*pair), has_labels=True)
+
+
+def _family(make: Callable[[], Any]) -> str:
+    return "classes" if hasattr(make(), "predict") else "groups"
 
 
 def _of_responses(make: Callable[[], Any]) -> Subject:
@@ -134,6 +151,13 @@ def _kernel() -> KernelGraph:
     return KernelGraph(bandwidth=0.5, alpha=0.1, random_state=0)
 
 
+WITH_LABELS: list[Callable[[], Any]] = [
+    lambda: NetworkChange(alpha=0.3),
+    lambda: FusedNetworkChange(alpha=0.2),
+    lambda: SeparateNetworkChange(alpha=0.3),
+    lambda: DTraceChange(alpha=0.3),
+    lambda: BayesNetClassifier(n_edges=4),
+]
 SUBJECTS = [
     _of_rows(lambda: GaussianGraph(alpha=0.1, covariance="correlation")),
     _of_rows(lambda: NeighborhoodGraph(alpha=0.1)),
@@ -148,11 +172,7 @@ SUBJECTS = [
     _of_rows(
         lambda: StabilitySelection(NeighborhoodGraph(alpha=0.3), n_resamples=4, random_state=0)
     ),
-    _of_groups(lambda: NetworkChange(alpha=0.3)),
-    _of_groups(lambda: FusedNetworkChange(alpha=0.2)),
-    _of_groups(lambda: SeparateNetworkChange(alpha=0.3)),
-    _of_groups(lambda: DTraceChange(alpha=0.3)),
-    _of_groups(lambda: BayesNetClassifier(n_edges=4), "classes"),
+    *(_of_groups(make) for make in WITH_LABELS),
     _of_responses(_tree),
     _of_responses(_kernel),
     _of_responses(lambda: ConditionalGraph(alpha=0.1)),
@@ -160,4 +180,11 @@ SUBJECTS = [
     _of_covariates(_kernel),
     _of_covariates(lambda: ConditionalGraph(alpha=0.1)),
     Subject("DiscreteMarkovNet", "levels", lambda table: DiscreteMarkovNet().fit(table)),
+]
+#: The same estimators with labels that are themselves on trial.
+LABELLED = [
+    *(_of_labels(make) for make in WITH_LABELS),
+    _of_labels(
+        lambda: BootstrapGraph(SeparateNetworkChange(alpha=0.3), n_resamples=3, random_state=0)
+    ),
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from edgewise import DataWarning, EdgewiseError
 from edgewise.selection import SelectionWarning
@@ -14,7 +14,7 @@ from tests.corpus.case import Outcome
 from tests.corpus.roster import Subject
 
 #: Warnings that speak of the data; any other comes from the inside.
-ALLOWED = (DataWarning, ConvergenceWarning, SelectionWarning)
+ALLOWED = (DataWarning, ConvergenceWarning, SelectionWarning, DataConversionWarning)
 #: What a sentence says to do, or what it lacks.
 ADVICE = re.compile(
     r"\b(Add|Change|Check|Code|Cut|Drop|Fill|Give|Join|Label|Leave|Name|Pass|Rename|Replace|Reshape"
@@ -57,7 +57,7 @@ def signature(model: Any, subject: Subject, table: Any) -> dict[str, np.ndarray]
     if hasattr(model, "predict_precision"):
         found["predicted precision"] = model.predict_precision(subject.covariates(table))
     if hasattr(model, "predict"):
-        found["probabilities"] = model.predict_proba(table)
+        found["probabilities"] = model.predict_proba(subject.rows(table))
     elif hasattr(model, "score") and subject.family in ("rows", "levels"):
         found["score"] = np.array(model.score(table))
     return found
@@ -108,10 +108,15 @@ def about_result(model: Any, found: dict[str, np.ndarray]) -> str | None:
 
 def about_names(model: Any, subject: Subject, table: Any) -> str | None:
     """Names of columns that got lost on the way."""
+    table = subject.rows(table)
     names = list(getattr(table, "column_names", getattr(table, "columns", ())))
     if not names or not isinstance(names[0], str) or subject.family == "covariates":
         return None
-    return None if list(model.graph_.names) == list(map(str, names)) else f"the nodes are {model.graph_.names}"
+    return (
+        None
+        if list(model.graph_.names) == list(map(str, names))
+        else f"the nodes are {model.graph_.names}"
+    )
 
 
 def _about_difference(outcome: Outcome, found: Any, clean: Any) -> str | None:

@@ -72,10 +72,28 @@ def test_constant_columns(X):
     assert inspect_columns(X).constant == (4, 5)
 
 
-def test_nearly_constant_column_passes(X):
+def test_columns_that_vary_by_rounding_only(X):
     X[:, 4] = 1.0
     X[0, 4] = np.nextafter(1.0, 2.0)
+    assert "Column 'g4' is constant up to rounding. Drop it" in message(X, NAMES)
+    check_columns(X, NAMES, allow_constant=True)
+    X[0, 4] = 1.0 + 1e-12
     check_columns(X, NAMES)
+    X[:, 4] += 1e3
+    assert "Column 'g4' is constant up to rounding" in message(X, NAMES)
+
+
+def test_columns_too_small_to_be_squared(X):
+    X[:, 1] *= 1e-140
+    assert "Column 'g1' holds no values beyond 1e-130" in message(X, NAMES)
+    X[:, 1] *= 1e20
+    check_columns(X, NAMES)
+
+
+def test_empty_columns_are_no_copies_of_each_other(X):
+    X[:, [1, 3]] = np.nan
+    assert inspect_columns(X).identical == ()
+    assert "Columns 'g1' and 'g3' have no value at all" in message(X, NAMES, allow_missing=True)
 
 
 def test_identical_columns(X):

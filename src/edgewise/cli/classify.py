@@ -19,6 +19,7 @@ from edgewise.cli._class_options import (
     Slack,
 )
 from edgewise.cli._classifying import ClassSettings
+from edgewise.cli._cluster import Cluster
 from edgewise.cli._labels import read_classes
 from edgewise.cli._options import Columns, DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
 from edgewise.cli._shell import is_watched, tell, warnings_told
@@ -41,6 +42,7 @@ def classify(
     quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     folds: Folds = 5,
     repeats: Repeats = 2,
 ) -> None:

@@ -26,6 +26,7 @@ from edgewise.cli._change_options import (
     Step,
     WindowOption,
 )
+from edgewise.cli._cluster import Cluster
 from edgewise.cli._comparing import RATIO, WITH_DEGREE, ChangeSettings
 from edgewise.cli._labels import TWO_VALUES, Groups, read_rows
 from edgewise.cli._options import (
@@ -73,6 +74,7 @@ def compare(
     quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     window: WindowOption = None,
     step: Step = None,
     reference: Reference = None,

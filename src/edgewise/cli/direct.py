@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edgewise._core.errors import InputError
+from edgewise.cli._cluster import Cluster
 from edgewise.cli._confidence import Confidence
 from edgewise.cli._direct_options import (
     ArcResamples,
@@ -52,6 +53,7 @@ def direct(
     quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     forbid: Forbid = None,
     require: Require = None,
     tier: Tier = None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
+from edgewise.cli._cluster import Cluster
 from edgewise.cli._confidence import Confidence
 from edgewise.cli._learning import DISCRETE, IN_SPACE, Settings
 from edgewise.cli._options import (
@@ -65,6 +66,7 @@ def learn(
     quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     grid: Grid = None,
     ring: Ring = False,
     chain: Chain = False,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
+from edgewise.cli._cluster import Cluster
 from edgewise.cli._options import DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
 from edgewise.cli._regress_options import (
     Criterion,
@@ -50,6 +51,7 @@ def regress(
     quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
     search: SearchOption = Search.GREEDY,
     criterion: CriterionOption = Criterion.HELDOUT,
     gamma: Gamma = None,

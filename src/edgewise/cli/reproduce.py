@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgewise._core.errors import InputError
+from edgewise.cli._cluster import Cluster
+from edgewise.cli._interrupt import interrupt_heard
 from edgewise.cli._options import Jobs, Json, Quiet, Seed
 from edgewise.cli._shell import INTERRUPTED, is_watched, say, say_json, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
@@ -52,6 +54,7 @@ def reproduce(
     quiet: Quiet = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: Cluster = None,
 ) -> None:
     """Run a paper's experiments again and compare with what it says.
 
@@ -65,6 +68,7 @@ def reproduce(
     try:
         record = _run(study, folder, table, quick=quick, seed=seed, n_jobs=jobs)
     except KeyboardInterrupt:
+        interrupt_heard()
         n_kept = len(list((folder / CHECKPOINTS).glob("[!.]*.json")))
         typer.echo(
             f"Interrupted; the same command goes on from the {n_kept} finished tasks in {folder}.",

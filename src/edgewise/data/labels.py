@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,17 @@ def label_codes(y: Any, n_rows: int) -> tuple[list[Any], IntArray]:
     if labels.shape != (n_rows,):
         raise InputError(
             f"y must hold one label for each of the {n_rows} rows of X; its shape is "
-            f"{labels.shape}."
+            f"{labels.shape}. Give one label per row, in a list or a column."
         )
     if len(missing := np.flatnonzero(pd.isna(labels))):
         raise InputError(
             f"y has {len(missing)} missing {'label' if len(missing) == 1 else 'labels'} (None or "
             f"NaN), the first in row {missing[0]}. Drop those rows, or label them."
+        )
+    if others := [label for label in labels if not isinstance(label, Hashable)]:
+        raise InputError(
+            f"y holds a {type(others[0]).__name__} in place of a label. Pass text, numbers or "
+            "booleans."
         )
     if any(isinstance(label, float) and math.isinf(label) for label in labels):
         raise InputError("y has labels that are infinite (inf). Drop those rows, or label them.")

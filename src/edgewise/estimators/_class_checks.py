@@ -51,8 +51,7 @@ def check_counts(classes: list[Any], counts: list[int], n_folds: int | None) -> 
     """Refuse a single class, and classes with too few rows."""
     if len(classes) == 1:
         raise InputError(
-            f"All labels in y are of one class, {classes[0]!r}. Telling classes apart takes at "
-            "least two."
+            f"All labels in y are of one class, {classes[0]!r}. Pass rows of at least two classes."
         )
     needed = max(2, n_folds or 0)
     few = [label for label, count in zip(classes, counts, strict=True) if count < needed]
@@ -61,6 +60,16 @@ def check_counts(classes: list[Any], counts: list[int], n_folds: int | None) -> 
         raise InputError(
             f"Each class needs at least {needed} rows{reason}; {quote_names(few)} "
             f"{'has' if len(few) == 1 else 'have'} fewer. Leave such classes out, or join them."
+        )
+
+
+def refuse_measurements(classes: list[Any]) -> None:
+    """Refuse labels that are fractions, as of something measured."""
+    fractions = [label for label in classes if isinstance(label, float) and label % 1 != 0]
+    if fractions:
+        raise InputError(
+            f"Unknown label type: continuous. y holds numbers like {fractions[0]:g}, which measure "
+            "and name no class. Cut them into classes, or turn them into text."
         )
 
 

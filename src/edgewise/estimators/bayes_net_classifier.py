@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
@@ -24,6 +23,7 @@ from edgewise.estimators._class_checks import (
     check_counts,
     check_parameters,
     class_probabilities,
+    refuse_measurements,
 )
 from edgewise.estimators._class_decisions import ClassDecisions
 from edgewise.estimators._class_networks import ClassRows
@@ -258,10 +258,10 @@ class BayesNetClassifier(ClassifierMixin, ClassDecisions):
         refuse_covariance(rows, f"{type(self).__name__} learns from the rows of the classes.")
         self._refuse_missing(rows)
         check_columns(rows, self._names(), allow_identical=True)
-        is_column = len(getattr(y, "shape", ())) == 2
+        is_column = getattr(y, "shape", ()) == (len(rows), 1) and not hasattr(y, "toarray")
         flat = column_or_1d(y, warn=True) if is_column else y
         classes, labels = label_codes(flat, len(rows))
-        check_classification_targets(np.asarray(classes))
+        refuse_measurements(classes)
         check_counts(classes, np.bincount(labels).tolist(), self.calibration)
         self.classes_ = np.array(classes)
         return rows, labels

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays, require_memory
 from edgewise.graph._arrays import check_names, edge_positions
 from edgewise.graph.graph import Graph
 
@@ -43,6 +44,11 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
     if not checked_names:
         raise InputError("There are no nodes; a graph needs at least one.")
     shape = (len(checked_names), len(checked_names))
+    require_memory(
+        f"A graph of {len(checked_names):,} nodes",
+        [Arrays(5.0, shape)],
+        advice="Keep fewer nodes, such as those that have edges.",
+    )
     weights, confidence = np.zeros(shape), np.full(shape, np.nan)
     adjacency = np.zeros(shape, dtype=bool)
     for edge in edges:

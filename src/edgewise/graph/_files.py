@@ -183,7 +183,8 @@ def _write_json(graph: Graph, file: IO[bytes]) -> None:
 def _read_json(content: bytes, directed: bool | None) -> Graph:
     try:
         document = json.loads(content)
-    except json.JSONDecodeError as error:
+    # Besides its own errors, json lets out that a number has too many digits to be read.
+    except ValueError as error:
         raise InputError(f"This is not valid JSON: {error}.") from None
     try:
         nodes = [node["id"] for node in document["nodes"]]
@@ -217,10 +218,13 @@ def _with_absent(graph: Graph, absent: Any) -> Graph:
     confidence = np.zeros_like(graph.weights) if graph.confidence is None else +graph.confidence
     try:
         for row, column, value in absent:
-            confidence[row, column] = value
+            # numpy would take a negative number, None or a list for a place as well.
+            if {type(row), type(column)} != {int} or min(row, column) < 0:
+                raise ValueError(f"[{row!r}, {column!r}] is no pair of nodes")
+            confidence[row, column] = float(value)
             if not graph.directed:
-                confidence[column, row] = value
-    except (TypeError, ValueError, IndexError) as error:
+                confidence[column, row] = float(value)
+    except (TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError(f"'confidence_of_absent_edges' cannot be used: {error}.") from None
     return Graph(
         graph.weights,

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import validate_data
 
+from edgewise._core.errors import InputError
 from edgewise._core.memory import local_workers
 from edgewise._core.random import spawn
 from edgewise._core.typing import FloatArray
@@ -26,6 +27,7 @@ from edgewise.inference._resample import (
     classes,
     count_rows,
     draw_resamples,
+    needs_labels,
     run_resamples,
     takes_classes,
 )
@@ -56,6 +58,11 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
     def _problem(self, X: Any, y: Any, sample_weight: Any, alphas: FloatArray | None) -> Problem:
         """Put together what is fitted, once it can be resampled."""
         check_resamplable(self.estimator)
+        if y is None and needs_labels(self.estimator):
+            raise InputError(
+                f"{type(self.estimator).__name__} learns from rows with labels, and y is None. "
+                "Pass a label for every row."
+            )
         inner = self.estimator
         if isinstance(inner, TableEstimator) and not isinstance(inner, CovariateEstimator):
             inner._require_memory(X, local_workers(self.n_jobs))

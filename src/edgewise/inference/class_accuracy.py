@@ -174,8 +174,7 @@ def class_accuracy(
     counts = np.bincount(member)
     if len(classes) < 2:
         raise InputError(
-            f"All labels in y are of one class, {classes[0]!r}. Telling classes apart takes at "
-            "least two."
+            f"All labels in y are of one class, {classes[0]!r}. Pass rows of at least two classes."
         )
     if n_folds < 2 or n_folds > counts.min():
         raise InputError(

@@ -7,10 +7,13 @@ from typing import Any, Final
 
 from edgewise.graph import Graph
 from edgewise.plot._style import tidy
+from edgewise.report.network_data import SIDE
 
-#: Names stand beside the nodes, or the rows of the matrix, where there are no more than this.
+#: Names stand beside the rows of the matrix where there are no more than this.
 MOST_LABELS: Final = 60
-NETWORK_SIZE, MATRIX_SIZE = 620, 480
+#: Pixels; the frame of the network is as wide as what it shows at first.
+MARGIN: Final = 20
+FRAME_SIZE, MATRIX_SIZE = int(SIDE) + 2 * MARGIN, 480
 
 
 def network_figures(graph: Graph, key: str) -> tuple[Any, Any]:
@@ -27,12 +30,12 @@ def network_figures(graph: Graph, key: str) -> tuple[Any, Any]:
 
 
 def _network(graph: Graph, key: str) -> Any:
-    from bokeh.models import ColumnDataSource, HoverTool
-    from bokeh.models.annotations import LabelSet
+    from bokeh.models import ColumnDataSource, HoverTool, Range1d
     from bokeh.plotting import figure
 
     nodes = ColumnDataSource(
-        {name: [] for name in ("x", "y", "name", "degree", "label")}, name=f"nodes-{key}"
+        {name: [] for name in ("x", "y", "name", "degree", "label", "dx", "dy")},
+        name=f"nodes-{key}",
     )
     columns = ("x0", "y0", "x1", "y1", "width", "color", "weight", "confidence", "source", "target")
     edges = ColumnDataSource({name: [] for name in columns}, name=f"edges-{key}")
@@ -40,11 +43,12 @@ def _network(graph: Graph, key: str) -> Any:
         {name: [] for name in ("x", "y", "angle", "color", "size")}, name=f"arrows-{key}"
     )
     drawn = figure(
-        width=NETWORK_SIZE,
-        height=NETWORK_SIZE,
+        frame_width=FRAME_SIZE,
+        frame_height=FRAME_SIZE,
+        x_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
+        y_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
         tools="pan,wheel_zoom,box_zoom,reset,save",
         active_scroll=None,
-        match_aspect=True,
         toolbar_location="above",
         name=f"network-{key}",
     )
@@ -67,7 +71,7 @@ def _network(graph: Graph, key: str) -> Any:
     dots = drawn.scatter(
         "x",
         "y",
-        size=11,
+        size=11 if graph.n_nodes <= 200 else 6,
         source=nodes,
         fill_color="#DDDDDD",
         line_color="#555555",
@@ -76,24 +80,30 @@ def _network(graph: Graph, key: str) -> Any:
         nonselection_fill_alpha=0.35,
         nonselection_line_alpha=0.35,
     )
-    drawn.add_layout(
-        LabelSet(
-            x="x",
-            y="y",
-            text="label",
-            source=nodes,
-            x_offset=8,
-            y_offset=3,
-            text_font_size="12px",
-            text_color="#777777",
-            background_fill_alpha=0.0,
-        )
-    )
+    drawn.add_layout(_labels(nodes, key))
     drawn.add_tools(
         HoverTool(renderers=[lines], line_policy="interp", tooltips=_about_edges(graph)),
         HoverTool(renderers=[dots], tooltips=[("", "@name"), ("neighbours", "@degree")]),
     )
     return drawn
+
+
+def _labels(nodes: Any, key: str) -> Any:
+    """Names where the page's script finds room for them, in the colours of the page."""
+    from bokeh.models.annotations import LabelSet
+
+    return LabelSet(
+        x="x",
+        y="y",
+        text="label",
+        source=nodes,
+        x_offset="dx",
+        y_offset="dy",
+        text_baseline="middle",
+        text_font_size="12px",
+        background_fill_alpha=0.7,
+        name=f"labels-{key}",
+    )
 
 
 def _matrix(graph: Graph, key: str) -> Any:
@@ -149,6 +159,5 @@ def _bare(drawn: Any) -> None:
     drawn.outline_line_color = "#AAAAAA"
     drawn.background_fill_alpha = 0.0
     drawn.border_fill_alpha = 0.0
-    drawn.axis.major_label_text_color = "#777777"
     drawn.axis.axis_line_color = None
     drawn.axis.major_tick_line_color = None

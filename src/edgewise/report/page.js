@@ -2,10 +2,11 @@
 // Fills the figures and the table of every section, and filters, searches, sorts and saves.
 (() => {
   const SHOWN = 1000; // rows of the table of edges; the download has all of them
-  const LABELS = 60; // names beside the nodes, where no more than this many have an edge
+  const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7 }; // half: of its height; node: radius kept free
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888";
   const PAPER = dark ? 45 : 247;
+  const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
   const sign = (weight) => (weight > 0 ? POSITIVE : weight < 0 ? NEGATIVE : NEUTRAL);
   const shade = (weight, largest) => {
     const share = largest > 0 ? Math.min(1, Math.abs(weight) / largest) : 0;
@@ -19,6 +20,32 @@
       if (found) return found;
     }
     return null;
+  };
+
+  // Where names go, in pixels from their nodes: beside, above or below, clear of the frame, of nodes and of names that
+  // came before. Null for a name without room.
+  const measure = document.createElement("canvas").getContext("2d");
+  measure.font = LABEL.font;
+  const placeLabels = (points, texts, order, size) => {
+    const taken = [];
+    const offsets = texts.map(() => null);
+    const isInside = (k) => points[k].every((value) => value >= 0 && value <= size);
+    const discs = points.map((_, k) => k).filter(isInside);
+    const isFree = (left, right, low, high, own) =>
+      left >= 0 && right <= size && low >= 0 && high <= size
+      && taken.every((box) => box[1] < left || box[0] > right || box[3] < low || box[2] > high)
+      && discs.every((k) => k === own || points[k][0] + LABEL.node < left || points[k][0] - LABEL.node > right
+        || points[k][1] + LABEL.node < low || points[k][1] - LABEL.node > high);
+    for (const k of order.filter(isInside)) {
+      const [x, y] = points[k];
+      const width = measure.measureText(texts[k]).width;
+      const beside = [[9, 0], [-9 - width, 0], [-width / 2, 14], [-width / 2, -14], [6, 11], [6, -11]];
+      const place = beside.find(([dx, dy]) => isFree(x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half, k));
+      if (place === undefined) continue;
+      offsets[k] = place;
+      taken.push([x + place[0], x + place[0] + width, y + place[1] - LABEL.half, y + place[1] + LABEL.half]);
+    }
+    return offsets;
   };
 
   class Section {
@@ -40,6 +67,13 @@
       }
       element.querySelector(".search").addEventListener("input", () => this.search());
       element.querySelector(".download").addEventListener("click", () => this.download());
+      const frame = model(`network-${this.key}`);
+      for (const range of [frame.x_range, frame.y_range]) range.change.connect(() => this.relabel());
+      const labels = model(`labels-${this.key}`);
+      labels.text_color = { value: INK };
+      labels.background_fill_color = { value: BEHIND };
+      const matrix = model(`matrix-${this.key}`);
+      for (const axis of [...matrix.above, ...matrix.left]) axis.major_label_text_color = INK;
       this.head();
       this.filter();
     }
@@ -77,15 +111,9 @@
         degree[source[k]] += 1;
         degree[target[k]] += 1;
       }
-      const joined = degree.filter((count) => count > 0).length;
-      const named = (k) => names.length <= LABELS || (joined <= LABELS && degree[k] > 0) || this.marked?.has(k);
-      const shown = names.map((name, k) => (named(k) ? name : ""));
-      // Bokeh would typeset what stands between such signs, with a library from outside.
-      const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
-      const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
+      this.degree = degree;
       nodes.data = {
-        x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree,
-        label: shown.map((name) => plain(short(name))),
+        x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree, ...this.labels(),
       };
       const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };
@@ -118,6 +146,37 @@
       model(`arrows-${this.key}`).data = arrows;
       model(`cells-${this.key}`).data = cells;
       nodes.selected.indices = [...(this.marked ?? [])];
+    }
+
+    // The nodes that were searched for come first, then those with most neighbours; a pointer tells the rest.
+    labels() {
+      const { names, places } = this.data;
+      const { x_range: across, y_range: up, frame_width: size } = model(`network-${this.key}`);
+      const points = places.map(([x, y]) => [
+        (size * (x - across.start)) / (across.end - across.start), (size * (y - up.start)) / (up.end - up.start),
+      ]);
+      // Bokeh would typeset what stands between such signs, with a library from outside.
+      const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
+      const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
+      const texts = names.map((name) => plain(short(name)));
+      const rank = (k) => this.degree[k] + (this.marked?.has(k) ? names.length : 0);
+      const order = names.map((_, k) => k).sort((a, b) => rank(b) - rank(a) || a - b);
+      const offsets = placeLabels(points, texts, order, size);
+      return {
+        label: texts.map((text, k) => (offsets[k] ? text : "")),
+        dx: offsets.map((offset) => offset?.[0] ?? 0), dy: offsets.map((offset) => offset?.[1] ?? 0),
+      };
+    }
+
+    // After a zoom there is other room for names; once for all changes until the next picture.
+    relabel() {
+      if (this.waiting) return;
+      this.waiting = true;
+      window.requestAnimationFrame(() => {
+        this.waiting = false;
+        const nodes = model(`nodes-${this.key}`);
+        nodes.data = { ...nodes.data, ...this.labels() };
+      });
     }
 
     search() {
@@ -210,6 +269,15 @@
     document.addEventListener("click", (event) => {
       const button = event.target.closest(".sortable thead button");
       if (button) sort(button.closest("th"));
+    });
+    // What is folded away is printed too.
+    let folded = [];
+    window.addEventListener("beforeprint", () => {
+      folded = [...document.querySelectorAll("details:not([open])")];
+      for (const details of folded) details.open = true;
+    });
+    window.addEventListener("afterprint", () => {
+      for (const details of folded) details.open = false;
     });
     document.body.dataset.ready = "yes";
   };

@@ -1,0 +1,104 @@
+"""How sure each edge is: by default where that is quick."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgewise
+from edgewise import BootstrapGraph, GaussianGraph
+from edgewise.cli import _confidence
+from edgewise.cli._confidence import RESAMPLES, Confidence, duration
+
+FAST = ["--alpha", "0.1", "--json"]
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return frame
+
+
+def result(run, *options):
+    return json.loads(run(*options).stdout)
+
+
+@pytest.mark.parametrize("command", ["learn", "direct"])
+def test_quick_resamples_are_the_default(run, data, command):
+    document = result(run, command, "data.csv", *FAST)
+    assert document["parameters"]["n_resamples"] == RESAMPLES
+    edges = pd.read_csv("edgewise-out/edges.csv").dropna(subset="target")
+    assert edges.confidence.between(0, 1).all()
+    assert not document["treatment"]
+
+
+def test_the_numbers_are_those_of_the_bootstrap(run, data):
+    result(run, "learn", "data.csv", *FAST, "--seed", "4")
+    learner = GaussianGraph(0.1, covariance="correlation", random_state=4)
+    expected = BootstrapGraph(learner, n_resamples=RESAMPLES, random_state=4).fit(data)
+    model = edgewise.load("edgewise-out/model.edgewise")
+    assert isinstance(model, GaussianGraph)
+    np.testing.assert_array_equal(model.graph_.confidence, expected.edge_frequency_)
+    np.testing.assert_array_equal(model.precision_, expected.estimator_.precision_)
+
+
+@pytest.mark.parametrize("command", ["learn", "direct"])
+def test_long_resamples_are_left_out_and_it_is_said(run, data, command, monkeypatch):
+    monkeypatch.setattr(_confidence, "QUICK", 1e-6)
+    document = result(run, command, "data.csv", *FAST)
+    assert document["parameters"]["n_resamples"] is None
+    (note,) = document["treatment"]
+    assert note.startswith("no confidence of the edges, since 100 resamples would take about 1 s")
+    assert note.endswith("--confidence asks for it")
+    said = run(command, "data.csv", "--alpha", "0.1").stdout
+    assert f"Note: {note}." in said
+
+
+@pytest.mark.parametrize("option", [["--confidence"], ["--resamples", "5"]])
+def test_whoever_asks_gets_them_whatever_they_take(run, data, monkeypatch, option):
+    monkeypatch.setattr(_confidence, "QUICK", 1e-6)
+    document = result(run, "learn", "data.csv", *FAST, *option)
+    assert document["parameters"]["n_resamples"] in {5, RESAMPLES}
+    assert isinstance(edgewise.load("edgewise-out/model.edgewise"), BootstrapGraph)
+
+
+def test_cost_is_told_before(run, data, monkeypatch):
+    told = []
+    monkeypatch.setattr(_confidence, "tell", told.append)
+    run("learn", "data.csv", "--alpha", "0.1")
+    (sentence,) = told
+    assert sentence.startswith("100 resamples for the confidence of each edge, about ")
+    assert sentence.endswith("(--no-confidence leaves them out) ...")
+
+
+def test_the_first_fit_is_not_taken_for_all_where_it_took_long(frame):
+    calls = []
+
+    class Counted(GaussianGraph):
+        def fit(self, X, y=None, sample_weight=None):
+            calls.append(len(X))
+            return super().fit(X, sample_weight=sample_weight)
+
+    assert _confidence._forecast(Counted(0.1), frame, 0.1, 100, 1) == pytest.approx(10)
+    assert _confidence._forecast(Counted(0.1), frame, 0.1, 100, 2) == pytest.approx(5)
+    assert not calls
+    assert _confidence._forecast(Counted(0.1), frame, 20.0, 100, 1) < 100
+    assert calls == [120]
+
+
+def test_options():
+    assert Confidence.asked(None, None) == Confidence(n_resamples=100, only_if_quick=True)
+    assert Confidence.asked(True, None) == Confidence(n_resamples=100)
+    assert Confidence.asked(None, 7) == Confidence.asked(True, 7) == Confidence(n_resamples=7)
+    assert Confidence.asked(False, None) == Confidence()
+    with pytest.raises(edgewise.InputError, match="no use with --no-confidence"):
+        Confidence.asked(False, 7)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.0, "1 second"), (89.0, "89 seconds"), (91.0, "2 minutes"), (5000.0, "83 minutes")],
+)
+def test_durations(seconds, words):
+    assert duration(seconds) == words
