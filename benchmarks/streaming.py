@@ -36,8 +36,9 @@ Array = NDArray[Any]
 
 #: Columns of numbers, and of levels.
 N_COLUMNS, N_DISCRETE = 50, 10
-#: Rows of a generated chunk and of a row group, 64 MiB of numbers.
-CHUNK_ROWS = 2**26 // (8 * N_COLUMNS)
+#: Rows of a generated chunk, 16 MiB of numbers, and of a row group of parquet.
+CHUNK_ROWS = 2**24 // (8 * N_COLUMNS)
+GROUP_ROWS = 10 * CHUNK_ROWS
 #: Mean of the columns, far from 0 in units of their spread.
 OFFSET = 1e4
 NAMES = [f"c{k}" for k in range(N_COLUMNS)]
@@ -72,12 +73,12 @@ QUICK = Plan(
 )
 
 
-def generate(n_rows: int, seed: int = 0) -> Iterator[Array]:
-    """Yield rows of correlated columns, the same for every source."""
-    rng = np.random.Generator(np.random.SFC64(seed))
+def generate(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[Array]:
+    """Yield rows of correlated columns, the same for any size of the chunks."""
+    rng = np.random.Generator(np.random.SFC64(0))
     mix = rng.standard_normal(N_COLUMNS)
-    for first in range(0, n_rows, CHUNK_ROWS):
-        rows = rng.standard_normal((min(CHUNK_ROWS, n_rows - first), N_COLUMNS))
+    for first in range(0, n_rows, size):
+        rows = rng.standard_normal((min(size, n_rows - first), N_COLUMNS))
         # Each column leans on the one before it.
         rows[:, 1:] += mix[1:] * rows[:, :-1]
         rows += OFFSET
@@ -102,7 +103,7 @@ def write_files(folder: Path, plan: Plan) -> None:
     from pyarrow import csv, parquet
 
     def tables(n_rows: int) -> Iterator[pa.Table]:
-        for rows in generate(n_rows):
+        for rows in generate(n_rows, GROUP_ROWS):
             yield pa.table(list(rows.T), names=NAMES)
 
     schema = pa.schema([(name, pa.float64()) for name in NAMES])
@@ -182,7 +183,7 @@ def _dask(n_rows: int, folder: str) -> tuple[Row, Moments]:
         Client(cluster) as client,
     ):
         client.run(_prepare)
-        frame = dd.read_parquet(file, split_row_groups=4)
+        frame = dd.read_parquet(file, split_row_groups=1)
         start = time.perf_counter()
         moments = stream_covariance(frame)
         wall = time.perf_counter() - start
@@ -237,7 +238,9 @@ def _difference(first: Moments, second: Moments) -> float:
 
 
 def _in_memory(n_rows: int, *, streams: bool) -> Row:
-    X = np.concatenate(list(generate(n_rows)))
+    X = np.empty((n_rows, N_COLUMNS))
+    for k, rows in enumerate(generate(n_rows)):
+        X[k * CHUNK_ROWS : k * CHUNK_ROWS + len(rows)] = rows
     before = peak_memory()
     with threadpool_limits(1):
         start = time.perf_counter()

@@ -126,6 +126,67 @@ def test_search_finds_nodes(visit):
     assert sorted(driver.execute_script(script)) == [0, 2]
 
 
+#: Boxes of the names that are drawn, as left, right, low, high in pixels of the frame.
+LABEL_BOXES = """
+const nodes = Bokeh.documents[0].get_model_by_name("nodes-0").data;
+const plot = Bokeh.documents[0].get_model_by_name("network-0");
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = "12px helvetica, sans-serif";
+const at = (value, range) => (value - range.start) / (range.end - range.start) * plot.frame_width;
+return [...nodes.label].flatMap((text, k) => {
+  if (!text) return [];
+  const left = at(nodes.x[k], plot.x_range) + nodes.dx[k];
+  const middle = at(nodes.y[k], plot.y_range) + nodes.dy[k];
+  return [[left, left + pen.measureText(text).width, middle - 6, middle + 6]];
+});
+"""
+
+
+def test_names_never_cross_each_other_and_zooming_in_shows_more(visit):
+    driver = visit(one(graph_of(150, 400)))
+    boxes = np.array(driver.execute_script(LABEL_BOXES))
+    assert 20 < len(boxes) < 150
+    assert boxes.min() >= 0
+    assert boxes.max() <= 600
+    for k, (left, right, low, high) in enumerate(boxes):
+        others = np.delete(boxes, k, axis=0)
+        apart = (others[:, 1] <= left) | (others[:, 0] >= right)
+        apart |= (others[:, 3] <= low) | (others[:, 2] >= high)
+        assert apart.all()
+    zoom = (
+        "const plot = Bokeh.documents[0].get_model_by_name('network-0');"
+        "plot.x_range.setv({start: 180, end: 380}); plot.y_range.setv({start: 180, end: 380});"
+        "requestAnimationFrame(() => requestAnimationFrame(arguments[0]));"
+    )
+    driver.execute_async_script(zoom)
+    within = (
+        "const {x, y, label} = Bokeh.documents[0].get_model_by_name('nodes-0').data;"
+        "const near = [...label].filter((_, k) => Math.max(Math.abs(x[k] - 280),"
+        " Math.abs(y[k] - 280)) < 80);"
+        "return [near.length, near.filter((text) => text).length]"
+    )
+    n_near, n_named = driver.execute_script(within)
+    assert 0 < n_near == n_named
+
+
+def test_what_is_searched_for_is_named(visit):
+    driver = visit(one(graph_of(150, 400)))
+    read = "return [...Bokeh.documents[0].get_model_by_name('nodes-0').data.label]"
+    hidden = driver.execute_script(read).index("")
+    find(driver, ".search").send_keys(f"x{hidden}")
+    assert driver.execute_script(read)[hidden] == f"x{hidden}"
+
+
+def test_what_is_folded_away_is_printed(visit):
+    driver = visit(one(graph_of(12, 20)))
+    folded = "return document.querySelectorAll('details:not([open])').length"
+    before = driver.execute_script(folded)
+    driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert before > 0 == driver.execute_script(folded)
+    driver.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert driver.execute_script(folded) == before
+
+
 def test_tables_sort_by_keyboard(visit):
     from selenium.webdriver.common.keys import Keys
 

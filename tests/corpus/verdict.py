@@ -67,7 +67,7 @@ def about_sentence(text: str, says: tuple[str, ...]) -> str | None:
     """What is wrong with a sentence that refuses an input."""
     if lacking := [word for word in says if word not in text]:
         return f"does not say {lacking}: {text}"
-    is_sentence = text[:1].isupper() or text[:1].isdigit() or re.match(r"\w+ (has|is|must)", text)
+    is_sentence = text[:1].isupper() or text[:1].isdigit() or re.match(r"\w+ (has|holds|is|must)", text)
     if not is_sentence or not text.endswith(".") or len(text) > LONGEST_SENTENCE:
         return f"is no sentence: {text}"
     if text.count("\n") >= MOST_LINES or "Traceback" in text or re.search(r"\barray\(", text):

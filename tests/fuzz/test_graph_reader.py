@@ -166,7 +166,7 @@ LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE graphml [<!ENTITY a "ha">
 )
 ATTACKS = {
     "entities of entities": LAUGHS,
-    "in another encoding": LAUGHS.decode().replace("1.0", "1.0", 1).encode("utf-16"),
+    "in another encoding": LAUGHS.decode().encode("utf-16"),
     "file": b'<!DOCTYPE g [<!ENTITY x SYSTEM "file:///etc/passwd">]><graphml>&x;</graphml>',
     "network": b'<!DOCTYPE g SYSTEM "http://127.0.0.1:9/g.dtd"><graphml/>',
     "parameter entity": b'<!DOCTYPE g [<!ENTITY % x SYSTEM "file:///etc/passwd"> %x;]><graphml/>',
@@ -195,7 +195,7 @@ def test_declarations_are_refused_before_anything_is_expanded(attack, suffix, fo
         ("graphml", b"<graphml>" + b"<graph>" * 20_000 + b"</graph>" * 20_000 + b"</graphml>"),
         (
             "gexf",
-            b"<gexf><graph>" + b"<nodes>" * 20_000 + b"</nodes>" * 20_000 + b"</graph></gexf>",
+            b"<gexf><graph>" + b"<nodes>" * 9000 + b"</nodes>" * 9000 + b"</graph></gexf>",
         ),
         ("csv", b'source,target\n"' + b"a" * 200_000),
         ("csv", b"source,target,source_index\na,b," + b"9" * 5000),

@@ -75,7 +75,11 @@ def records(content, delimiter):
     """Rows of delimited text by Python's own reader, blank lines left out."""
     text = content.decode("utf-8-sig")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return [row for row in rows if row and not (len(row) == 1 and not row[0].strip())]
+    return [
+        row
+        for row in rows
+        if row and (len(row) > 1 or row[0].strip(" \t") or f'"{row[0]}"' in text)
+    ]
 
 
 def check_text(folder, name, content):

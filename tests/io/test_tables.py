@@ -108,7 +108,7 @@ def test_decimal_comma(tmp_path):
         ("a,b\n1,2,3\n4,5,6\n", ["Line 2", "3 fields"]),
         ("a,b,a,c,b\n1,2,3,4,5\n", ["'a' and 'b'", "Rename"]),
         ("a, a\n1,2\n", ["called 'a'"]),
-        (",a,b\n1,2,3\n", ["Column 1", "no name", "row labels"]),
+        (",a,b\n1,2,3\n1,4,4\n", ["Column 1", "no name", "row labels"]),
         ("a,,b, \n1,2,3,4\n", ["Columns 2, 4"]),
         ("0.5,1\n0.7,2\n", ["holds numbers", "line of names"]),
         ('a,b\n1,"2\n' + "3,4\n" * 40_000, ["Line 2", "never closed"]),

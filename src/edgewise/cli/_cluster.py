@@ -20,13 +20,13 @@ def on_cluster(address: str) -> Iterator[None]:
     import joblib
 
     try:
-        from distributed import Client
+        import distributed
     except ImportError as error:
         raise InputError(
             "--cluster needs Dask, which is not installed. Run: pip install 'edgewise[dask]'."
         ) from error
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"No Dask scheduler answers at '{address}'. Give its address as it prints it, as in "

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
+from edgewise.cli._row_labels import read_without_row_labels
 from edgewise.cli._tables import (
     about_text,
     as_table,
@@ -71,9 +72,9 @@ def read_regression(
     """
     import pandas as pd
 
-    from edgewise.io import quote_names, read_table
+    from edgewise.io import quote_names
 
-    raw = read_table(path)
+    raw = read_without_row_labels(path, on, responses, drop, held_out)
     covariates = named_columns(on, raw.names, "--on")
     if not covariates:
         raise InputError("--on names no column. Name those that the network may vary with.")

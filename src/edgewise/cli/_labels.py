@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli._row_labels import read_without_row_labels
 from edgewise.cli._tables import (
     Source,
     about_text,
@@ -78,9 +79,7 @@ def read_rows(
     basis : str, optional
         What the user asked for; columns of two values are recoded unless it is for numbers.
     """
-    from edgewise.io import read_table
-
-    raw = read_table(path)
+    raw = read_without_row_labels(path, columns, drop, by)
     groups = None
     if by is not None:
         raw, groups = _split(raw, by, pair)
@@ -104,9 +103,9 @@ def read_classes(
     import numpy as np
     import pandas as pd
 
-    from edgewise.io import quote_names, read_table
+    from edgewise.io import quote_names
 
-    raw = read_table(path)
+    raw = read_without_row_labels(path, columns, drop, by)
     labels = _labels_of(raw, by)
     texts = [label_text(label) for label in labels.tolist()]
     classes, counts = np.unique(texts, return_counts=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli._row_labels import read_without_row_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,9 +72,8 @@ def read_source(
     import pandas as pd
 
     from edgewise.data import check_columns
-    from edgewise.io import read_table
 
-    raw = read_table(path)
+    raw = read_without_row_labels(path, columns, drop)
     chosen, notes = choose_columns(raw, columns, drop)
     table = as_table(chosen, was_wider=len(raw.names) > 1)
     text = text_columns(table)

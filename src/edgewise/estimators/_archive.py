@@ -6,12 +6,13 @@ import importlib
 import os
 from typing import Any, Final
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import EdgewiseError, InputError
 from edgewise._core.plain_values import KIND, PlainReader, PlainWriter
 from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
 from edgewise.estimators._tree_nodes import Covariate, Split, TreeNode
 from edgewise.graph import Graph
+from edgewise.io._zipped import DAMAGE
 from edgewise.io.archive import read_archive, write_archive
 from edgewise.selection import PairSelection, Selection
 
@@ -102,7 +103,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     try:
         estimator = _Reader(arrays).decode(document["estimator"])
-    except (AttributeError, KeyError, TypeError) as error:
+    except EdgewiseError:
+        raise
+    except (AttributeError, *DAMAGE) as error:
         raise InputError(f"{path} is damaged: {type(error).__name__}: {error}.") from error
     if type(estimator).__name__ not in ESTIMATORS:
         raise InputError(f"{path} does not hold an estimator.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 from xml.parsers import expat
 
 from edgewise._core.errors import InputError
@@ -14,6 +14,17 @@ from edgewise.graph.graph import Graph
 
 if TYPE_CHECKING:
     import networkx as nx
+
+#: What networkx and the XML library below it raise on a file they cannot follow.
+UNREADABLE: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 
 
 def write_graphml(graph: Graph, file: IO[bytes]) -> None:
@@ -57,8 +68,7 @@ def _read(content: bytes, reader: Callable[[IO[bytes]], Any]) -> Graph:
     _refuse_doctype(content)
     try:
         graph = reader(io.BytesIO(content))
-    # networkx lets its own exceptions and plain look-up failures out for files it cannot follow.
-    except (nx.NetworkXException, LookupError, ValueError, TypeError, AttributeError) as error:
+    except (nx.NetworkXException, *UNREADABLE) as error:
         raise InputError(f"networkx cannot read this graph: {error}.") from None
     return from_networkx(graph, _names(graph))
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TextIO
 
 from edgewise._core.errors import InputError
 
@@ -148,18 +148,17 @@ def _scan(
             f"The first line of {file} holds numbers, not column names. Add a line of names."
         )
     with file.open(encoding=ENCODING, newline="") as handle:
-        rows = csv.reader(handle, delimiter=delimiter)
         has_header, line = False, 1
         try:
-            for row in rows:
-                if not _is_blank(row):
+            for row, n_lines in _records(handle, delimiter):
+                if row is not None:
                     if has_header and len(row) != len(names):
                         raise InputError(
                             f"Line {line} of {file} has {len(row)} fields, but the header has "
                             f"{len(names)}. Give every row one field per column."
                         )
                     has_header = True
-                line = rows.line_num + 1
+                line = n_lines + 1
         except csv.Error as error:
             raise InputError(
                 f"Line {line} of {file} cannot be split into fields ({error}). "
@@ -174,9 +173,8 @@ def _header(file: Path, expected: str) -> tuple[str, list[str]]:
     header: list[str] = []
     for delimiter in candidates:
         with file.open(encoding=ENCODING, newline="") as handle:
-            rows = csv.reader(handle, delimiter=delimiter)
             try:
-                header = next((row for row in rows if not _is_blank(row)), [])
+                header = next((row for row, _ in _records(handle, delimiter) if row), [])
             except csv.Error as error:
                 raise InputError(
                     f"The header of {file} cannot be read ({error}). Is it a text file?"
@@ -188,8 +186,28 @@ def _header(file: Path, expected: str) -> tuple[str, list[str]]:
     return expected, header
 
 
-def _is_blank(row: list[str]) -> bool:
-    return not row or (len(row) == 1 and not row[0].strip())
+def _records(handle: TextIO, delimiter: str) -> Iterator[tuple[list[str] | None, int]]:
+    """Fields of every record, None for a line that pandas skips, and the lines read so far."""
+    lines = _LastLine(handle)
+    skipped = " \t\r\n".replace(delimiter, "")
+    rows = csv.reader(lines, delimiter=delimiter)
+    for row in rows:
+        yield (row if lines.last.strip(skipped) else None), rows.line_num
+
+
+class _LastLine:
+    """Lines of a file that remember the last one: a quoted nothing is not a blank line."""
+
+    def __init__(self, handle: TextIO) -> None:
+        self.handle = handle
+        self.last = ""
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        self.last = next(self.handle)
+        return self.last
 
 
 def _is_numeric_row(fields: tuple[str, ...]) -> bool:
@@ -198,6 +216,9 @@ def _is_numeric_row(fields: tuple[str, ...]) -> bool:
         for field in fields:
             float(field)
     except ValueError:
+        return False
+    # Python takes the underscore of a name such as 1_2 for one between digits.
+    if any("_" in field for field in fields):
         return False
     return not all(INTEGER.fullmatch(field) for field in fields)
 

@@ -20,7 +20,9 @@ from edgewise.io.tables import (
 )
 
 #: A chunk takes about so many bytes as numbers, unless its number of rows is given.
-CHUNK_BYTES: Final = 2**26
+CHUNK_BYTES: Final = 2**24
+#: Of a column of a parquet file so many bytes are read ahead, instead of a whole row group.
+READ_AHEAD: Final = 2**18
 
 ChunkReader = Callable[[Path, Sequence[str] | None, int | None], Iterator[RawTable]]
 
@@ -43,7 +45,7 @@ def read_chunks(
     path : str or path
         A file, whose suffix tells the format, or a folder of such files, all of one format.
     rows : int, optional
-        Rows of a chunk; by default as many as take 64 MiB as numbers, and no fewer than there are
+        Rows of a chunk; by default as many as take 16 MiB as numbers, and no fewer than there are
         columns. The last chunk of a file may have fewer.
     columns : sequence of str, optional
         Columns to read, in this order; all of them by default.
@@ -152,7 +154,7 @@ def _read_parquet(
     with parquet_errors(file):
         from pyarrow import parquet
 
-        source = parquet.ParquetFile(file)
+        source = parquet.ParquetFile(file, buffer_size=READ_AHEAD)
     with source:
         # By way of pandas, which knows about row labels kept as columns.
         names = tuple(str(name) for name in source.schema_arrow.empty_table().to_pandas().columns)

@@ -144,6 +144,11 @@ def permission_error(file: Path) -> InputError:
     return InputError(f"{file} may not be read. Check its permissions.")
 
 
+def _check_named(names: tuple[str, ...], file: Path) -> None:
+    """Check the names after the first column, which has none where it labels the rows."""
+    check_names(names[1:] if len(names) > 1 and not names[0] else names, file)
+
+
 def check_names(names: tuple[str, ...], file: Path) -> None:
     """Refuse columns without a name, and names that stand twice."""
     if nameless := [str(position) for position, name in enumerate(names, 1) if not name]:
@@ -167,7 +172,17 @@ def _read_tsv(file: Path) -> RawTable:
 
 
 def _read_text(file: Path, delimiter: str) -> RawTable:
-    frame, notes = parse_text(text_layout(file, delimiter, check_names=check_names))
+    frame, notes = parse_text(text_layout(file, delimiter, check_names=_check_named))
+    if not frame.columns[0]:
+        # As R and pandas write the names of rows.
+        if not frame.iloc[:, 0].is_unique:
+            check_names(tuple(frame.columns), file)
+        frame = frame.iloc[:, 1:]
+        note = (
+            "The first column has no name and another value in every row; it was taken for row "
+            "labels and left out."
+        )
+        notes = (*notes, note)
     return from_frame(frame, file, notes)
 
 
