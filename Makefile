@@ -60,6 +60,9 @@ bench: $(VENV)/.installed-test
 	$(RUN) -m benchmarks.graph_tree
 	$(RUN) -m benchmarks.bayes_net
 	$(RUN) -m benchmarks.discriminative
+	$(RUN) -m benchmarks.streaming
+	$(RUN) -m benchmarks.scaling
+	$(RUN) -m benchmarks.html_report
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

@@ -79,13 +79,16 @@ def test_terminal_without_all_letters(tmp_path, frame):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-def test_interrupt_from_the_keyboard(tmp_path, frame):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupt_from_the_keyboard(tmp_path, frame, jobs):
     frame.to_csv(tmp_path / "data.csv", index=False)
+    command = ["learn", "data.csv", "--resamples", "100000", "--jobs", jobs]
     process = subprocess.Popen(
-        [sys.executable, "-m", "edgewise", "learn", "data.csv", "--resamples", "100000"],
+        [sys.executable, "-m", "edgewise", *command],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     # The draft folder shows that the work has begun.
     deadline = time.monotonic() + 60
@@ -107,3 +110,12 @@ def test_interrupt_from_the_keyboard(tmp_path, frame):
     # Nothing half-written: at most what a second run goes on from.
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "data.csv"]
     assert all(path.parent.name == ".unfinished" for path in left)
+    # No worker outlives the run: its group has no process left to receive a signal.
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("A worker was left behind.")

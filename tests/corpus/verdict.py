@@ -17,10 +17,12 @@ from tests.corpus.roster import Subject
 ALLOWED = (DataWarning, ConvergenceWarning, SelectionWarning, DataConversionWarning)
 #: What a sentence says to do, or what it lacks.
 ADVICE = re.compile(
-    r"\b(Add|Change|Check|Code|Cut|Drop|Fill|Give|Join|Label|Leave|Name|Pass|Rename|Replace|Reshape"
-    r"|Spread|Subtract|Take|Turn|Write|give one|learns from|need|needs|needed|is required"
-    r"|nothing to learn)\b"
+    r"\b(Add|Change|Check|Code|Convert|Cut|Drop|Fill|Give|Join|Label|Leave|Look|Name|Pass|Rename"
+    r"|Fit|Remove|Replace|Reshape|Do not use|Save|Set|Spread|Subtract|Take|Turn|Unpack|Use|Write|give one|learns from"
+    r"|need|needs|needed|takes|is required|nothing to learn|Did you mean)\b"
 )
+#: A parameter or a file, which may begin a sentence with a small letter.
+SUBJECT = re.compile(r"\S+ (has|holds|is|must|may|names)\b")
 LONGEST_SENTENCE = 600
 MOST_LINES = 12
 
@@ -63,11 +65,11 @@ def signature(model: Any, subject: Subject, table: Any) -> dict[str, np.ndarray]
     return found
 
 
-def about_sentence(text: str, says: tuple[str, ...]) -> str | None:
+def about_sentence(text: str, says: tuple[str, ...] = ()) -> str | None:
     """What is wrong with a sentence that refuses an input."""
     if lacking := [word for word in says if word not in text]:
         return f"does not say {lacking}: {text}"
-    is_sentence = text[:1].isupper() or text[:1].isdigit() or re.match(r"\w+ (has|holds|is|must)", text)
+    is_sentence = text[:1].isupper() or text[:1].isdigit() or SUBJECT.match(text)
     if not is_sentence or not text.endswith(".") or len(text) > LONGEST_SENTENCE:
         return f"is no sentence: {text}"
     if text.count("\n") >= MOST_LINES or "Traceback" in text or re.search(r"\barray\(", text):

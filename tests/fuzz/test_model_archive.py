@@ -101,7 +101,7 @@ def test_altered_entries_with_checksums_that_agree(folder, parts):
     documents = [json.dumps(document).encode() for document, _ in parts]
     arrays = [content for _, entries in parts for content in entries.values()]
 
-    @examples(100)
+    @examples(60)
     @given(data=st.data())
     def search(data):
         document, entries = data.draw(st.sampled_from(parts))
@@ -144,7 +144,7 @@ def test_altered_documents(folder, parts):
     """One value of the document is another, or is gone."""
     places = [list(_walk(document)) for document, _ in parts]
 
-    @examples(150)
+    @examples(80)
     @given(data=st.data())
     def search(data):
         number = data.draw(st.integers(0, len(parts) - 1))
@@ -175,7 +175,7 @@ def _walk(value, above=()):
         yield from _walk(item, (*above, key))
 
 
-@pytest.mark.parametrize("depth", [100, 300, 450, 600, 900, 5000])
+@pytest.mark.parametrize("depth", [100, 450, 900])
 @pytest.mark.parametrize("kind", ["list", "tuple"])
 def test_depth(depth, kind, folder, parts):
     document, entries = copy.deepcopy(parts[0])
@@ -250,7 +250,7 @@ BOMBS = """
 import io, json, resource, sys, zipfile
 import numpy as np
 import edgewise
-from edgewise.io import read_table
+from edgewise.io import read_archive, read_table
 
 folder = sys.argv[1]
 
@@ -267,10 +267,10 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-answers = [refuse(edgewise.load, "small.edgewise"), refuse(read_table, "small.npz")]
+answers = [refuse(read_archive, "small.edgewise"), refuse(read_table, "small.npz")]
 before = peak()
 for name in json.loads(sys.argv[2]):
-    answers.append(refuse(edgewise.load if name.endswith("edgewise") else read_table, name))
+    answers.append(refuse(read_archive if name.endswith("edgewise") else read_table, name))
 print(json.dumps({"answers": answers, "growth": peak() - before}))
 """
 
@@ -333,8 +333,8 @@ def test_no_source_runs_what_a_file_says():
     assert len(files) > 200
     for file in files:
         text = file.read_text(encoding="utf-8")
-        for pattern in FORBIDDEN:
-            assert not re.search(pattern, text), f"{file} has {pattern}"
+        found = re.search("|".join(FORBIDDEN), text)
+        assert found is None, f"{file} has {found[0]}"
         for call in re.findall(r"np\.load\([^)]*\)|read_array\([^)]*\)", text):
             assert "allow_pickle=False" in call, f"{file} has {call}"
 

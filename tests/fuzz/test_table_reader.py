@@ -94,7 +94,7 @@ def check_text(folder, name, content):
         assert table.n_rows == len(rows)
 
 
-@examples(120)
+@examples(80)
 @given(content=mutated(TEXTS), suffix=st.sampled_from(["csv", "tsv"]))
 def test_altered_text(folder, content, suffix):
     check_text(folder, f"t.{suffix}", content)
@@ -118,7 +118,7 @@ CELLS = st.one_of(
 )
 
 
-@examples(40)
+@examples(25)
 @given(data=st.data())
 def test_valid_text_is_read_exactly(folder, data):
     n_rows, n_columns = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 4))

@@ -83,6 +83,17 @@ def test_folder_in_the_order_of_names(frame, tmp_path):
     np.testing.assert_array_equal(joined(parts)[1][0], frame["height"])
 
 
+def test_a_row_group_is_not_read_whole(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    path = tmp_path / "large.parquet"
+    X = np.random.default_rng(0).normal(size=(1_000_000, 4))
+    pd.DataFrame(X, columns=list("abcd")).to_parquet(path)
+    before = pa.total_allocated_bytes()
+    used = [pa.total_allocated_bytes() - before for _ in read_chunks(path, rows=10_000)]
+    assert len(used) == 100
+    assert max(used) < X.nbytes // 2
+
+
 def test_row_labels_of_pandas_are_no_column(frame, tmp_path):
     path = tmp_path / "labelled.parquet"
     frame.set_index("city").to_parquet(path)

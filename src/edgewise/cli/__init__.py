@@ -8,9 +8,11 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit."""
-    from edgewise.cli._interrupt import insist_on_interrupts
-    from edgewise.cli.app import app
-
+    try:
+        from edgewise.cli._interrupt import insist_on_interrupts
+        from edgewise.cli.app import app
+    except KeyboardInterrupt:
+        sys.exit(130)
     insist_on_interrupts()
     for stream in (sys.stdout, sys.stderr):
         # Column names may hold letters that the terminal cannot show; that must not end a run.

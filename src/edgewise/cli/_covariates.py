@@ -148,9 +148,9 @@ def _refuse_missing(path: Path, frame: pd.DataFrame) -> None:
 
 def _refuse_text(path: Path, raw: RawTable, network: Sequence[str]) -> None:
     """Responses are numbers; covariates may be text."""
-    text = text_columns(as_table(_part(raw, network), was_wider=True))
-    if text:
-        raise InputError(about_text(path, text))
+    table = as_table(_part(raw, network), was_wider=True)
+    if text_columns(table):
+        raise InputError(about_text(path, table))
 
 
 def _judges(column: pd.Series, name: str) -> BoolArray:

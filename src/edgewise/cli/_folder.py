@@ -149,10 +149,10 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
         for name in {*outdated} - {file.name for file in files}:
             (out / name).unlink(missing_ok=True)
     except KeyboardInterrupt:
-        interrupt_heard()
         is_stopped = any(unfinished.iterdir())
         raise KeyboardInterrupt(*([unfinished] if is_stopped else [])) from None
     finally:
+        interrupt_heard()
         shutil.rmtree(draft, ignore_errors=True)
         if not is_stopped:
             shutil.rmtree(unfinished, ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from threading import Event
 from types import FrameType
 from typing import Final
 
@@ -10,6 +11,7 @@ from typing import Final
 PATIENCE: Final = 3.0
 
 _HAS_TIMER: Final = hasattr(signal, "setitimer")
+_is_asked = Event()
 
 
 def insist_on_interrupts() -> None:
@@ -29,7 +31,13 @@ def interrupt_heard() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
+def is_interrupted() -> bool:
+    """Whether Ctrl-C was pressed: an import that it breaks off raises an error of its own."""
+    return _is_asked.is_set()
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    _is_asked.set()
     if _HAS_TIMER:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     raise KeyboardInterrupt

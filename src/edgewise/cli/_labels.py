@@ -281,8 +281,8 @@ def _as_numbers(
     is_two = basis in (None, TWO_VALUES) and n_levels is not None and n_levels <= 2
     if basis == TWO_VALUES and not is_two:
         raise InputError(_about_more_values(path, table))
-    if not is_two and (text := text_columns(table)):
-        raise InputError(about_text(path, text))
+    if not is_two and text_columns(table):
+        raise InputError(about_text(path, table))
     report = check_columns(table.values, table.names, allow_missing=True, allow_identical=True)
     if report.n_missing.any():
         raise InputError(_about_missing(table, report.n_missing))

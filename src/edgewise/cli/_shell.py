@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from edgewise._core.errors import EdgewiseError
-from edgewise.cli._interrupt import interrupt_heard
+from edgewise.cli._interrupt import interrupt_heard, is_interrupted
 
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
@@ -74,27 +74,43 @@ class Commands(TyperGroup):
         """Run a command."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
+        except (BrokenPipeError, typer.Exit):
             # Whoever read the output has seen enough; typer ends the run quietly.
             raise
-        except EdgewiseError as error:
-            _complain(str(error))
-        except OSError as error:
-            where = f"'{error.filename}': " if error.filename else ""
-            _complain(f"{where}{error.strerror or error}.")
-        except MemoryError:
-            _complain("There is not enough memory for a table of this size. Drop columns.")
         except KeyboardInterrupt as stop:
-            interrupt_heard()
-            kept = "; nothing was written."
-            if stop.args:
-                kept = (
-                    f"; what was finished is kept in '{stop.args[0]}'. Run the same command again "
-                    "to go on from there."
-                )
-            typer.echo(printable(f"Interrupted{kept}"), err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        raise typer.Exit(BAD_INPUT)
+            raise _stopped(*stop.args) from None
+        except Exception as error:
+            if is_interrupted():
+                raise _stopped() from None
+            if (sentence := _about(error)) is None:
+                raise
+            typer.echo(f"Error: {printable(in_options(sentence))}", err=True)
+            raise typer.Exit(BAD_INPUT) from None
+
+
+def _about(error: Exception) -> str | None:
+    """Say what was expected to go wrong; None for an error that nobody foresaw."""
+    if isinstance(error, EdgewiseError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"'{error.filename}': " if error.filename else ""
+        return f"{where}{error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for a table of this size. Drop columns."
+    return None
+
+
+def _stopped(kept: object = None) -> typer.Exit:
+    """Tell that a run was interrupted, and where the finished parts of it are kept."""
+    interrupt_heard()
+    what = "nothing was written."
+    if kept is not None:
+        what = (
+            f"what was finished is kept in '{kept}'. Run the same command again to go on from "
+            "there."
+        )
+    typer.echo(printable(f"Interrupted; {what}"), err=True)
+    return typer.Exit(INTERRUPTED)
 
 
 def be_quiet(value: bool) -> bool:
@@ -163,7 +179,3 @@ def printable(text: str) -> str:
         letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}"
         for letter in text
     )
-
-
-def _complain(message: str) -> None:
-    typer.echo(f"Error: {printable(in_options(message))}", err=True)

@@ -88,7 +88,7 @@ def read_source(
             is_discrete=True,
         )
     if text:
-        raise InputError(about_text(path, text) if n_levels is None else _about_levels(path, text))
+        raise InputError(about_text(path, table) if n_levels is None else _about_levels(path, text))
     check_columns(
         table.values,
         table.names,
@@ -263,13 +263,18 @@ def _about_levels(path: Path, text: Sequence[str]) -> str:
     )
 
 
-def about_text(path: Path, text: Sequence[str]) -> str:
+def about_text(path: Path, table: Table) -> str:
     """Say what to do with columns of text among measurements."""
     from edgewise.io import quote_names
+    from edgewise.io.messages import shown
 
+    text = text_columns(table)
+    found = ""
+    if len(text) == 1 and (stray := table.stray_word(text[0])):
+        found = f": {shown(stray[1])} in row {stray[0] + 1} below the header"
     names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
     nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
     return (
-        f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers. Leave {nouns[2]} "
-        f"out with --drop {names}, or turn {nouns[2]} into numbers."
+        f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers{found}. "
+        f"Leave {nouns[2]} out with --drop {names}, or turn {nouns[2]} into numbers."
     )

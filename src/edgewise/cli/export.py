@@ -45,5 +45,8 @@ def _read(source: Path) -> Graph:
 
     graph: Graph | None = getattr(load(source), "graph_", None)
     if graph is None:
-        raise InputError(f"The model in {source} was saved before it was fitted; it has no graph.")
+        raise InputError(
+            f"The model in {source} was saved before it was fitted; it has no graph. Fit it first, "
+            "then save it."
+        )
     return graph

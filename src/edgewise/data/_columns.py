@@ -91,6 +91,15 @@ def encode_series(series: Any, name: str) -> Column:
     )
 
 
+def is_written_number(text: str) -> bool:
+    """Whether text is a number in writing."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_missing(value: object) -> bool:
     if isinstance(value, float):
         return math.isnan(value)

@@ -10,9 +10,9 @@ import numpy as np
 
 from edgewise._core.errors import InputError, InputTypeError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.data._columns import Column, as_floats, encode, encode_series
-from edgewise.data.checks import check_weights
-from edgewise.io.messages import quote_names, repeated
+from edgewise.data._columns import Column, as_floats, encode, encode_series, is_written_number
+from edgewise.data.checks import TEXT, check_columns, check_weights
+from edgewise.io.messages import quote_names, repeated, shown
 from edgewise.io.tables import RawTable
 
 
@@ -72,6 +72,55 @@ class Table:
     def missing(self) -> BoolArray:
         """Where a value is missing, shape (n_samples, n_features)."""
         return np.isnan(self.values)
+
+    def stray_word(self, name: str) -> tuple[int, str] | None:
+        """Row and text of the first entry that is no number, in a column where others are.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        tuple of int and str, or None
+
+        Examples
+        --------
+        >>> Table.from_input([["1.5", "a"], ["n/a", "b"]]).stray_word("x0")
+        (1, 'n/a')
+        """
+        k = self.names.index(name)
+        is_number = [is_written_number(level) for level in self.levels[k] or ()]
+        if not any(is_number):
+            return None
+        codes = np.where(self.missing[:, k], is_number.index(True), self.values[:, k])
+        is_stray = ~np.array(is_number)[codes.astype(np.int64)]
+        if not is_stray.any():
+            return None
+        row = int(is_stray.argmax())
+        return row, (self.levels[k] or ())[int(codes[row])]
+
+    def refuse_text(self) -> None:
+        """Raise an `InputError` that names the columns which hold no numbers, if any do.
+
+        Examples
+        --------
+        >>> Table.from_input([[1, 2], [3, "n/a"]]).refuse_text()
+        Traceback (most recent call last):
+            ...
+        edgewise._core.errors.InputError: Column 'x1' holds text, not numbers: 'n/a' in row 1.
+        Drop it, or turn it into numbers.
+        """
+        text = [name for name, kind in zip(self.names, self.kinds, strict=True) if kind == TEXT]
+        if len(text) == 1 and (stray := self.stray_word(text[0])):
+            row, word = stray
+            raise InputError(
+                f"Column '{text[0]}' holds text, not numbers: {shown(word)} in row {row}. Drop it, "
+                "or turn it into numbers."
+            )
+        if text:
+            check_columns(self.values, self.names, kinds=self.kinds)
 
     @classmethod
     def from_input(

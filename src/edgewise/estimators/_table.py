@@ -14,7 +14,6 @@ from sklearn.utils.validation import validate_data
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, local_workers, require_memory
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.data.checks import TEXT, check_columns
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
 from edgewise.io.messages import quote_names
@@ -51,8 +50,7 @@ class TableEstimator(BaseEstimator):
         if reset:
             self._require_memory(X)
         table = Table.from_input(X)
-        if TEXT in table.kinds:
-            check_columns(table.values, table.names, kinds=table.kinds)
+        table.refuse_text()
         note_columns(self, X, reset=reset)
         return table.values
 

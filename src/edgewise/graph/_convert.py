@@ -90,7 +90,9 @@ def _number(value: Any, missing: float, label: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = np.nan
     if not np.isfinite(number):
-        raise InputError(f"The {label} is {value!r}, which is not a finite number.")
+        raise InputError(
+            f"The {label} is {value!r}, which is not a finite number. Give every edge one."
+        )
     return number
 
 

@@ -43,13 +43,17 @@ def read(path: Path, directed: bool | None) -> Graph:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"Cannot read '{path}': {error.strerror}.") from None
+        raise InputError(
+            f"Cannot read '{path}': {error.strerror}. Check the name and the folder."
+        ) from None
     try:
         graph = reader(content, directed)
     except InputError as error:
         raise InputError(f"'{path}': {error}") from None
     except (UnicodeDecodeError, RecursionError, csv.Error) as error:
-        raise InputError(f"'{path}' is not a valid {path.suffix} file: {error}.") from None
+        raise InputError(
+            f"'{path}' is not a valid {path.suffix} file: {error}. Write it again."
+        ) from None
     if directed is not None and graph.directed != directed:
         raise InputError(
             f"'{path}' says that it is {'' if graph.directed else 'un'}directed, against "
@@ -64,7 +68,7 @@ def _format(path: Path) -> tuple[Callable[..., None], Callable[..., Graph]]:
     except KeyError:
         raise InputError(
             f"'{path}' has the suffix '{path.suffix}'; graphs are written to and read from "
-            f"{', '.join(_FORMATS)}."
+            f"{', '.join(_FORMATS)}. Use one of those."
         ) from None
 
 
@@ -185,7 +189,7 @@ def _read_json(content: bytes, directed: bool | None) -> Graph:
         document = json.loads(content)
     # Besides its own errors, json lets out that a number has too many digits to be read.
     except ValueError as error:
-        raise InputError(f"This is not valid JSON: {error}.") from None
+        raise InputError(f"This is not valid JSON: {error}. Write the file again.") from None
     try:
         nodes = [node["id"] for node in document["nodes"]]
         links = document["edges"] if "edges" in document else document["links"]

@@ -69,7 +69,9 @@ def _read(content: bytes, reader: Callable[[IO[bytes]], Any]) -> Graph:
     try:
         graph = reader(io.BytesIO(content))
     except (nx.NetworkXException, *UNREADABLE) as error:
-        raise InputError(f"networkx cannot read this graph: {error}.") from None
+        raise InputError(
+            f"networkx cannot read this graph: {error}. Write it again, or as a csv of edges."
+        ) from None
     return from_networkx(graph, _names(graph))
 
 
@@ -86,8 +88,10 @@ def _refuse_doctype(content: bytes) -> None:
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
+    except InputError:
+        raise
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise InputError(f"This is not valid XML: {error}.") from None
+        raise InputError(f"This is not valid XML: {error}. Write the file again.") from None
 
 
 def _names(graph: Any) -> list[str]:

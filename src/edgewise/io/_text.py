@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab"}
 ENCODING: Final = "utf-8-sig"
+#: How files begin that are no text, whatever their name says.
+PACKED: Final = {
+    b"\x1f\x8b": "a file compressed by gzip",
+    b"PK\x03\x04": "a zip archive or a spreadsheet",
+    b"PAR1": "a parquet file",
+}
 DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 INTEGER: Final = re.compile(r"[+-]?\d+")
 
@@ -153,9 +159,15 @@ def _scan(
             for row, n_lines in _records(handle, delimiter):
                 if row is not None:
                     if has_header and len(row) != len(names):
+                        remedy = "Give every row one field per column."
+                        if n_lines > line:
+                            remedy = (
+                                f"One of them runs on to line {n_lines}. Look for a quotation mark "
+                                "that is never closed."
+                            )
                         raise InputError(
                             f"Line {line} of {file} has {len(row)} fields, but the header has "
-                            f"{len(names)}. Give every row one field per column."
+                            f"{len(names)}. {remedy}"
                         )
                     has_header = True
                 line = n_lines + 1
@@ -180,7 +192,9 @@ def _header(file: Path, expected: str) -> tuple[str, list[str]]:
                     f"The header of {file} cannot be read ({error}). Is it a text file?"
                 ) from error
         if not header:
-            raise InputError(f"{file} is empty: it has blank lines only.")
+            raise InputError(
+                f"{file} is empty: it has blank lines only. Write names and rows into it."
+            )
         if len(header) > 1:
             return delimiter, header
     return expected, header
@@ -244,6 +258,9 @@ def _encoding_error(file: Path) -> InputError:
     raw = file.read_bytes()
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return InputError(f"{file} is UTF-16 text, not UTF-8. Save it as UTF-8.")
+    for signature, kind in PACKED.items():
+        if raw.startswith(signature):
+            return InputError(f"{file} is {kind}, not text. Unpack it or save it as text first.")
     try:
         raw.decode(ENCODING)
     except UnicodeDecodeError as error:

@@ -164,7 +164,9 @@ def _checked_entries(
     if foreign := [
         name for name in entries if name != DOCUMENT_ENTRY and not ARRAY_ENTRY.fullmatch(name)
     ]:
-        raise InputError(f"{file} holds entries that no archive has: {quote_names(foreign)}.")
+        raise InputError(
+            f"{file} holds entries that no archive has: {quote_names(foreign)}. Do not use it."
+        )
     if DOCUMENT_ENTRY not in entries:
         raise InputError(f"{file} is not an edgewise archive: it has no {DOCUMENT_ENTRY}.")
     total = sum(info.file_size for info in entries.values())

@@ -94,7 +94,7 @@ def _read_all(
             raise permission_error(file) from error
     # Of the many parts that a cluster writes, some may be empty, but not all.
     if not has_rows:
-        raise InputError(f"{path} has column names but no rows below them.")
+        raise InputError(f"{path} has column names but no rows below them. Add rows.")
 
 
 def table_files(path: Path) -> list[Path]:
@@ -154,7 +154,8 @@ def _read_parquet(
     with parquet_errors(file):
         from pyarrow import parquet
 
-        source = parquet.ParquetFile(file, buffer_size=READ_AHEAD)
+        # Left to itself, pyarrow fetches all row groups at once.
+        source = parquet.ParquetFile(file, buffer_size=READ_AHEAD, pre_buffer=False)
     with source:
         # By way of pandas, which knows about row labels kept as columns.
         names = tuple(str(name) for name in source.schema_arrow.empty_table().to_pandas().columns)

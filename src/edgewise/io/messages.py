@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 #: A message names this many columns before it only counts the rest.
 NAMES_SHOWN = 5
+#: A message shows this many letters of a piece of text.
+LETTERS_SHOWN = 40
 
 
 def quote_names(names: Iterable[object]) -> str:
@@ -36,6 +38,17 @@ def quote_names(names: Iterable[object]) -> str:
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def shown(text: str) -> str:
+    """Quote a piece of text that a message shows as it was found, cut short where it runs long.
+
+    Examples
+    --------
+    >>> shown("n/a"), shown(1000 * "x")
+    ("'n/a'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'")
+    """
+    return repr(text if len(text) <= LETTERS_SHOWN else f"{text[:LETTERS_SHOWN]}...")
 
 
 def repeated(names: Sequence[str]) -> list[str]:

@@ -116,7 +116,9 @@ def read_table(path: str | os.PathLike[str]) -> RawTable:
         raise permission_error(file) from error
     check_names(table.names, file)
     if table.n_rows == 0:
-        raise InputError(f"{file} has {len(table.names)} column names but no rows below them.")
+        raise InputError(
+            f"{file} has {len(table.names)} column names but no rows below them. Add rows."
+        )
     return table
 
 
@@ -133,7 +135,7 @@ def reader_of(file: Path, readers: Mapping[str, Reader]) -> Reader:
         )
     try:
         if file.stat().st_size == 0:
-            raise InputError(f"{file} is empty.")
+            raise InputError(f"{file} is empty. Give the name of a file with a table in it.")
     except PermissionError as error:
         raise permission_error(file) from error
     return reader
@@ -200,6 +202,7 @@ def _require_parquet(file: Path) -> None:
     from pyarrow import parquet
 
     found = parquet.read_metadata(file)
+    check_names(tuple(found.schema.to_arrow_schema().names), file)
     require_memory(
         f"Reading {file}",
         [Arrays(2.0, (found.num_rows, found.num_columns))],
@@ -222,7 +225,9 @@ def parquet_errors(file: Path) -> Iterator[None]:
         raise
     # pandas lets plain look-up failures out where what it noted in the file was altered.
     except (pyarrow.ArrowException, *PARQUET_DAMAGE) as error:
-        raise InputError(f"{file} is not a parquet file, or it is damaged.") from error
+        raise InputError(
+            f"{file} is not a parquet file, or it is damaged. Write it again."
+        ) from error
 
 
 def from_frame(frame: pd.DataFrame, file: Path, notes: tuple[str, ...]) -> RawTable:
@@ -311,7 +316,7 @@ def _table_array(arrays: dict[str, AnyArray], file: Path) -> AnyArray:
         )
     values = tables["X"] if "X" in tables else next(iter(tables.values()))
     if values.shape[1] == 0:
-        raise InputError(f"The table in {file} has no columns.")
+        raise InputError(f"The table in {file} has no columns. Save one with some.")
     return values
 
 

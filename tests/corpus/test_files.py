@@ -1,0 +1,61 @@
+"""Every file of the corpus, handed to every command in this process."""
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from edgewise.cli.app import app
+from edgewise.io import read_table
+from tests.corpus.commands import COMMANDS, about_refusal, contents
+from tests.corpus.file_cases import BAD_FILES, SOUND_FILES, clean_frame, plain
+from tests.corpus.graph_file_cases import BAD_GRAPHS
+
+
+def tell(case):
+    return case.name
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("case", SOUND_FILES, ids=tell)
+def test_sound_files_are_read_alike(case, tmp_path):
+    assert contents(read_table(case.build(tmp_path))) == clean_frame().to_dict("list")
+
+
+@pytest.mark.parametrize("case", BAD_FILES, ids=tell)
+def test_bad_files_are_refused(case, tmp_path):
+    file = case.build(tmp_path).name
+    found = []
+    for command, options in COMMANDS.items():
+        outcome = case.outcome_for(command, "commands")
+        if outcome.kind == "refused":
+            result = CliRunner().invoke(app, [command, file, "--out", "out", *options])
+            if said := about_refusal(result, outcome.says, tmp_path / "out"):
+                found.append(f"{command}: {said}")
+    assert not "\n".join(found)
+
+
+@pytest.mark.parametrize("case", BAD_GRAPHS, ids=tell)
+def test_bad_graphs_are_refused(case, tmp_path):
+    file = case.build(tmp_path).name
+    result = CliRunner().invoke(app, ["export", file, "out.csv"])
+    assert not about_refusal(result, case.outcome.says, tmp_path / "out.csv")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_sound_files_give_the_same_network(command, tmp_path):
+    def edges(file, out):
+        result = CliRunner().invoke(app, [command, str(file), "--out", out, *COMMANDS[command]])
+        assert result.exit_code == 0, result.stderr
+        assert "encountered in" not in result.stderr
+        return pd.read_csv(tmp_path / out / "edges.csv")
+
+    expected = edges(plain(tmp_path), "clean")
+    for case in SOUND_FILES:
+        (tmp_path / case.name).mkdir()
+        found = edges(case.build(tmp_path / case.name), f"{case.name}-out")
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-8, atol=1e-8)
