@@ -1,5 +1,7 @@
 """``edgewise export``."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,10 @@ def test_bad_requests(run, graph, tmp_path):
         assert result.stdout == ""
         assert len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_json_and_silence(run, graph, tmp_path):
+    graph.write(tmp_path / "in.csv")
+    document = json.loads(run("export", "in.csv", "out.json", "--json").stdout)
+    assert document == {"file": "out.json", "n_nodes": 3, "n_edges": 1}
+    assert run("export", "in.csv", "out.json", "--quiet").stdout == ""

@@ -1,5 +1,7 @@
 """``edgewise simulate``."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,3 +160,16 @@ def test_learning_finds_the_truth(run, tmp_path):
     found = Graph.read(tmp_path / "edgewise-out" / "graph.graphml").adjacency
     truth = Graph.read(tmp_path / "t.json").adjacency
     assert found[truth].all()
+
+
+def test_json_and_silence(run, tmp_path):
+    document = json.loads(run("simulate", "--out", "d.csv", "--features", "6", "--json").stdout)
+    assert (document["file"], document["n_rows"], document["n_columns"]) == ("d.csv", 500, 6)
+    assert document["n_edges"] >= 0
+    assert "truth" not in document
+    changed = ["--kind", "grid", "--features", "16", "--changed", "2", "--truth", "t.csv"]
+    document = json.loads(run("simulate", "--out", "d.csv", *changed, "--json").stdout)
+    assert (document["truth"], document["n_edges"]) == ("t.csv", 2)
+    document = json.loads(run("simulate", "--out", "d.csv", "--varying", "line", "--json").stdout)
+    assert "n_edges" not in document
+    assert run("simulate", "--out", "d.csv", "--quiet").stdout == ""

@@ -1,7 +1,10 @@
 """Every file of the corpus, handed to every command in this process."""
 
+from functools import cache
+
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from edgewise.cli.app import app
@@ -15,9 +18,14 @@ def tell(case):
     return case.name
 
 
+#: Building the commands takes longer than refusing a file.
+built_once = cache(typer.main.get_command)
+
+
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("typer.testing._get_command", built_once)
 
 
 @pytest.mark.parametrize("case", SOUND_FILES, ids=tell)

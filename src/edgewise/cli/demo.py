@@ -46,9 +46,9 @@ from edgewise.cli._learning import (
     record_of,
     write_learned,
 )
-from edgewise.cli._options import Quiet
+from edgewise.cli._options import Json, Quiet
 from edgewise.cli._regressing import TreeSettings, regress_rows, tree_record
-from edgewise.cli._shell import is_watched, say, tell, warnings_told
+from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +98,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to write.", metavar="DIR")] = Path(
         "edgewise-demo"
     ),
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Answer questions about real data that come with the package; needs no network."""
@@ -118,6 +119,18 @@ def demo(
         # The folder of the first question is that of the demo: its page answers all of them.
         page = render(reports, title="edgewise demo")
         (folders[0] / "report.html").write_text(page, encoding="utf-8")
+    if json:
+        say_json(
+            {
+                "questions": [
+                    {"question": question.text, "folder": str(out / question.folder), **answer}
+                    for question, answer in zip(
+                        QUESTIONS, (report.record for report in reports), strict=True
+                    )
+                ]
+            }
+        )
+        return
     say("\n".join(answers))
     pictures = [str(out / question.folder / question.look_at) for question in QUESTIONS]
     say(f"Look at {', '.join(pictures)} first, or open {out / 'report.html'} in a browser.")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._shell import say
+from edgewise.cli._options import Json, Quiet
+from edgewise.cli._shell import say, say_json
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph
@@ -29,10 +30,15 @@ def export(
             show_default=False,
         ),
     ],
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Convert the graph of a model, or a graph file, into another format."""
     graph = _read(source)
     graph.write(out)
+    if json:
+        say_json({"file": str(out), "n_nodes": graph.n_nodes, "n_edges": graph.n_edges})
+        return
     say(f"{out}: {graph.n_nodes} nodes, {graph.n_edges} edges")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._options import Kind, Seed, Varying
-from edgewise.cli._shell import say
+from edgewise.cli._options import Json, Kind, Quiet, Seed, Varying
+from edgewise.cli._shell import say, say_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,8 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw a table from a Gaussian whose network is known, to try a method on.
 
@@ -99,38 +102,53 @@ def simulate(
     from edgewise.io import atomic_path
 
     _check_directed(dag, features, changed, is_directed=directed)
+    n_columns = FEATURES if features is None else features
     if varying is not None:
         is_alone = changed is None and dag is None and truth is None and not directed
-        table = _draw_varying(varying, features, samples, seed, is_alone=is_alone)
-        with atomic_path(out) as draft:
-            table.to_csv(draft, index=False)
-        say(f"{out}: {len(table)} rows, half of them marked in '{HELD_OUT}'")
-        return
-    n_columns = FEATURES if features is None else features
-    about = "the true graph"
-    if changed is not None:
-        table, graph = _draw_change(kind, n_columns, samples, changed, seed)
-        words = f"{samples} rows of each of two groups, {n_columns} columns and '{GROUP}'"
-        about = "the true changes"
+        drawn = _draw_varying(varying, n_columns, samples, seed, is_alone=is_alone)
+    elif changed is not None:
+        drawn = _draw_change(kind, n_columns, samples, changed, seed)
+    elif directed or dag is not None:
+        drawn = _draw_directed(dag, kind, n_columns, samples, seed)
     else:
-        if directed or dag is not None:
-            table, graph = _draw_directed(dag, kind, n_columns, samples, seed)
-        else:
-            table, graph = _draw(kind, n_columns, samples, seed)
-        words = f"{samples} rows, {graph.n_nodes} columns"
+        drawn = _draw(kind, n_columns, samples, seed)
     with atomic_path(out) as draft:
-        table.to_csv(draft, index=False)
+        drawn.table.to_csv(draft, index=False)
+        if truth is not None and drawn.graph is not None:
+            drawn.graph.write(truth)
+    _announce(drawn, out, truth, as_json=json)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Drawn:
+    """Rows, the one graph behind them if there is one, and what to say of both."""
+
+    table: pd.DataFrame
+    graph: Graph | None
+    words: str
+    about: str = "the true graph"
+
+
+def _announce(drawn: _Drawn, out: Path, truth: Path | None, *, as_json: bool) -> None:
+    graph = drawn.graph
+    if as_json:
+        n_rows, n_columns = drawn.table.shape
+        document: dict[str, Any] = {"file": str(out), "n_rows": n_rows, "n_columns": n_columns}
+        if graph is not None:
+            document["n_edges"] = graph.n_edges
         if truth is not None:
-            graph.write(truth)
-    say(f"{out}: {words}")
-    if graph.directed:
-        say(_about_order(table, graph))
-    if truth is not None:
-        say(f"{truth}: {about}, {graph.n_edges} edges")
+            document["truth"] = str(truth)
+        say_json(document)
+        return
+    say(f"{out}: {drawn.words}")
+    if graph is not None and graph.directed:
+        say(_about_order(drawn.table, graph))
+    if graph is not None and truth is not None:
+        say(f"{truth}: {drawn.about}, {graph.n_edges} edges")
 
 
-def _draw(kind: Kind, features: int, samples: int, seed: int) -> tuple[pd.DataFrame, Graph]:
-    """Draw rows, and return them with the graph behind them."""
+def _draw(kind: Kind, features: int, samples: int, seed: int) -> _Drawn:
+    """Draw rows of one network."""
     import pandas as pd
 
     from edgewise._core.random import spawn
@@ -141,12 +159,17 @@ def _draw(kind: Kind, features: int, samples: int, seed: int) -> tuple[pd.DataFr
     model = gaussian_graph(features, kind.value, rng=of_graph)
     rows = sample_gaussian(model.precision, samples, rng=of_rows)
     graph = Graph.from_precision(model.precision)
-    return pd.DataFrame(rows, columns=list(graph.names)), graph
+    table = pd.DataFrame(rows, columns=list(graph.names))
+    return _Drawn(table=table, graph=graph, words=_size(table))
+
+
+def _size(table: pd.DataFrame) -> str:
+    return f"{len(table)} rows, {len(table.columns)} columns"
 
 
 def _draw_varying(
-    varying: Varying, features: int | None, samples: int, seed: int, *, is_alone: bool
-) -> pd.DataFrame:
+    varying: Varying, n_features: int, samples: int, seed: int, *, is_alone: bool
+) -> _Drawn:
     """Draw covariates, responses whose network varies with them, and which rows to hold out."""
     import math
 
@@ -160,7 +183,6 @@ def _draw_varying(
             "--varying draws networks of its own, of which there are many. Leave --changed, "
             "--directed, --dag and --truth out."
         )
-    n_features = FEATURES if features is None else features
     # A graph that drifts has between 5 and 15 edges.
     n_edges = n_features // 2 if varying is Varying.CELLS else min(max(n_features // 2, 5), 15)
     how: dict[str, Any] = {"n_features": n_features, "n_edges": n_edges, "rng": seed}
@@ -179,7 +201,9 @@ def _draw_varying(
     X, Y = np.vstack([data.X, data.X_val]), np.vstack([data.Y, data.Y_val])
     table = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
     table = table.join(pd.DataFrame(Y, columns=[f"y{k}" for k in range(Y.shape[1])]))
-    return table.assign(**{HELD_OUT: np.repeat([0, 1], [len(data.X), len(data.X_val)])})
+    table[HELD_OUT] = np.repeat([0, 1], [len(data.X), len(data.X_val)])
+    words = f"{len(table)} rows, half of them marked in '{HELD_OUT}'"
+    return _Drawn(table=table, graph=None, words=words)
 
 
 def _check_directed(
@@ -193,9 +217,7 @@ def _check_directed(
         raise InputError("--dag has the columns of its network. Leave --features out.")
 
 
-def _draw_directed(
-    dag: str | None, kind: Kind, features: int, samples: int, seed: int
-) -> tuple[pd.DataFrame, Graph]:
+def _draw_directed(dag: str | None, kind: Kind, features: int, samples: int, seed: int) -> _Drawn:
     """Draw rows from linear equations, in columns that do not stand in the order of causes."""
     import pandas as pd
 
@@ -213,8 +235,9 @@ def _draw_directed(
         model = linear_sem(network.adjacency, permute=True, rng=of_graph)
         nodes = network.names
     names = [nodes[k] for k in model.columns]
-    rows = sample_linear_sem(model, samples, rng=of_rows)
-    return pd.DataFrame(rows, columns=names), Graph(model.coef, names=names, directed=True)
+    table = pd.DataFrame(sample_linear_sem(model, samples, rng=of_rows), columns=names)
+    graph = Graph(model.coef, names=names, directed=True)
+    return _Drawn(table=table, graph=graph, words=_size(table))
 
 
 def _about_order(table: pd.DataFrame, graph: Graph) -> str:
@@ -228,10 +251,8 @@ def _about_order(table: pd.DataFrame, graph: Graph) -> str:
     return f"{by_variance}, {by_r2}: 1 would give the order away, the first by scale alone"
 
 
-def _draw_change(
-    kind: Kind, features: int, samples: int, changed: int, seed: int
-) -> tuple[pd.DataFrame, Graph]:
-    """Draw rows of two groups, and return them with the graph of what changed."""
+def _draw_change(kind: Kind, features: int, samples: int, changed: int, seed: int) -> _Drawn:
+    """Draw rows of two groups, and the graph of what changed."""
     import pandas as pd
 
     from edgewise.data import lattice_change
@@ -245,4 +266,5 @@ def _draw_change(
     data = lattice_change(features, samples, n_changed=changed, rng=seed)
     graph = Graph(data.first_model.precision - data.second_model.precision)
     table = pd.DataFrame(data.X, columns=list(graph.names)).assign(**{GROUP: data.y})
-    return table, graph
+    words = f"{samples} rows of each of two groups, {features} columns and '{GROUP}'"
+    return _Drawn(table=table, graph=graph, words=words, about="the true changes")

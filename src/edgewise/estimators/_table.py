@@ -116,6 +116,9 @@ def note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
             f"Some columns of X have text for a name, and others do not, such as {other!r}. Pass "
             "text for all of them: X.columns = X.columns.astype(str)."
         )
+    if names and all(is_text):
+        # It depends on versions off whose data frames scikit-learn reads names; pandas is safe.
+        X = named(np.empty((0, len(names))), names)
     validate_data(estimator, X if names else np.asarray(X), reset=reset, skip_check_array=True)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils.validation import validate_data
 
 from edgewise._core.errors import InputError
 from edgewise._core.memory import local_workers
@@ -17,7 +16,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
 from edgewise.estimators._conditional import CovariateEstimator
-from edgewise.estimators._table import TableEstimator
+from edgewise.estimators._table import TableEstimator, note_columns
 from edgewise.graph import Graph
 from edgewise.inference._resample import (
     Draw,
@@ -80,7 +79,7 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
         description: str,
     ) -> list[Outcome]:
         """Draw, fit, and store what every kind of resampling has to report."""
-        validate_data(self, problem.X, skip_check_array=True)
+        note_columns(self, problem.X, reset=True)
         is_label = takes_classes(problem.estimator)
         groups = classes(problem.y, count_rows(problem.X), is_label=is_label)
         generators = spawn(generator, n_draws)

@@ -101,7 +101,12 @@ def parse_text_chunks(
 
 
 def _options(layout: TextLayout) -> dict[str, Any]:
+    import pandas as pd
+
+    # What pandas does by itself from 3.1 on: a decimal becomes the nearest binary number.
+    is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
     return {
+        **({} if is_exact else {"float_precision": "round_trip"}),
         "sep": layout.delimiter,
         "header": 0,
         "names": list(layout.names),
