@@ -172,6 +172,9 @@ def test_every_question_is_asked(run, tmp_path, monkeypatch):
     result = run("demo", "--out", "elsewhere")
     assert result.stdout.count("And the rest?\n\nforty-two") == 2
     assert (tmp_path / "elsewhere" / "other.txt").read_text() == "42"
+    document = json.loads(run("demo", "--out", "elsewhere", "--json").stdout)
+    assert [found["question"] for found in document["questions"]] == ["And the rest?"] * 2
+    assert document["questions"][0]["folder"] == "elsewhere"
 
 
 def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):

@@ -119,3 +119,32 @@ def test_interrupt_from_the_keyboard(tmp_path, frame, jobs):
             return
         time.sleep(0.1)
     pytest.fail("A worker was left behind.")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_killed_and_run_again(tmp_path, frame):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    command = ["learn", "data.csv", "--resamples", "400", "--json"]
+
+    def n_kept(out):
+        return sum(file.stat().st_size for file in out.glob(".unfinished/*.tasks"))
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "edgewise", *command, "--out", "killed"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while n_kept(tmp_path / "killed") < 2000 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert n_kept(tmp_path / "killed") >= 2000
+    assert not (tmp_path / "killed" / "report.html").exists()
+    again = start(*command, "--out", "killed", cwd=tmp_path)
+    whole = start(*command, "--out", "whole", cwd=tmp_path)
+    assert again.returncode == whole.returncode == 0
+    assert json.loads(again.stdout)["edges"] == json.loads(whole.stdout)["edges"]
+    # Neither the draft nor the finished parts of the run that was killed are left.
+    names = {path.name for path in (tmp_path / "killed").iterdir()}
+    assert names == {path.name for path in (tmp_path / "whole").iterdir()}

@@ -103,13 +103,13 @@ def _forecast(
     """Estimate the seconds that resamples take.
 
     What the first fit took is taken for all, unless that would be long: the first one may have
-    compiled and searched.
+    compiled and searched. Beyond a minute it did more than that.
     """
     import joblib
     from sklearn.base import clone
 
     n_rounds = math.ceil(n_resamples / int(joblib.effective_n_jobs(n_jobs)))
-    if n_rounds * seconds > QUICK:
+    if seconds <= QUICK < n_rounds * seconds:
         start = time.perf_counter()
         clone(learner).fit(frame)
         seconds = time.perf_counter() - start

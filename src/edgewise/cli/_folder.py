@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from edgewise.report import Report
 
+#: How the name of a draft folder begins; the number of its process follows.
+DRAFT: Final = ".edgewise-"
 #: Folder, inside that of the results, with the finished parts of a run that did not end.
 UNFINISHED: Final = ".unfinished"
 #: What `learn` leaves in the folder.
@@ -137,7 +140,8 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
         raise InputError(f"Cannot write into '{out}': it is a file. Give the name of a folder.")
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".edgewise-", dir=out))
+    _clear_drafts(out)
+    draft = Path(tempfile.mkdtemp(prefix=f"{DRAFT}{os.getpid()}-", dir=out))
     unfinished = out / UNFINISHED
     is_stopped = False
     try:
@@ -160,6 +164,27 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
             # Goes only while it is empty, that is, when nothing was moved.
             with suppress(OSError):
                 out.rmdir()
+
+
+def _clear_drafts(out: Path) -> None:
+    """Take away the drafts of runs that were killed, which could not do so themselves."""
+    for draft in out.glob(f"{DRAFT}*-*"):
+        process = draft.name.removeprefix(DRAFT).partition("-")[0]
+        if process.isdigit() and not _is_running(int(process)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    """Whether a process is there; where asking would end it, suppose so."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_results(

@@ -19,8 +19,10 @@ SMALLEST: Final = 1e-130
 ROUNDING: Final = 4.0 * float(np.finfo(np.float64).eps)
 
 
-def about_size(values: FloatArray, names: Sequence[str], noun: str = "Column") -> str | None:
-    """Say which columns hold numbers too large or too small to be squared, if any do.
+def about_size(
+    values: FloatArray, names: Sequence[str], noun: str = "Column", least: float = SMALLEST
+) -> str | None:
+    """Say which columns hold finite numbers too large or too small to be squared, if any do.
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ def about_size(values: FloatArray, names: Sequence[str], noun: str = "Column") -
     names : sequence of str
     noun : str
         What the columns are called.
+    least : float
+        Columns without larger values than this are too small.
 
     Examples
     --------
@@ -35,10 +39,11 @@ def about_size(values: FloatArray, names: Sequence[str], noun: str = "Column") -
     "Column 'count' holds values beyond 1e+150, whose squares overflow. Change its unit."
     """
     largest = _largest(values)
-    is_small = (largest > 0) & (largest < SMALLEST)
+    is_large = (largest > LARGEST) & (largest < np.inf)
+    is_small = (largest > 0) & (largest < least)
     for is_meant, found in (
-        (largest > LARGEST, f"values beyond {LARGEST:g}, whose squares overflow"),
-        (is_small, f"no values beyond {SMALLEST:g}, and squares of smaller ones vanish"),
+        (is_large, f"values beyond {LARGEST:g}, whose squares overflow"),
+        (is_small, f"no values beyond {least:g}, and squares of smaller ones vanish"),
     ):
         if meant := [names[k] for k in np.flatnonzero(is_meant).tolist()]:
             if len(meant) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.labels import label_codes
+from edgewise.data.row_order import row_order
 from edgewise.io.messages import quote_names
 
 
@@ -27,6 +28,18 @@ class TwoGroups:
 
     classes: tuple[Any, Any]
     rows: list[IntArray]
+
+    def ordered_by(self, values: FloatArray) -> TwoGroups:
+        """Return the same groups with their rows in the order of their values."""
+        rows = [group[row_order(values[group])] for group in self.rows]
+        return TwoGroups(classes=self.classes, rows=rows)
+
+    def among(self, places: IntArray, n_rows: int) -> TwoGroups:
+        """Return the groups of some of ``n_rows`` rows, numbered by their place among them."""
+        position = np.full(n_rows, -1)
+        position[places] = np.arange(len(places))
+        found = [position[group] for group in self.rows]
+        return TwoGroups(classes=self.classes, rows=[group[group >= 0] for group in found])
 
 
 def two_groups(y: Any, n_rows: int) -> TwoGroups:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,9 @@ from edgewise.solvers import Solution
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Products of four numbers up to this size are finite.
+FARTHEST: Final = 1e70
 
 
 class ChangeFit(Protocol):
@@ -241,6 +244,7 @@ class ChangeEstimator(TableEstimator):
         groups = two_groups(y, len(rows))
         if reset:
             self._refuse_constants(rows, groups)
+            groups = groups.ordered_by(rows)
         return rows, groups
 
     def _check_known(self, X: Any, y: Any) -> tuple[FloatArray, TwoGroups]:
@@ -256,7 +260,13 @@ class ChangeEstimator(TableEstimator):
     def _as_fitted(self, X: Any, y: Any) -> TwoSamples:
         """Rows of both groups, centred and scaled as those of the fit were."""
         standard = Standard(locations=self.locations_, scale=self.scale_)
-        return standard.samples(*self._check_known(X, y))
+        samples = standard.samples(*self._check_known(X, y))
+        if max(np.abs(samples.first).max(), np.abs(samples.second).max()) > FARTHEST:
+            raise InputError(
+                f"Rows of X lie more than {FARTHEST:g} standard deviations from those of the fit. "
+                "Pass them in the same units."
+            )
+        return samples
 
     def _refuse_constants(self, rows: FloatArray, groups: TwoGroups) -> None:
         is_constant = np.asarray(~varies_within(rows, groups).any(axis=0))

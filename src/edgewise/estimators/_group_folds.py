@@ -83,19 +83,11 @@ def make_group_folds(groups: TwoGroups, n_rows: int, cv: Any, random_state: Rand
     return folds
 
 
-def _take(groups: TwoGroups, places: IntArray) -> TwoGroups:
-    """Which of some rows belong to which group, numbered by their place among them."""
-    return TwoGroups(
-        classes=groups.classes,
-        rows=[np.flatnonzero(np.isin(places, group)) for group in groups.rows],
-    )
-
-
 def _fit_fold(
     model: Any, rows: FloatArray, groups: TwoGroups,
     train: IntArray, weights: None, alphas: FloatArray,
 ) -> Iterator[_FoldFit]:  # fmt: skip
-    taken, members = rows[train], _take(groups, train)
+    taken, members = rows[train], groups.among(train, len(rows))
     standard = model._standardize(taken, members)
     n_fits = 0
     try:
@@ -113,5 +105,5 @@ def _score_fold(
 ) -> float:  # fmt: skip
     if fold.fit is None:
         return -np.inf
-    samples = fold.standard.samples(rows[test], _take(groups, test))
+    samples = fold.standard.samples(rows[test], groups.among(test, len(rows)))
     return float(model._score_fit(fold.fit, samples))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, local_workers, require_memory
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+from edgewise.data.magnitude import about_size
 from edgewise.data.table import Table
 from edgewise.estimators._archive import save_estimator
 from edgewise.io.messages import quote_names
@@ -51,6 +52,9 @@ class TableEstimator(BaseEstimator):
             self._require_memory(X)
         table = Table.from_input(X)
         table.refuse_text()
+        # The rows of a fit are looked through once they are known to be finite.
+        if not reset and (sentence := about_size(table.values, table.names, least=0.0)):
+            raise InputError(sentence)
         note_columns(self, X, reset=reset)
         return table.values
 
@@ -119,7 +123,10 @@ def note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     if names and all(is_text):
         # It depends on versions off whose data frames scikit-learn reads names; pandas is safe.
         X = named(np.empty((0, len(names))), names)
-    validate_data(estimator, X if names else np.asarray(X), reset=reset, skip_check_array=True)
+    try:
+        validate_data(estimator, X if names else np.asarray(X), reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise InputError(f"{str(error).rstrip()} Pass the columns of the fit.") from error
 
 
 def named(values: AnyArray, names: Sequence[str] | None) -> Any:

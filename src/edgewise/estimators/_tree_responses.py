@@ -54,7 +54,7 @@ def read_responses(Y: object, names: Sequence[str] | None = None) -> Table:
         if tuple(names) != table.names:
             raise InputError(
                 f"Y has the columns {quote_names(table.names)}; the model was fitted to "
-                f"{quote_names(names)}."
+                f"{quote_names(names)}. Pass the columns of the fit."
             )
         return table
     if table.n_features < 2:

@@ -15,9 +15,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
+from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes
+from edgewise.data.row_order import row_order
+from edgewise.estimators._arrangement import arrangement
 from edgewise.estimators._calibration import held_out_scores, temperature
 from edgewise.estimators._class_checks import (
     check_counts,
@@ -214,6 +217,13 @@ class BayesNetClassifier(ClassifierMixin, ClassDecisions):
         """
         check_parameters(self)
         rows, labels = self._check_input(X, y)
+        order = row_order(np.column_stack([rows[:, arrangement(rows)], labels]))
+        with blas_threads_for(rows.shape[1]):
+            self._fit_rows(rows[order], labels[order])
+        return self
+
+    def _fit_rows(self, rows: FloatArray, labels: IntArray) -> None:
+        """Learn from rows in an order of their own, and the numbers of their classes."""
         self.location_, self.scale_ = rows.mean(axis=0), rows.std(axis=0)
         self.priors_ = class_probabilities(self.priors, self.class_weight, self.classes_.tolist())
         standard = (rows - self.location_) / self.scale_
@@ -235,7 +245,6 @@ class BayesNetClassifier(ClassifierMixin, ClassDecisions):
             else held_out_scores(self, rows, self.classes_[labels])
         )
         self.temperature_ = temperature(scores, labels)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
