@@ -197,7 +197,10 @@ def _complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, .
             "those rows."
         )
     if has_gap.all():
-        raise InputError("Every row has a missing value, so that dropping them leaves nothing.")
+        raise InputError(
+            "Every row has a missing value, so that dropping them leaves nothing. Fill some in, or "
+            "drop columns."
+        )
     left = int((~has_gap).sum())
     note = f'missing="drop": {int(has_gap.sum())} rows with missing values left out, {left} used'
     return table.values[~has_gap], (note,)

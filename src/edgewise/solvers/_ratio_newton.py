@@ -14,10 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 from scipy.sparse.linalg import LinearOperator, cg
 
+from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._ratio_problem import Coefficients, RatioProblem, log_total
 from edgewise.stats.pair_features import PairMoments
@@ -266,7 +267,13 @@ class _System:
 def _cholesky(gram: FloatArray) -> tuple[FloatArray, bool]:
     """Factor I plus a matrix of which the lower triangle is given; eigenvalues are at least 1."""
     gram[np.diag_indices(len(gram))] += 1.0
-    factor: tuple[FloatArray, bool] = cho_factor(
-        gram, lower=True, overwrite_a=True, check_finite=False
-    )
+    try:
+        factor: tuple[FloatArray, bool] = cho_factor(
+            gram, lower=True, overwrite_a=True, check_finite=False
+        )
+    except LinAlgError as error:
+        raise SolverError(
+            "The features are so large, or so different in size, that the steps of the solver are "
+            "nothing but rounding. Centre and scale the columns (standardize=True)."
+        ) from error
     return factor

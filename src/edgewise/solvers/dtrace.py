@@ -25,6 +25,8 @@ LOOSEST = 1e3
 PATIENCE = 20
 #: An objective, which has no unit, that can fall by as much per variable has no minimum.
 BOTTOMLESS = 1e10
+#: Products of two covariances of this size can be squared and summed without overflow.
+LARGEST = 1e70
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -224,6 +226,11 @@ def _checked_covariance(S: FloatArray, name: str) -> FloatArray:
         raise InputError(f"{name} must be a square covariance matrix, got shape {S.shape}.")
     if not np.isfinite(S).all():
         raise InputError(f"{name} contains NaN or infinite entries.")
+    if np.abs(S).max() > LARGEST:
+        raise InputError(
+            f"{name} has entries of up to {np.abs(S).max():.3g}, whose products overflow. Scale "
+            "the columns (standardize=True), or change their unit."
+        )
     if np.abs(S - S.T).max() > 1e-8 * np.abs(S).max():
         raise InputError(f"{name} is not symmetric. Pass (S + S.T) / 2 if that is what you mean.")
     return 0.5 * (S + S.T)
