@@ -13,38 +13,15 @@ from edgewise.estimators.network_change import NetworkChange
 from edgewise.solvers.fused_graphical_lasso import fused_graphical_lasso
 from edgewise.solvers.fused_neighborhood import fused_neighborhood
 from edgewise.stats import nonparanormal_correlation
+from tests.estimators.change_rows import UNITS, moments, odd_groups, spread, standardized
 
 METHODS = ["neighborhood", "joint"]
-UNITS = np.array([1.0, 10.0, 0.1, 3.0, 0.5, 7.0])
 OFF = ~np.eye(6, dtype=bool)
 
 
-def two_groups(seed=0, sizes=(80, 60), change=0.9):
-    """Rows of two groups in odd units with odd means; x0 -> x1 is new in the second."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(sum(sizes), 6))
-    y = np.repeat(["a", "b"], sizes)
-    X[:, 3] += 0.7 * X[:, 2]
-    X[y == "b", 1] += change * X[y == "b", 0]
-    X = UNITS * X + np.arange(6.0)
-    X[y == "b"] += 2.0
-    return X, y
-
-
-def standardized(X, y):
-    """Centred in each group, scaled by the standard deviation within groups."""
-    rows = [X[y == label] - X[y == label].mean(axis=0) for label in np.unique(y)]
-    scale = np.sqrt(np.concatenate(rows).var(axis=0))
-    return [one / scale for one in rows], scale
-
-
-def moments(rows):
-    return np.stack([one.T @ one / len(one) for one in rows])
-
-
 def test_regressions_are_those_of_the_solver():
-    X, y = two_groups()
-    rows, scale = standardized(X, y)
+    X, y = odd_groups()
+    rows, scale = standardized(X, y), spread(X, y)
     expected = fused_neighborhood(moments(rows), 0.1, sparsity=0.03)
     model = FusedNetworkChange(0.1, 0.03).fit(X, y)
     np.testing.assert_allclose(model.change_, expected.change("or"), atol=1e-10)
@@ -61,8 +38,8 @@ def test_regressions_are_those_of_the_solver():
 
 
 def test_precisions_are_those_of_the_solver():
-    X, y = two_groups()
-    rows, scale = standardized(X, y)
+    X, y = odd_groups()
+    rows, scale = standardized(X, y), spread(X, y)
     expected = fused_graphical_lasso(moments(rows), 0.1, sparsity=0.03)
     model = FusedNetworkChange(0.1, 0.03, method="joint").fit(X, y)
     np.testing.assert_allclose(
@@ -80,7 +57,7 @@ def test_precisions_are_those_of_the_solver():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_finds_the_link_that_is_new(method):
-    X, y = two_groups(sizes=(200, 150))
+    X, y = odd_groups(sizes=(200, 150))
     model = FusedNetworkChange(0.2, method=method).fit(X, y)
     assert model.graph_.edges()[["source", "target"]].to_numpy().tolist() == [["x0", "x1"]]
     direct = NetworkChange(alpha=0.3).fit(X, y)
@@ -95,7 +72,7 @@ def test_finds_the_link_that_is_new(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_other_way_round_the_change_has_the_other_sign(method):
-    X, y = two_groups()
+    X, y = odd_groups()
     options = {"alpha": 0.1, "sparsity": 0.02, "method": method, "tol": 1e-10}
     model = FusedNetworkChange(**options).fit(X, y)
     back = FusedNetworkChange(**options).fit(X, np.where(y == "a", "z", y))
@@ -111,7 +88,7 @@ def test_the_other_way_round_the_change_has_the_other_sign(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_path_begins_without_a_change(method):
-    X, y = two_groups()
+    X, y = odd_groups()
     model = FusedNetworkChange(method=method, n_alphas=5, alpha_ratio=0.2)
     path = model.path(X, y)
     assert len(path.alphas) == 5
@@ -130,8 +107,8 @@ def test_path_begins_without_a_change(method):
 
 
 def test_score_of_regressions_is_minus_the_mean_squared_residual():
-    X, y = two_groups()
-    other, labels = two_groups(seed=1, sizes=(30, 50))
+    X, y = odd_groups()
+    other, labels = odd_groups(seed=1, sizes=(30, 50))
     model = FusedNetworkChange(0.1).fit(X, y)
     expected = []
     for g, label in enumerate("ab"):
@@ -141,8 +118,8 @@ def test_score_of_regressions_is_minus_the_mean_squared_residual():
 
 
 def test_score_of_precisions_is_the_mean_log_likelihood():
-    X, y = two_groups()
-    other, labels = two_groups(seed=1, sizes=(30, 50))
+    X, y = odd_groups()
+    other, labels = odd_groups(seed=1, sizes=(30, 50))
     model = FusedNetworkChange(0.1, method="joint").fit(X, y)
     expected = []
     for g, label in enumerate("ab"):
@@ -156,7 +133,7 @@ def test_score_of_precisions_is_the_mean_log_likelihood():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_held_out_rows_choose_alpha(method):
-    X, y = two_groups(sizes=(60, 50))
+    X, y = odd_groups(sizes=(60, 50))
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     options = {"method": method, "sparsity": 0.01}
     model = FusedNetworkChange(cv=folds, n_alphas=6, alpha_ratio=0.05, **options).fit(X, y)
@@ -173,29 +150,8 @@ def test_held_out_rows_choose_alpha(method):
     np.testing.assert_allclose(model.change_, fixed.change_, atol=5e-3)
 
 
-def test_search_options():
-    X, y = two_groups(sizes=(60, 50))
-    options = {"n_alphas": 4, "random_state": 0}
-    model = FusedNetworkChange(cv=3, **options).fit(X, y)
-    assert len(model.alphas_) == 4
-    assert model.selection_.details.shape == (4, 3)
-    again = FusedNetworkChange(cv=3, n_jobs=2, **options).fit(X, y)
-    np.testing.assert_array_equal(again.selection_.details, model.selection_.details)
-    np.testing.assert_array_equal(again.change_, model.change_)
-    other = FusedNetworkChange(cv=3, n_alphas=4, random_state=1).fit(X, y)
-    assert (other.selection_.details != model.selection_.details).any()
-
-
-def test_a_bar_is_drawn_when_asked_for(capsys):
-    X, y = two_groups(sizes=(30, 30))
-    FusedNetworkChange(cv=2, n_alphas=2, verbose=1, random_state=0).fit(X, y)
-    assert capsys.readouterr().err
-    FusedNetworkChange(cv=2, n_alphas=2, random_state=0).fit(X, y)
-    assert not capsys.readouterr().err
-
-
 def test_sparsity_thins_the_networks():
-    X, y = two_groups()
+    X, y = odd_groups()
     free = FusedNetworkChange(0.05).fit(X, y)
     sparse = FusedNetworkChange(0.05, 0.2).fit(X, y)
     assert np.count_nonzero(free.coefs_) == 2 * 30
@@ -203,7 +159,7 @@ def test_sparsity_thins_the_networks():
 
 
 def test_rules():
-    X, y = two_groups(seed=3)
+    X, y = odd_groups(seed=3)
     either = FusedNetworkChange(0.05, rule="or").fit(X, y)
     both = FusedNetworkChange(0.05, rule="and").fit(X, y)
     np.testing.assert_array_equal(either.coefs_, both.coefs_)
@@ -214,7 +170,7 @@ def test_rules():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_ranks_do_not_see_the_scale(method):
-    X, y = two_groups()
+    X, y = odd_groups()
     options = {"alpha": 0.1, "method": method, "covariance": "nonparanormal"}
     model = FusedNetworkChange(**options).fit(X, y)
     S = np.stack([nonparanormal_correlation(X[y == label]) for label in "ab"])
@@ -230,30 +186,8 @@ def test_ranks_do_not_see_the_scale(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_as_they_are(method):
-    X, y = two_groups()
-    tidy = np.concatenate(standardized(X, y)[0])
-    options = {"alpha": 0.1, "method": method}
-    raw = FusedNetworkChange(**options, standardize=False).fit(tidy, y)
-    np.testing.assert_allclose(raw.change_, FusedNetworkChange(**options).fit(X, y).change_)
-    # Not centred: the means count as well.
-    shifted = FusedNetworkChange(**options, standardize=False).fit(tidy + 1.0, y)
-    assert np.abs(shifted.change_ - raw.change_).max() > 1e-3
-
-
-def test_negligible_changes_are_left_out():
-    X, y = two_groups()
-    model = FusedNetworkChange(0.05).fit(X, y)
-    sizes = np.sort(np.abs(model.change_[np.triu_indices(6, 1)]))
-    limit = sizes[-2]
-    fewer = FusedNetworkChange(0.05, negligible=limit).fit(X, y)
-    assert fewer.graph_.n_edges == 1 < model.graph_.n_edges
-    np.testing.assert_array_equal(fewer.change_, model.change_)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_tolerance_and_iterations(method):
-    X, y = two_groups(sizes=(8, 7))
+    X, y = odd_groups(sizes=(8, 7))
     options = {"alpha": 0.02, "sparsity": 0.01, "method": method}
     rough = FusedNetworkChange(**options, tol=10.0).fit(X, y)
     fine = FusedNetworkChange(**options, tol=1e-9).fit(X, y)
@@ -277,18 +211,8 @@ def test_more_variables_than_rows(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_groups_that_are_alike_do_not_change(method):
-    X, _ = two_groups(sizes=(40, 40))
-    both = np.concatenate([X[:40], X[:40]])
-    y = np.repeat([0, 1], 40)
-    for alpha in (0.01, "cv"):
-        model = FusedNetworkChange(alpha, method=method, cv=3, random_state=0).fit(both, y)
-        assert model.graph_.n_edges == 0
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_a_column_that_is_constant_in_one_group(method):
-    X, y = two_groups()
+    X, y = odd_groups()
     X[y == "a", 4] = 3.0
     with pytest.warns(DataWarning, match="x4"):
         model = FusedNetworkChange(0.1, 0.02, method=method).fit(X, y)
@@ -298,20 +222,11 @@ def test_a_column_that_is_constant_in_one_group(method):
 
 
 def test_columns_keep_their_names():
-    X, y = two_groups()
+    X, y = odd_groups()
     frame = pd.DataFrame(X, columns=list("uvwxyz"))
     model = FusedNetworkChange(0.2).fit(frame, y)
     assert model.graph_.names == tuple("uvwxyz")
     assert model.changes()[["source", "target"]].iloc[0].tolist() == ["u", "v"]
-
-
-def test_bad_labels_and_values_are_refused():
-    X, y = two_groups()
-    with pytest.raises(InputError, match="3 groups"):
-        FusedNetworkChange(0.1).fit(X, np.arange(len(X)) % 3)
-    X[3, 2] = np.nan
-    with pytest.raises(InputError, match="x2"):
-        FusedNetworkChange(0.1).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -331,6 +246,6 @@ def test_bad_labels_and_values_are_refused():
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):
-    X, y = two_groups()
+    X, y = odd_groups()
     with pytest.raises(InputError, match=message):
         FusedNetworkChange(**parameters).fit(X, y)

@@ -155,7 +155,7 @@ def test_entries_of_an_ising_model():
     frame = pd.DataFrame((X + 1) / 2, columns=list("wxyz"))
     with pytest.raises(InputError, match=r"others in 'w', 'x', 'y' and 'z'.*2 \* x - 1"):
         NetworkChange(0.2, basis="ising").fit(frame, y)
-    frame = pd.DataFrame(X, columns=list("wxyz"))
+    frame = pd.DataFrame(X.copy(), columns=list("wxyz"))
     frame.loc[0, "y"] = 0.0
     with pytest.raises(InputError, match="there are others in 'y'"):
         NetworkChange(0.2, basis="ising").path(frame, y)

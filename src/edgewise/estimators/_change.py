@@ -97,7 +97,7 @@ class ChangeEstimator(TableEstimator):
         Self
         """
         self._check_parameters()
-        rows, groups = self._check_input(X, y)
+        rows, groups = self._rows_in_order(X, y)
         standard = self._standardize(rows, groups)
         self._warn_of_constants(rows, groups)
         samples = standard.samples(rows, groups)
@@ -161,7 +161,7 @@ class ChangeEstimator(TableEstimator):
         """
         model = clone(self)
         model._check_parameters()
-        rows, groups = model._check_input(X, y)
+        rows, groups = model._rows_in_order(X, y)
         samples = model._standardize(rows, groups).samples(rows, groups)
         grid = model._grid(samples) if alphas is None else decreasing(np.asarray(alphas))
         fits = list(model._solve_path(samples, grid))
@@ -244,8 +244,12 @@ class ChangeEstimator(TableEstimator):
         groups = two_groups(y, len(rows))
         if reset:
             self._refuse_constants(rows, groups)
-            groups = groups.ordered_by(rows)
         return rows, groups
+
+    def _rows_in_order(self, X: Any, y: Any) -> tuple[FloatArray, TwoGroups]:
+        """Return checked rows, and those of each group in an order that does not depend on theirs."""
+        rows, groups = self._check_input(X, y)
+        return rows, groups.ordered_by(rows)
 
     def _check_known(self, X: Any, y: Any) -> tuple[FloatArray, TwoGroups]:
         """Return rows and groups whose columns and labels are those of the fit."""
