@@ -125,6 +125,19 @@ def test_relative_links_lead_to_a_file_and_a_heading(page):
             assert anchor in map(slug, headings), f"{name_of(page)}: no heading for {link}"
 
 
+@pytest.mark.parametrize(
+    "chapter", ["gaussian", "space", "discrete", "change", "regress", "directed", "classify"]
+)
+def test_every_question_is_answered_in_the_same_parts(chapter):
+    text = FENCE.sub("", read(ROOT / "docs" / f"{chapter}.md"))
+    headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+    assert {"When to use it", "Options", "Reading the result", "Pitfalls"} <= set(headings)
+    assert "$$" in text, "no mathematics"
+    assert f"({chapter}.md)" in read(ROOT / "docs" / "index.md")
+    contents = re.findall(r"^- \[(.*)\]\(#", text, flags=re.MULTILINE)
+    assert contents == headings
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_api_page_has_every_public_name_with_its_signature(stage):
     module = importlib.import_module(stage)

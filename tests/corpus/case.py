@@ -27,6 +27,8 @@ SAME = Outcome("same")
 ALIKE = Outcome("alike")
 #: A result that is finite and what it claims to be.
 FITS = Outcome("fits")
+#: Either such a result or one clear sentence: no fault, but not for every method.
+SOUND = Outcome("sound")
 
 
 def refused(*says: str) -> Outcome:

@@ -481,6 +481,16 @@ def a_label_missing(folder):
     return write(folder, with_field("", column=4))
 
 
+@BAD_FILES.add(refused("label 'after'"), learn=SAME, direct=SAME, regress=SAME)
+def one_label(folder):
+    return write(folder, joined(clean_rows()).replace("before", "after"))
+
+
+@BAD_FILES.add(refused("'after'"), learn=SAME, direct=SAME, regress=SAME)
+def a_label_mistyped_once(folder):
+    return write(folder, with_field("Before", column=4))
+
+
 @BAD_FILES.add(refused("is empty"))
 def a_pipe(folder):
     os.mkfifo(folder / "data.csv")

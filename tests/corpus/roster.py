@@ -115,11 +115,13 @@ class Subject:
         return table if self.family == "covariates" else times(table)
 
 
-def _of_rows(make: Callable[[], Any]) -> Subject:
+def of_rows(make: Callable[[], Any]) -> Subject:
+    """Hand tables over as rows."""
     return Subject(type(make()).__name__, "rows", lambda table: make().fit(table))
 
 
-def _of_groups(make: Callable[[], Any]) -> Subject:
+def of_groups(make: Callable[[], Any]) -> Subject:
+    """Hand tables over as rows of two groups."""
     name = type(make()).__name__
     return Subject(name, _family(make), lambda table: make().fit(table, labels(table)))
 
@@ -133,12 +135,14 @@ def _family(make: Callable[[], Any]) -> str:
     return "classes" if hasattr(make(), "predict") else "groups"
 
 
-def _of_responses(make: Callable[[], Any]) -> Subject:
+def of_responses(make: Callable[[], Any]) -> Subject:
+    """Hand tables over as responses to one covariate."""
     name = type(make()).__name__
     return Subject(name, "responses", lambda table: make().fit(times(table), table))
 
 
-def _of_covariates(make: Callable[[], Any]) -> Subject:
+def of_covariates(make: Callable[[], Any]) -> Subject:
+    """Hand tables over as covariates of three responses."""
     name = f"{type(make()).__name__}_X"
     return Subject(name, "covariates", lambda table: make().fit(table, outcomes(count_rows(table))))
 
@@ -159,26 +163,26 @@ WITH_LABELS: list[Callable[[], Any]] = [
     lambda: BayesNetClassifier(n_edges=4),
 ]
 SUBJECTS = [
-    _of_rows(lambda: GaussianGraph(alpha=0.1, covariance="correlation")),
-    _of_rows(lambda: NeighborhoodGraph(alpha=0.1)),
-    _of_rows(lambda: LocallyConstantGraph(alpha=0.1, tau=0.05)),
-    _of_rows(lambda: GaussianBayesNet(alpha=0.1)),
-    _of_rows(lambda: BlanketBayesNet()),
-    _of_rows(
+    of_rows(lambda: GaussianGraph(alpha=0.1, covariance="correlation")),
+    of_rows(lambda: NeighborhoodGraph(alpha=0.1)),
+    of_rows(lambda: LocallyConstantGraph(alpha=0.1, tau=0.05)),
+    of_rows(lambda: GaussianBayesNet(alpha=0.1)),
+    of_rows(lambda: BlanketBayesNet()),
+    of_rows(
         lambda: BootstrapGraph(
             GaussianGraph(alpha=0.1, covariance="correlation"), n_resamples=4, random_state=0
         )
     ),
-    _of_rows(
+    of_rows(
         lambda: StabilitySelection(NeighborhoodGraph(alpha=0.3), n_resamples=4, random_state=0)
     ),
-    *(_of_groups(make) for make in WITH_LABELS),
-    _of_responses(_tree),
-    _of_responses(_kernel),
-    _of_responses(lambda: ConditionalGraph(alpha=0.1)),
-    _of_covariates(_tree),
-    _of_covariates(_kernel),
-    _of_covariates(lambda: ConditionalGraph(alpha=0.1)),
+    *(of_groups(make) for make in WITH_LABELS),
+    of_responses(_tree),
+    of_responses(_kernel),
+    of_responses(lambda: ConditionalGraph(alpha=0.1)),
+    of_covariates(_tree),
+    of_covariates(_kernel),
+    of_covariates(lambda: ConditionalGraph(alpha=0.1)),
     Subject("DiscreteMarkovNet", "levels", lambda table: DiscreteMarkovNet().fit(table)),
 ]
 #: The same estimators with labels that are themselves on trial.

@@ -16,15 +16,19 @@ from tests.guarantees import check_definite, check_fit
 
 #: Warnings that speak of the data; any other comes from the inside.
 ALLOWED = (DataWarning, ConvergenceWarning, SelectionWarning, DataConversionWarning)
-#: What a sentence says to do, or what it lacks.
+#: Words by which a sentence says what to do, or what is lacking.
 ADVICE = re.compile(
-    r"\b(Add|Change|Check|Code|Convert|Cut|Declare|Do not use|Drop|Fill|Fit|Give|Join|Label|Leave"
-    r"|Look|Name|Pass|Remove|Rename|Replace|Rescale|Reshape|Save|Set|Spread|Subtract|Take|Turn"
-    r"|Unpack|Use|Write|give one|learns from|need|needs|needed|takes|is required|nothing to learn"
-    r"|Did you mean)\b"
+    r"""\b(
+    Add | Centre | Change | Check | Code | Convert | Cut | Declare | Do\ not\ use | Drop | Fill
+    | Fit | Give | Join | Label | Leave | Look | Name | Pass | Remove | Rename | Replace | Rescale
+    | Reshape | Save | Scale | Set | Spread | Subtract | Take | Turn | Unpack | Use | Write
+    | Did\ you\ mean | give\ one | is\ required | learns\ from | must\ be | need | needed | needs
+    | nothing\ to\ learn | takes
+    )\b""",
+    re.VERBOSE,
 )
 #: A parameter or a file, which may begin a sentence with a small letter.
-SUBJECT = re.compile(r"\S+ (cannot|has|holds|is|must|may|names)\b")
+SUBJECT = re.compile(r"\S+ (cannot|has|holds|is|must|may|names|needs|takes|tests)\b")
 LONGEST_SENTENCE = 600
 MOST_LINES = 12
 
@@ -37,7 +41,7 @@ def complaint(subject: Subject, table: Any, outcome: Outcome, clean: Any) -> str
             model = subject.fit(table)
             found = signature(model, subject, table)
     except EdgewiseError as error:
-        if outcome.kind != "refused":
+        if outcome.kind not in ("refused", "sound"):
             return f"refused: {error}"
         return about_warnings(heard) or about_sentence(str(error), subject.words(outcome.says))
     except Exception as error:  # Whatever comes from the inside is what the corpus looks for.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from edgewise import InputError
 from edgewise.solvers import (
     density_ratio,
     density_ratio_path,
@@ -10,6 +11,7 @@ from edgewise.solvers import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
+from edgewise.stats import stream_covariance
 from tests.solvers.ratio_problems import (
     BASES,
     cvxpy_ratio,
@@ -354,3 +356,18 @@ def test_one_variable():
         expected = cvxpy_ratio(X_p, X_q, 0.1, 0.1, penalize_diagonal=penalize_diagonal)
         assert solution.value.shape == (1, 1, 1)
         assert solution.value[0, 0, 0] == pytest.approx(expected[0, 0], abs=1e-6)
+
+
+def test_the_numerator_may_be_streamed():
+    X_p, X_q = draw(np.random.default_rng(0), n_p=40, n_q=60, d=4)
+    moments = stream_covariance([X_p[:11], X_p[11:]])
+    alpha = 0.3 * ratio_alpha_max(X_p, X_q)
+    assert ratio_alpha_max(moments, X_q) == pytest.approx(ratio_alpha_max(X_p, X_q), rel=1e-12)
+    assert ratio_alpha_min(moments, X_q) == pytest.approx(ratio_alpha_min(X_p, X_q), rel=1e-6)
+    from_rows, streamed = (density_ratio(X, X_q, alpha) for X in (X_p, moments))
+    np.testing.assert_allclose(streamed.value, from_rows.value, atol=1e-9)
+    assert streamed.objective == pytest.approx(from_rows.objective, rel=1e-10)
+    with pytest.raises(InputError, match="Moments know the products"):
+        density_ratio(moments, X_q, alpha, basis="polynomial")
+    with pytest.raises(InputError, match="X_p has 4 columns and X_q 3"):
+        density_ratio(moments, X_q[:, :3], alpha)

@@ -7,11 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgewise import InputError
+from edgewise import InputError, NotEnoughMemoryError
+from edgewise._core import memory
 from edgewise.io import read_chunks
 from edgewise.stats import Moments, stream_covariance, stream_group_covariance
 
@@ -95,6 +97,23 @@ def test_frames_and_single_tables(frame):
     assert_same(stream_covariance(np.asfortranarray(frame)), frame.to_numpy())
     single = frame.to_numpy(np.float32)
     assert_same(stream_covariance([single[:9], single[9:]]), single.astype(float))
+
+
+def test_batches_of_arrow(frame):
+    batches = pa.Table.from_pandas(frame).to_batches(max_chunksize=50)
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    for chunks in (batches, reader, batches[0]):
+        moments = stream_covariance(chunks)
+        assert moments.names == NAMES
+        rows = frame[:50] if chunks is batches[0] else frame
+        assert_same(moments, rows.to_numpy())
+
+
+def test_too_many_columns_for_memory(frame, monkeypatch):
+    monkeypatch.setattr(memory, "SURELY_THERE", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * 8 * 4 * 4 - 1)
+    with pytest.raises(NotEnoughMemoryError, match="The covariance of 4 columns holds about 3 arr"):
+        stream_covariance([frame])
 
 
 def test_large_means_keep_their_digits():

@@ -115,6 +115,7 @@ def test_bad_values_come_back_by_name(cluster):
         stream_covariance(dd.from_pandas(frame, npartitions=4))
 
 
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 def test_without_a_cluster():
     X = table().to_numpy()
     with dask.config.set(scheduler="synchronous"):

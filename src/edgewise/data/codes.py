@@ -34,14 +34,19 @@ def check_cardinalities(cardinalities: ArrayLike, n_features: int) -> IntArray:
     >>> check_cardinalities(2, 3)
     array([2, 2, 2])
     """
-    levels = np.asarray(cardinalities)
+    try:
+        levels = np.asarray(cardinalities)
+    except ValueError:
+        levels = np.array(cardinalities, dtype=object)
     if levels.dtype.kind not in "iu" or levels.shape not in ((), (n_features,)):
         raise InputError(
             f"cardinalities must be an integer, or one for each of the {n_features} variables; "
             f"got an array of type {levels.dtype} and shape {levels.shape}."
         )
     if (levels < 1).any():
-        raise InputError(f"A variable has at least 1 level, got cardinalities {levels.min()}.")
+        raise InputError(
+            f"A variable has at least 1 level, got cardinalities {levels.min()}. Pass larger ones."
+        )
     if (levels > MOST_LEVELS).any():
         raise InputError(
             f"A variable has at most {MOST_LEVELS} levels, got cardinalities {levels.max()}. "

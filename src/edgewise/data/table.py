@@ -195,6 +195,8 @@ def _content(X: Any, called: str) -> _Content:
     except TypeError:
         if hasattr(X, "collect"):
             raise InputError(f"{called} is a lazy frame. Pass {called}.collect().") from None
+        if hasattr(X, "schema") and hasattr(X, "__arrow_c_array__"):
+            return _content(_whole_batch(X), called)
         return _array_content(X, called)
     except ValueError as error:
         twice = repeated([str(name) for name in X.columns])
@@ -204,6 +206,13 @@ def _content(X: Any, called: str) -> _Content:
     names = [str(name) for name in frame.columns]
     columns = zip(frame.iter_columns(), names, strict=True)
     return _stacked([encode_series(series, name) for series, name in columns], names, len(frame))
+
+
+def _whole_batch(batch: Any) -> Any:
+    """Turn a batch of rows of pyarrow, which would lose its names as an array, into a table."""
+    import pyarrow as pa
+
+    return pa.table(batch)
 
 
 def _stacked(columns: list[Column], names: Sequence[str], n_rows: int) -> _Content:

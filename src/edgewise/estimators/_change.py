@@ -247,7 +247,7 @@ class ChangeEstimator(TableEstimator):
         return rows, groups
 
     def _rows_in_order(self, X: Any, y: Any) -> tuple[FloatArray, TwoGroups]:
-        """Return checked rows, and those of each group in an order that does not depend on theirs."""
+        """Return checked rows, and those of each group in an order of their own."""
         rows, groups = self._check_input(X, y)
         return rows, groups.ordered_by(rows)
 

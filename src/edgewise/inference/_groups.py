@@ -10,6 +10,7 @@ from scipy import stats
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
+from edgewise.data.checks import check_columns
 from edgewise.data.table import Table
 from edgewise.data.two_groups import TwoGroups
 from edgewise.io.messages import quote_names
@@ -31,6 +32,9 @@ def center_groups(X: Any, groups: TwoGroups) -> Any:
             f"center=True takes means away, and {quote_names(others)} hold no numbers. Drop these "
             "columns, or pass center=False."
         )
+    check_columns(
+        table.values, table.names, allow_missing=True, allow_constant=True, allow_identical=True
+    )
     values = table.values.copy()
     for rows in groups.rows:
         values[rows] -= _moments(values[rows])[0]

@@ -128,8 +128,11 @@ def take_rows(X: Any, rows: IntArray) -> Any:
 
 
 def count_rows(X: Any) -> int:
-    """Count the rows of an array or a data frame."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
+    """Count the rows of an array or a data frame, or say why it is no table."""
+    from edgewise.data.table import Table
+
+    is_plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf" and X.size > 0
+    return len(X) if is_plain else Table.from_input(X).n_samples
 
 
 def classes(y: Any, n_rows: int, *, is_label: bool = False) -> list[IntArray]:

@@ -16,7 +16,7 @@ from edgewise._core.parallel import parallel_map
 from edgewise._core.random import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.labels import label_codes
-from edgewise.inference._resample import take_rows
+from edgewise.inference._resample import count_rows, take_rows
 from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def class_accuracy(
     >>> found.gain("nearest", "first").is_beyond_noise
     True
     """
-    n_rows = len(X)
+    n_rows = count_rows(X)
     classes, member = label_codes(y, n_rows)
     counts = np.bincount(member)
     if len(classes) < 2:

@@ -19,7 +19,8 @@ from edgewise.solvers._ratio_descent import (
 )
 from edgewise.solvers._ratio_problem import Coefficients, RatioProblem, log_total
 from edgewise.solvers._solution import Solution
-from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features
+from edgewise.stats import Moments
+from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features, pair_means
 
 SOLVERS = ("auto", "dual", "primal")
 
@@ -54,7 +55,7 @@ class RatioSolution(Solution):
 
 
 def density_ratio(
-    X_p: FloatArray,
+    X_p: FloatArray | Moments,
     X_q: FloatArray,
     alpha: float,
     *,
@@ -85,7 +86,9 @@ def density_ratio(
     Parameters
     ----------
     X_p, X_q : ndarray of shape (n_p, d) and (n_q, d)
-        Rows of the numerator (after) and of the denominator (before), used as they are.
+        Rows of the numerator (after) and of the denominator (before), used as they are. Of the
+        numerator the means of the features are enough: with ``basis="gaussian"`` it may be what
+        `edgewise.stats.stream_covariance` made of more rows than fit into memory.
     alpha : float
         Sparsity. From `ratio_alpha_max` on nothing changes.
     ridge : float
@@ -148,7 +151,7 @@ def density_ratio(
 
 
 def density_ratio_path(
-    X_p: FloatArray,
+    X_p: FloatArray | Moments,
     X_q: FloatArray,
     alphas: Sequence[float] | FloatArray,
     *,
@@ -202,7 +205,7 @@ def density_ratio_path(
 
 
 def ratio_alpha_max(
-    X_p: FloatArray,
+    X_p: FloatArray | Moments,
     X_q: FloatArray,
     *,
     ridge: float = 0.1,
@@ -279,7 +282,7 @@ def log_density_ratio(
 
 
 def ratio_alpha_min(
-    X_p: FloatArray,
+    X_p: FloatArray | Moments,
     X_q: FloatArray,
     *,
     basis: str | PairFunction = "gaussian",
@@ -315,38 +318,43 @@ def ratio_alpha_min(
 
 
 def _make_problem(
-    X_p: FloatArray, X_q: FloatArray, *, ridge: float, basis: str | PairFunction, degree: int,
-    penalize_diagonal: bool, power_scale: FloatArray | None, offset: FloatArray | None,
+    X_p: FloatArray | Moments, X_q: FloatArray, *, ridge: float, basis: str | PairFunction,
+    degree: int, penalize_diagonal: bool, power_scale: FloatArray | None, offset: FloatArray | None,
 ) -> RatioProblem:  # fmt: skip
-    rows = [np.asarray(X, dtype=np.float64) for X in (X_p, X_q)]
-    for name, X in zip(("X_p", "X_q"), rows, strict=True):
-        if X.ndim != 2 or X.size == 0:
-            raise InputError(f"{name} must be a table with rows and columns, got shape {X.shape}.")
-        if not np.isfinite(X).all():
-            raise InputError(f"{name} contains NaN or infinite entries.")
-    if rows[0].shape[1] != rows[1].shape[1]:
+    X_q = _checked_rows(X_q, "X_q")
+    if not isinstance(X_p, Moments):
+        X_p = _checked_rows(X_p, "X_p")
+    d_p = len(X_p.mean) if isinstance(X_p, Moments) else X_p.shape[1]
+    if d_p != X_q.shape[1]:
         raise InputError(
-            f"X_p has {rows[0].shape[1]} columns and X_q {rows[1].shape[1]}; they must have the "
-            "same ones."
+            f"X_p has {d_p} columns and X_q {X_q.shape[1]}; they must have the same ones."
         )
     if not 0.0 <= ridge < np.inf:
         raise InputError(f"ridge must be a finite number of at least 0, got {ridge}.")
-    n = len(rows[1])
+    n = len(X_q)
     shift = np.zeros(n) if offset is None else np.asarray(offset, dtype=np.float64)
     if shift.shape != (n,) or not np.isfinite(shift).all():
         raise InputError(f"offset must hold one finite number for each of the {n} rows of X_q.")
-    numerator, denominator = (
-        pair_features(X, basis, degree, power_scale=power_scale) for X in rows
-    )
-    if numerator.size != denominator.size:
+    denominator = pair_features(X_q, basis, degree, power_scale=power_scale)
+    target = pair_means(X_p, basis, degree, power_scale=power_scale)
+    if target.at(np.zeros(1, dtype=np.int64)).shape[1] != denominator.size:
         raise InputError("The basis function returned different numbers of features for X_p, X_q.")
     return RatioProblem(
         features=denominator,
-        target=numerator.mean(),
+        target=target,
         offset=shift,
         ridge=float(ridge),
         penalize_diagonal=penalize_diagonal,
     )
+
+
+def _checked_rows(rows: FloatArray, name: str) -> FloatArray:
+    X = np.asarray(rows, dtype=np.float64)
+    if X.ndim != 2 or X.size == 0:
+        raise InputError(f"{name} must be a table with rows and columns, got shape {X.shape}.")
+    if not np.isfinite(X).all():
+        raise InputError(f"{name} contains NaN or infinite entries.")
+    return X
 
 
 def _walk(

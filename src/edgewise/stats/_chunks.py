@@ -131,6 +131,8 @@ def summarize(
             part = summary(chunk)
             if part is not None:
                 waiting.append(part)
+            # Or it would be in memory while the next chunk is summed up.
+            del part
             if len(waiting) == fan_in:
                 waiting = [merge(waiting)]
         merged = merge(waiting) if waiting else None

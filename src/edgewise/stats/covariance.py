@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -178,12 +179,14 @@ class Moments:
         shift: FloatArray = weights @ values / total
         deviation = values - shift
         offset: FloatArray = weights @ deviation / total
+        scatter = _scatter(deviation, weights)
+        scatter -= _square(offset, total)
         return cls(
             weight=total,
             n_samples=len(values),
             shift=shift,
             offset=offset,
-            scatter=_scatter(deviation, weights) - total * np.outer(offset, offset),
+            scatter=scatter,
             names=None if names is None else tuple(names),
         )
 
@@ -214,14 +217,16 @@ class Moments:
         weight = self.weight + other.weight
         # The shifts are of one size, so that their difference is nearly exact.
         delta = (other.shift - self.shift) + (other.offset - self.offset)
+        # In place: a matrix may be most of the memory there is.
+        scatter = _square(delta, self.weight * other.weight / weight)
+        scatter += self.scatter
+        scatter += other.scatter
         return Moments(
             weight=weight,
             n_samples=self.n_samples + other.n_samples,
             shift=self.shift,
             offset=self.offset + delta * (other.weight / weight),
-            scatter=self.scatter
-            + other.scatter
-            + np.outer(delta, delta) * (self.weight * other.weight / weight),
+            scatter=scatter,
             names=self.names,
         )
 
@@ -252,4 +257,12 @@ def _scatter(deviation: FloatArray, weights: FloatArray) -> FloatArray:
     is_plain = bool((weights == 1.0).all())
     root = deviation if is_plain else deviation * np.sqrt(weights)[:, None]
     scatter: FloatArray = root.T @ root
-    return (scatter + scatter.T) / 2.0
+    scatter += scatter.T
+    scatter *= 0.5
+    return scatter
+
+
+def _square(vector: FloatArray, factor: float) -> FloatArray:
+    """Return ``factor * outer(vector, vector)``, exactly symmetric."""
+    scaled = vector * math.sqrt(factor)
+    return np.outer(scaled, scaled)

@@ -13,10 +13,24 @@ from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import FloatArray
 from edgewise.stats._listed_features import PairFunction, listed_features
-from edgewise.stats._monomial_features import MonomialFeatures, ProductFeatures, exponents_of
+from edgewise.stats._monomial_features import (
+    MonomialFeatures,
+    ProductFeatures,
+    ProductMoments,
+    exponents_of,
+)
 from edgewise.stats._pair_base import PairFeatures, PairMoments
+from edgewise.stats.covariance import Moments
 
-__all__ = ["BASES", "PairFeatures", "PairFunction", "PairMoments", "exponents_of", "pair_features"]
+__all__ = [
+    "BASES",
+    "PairFeatures",
+    "PairFunction",
+    "PairMoments",
+    "exponents_of",
+    "pair_features",
+    "pair_means",
+]
 
 BASES = ("gaussian", "power", "polynomial", "ising")
 LARGEST_FEATURE = 1e150
@@ -96,6 +110,45 @@ def _require_polynomials(n_rows: int, n_columns: int, degree: int) -> None:
         ],
         advice="Pass a smaller degree, or keep fewer columns.",
     )
+
+
+def pair_means(
+    X: FloatArray | Moments,
+    basis: str | PairFunction = "gaussian",
+    degree: int = 2,
+    *,
+    power_scale: FloatArray | None = None,
+) -> PairMoments:
+    """Mean features of all pairs of columns, from rows or from what was summed up of them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), or Moments
+        Rows; or their moments, which know the mean products of ``basis="gaussian"``.
+    basis, degree, power_scale
+        As in `pair_features`.
+
+    Returns
+    -------
+    PairMoments
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.stats import Moments
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> pair_means(Moments.from_samples(X)).at(np.array([0, 1, 3]))
+    array([[ 5.],
+           [ 7.],
+           [10.]])
+    """
+    if not isinstance(X, Moments):
+        return pair_features(X, basis, degree, power_scale=power_scale).mean()
+    if basis != "gaussian":
+        raise InputError(
+            'Moments know the products of basis="gaussian" and no other features. Pass rows.'
+        )
+    return ProductMoments(X.covariance() + np.outer(X.mean, X.mean))
 
 
 def _check_basis(X: FloatArray, basis: str, degree: int) -> None:

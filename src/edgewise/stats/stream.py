@@ -8,13 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.discrete import Level, code_column, code_levels
 from edgewise.stats._chunks import Chunk, summarize
 from edgewise.stats.counts import Counts
 from edgewise.stats.covariance import Moments
 
-#: Matrices are merged two at a time, so that no more than two are in memory.
+#: Matrices are merged two at a time, so that no more than two and their sum are in memory.
 MATRICES_AT_A_TIME: Final = 2
 #: Tables of counts have to be sorted for a merge, which is worth the while for several.
 COUNTS_AT_A_TIME: Final = 16
@@ -23,7 +24,7 @@ COUNTS_AT_A_TIME: Final = 16
 def stream_covariance(chunks: Any, *, weight: str | None = None) -> Moments:
     """Mean and covariance of a table that comes in chunks.
 
-    The rows of a chunk are summarised and forgotten, so that memory holds a chunk and two
+    The rows of a chunk are summarised and forgotten, so that memory holds a chunk and three
     covariances. The result is that of all rows at once up to rounding, whatever the chunks and
     however large the mean; for that of several machines, `Moments.merge` theirs.
 
@@ -197,6 +198,12 @@ def _summarized(
         raise InputError(f"{chunk.label} has no columns but {', '.join(names)}.")
     if not rows.any():
         return None
+    if not chunk.first_row:
+        require_memory(
+            f"The covariance of {len(kept)} columns",
+            [Arrays(3.0, (len(kept), len(kept)))],
+            advice="Take fewer columns at a time.",
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         moments = Moments.from_samples(
             chunk.take(kept, rows),
