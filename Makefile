@@ -85,5 +85,5 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist .mypy_cache .ruff_cache .pytest_cache edgewise-demo
+	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache edgewise-demo
 	find src -name '*.nb?' -delete

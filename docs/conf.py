@@ -2,38 +2,113 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
+import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from make_api import members
 
 project = "edgewise"
 author = "The edgewise developers"
 copyright = "The edgewise developers"  # noqa: A001, the name that Sphinx reads
 release = metadata.version("edgewise")
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "pydata_sphinx_theme"
 html_title = "edgewise"
 html_sidebars = {"**": []}
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
+}
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+#: The words of a type, such as n_features, are no names to look up.
+suppress_warnings = ["ref.python"]
 myst_enable_extensions = ["dollarmath"]
 #: Pages link to headings of each other as on any host of Markdown.
 myst_heading_anchors = 4
 exclude_patterns = ["_build"]
 
 
+#: Pages of single names, written from the docstrings; not kept.
+REFERENCE = "reference"
+
+
+def write_reference(app: Any) -> None:
+    """Write a page for every public name."""
+    folder = Path(app.srcdir) / REFERENCE
+    folder.mkdir(exist_ok=True)
+    for module_name, names in reference_names().items():
+        module = importlib.import_module(module_name)
+        for name in names:
+            value, full = getattr(module, name), f"{module_name}.{name}"
+            lines = [name, "=" * len(name), ""]
+            if inspect.isclass(value):
+                own = [text.strip(".").partition("(")[0] for text, _ in members(value)]
+                # Properties may stand among the attributes of the class already.
+                told = re.findall(r"^(\w+) : ", inspect.getdoc(value) or "", flags=re.MULTILINE)
+                own = [member for member in own if member not in told]
+                lines += [f".. autoclass:: {full}", f"   :members: {', '.join(own)}" if own else ""]
+            else:
+                lines += [f".. autofunction:: {full}"]
+            (folder / f"{full}.rst").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def reference_names() -> dict[str, list[str]]:
+    """Classes and functions that have a page, by the module they are listed under."""
+    package = importlib.import_module("edgewise")
+    found = {}
+    for stage in ("edgewise", *(f"edgewise.{stage}" for stage in package._STAGES)):
+        module = importlib.import_module(stage)
+        known = set() if module is package else set(package.__all__)
+        names = [name for name in module.__all__ if name not in known]
+        found[stage] = [name for name in names if callable(getattr(module, name))]
+    return found
+
+
+def link_names(text: str) -> str:
+    """Lead from each name of the page of public names to its own page."""
+    toctree = []
+    sections = re.split(r"(?=^## )", text, flags=re.MULTILINE)
+    pages = reference_names()
+    for k, section in enumerate(sections):
+        named = re.search(r"^Module `([\w.]+)`", section, flags=re.MULTILINE)
+        module = named[1] if named else "edgewise" if section.startswith("## The top") else ""
+        for name in pages.get(module, ()):
+            page = f"{REFERENCE}/{module}.{name}"
+            toctree.append(f"{name} <{page}>")
+            sections[k] = re.sub(
+                rf"^- (`{name}\b[^`]*`)", rf"- [\1]({page}.rst)", sections[k], flags=re.MULTILINE
+            )
+    return "".join(sections) + "\n```{toctree}\n:hidden:\n\n" + "\n".join(toctree) + "\n```\n"
+
+
 def prepare(app: Any, name: str, source: list[str]) -> None:
     """Add what only the site needs, so that the pages stay plain Markdown.
 
     Files above the folder of the guide are no pages of the site; the words of links to them stay.
-    The start page gets its contents in the order of its own table.
+    The start page gets its contents in the order of its own tables, and the page of public names
+    leads on to the docstrings.
     """
     text = re.sub(r"\[([^\]]+)\]\(\.\./[\w./-]+\.md(?:#[^)]*)?\)", r"\1", source[0])
     if name == "index":
-        pages = dict.fromkeys(re.findall(r"\]\(([\w-]+)\.md\)", text))
-        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n"
+        pages = {page: title for title, page in re.findall(r"\[([^\]]+)\]\(([\w-]+)\.md\)", text)}
+        lines = [f"{title[0].upper()}{title[1:]} <{page}>" for page, title in pages.items()]
+        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
+    if name == "api":
+        text = link_names(text)
     source[0] = text
 
 
 def setup(app: Any) -> None:
-    """Let Sphinx call `prepare` for every page."""
+    """Let Sphinx call what is above."""
+    app.connect("builder-inited", write_reference)
     app.connect("source-read", prepare)

@@ -58,9 +58,11 @@ def check(folder, suffix, content):
     """Read a file; what comes out is a graph that can be written and read again."""
     path = folder / f"g.{suffix}"
     path.write_bytes(content)
-    graph = outcome(Graph.read, path)
-    assert [file.name for file in folder.iterdir()] == [path.name]
-    path.unlink()
+    try:
+        graph = outcome(Graph.read, path)
+        assert [file.name for file in folder.iterdir()] == [path.name]
+    finally:
+        path.unlink()
     if graph is not None:
         assert graph.n_nodes == len(graph.weights) > 0
         assert np.isfinite(graph.weights).all()

@@ -74,9 +74,11 @@ def check(folder, content):
     """Load a file; what comes out is an estimator of ours, and nothing was written beside it."""
     path = folder / "m.edgewise"
     path.write_bytes(content)
-    model = outcome(edgewise.load, path)
-    assert [file.name for file in folder.iterdir()] == [path.name]
-    path.unlink()
+    try:
+        model = outcome(edgewise.load, path)
+        assert [file.name for file in folder.iterdir()] == [path.name]
+    finally:
+        path.unlink()
     assert model is None or type(model).__name__ in ESTIMATORS
     return model
 

@@ -57,9 +57,11 @@ def check(folder, name, content):
     """Read a file; return the table if there is one, having looked at what it promises."""
     path = folder / name
     path.write_bytes(content)
-    table = outcome(read_table, path)
-    assert sorted(file.name for file in folder.iterdir()) == [name]
-    path.unlink()
+    try:
+        table = outcome(read_table, path)
+        assert [file.name for file in folder.iterdir()] == [name]
+    finally:
+        path.unlink()
     if table is not None:
         assert len(set(table.names)) == len(table.names) == len(table.columns) > 0
         assert all(isinstance(label, str) and label for label in table.names)

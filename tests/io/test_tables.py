@@ -2,12 +2,13 @@ import builtins
 import datetime
 import decimal
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise import InputError
+from edgewise import InputError, NotEnoughMemoryError
 from edgewise.io import read_table
 
 
@@ -234,3 +235,36 @@ def test_npz_faults(tmp_path):
     raw[700] ^= 0xFF
     path.write_bytes(bytes(raw))
     assert "damaged" in failure(path)
+
+
+def test_whole_numbers_beyond_all_floats_are_infinite(tmp_path):
+    table = read_table(write(tmp_path, f"x\n{'9' * 400}\n-{'9' * 400}\n1\n"))
+    assert table.columns[0].tolist() == [np.inf, -np.inf, 1.0]
+
+
+def test_a_quoted_nothing_is_no_blank_line(tmp_path):
+    assert "1 fields" in failure(write(tmp_path, 'a,b\n1,2\n""\n'))
+    assert np.isnan(read_table(write(tmp_path, 'a\n1\n""\n')).columns[0][1])
+    assert read_table(write(tmp_path, "a,b\n1,2\n \t \n3,4\n")).n_rows == 2
+
+
+def test_names_with_underscores_between_digits_are_names(tmp_path):
+    assert read_table(write(tmp_path, "1_1,1_2\n0.5,2\n")).names == ("1_1", "1_2")
+
+
+def test_npz_members_that_are_no_arrays_or_stand_twice(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.txt", "1")
+    assert "'X.txt', which are no arrays" in failure(path)
+
+
+def test_parquet_with_more_rows_than_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("edgewise._core.memory.SURELY_THERE", 0)
+    monkeypatch.setattr("edgewise._core.memory.available_bytes", lambda: 1000)
+    for n_rows in (50, 100):
+        pd.DataFrame({"a": np.zeros(n_rows, dtype=np.int8)}).to_parquet(tmp_path / "a.parquet")
+        if n_rows == 50:
+            assert read_table(tmp_path / "a.parquet").n_rows == 50
+    with pytest.raises(NotEnoughMemoryError, match="Read it in chunks"):
+        read_table(tmp_path / "a.parquet")

@@ -309,3 +309,15 @@ def test_bad_input_is_refused(change, message):
     arguments = {"S": np.stack([np.eye(2)] * 2), "alpha": 0.1} | change
     with pytest.raises(InputError, match=message):
         fused_graphical_lasso(**arguments)
+
+
+def test_the_search_for_the_largest_alpha_stays_above_0():
+    """A secant of what entries need, which has a kink, once led below 0, where nothing is."""
+    S = np.array([[[0.4, -0.38], [-0.38, 0.79]], [[0.48, -0.94], [-0.94, 2.32]]])
+    largest = fused_graphical_lasso_alpha_max(S)
+    assert largest > 0
+    above, below = (
+        fused_graphical_lasso(S, share * largest, tol=1e-10).value for share in (1.001, 0.99)
+    )
+    assert above[0, 0, 1] == above[1, 0, 1]
+    assert below[0, 0, 1] != below[1, 0, 1]

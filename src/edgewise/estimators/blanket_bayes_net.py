@@ -34,8 +34,8 @@ from edgewise.io.messages import quote_names
 class BlanketBayesNet(LinearNetwork, TableEstimator):
     r"""Which way influences run, as far as the data can tell: by tests of independence.
 
-    First the Markov blanket of each column is found: the columns given which it is independent of
-    all others. Two columns in each other's blankets are joined unless some subset of the blanket
+    First the Markov blanket [2]_ of each column is found: the columns given which it is independent
+    of all others. Two columns in each other's blankets are joined unless some subset of the blanket
     separates them. Where x and y are not joined but are both joined with z, which is not in the set
     that separates them, arcs meet: x -> z <- y. Meek's rules [1]_ then direct every edge that
     these arcs force; ``cpdag_`` shows which, and leaves the others without a direction, since no
@@ -49,10 +49,10 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
 
     Parameters
     ----------
-    method : {"iamb", "inter-iamb", "fast-iamb", "iamb-npc", "inter-iamb-npc", "gs", "tc", \
-"tc-bw", "l1mb"}
-        How blankets are found: by adding and dropping columns one test at a time
-        (`edgewise.solvers.markov_blankets`); by the partial correlations given all other columns,
+    method : str
+        How blankets are found: by adding and dropping columns one test at a time (``"iamb"``,
+        ``"inter-iamb"``, ``"fast-iamb"``, ``"iamb-npc"``, ``"inter-iamb-npc"``, ``"gs"``,
+        `edgewise.solvers.markov_blankets`); by the partial correlations given all other columns,
         as they are or by backward elimination, which takes more rows than columns plus 3
         (``"tc"``, ``"tc-bw"``, `edgewise.solvers.total_conditioning`); or by lasso paths
         (``"l1mb"``, `edgewise.solvers.lasso_blankets`).

@@ -92,7 +92,7 @@ class DiscreteMarkovNet(BaseEstimator):
         The same for all pairs, joined or not.
     criterion_value_ : float
         Score of the structure.
-    history_ : ndarray of shape (n_iter_, 3)
+    history_ : ndarray of shape (``n_iter_``, 3)
         Score after each step of the search, and the pair of columns that was flipped.
     n_tests_ : int
         Tests of independence, or families, that were computed.

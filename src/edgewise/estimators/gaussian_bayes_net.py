@@ -119,7 +119,7 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         Arrows that every network with the same independences has; the others both ways.
     total_effects_ : ndarray of shape (m, m)
         Entry [i, j] is by how much j rises when i is set one unit higher, over all paths.
-    history_ : ndarray of shape (n_iter_, 2)
+    history_ : ndarray of shape (``n_iter_``, 2)
         Objective after each alternation or sweep, and the :math:`\lambda` it is for. With
         ``method="order"`` it never rises while :math:`\lambda` stays.
     objective_, gap_ : float

@@ -103,11 +103,11 @@ class LocallyConstantGraph(PairSearchEstimator):
         In the units of X; each other's inverse. Of the columns in ``kept_`` only.
     location_ : ndarray of shape (p,)
         Mean of the columns in ``kept_``.
-    partial_correlation_ : ndarray of shape (n_features_in_, n_features_in_)
+    partial_correlation_ : ndarray of shape (``n_features_in_``, ``n_features_in_``)
         With a diagonal of 1; no edge for columns that were left out.
     graph_ : Graph
         Weights are partial correlations. Has all columns.
-    groups_ : ndarray of int, shape (n_features_in_, n_features_in_)
+    groups_ : ndarray of int, shape (``n_features_in_``, ``n_features_in_``)
         Number of the fused group of each entry, on the scale that the solver works on; -1 on the
         diagonal and where there is no edge.
     pairs_ : ndarray of int, shape (n_pairs, 2)

@@ -254,11 +254,19 @@ def _column(series: pd.Series) -> AnyArray:
     objects[is_missing] = None
     present = objects[~is_missing]
     if len(present) and all(type(value) in (int, float, Decimal) for value in present):
-        return np.array([np.nan if value is None else float(value) for value in objects])
+        return np.array([np.nan if value is None else _as_float(value) for value in objects])
     return np.array(
         [value if value is None or isinstance(value, bool) else str(value) for value in objects],
         dtype=object,
     )
+
+
+def _as_float(value: float | Decimal) -> float:
+    """Nearest float, infinite for a whole number beyond all floats, as 1e999 is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _read_npz(file: Path) -> RawTable:

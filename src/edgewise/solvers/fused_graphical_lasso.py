@@ -23,7 +23,7 @@ from edgewise.solvers._two_group_splitting import (
 from edgewise.solvers.graphical_lasso import graphical_lasso
 
 #: Relative accuracy to which the largest alpha is found, gap per variable for that, and steps.
-ALPHA_ACCURACY, ALPHA_TOL, ALPHA_STEPS = 1e-4, 1e-9, 10
+ALPHA_ACCURACY, ALPHA_TOL, ALPHA_STEPS = 1e-4, 1e-9, 30
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -250,20 +250,24 @@ def _tied_alpha(
     """Find the alpha that is just enough for entries off the diagonal to stay tied.
 
     How much they need depends on how far apart it lets the variances be, so that it is the root
-    of a function, found by the secant method.
+    of a function, found by the secant method within bounds that close in on it.
     """
     slope, before, needed_before = 0.0, np.nan, np.nan
+    low, high = 0.0, np.inf
     for step in range(ALPHA_STEPS):
         tied = replace(problem, fusion=model.fusion(alpha, is_tied=True))
         Theta, state, _, _ = solve_blocks(tied, state, ALPHA_TOL, max_iter)
         needed = _off_diagonal(model.fusion_needed(tied, Theta))
-        is_found = abs(needed - alpha) <= 0.1 * ALPHA_ACCURACY * alpha
+        low, high = (alpha, high) if needed > alpha else (low, alpha)
+        is_found = min(abs(needed - alpha), high - low) <= 0.1 * ALPHA_ACCURACY * alpha
         if is_found or not model.penalize_diagonal:
             break
         if step > 0:
             slope = min((needed - needed_before) / (alpha - before), 0.5)
         before, needed_before = alpha, needed
         alpha += (needed - alpha) / (1.0 - slope)
+        if not low < alpha < high:
+            alpha = 0.5 * (low + high)
     return needed
 
 
