@@ -141,6 +141,13 @@ def every_row_ten_times(values):
     return np.tile(values, (10, 1))
 
 
+@HARD_NUMBERS.add(
+    refused("one value"), covariates=FITS, levels=FITS, responses=refused("y1", "one value")
+)
+def many_columns_of_which_one_varies(values):
+    return np.column_stack([values[:, 0], np.zeros((len(values), 99))])
+
+
 @HARD_NUMBERS.add(ALIKE)
 def far_from_zero(values):
     return values + 2.0**30

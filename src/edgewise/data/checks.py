@@ -289,13 +289,17 @@ def _check_missing(
         )
 
 
-def refuse_identical(values: FloatArray, names: Sequence[str] | None = None) -> None:
+def refuse_identical(
+    values: FloatArray, names: Sequence[str] | None = None, remedy: str = 'repair="ridge"'
+) -> None:
     """Raise an `InputError` that names the columns which are copies of each other.
 
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features)
     names : sequence of str, optional
+    remedy : str
+        What may be passed to go on with them.
 
     Examples
     --------
@@ -309,16 +313,18 @@ def refuse_identical(values: FloatArray, names: Sequence[str] | None = None) -> 
     identical = inspect_columns(values).identical
     if identical:
         labels = [f"x{k}" for k in range(values.shape[1])] if names is None else names
-        _refuse_pairs(identical, labels)
+        _refuse_pairs(identical, labels, remedy)
 
 
-def _refuse_pairs(identical: Sequence[tuple[int, int]], labels: Sequence[str]) -> None:
+def _refuse_pairs(
+    identical: Sequence[tuple[int, int]], labels: Sequence[str], remedy: str = 'repair="ridge"'
+) -> None:
     pairs = [f"'{labels[i]}' and '{labels[j]}'" for i, j in identical]
     more = f"; and {len(pairs) - NAMES_SHOWN} more pairs" if len(pairs) > NAMES_SHOWN else ""
     drop = "one" if len(pairs) == 1 else "one of each pair"
     raise InputError(
         f"Columns {'; '.join(pairs[:NAMES_SHOWN])}{more} are identical. "
-        f'Drop {drop}, or pass repair="ridge".'
+        f"Drop {drop}, or pass {remedy}."
     )
 
 

@@ -13,6 +13,8 @@ from edgewise._core.typing import AnyArray, IntArray
 
 #: More levels than this are row labels or measurements, and their counts would fill the memory.
 MOST_LEVELS: Final = 2**20
+#: numpy numbers the states of so many variables at least, in any version.
+MOST_AXES: Final = 32
 
 
 def check_cardinalities(cardinalities: ArrayLike, n_features: int) -> IntArray:

@@ -12,7 +12,8 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.checks import refuse_identical
+from edgewise.data.two_groups import TwoGroups, TwoSamples
 from edgewise.estimators._change import ChangeEstimator
 from edgewise.estimators._fits import residual_variances
 from edgewise.estimators._numbers import is_number
@@ -255,6 +256,12 @@ class FusedNetworkChange(ChangeEstimator):
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
         held = super()._arrays_held(n_rows, n_features)
         return [*held, Arrays(MATRICES_HELD[self.method], (n_features, n_features))]
+
+    def _check_input(self, X: Any, y: Any, *, reset: bool = True) -> tuple[FloatArray, TwoGroups]:
+        rows, groups = super()._check_input(X, y, reset=reset)
+        if reset and self.method == "neighborhood" and self.sparsity == 0:
+            refuse_identical(rows, self._names(), "sparsity above 0")
+        return rows, groups
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,7 +2,7 @@
 // Fills the figures and the table of every section, and filters, searches, sorts and saves.
 (() => {
   const SHOWN = 1000; // rows of the table of edges; the download has all of them
-  const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7 }; // half: of its height; node: radius kept free
+  const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7, most: 10 }; // half: of its height; node: radius kept free
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888";
   const PAPER = dark ? 45 : 247;
@@ -22,8 +22,8 @@
     return null;
   };
 
-  // Where names go, in pixels from their nodes: beside, above or below, clear of the frame, of nodes and of names that
-  // came before. Null for a name without room.
+  // Where names go, in pixels from their nodes: beside, above or below, clear of the frame, of names that came before
+  // and, but for the first few, of nodes. Null for a name without room.
   const measure = document.createElement("canvas").getContext("2d");
   measure.font = LABEL.font;
   const placeLabels = (points, texts, order, size) => {
@@ -31,20 +31,23 @@
     const offsets = texts.map(() => null);
     const isInside = (k) => points[k].every((value) => value >= 0 && value <= size);
     const discs = points.map((_, k) => k).filter(isInside);
-    const isFree = (left, right, low, high, own) =>
+    const isFree = ([left, right, low, high]) =>
       left >= 0 && right <= size && low >= 0 && high <= size
-      && taken.every((box) => box[1] < left || box[0] > right || box[3] < low || box[2] > high)
-      && discs.every((k) => k === own || points[k][0] + LABEL.node < left || points[k][0] - LABEL.node > right
-        || points[k][1] + LABEL.node < low || points[k][1] - LABEL.node > high);
-    for (const k of order.filter(isInside)) {
+      && taken.every((box) => box[1] < left || box[0] > right || box[3] < low || box[2] > high);
+    const isClear = ([left, right, low, high], own) => discs.every((k) => k === own
+      || points[k][0] + LABEL.node < left || points[k][0] - LABEL.node > right
+      || points[k][1] + LABEL.node < low || points[k][1] - LABEL.node > high);
+    order.filter(isInside).forEach((k, rank) => {
       const [x, y] = points[k];
       const width = measure.measureText(texts[k]).width;
       const beside = [[9, 0], [-9 - width, 0], [-width / 2, 14], [-width / 2, -14], [6, 11], [6, -11]];
-      const place = beside.find(([dx, dy]) => isFree(x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half, k));
-      if (place === undefined) continue;
+      const box = ([dx, dy]) => [x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half];
+      const free = beside.filter((place) => isFree(box(place)));
+      const place = free.find((place) => isClear(box(place), k)) ?? (rank < LABEL.most ? free[0] : undefined);
+      if (place === undefined) return;
       offsets[k] = place;
-      taken.push([x + place[0], x + place[0] + width, y + place[1] - LABEL.half, y + place[1] + LABEL.half]);
-    }
+      taken.push(box(place));
+    });
     return offsets;
   };
 

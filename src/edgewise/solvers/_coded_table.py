@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, IntArray
+from edgewise.data.codes import MOST_AXES
 
 #: Rows are handed out at most so many bytes at a time: data on disk pass through memory in pieces.
 CHUNK_BYTES = 2**26
@@ -66,7 +67,8 @@ class CodedTable:
         offsets = np.append(0, np.cumsum(cardinalities - 1))
         weight = None if counts is None else counts.astype(np.int32)
         table = cls(X=X, cardinalities=cardinalities, offsets=offsets, weight=weight)
-        if counts is not None or 4 * math.prod(cardinalities.tolist()) > len(X):
+        n_states = math.prod(cardinalities.tolist())
+        if counts is not None or len(cardinalities) > MOST_AXES or 4 * n_states > len(X):
             return table
         count = table._count_states()
         seen = np.flatnonzero(count)

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, IntArray
-from edgewise.data.codes import code_type
+from edgewise.data.codes import MOST_AXES, code_type
 from edgewise.data.discrete import DiscreteTable, Level, code_levels
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
@@ -214,7 +214,7 @@ class Counts:
                 f"{MOST_LEVELS} levels, like measurements or row labels. Leave such columns out, "
                 "or cut them into classes."
             )
-        if math.prod(shape) <= MOST_NUMBERED:
+        if len(shape) <= MOST_AXES and math.prod(shape) <= MOST_NUMBERED:
             found, place = np.unique(
                 np.ravel_multi_index(tuple(codes.T), shape), return_inverse=True
             )
