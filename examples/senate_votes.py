@@ -16,6 +16,7 @@ from edgewise import DiscreteMarkovNet, Graph
 from edgewise.data import load_senate
 from edgewise.plot import plot_network, save_figure
 
+ASKED = "Obama"
 #: Log posterior odds of 20 to 1.
 SURE = np.log(20)
 
@@ -33,23 +34,14 @@ def main(folder: Path) -> None:
     for words, network in (("neighbours", model), ("each alone", alone)):
         print(f"{words}: {network.score(after) / before.shape[1]:.3f} nats per vote of 2006")
 
-    name = max(model.graph_.names, key=lambda who: len(neighbours(model.graph_, who)))
-    votes = dict.fromkeys(neighbours(model.graph_, name), 1)
-    yea = model.conditional(name, votes)[1]
-    print(f"{name} votes yea with probability {yea:.2f} where {' and '.join(votes)} do")
+    names = model.graph_.names
+    near = [names[k] for k in np.flatnonzero(model.graph_.adjacency[names.index(ASKED)])]
+    yea = model.conditional(ASKED, dict.fromkeys(near, 1))[1]
+    print(f"{ASKED} votes yea with probability {yea:.2f} where {' and '.join(near)} do")
 
     sure = np.where(model.graph_.weights > SURE, model.graph_.weights, 0.0)
-    ax = plot_network(
-        Graph(sure, names=model.graph_.names),
-        title="Senators who vote alike beyond what all others explain, at odds above 20 to 1",
-    )
-    save_figure(ax.figure, folder / "senate_votes.png", dpi=100)
-
-
-def neighbours(graph: Graph, name: str) -> list[str]:
-    """Names of the nodes that one is joined to."""
-    row = graph.adjacency[graph.names.index(name)]
-    return [graph.names[k] for k in np.flatnonzero(row)]
+    picture = plot_network(Graph(sure, names=names)).figure
+    save_figure(picture, folder / "senate_votes.png", dpi=100)
 
 
 if __name__ == "__main__":

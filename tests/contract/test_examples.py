@@ -92,6 +92,13 @@ def test_senate_change(run, tmp_path):
     assert (tmp_path / "senate_windows.png").stat().st_size > 10_000
 
 
+def test_senate_votes(run):
+    printed = run("senate_votes.py")
+    nats = {words: float(value) for words, value in re.findall(r"(.+): (-\S+) nats", printed)}
+    assert nats["neighbours"] > nats["each alone"] + 0.3
+    assert float(re.search(r"probability (\S+) where", printed).group(1)) > 0.9
+
+
 def test_alarm_directions(run, tmp_path):
     printed = run("alarm_directions.py")
     wrong = table(printed, "wrong entries")

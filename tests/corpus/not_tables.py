@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from scipy import sparse
 
 from tests.corpus.case import SAME, Collection, refused
@@ -100,6 +101,11 @@ def lazy_frame(values):
 @NOT_TABLES.add(refused("'age'", "same name"))
 def two_columns_of_one_name(values):
     return frame_of(values, ["age", "age", "dose", "gene7"])
+
+
+@NOT_TABLES.add(refused("'age'", "same name"))
+def two_columns_of_one_name_in_arrow(values):
+    return pa.table(list(values.T), names=["age", "age", "dose", "gene7"])
 
 
 @NOT_TABLES.add(refused("called '1'"))

@@ -4,10 +4,12 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 
 from tests.corpus.case import FITS, SAME, Collection, refused
 from tests.corpus.faults import with_entry
-from tests.corpus.representations import frame_of
+from tests.corpus.representations import NAMES, frame_of
 
 OTHER_TYPES = Collection()
 #: A level of its own for every row leaves nothing to a regression.
@@ -92,6 +94,40 @@ def bytes_for_numbers(values):
 @OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
 def pandas_categories(values):
     return frame_of(values).astype("category")
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def pandas_ordered_categories(values):
+    return frame_of(values).apply(lambda column: pd.Categorical(column, ordered=True))
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, levels=SAME)
+def pandas_intervals(values):
+    # Each level of the clean table lies in an interval of its own.
+    return frame_of(values).apply(lambda column: pd.cut(column, [-9.0, 0.5, 1.5, 9.0]))
+
+
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+def pandas_dictionary_of_arrow(values):
+    text = frame_of(values).map("{:g}".format)
+    return text.astype(pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+
+
+@OTHER_TYPES.add(
+    refused("'dose'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS
+)
+def pandas_periods(values):
+    return frame_of(values).assign(dose=pd.period_range("2020", periods=len(values), freq="D"))
+
+
+@OTHER_TYPES.add(refused("'dose'", "list"))
+def polars_lists(values):
+    return pl.DataFrame(values, schema=NAMES).with_columns(dose=pl.concat_list("age", "gene3"))
+
+
+@OTHER_TYPES.add(refused("'dose'", "dict"))
+def polars_structs(values):
+    return pl.DataFrame(values, schema=NAMES).with_columns(dose=pl.struct("age", "gene3"))
 
 
 @OTHER_TYPES.add(

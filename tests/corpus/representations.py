@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from tests.corpus.case import ALIKE, SAME, Collection
+from tests.corpus.case import ALIKE, SAME, Collection, refused
 
 REPRESENTATIONS = Collection()
 NAMES = ["age", "dose", "gene3", "gene7"]
@@ -181,6 +181,29 @@ def pandas_of_arrow(values):
     return frame_of(values).astype("double[pyarrow]")
 
 
+# Rows cannot be drawn from it: pandas itself does not take any.
+@REPRESENTATIONS.add(
+    SAME, BootstrapGraph=refused("Big-endian"), StabilitySelection=refused("Big-endian")
+)
+def pandas_big_endian(values):
+    return frame_of(values.astype(">f8"))
+
+
+@REPRESENTATIONS.add(SAME)
+def pandas_half_precision(values):
+    return frame_of(values).astype("float16")
+
+
+@REPRESENTATIONS.add(SAME)
+def pandas_long_doubles(values):
+    return frame_of(values).astype(np.longdouble)
+
+
+@REPRESENTATIONS.add(SAME)
+def pandas_decimals_of_arrow(values):
+    return frame_of(values).astype(pd.ArrowDtype(pa.decimal128(20, 8)))
+
+
 @REPRESENTATIONS.add(SAME)
 def pandas_of_objects(values):
     return frame_of(values).astype(object)
@@ -215,6 +238,17 @@ def polars_decimals(values):
 
 
 @REPRESENTATIONS.add(SAME)
+def polars_objects(values):
+    columns = zip(NAMES, values.T.tolist(), strict=False)
+    return pl.DataFrame({name: pl.Series(column, dtype=pl.Object) for name, column in columns})
+
+
+@REPRESENTATIONS.add(SAME)
+def arrow_table_in_pieces(values):
+    return pa.concat_tables([arrow_table(values[:15]), arrow_table(values[15:])])
+
+
+@REPRESENTATIONS.add(SAME)
 def arrow_table(values):
     return pa.table({name: values[:, k] for k, name in enumerate(NAMES[: values.shape[1]])})
 
@@ -233,6 +267,12 @@ def pandas_nullable_integers(values):
 def polars_integers(values):
     frame = pl.DataFrame(values * 64, schema=NAMES[: values.shape[1]])
     return frame.cast(pl.Int32)
+
+
+@REPRESENTATIONS.add(ALIKE)
+def polars_integers_of_128_bits(values):
+    frame = pl.DataFrame(values * 64, schema=NAMES[: values.shape[1]])
+    return frame.cast(pl.Int128)
 
 
 @REPRESENTATIONS.add(ALIKE)

@@ -46,6 +46,15 @@ def test_bad_files_are_refused(case, tmp_path):
     assert not "\n".join(found)
 
 
+@pytest.mark.parametrize("case", BAD_FILES, ids=tell)
+def test_bad_files_are_refused_piece_by_piece(case, tmp_path):
+    if case.outcome_for("learn", "commands").kind == "refused":
+        file = case.build(tmp_path).name
+        options = ["--stream", "--alpha", "0.1", "--drop", "group", "--out", "out"]
+        result = CliRunner().invoke(app, ["learn", file, *options])
+        assert not about_refusal(result, (), tmp_path / "out")
+
+
 @pytest.mark.parametrize("case", BAD_GRAPHS, ids=tell)
 def test_bad_graphs_are_refused(case, tmp_path):
     file = case.build(tmp_path).name

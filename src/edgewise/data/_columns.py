@@ -75,11 +75,15 @@ def encode_series(series: Any, name: str) -> Column:
     import narwhals.stable.v2 as nw
 
     if series.dtype.is_numeric():
-        if series.dtype.is_integer():
-            as_floats(series.drop_nulls().to_numpy()[:, None], [name])
-        return Column(np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), "numeric", None)
-    declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
-    if isinstance(series.dtype, nw.Categorical) and series.implementation.is_pandas_like():
+        floats = series.cast(nw.Float64)
+        if series.dtype.is_integer() and _is_beyond_exact(floats.min(), floats.max()):
+            _refuse_merged(series.n_unique(), floats.n_unique(), name)
+        return Column(np.asarray(floats.to_numpy(), np.float64), "numeric", None)
+    declared = None
+    if isinstance(series.dtype, nw.Enum):
+        # Ordered categories of pandas may be anything, such as the intervals of a cut.
+        declared = tuple(str(level) for level in series.dtype.categories)
+    elif type(getattr(series.to_native(), "dtype", None)).__name__ == "CategoricalDtype":
         # Elsewhere the categories are whatever any column has used so far.
         declared = tuple(str(level) for level in series.cat.get_categories().to_list())
     return _encode_objects(
@@ -89,6 +93,10 @@ def encode_series(series: Any, name: str) -> Column:
         is_category=isinstance(series.dtype, (nw.Categorical, nw.Enum)),
         declared=declared,
     )
+
+
+def _is_beyond_exact(lowest: float | None, highest: float | None) -> bool:
+    return lowest is not None and highest is not None and max(-lowest, highest) >= EXACT
 
 
 def is_written_number(text: str) -> bool:

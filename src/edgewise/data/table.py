@@ -199,7 +199,7 @@ def _content(X: Any, called: str) -> _Content:
             return _content(_whole_batch(X), called)
         return _array_content(X, called)
     except ValueError as error:
-        twice = repeated([str(name) for name in X.columns])
+        twice = repeated([str(name) for name in getattr(X, "column_names", X.columns)])
         raise InputError(
             f"{called} has columns of the same name: {quote_names(twice)}. Rename them."
         ) from error
