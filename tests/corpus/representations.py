@@ -3,14 +3,13 @@
 import tempfile
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from tests.corpus.case import ALIKE, SAME, Collection, refused
+from tests.corpus.case import ALIKE, SAME, Collection
 
 REPRESENTATIONS = Collection()
 NAMES = ["age", "dose", "gene3", "gene7"]
@@ -95,9 +94,9 @@ def numpy_matrix(values):
 
 @REPRESENTATIONS.add(SAME)
 def memory_map(values):
-    file = Path(tempfile.mkdtemp()) / "values.npy"
-    np.save(file, values)
-    return np.load(file, mmap_mode="r")
+    with tempfile.TemporaryFile() as file:
+        file.write(values.tobytes())
+        return np.memmap(file, values.dtype, "r", shape=values.shape)
 
 
 @REPRESENTATIONS.add(SAME)
@@ -179,14 +178,6 @@ def pandas_nullable_single_precision(values):
 @REPRESENTATIONS.add(SAME)
 def pandas_of_arrow(values):
     return frame_of(values).astype("double[pyarrow]")
-
-
-# Rows cannot be drawn from it: pandas itself does not take any.
-@REPRESENTATIONS.add(
-    SAME, BootstrapGraph=refused("Big-endian"), StabilitySelection=refused("Big-endian")
-)
-def pandas_big_endian(values):
-    return frame_of(values.astype(">f8"))
 
 
 @REPRESENTATIONS.add(SAME)

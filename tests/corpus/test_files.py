@@ -9,9 +9,13 @@ from typer.testing import CliRunner
 
 from edgewise.cli.app import app
 from edgewise.io import read_table
+from tests.corpus.binary_files import BAD_BINARY
 from tests.corpus.commands import COMMANDS, about_refusal, contents
-from tests.corpus.file_cases import BAD_FILES, SOUND_FILES, clean_frame, plain
-from tests.corpus.graph_file_cases import BAD_GRAPHS
+from tests.corpus.graph_files import BAD_GRAPHS
+from tests.corpus.sound_files import SOUND_FILES, clean_frame, plain
+from tests.corpus.text_files import BAD_TEXT
+
+BAD_FILES = [*BAD_TEXT, *BAD_BINARY]
 
 
 def tell(case):

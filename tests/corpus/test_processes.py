@@ -5,11 +5,13 @@ import sys
 
 import pytest
 
+from tests.corpus.binary_files import BAD_BINARY
 from tests.corpus.commands import COMMANDS, FROM_INSIDE
-from tests.corpus.file_cases import BAD_FILES, SOUND_FILES
+from tests.corpus.sound_files import SOUND_FILES
+from tests.corpus.text_files import BAD_TEXT
 
 pytestmark = pytest.mark.slow
-BAD = {case.name: case for case in BAD_FILES}
+BAD = {case.name: case for case in [*BAD_TEXT, *BAD_BINARY]}
 SOUND = {case.name: case for case in SOUND_FILES}
 SAMPLE = [
     ("learn", "two_bytes_per_letter"),

@@ -248,6 +248,13 @@ def test_a_quoted_nothing_is_no_blank_line(tmp_path):
     assert read_table(write(tmp_path, "a,b\n1,2\n \t \n3,4\n")).n_rows == 2
 
 
+def test_decimal_commas_of_other_digits_or_with_control_characters_are_text(tmp_path):
+    table = read_table(write(tmp_path, "a;b;c\n1,5;٣,٢;2,5\x1e\n 2,5 ;٤,٢;1,5\n"))
+    np.testing.assert_array_equal(table.columns[0], [1.5, 2.5])
+    assert table.columns[1].tolist() == ["٣,٢", "٤,٢"]
+    assert table.columns[2].tolist() == ["2,5\x1e", "1,5"]
+
+
 def test_names_with_underscores_between_digits_are_names(tmp_path):
     assert read_table(write(tmp_path, "1_1,1_2\n0.5,2\n")).names == ("1_1", "1_2")
 

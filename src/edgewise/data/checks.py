@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.magnitude import about_size, varying_columns
 from edgewise.io.messages import NAMES_SHOWN, quote_names
 
@@ -155,7 +155,13 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     >>> check_weights([1, 2], 2)
     array([1., 2.])
     """
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    given = None if np.ma.is_masked(sample_weight) else _real_array(sample_weight)
+    if given is None:
+        raise InputError(
+            "sample_weight must hold one number for each row, and it holds something else or "
+            "masked values. Give every row a weight."
+        )
+    weights = given.astype(np.float64)
     if weights.shape != (n_samples,):
         raise InputError(
             f"sample_weight has shape {weights.shape}; the table has {n_samples} rows. "
@@ -225,6 +231,17 @@ def refuse_covariance(
             f"X is square ({size} x {size}) and symmetric, so it looks like a covariance matrix, "
             f"not like samples. {advice}"
         )
+
+
+def _real_array(values: Any) -> AnyArray | None:
+    """Array of real numbers, None where there is something else among them."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in "biuf" else None
 
 
 #: The kind of a `Table` column that no numerical method can take.

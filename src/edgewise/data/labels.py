@@ -62,8 +62,9 @@ def label_codes(y: Any, n_rows: int) -> tuple[list[Any], IntArray]:
         classes, member = np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
+        found = "type" if len(kinds) == 1 else "different types"
         raise InputError(
-            f"The labels in y are of different types, {quote_names(kinds)}, and cannot be sorted. "
+            f"The labels in y are of {found}, {quote_names(kinds)}, and cannot be sorted. "
             "Turn all of them into text."
         ) from error
     known = classes.tolist()

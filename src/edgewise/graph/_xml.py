@@ -20,7 +20,7 @@ UNREADABLE: Final = (
     ArithmeticError,
     AttributeError,
     LookupError,
-    RecursionError,
+    RuntimeError,
     SyntaxError,
     TypeError,
     ValueError,

@@ -22,7 +22,7 @@ PACKED: Final = {
     b"PK\x03\x04": "a zip archive or a spreadsheet",
     b"PAR1": "a parquet file",
 }
-DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
+DECIMAL_COMMA: Final = re.compile(r"[ \t]*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?[ \t]*")
 INTEGER: Final = re.compile(r"[+-]?\d+")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import parallel_map
 from edgewise._core.random import spawn
+from edgewise._core.resume import not_resumable
 from edgewise._core.threads import blas_threads_for
 from edgewise._version import __version__
 from edgewise.reproduce._checkpoint import Checkpoint
@@ -155,13 +156,15 @@ def run_study(
     flat = [task for of_part in tasks.values() for task in of_part]
     rows = {task.checkpoint.path: task.checkpoint.read() for task in flat}
     missing = [task for task in flat if rows[task.checkpoint.path] is None]
-    done = parallel_map(
-        _run_task,
-        [(task,) for task in missing],
-        n_jobs=n_jobs,
-        description=study.name,
-        verbose=int(verbose),
-    )
+    # A study keeps what it has in files of its own, one per task.
+    with not_resumable():
+        done = parallel_map(
+            _run_task,
+            [(task,) for task in missing],
+            n_jobs=n_jobs,
+            description=study.name,
+            verbose=int(verbose),
+        )
     rows |= {task.checkpoint.path: found for task, found in zip(missing, done, strict=True)}
     results = {
         name: pd.DataFrame(
