@@ -112,6 +112,11 @@ def test_what_is_not_plain_is_refused(tmp_path):
         parallel_map(object, [()])
 
 
+def test_what_cannot_be_recognised_is_refused(tmp_path):
+    with resumable(tmp_path / "kept"), pytest.raises(InputError, match="at the top of a module"):
+        parallel_map(abs, [(lambda: 1,)])
+
+
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"), resumable(tmp_path / "file"):

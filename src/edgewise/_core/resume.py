@@ -101,7 +101,15 @@ def kept_tasks(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> Ke
 
     # Everything that decides the results, data and random streams included.
     what = (__version__, function.__module__, function.__qualname__, tasks)
-    return KeptTasks(keeper.folder / f"{joblib.hash(what)}{SUFFIX}")
+    try:
+        digest = joblib.hash(what)
+    # The parts of a task raise what they like when they cannot be written down.
+    except Exception as error:
+        raise InputError(
+            f"Finished parts of this work could not be found again ({error}). Use functions that "
+            "stand at the top of a module, or leave resumable out."
+        ) from error
+    return KeptTasks(keeper.folder / f"{digest}{SUFFIX}")
 
 
 def chain(

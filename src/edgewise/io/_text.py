@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TextIO
 
 from edgewise._core.errors import InputError
+from edgewise.io._old_pandas import number_options, readable, with_large_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,9 +80,9 @@ def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read all rows; return them with what was assumed."""
     import pandas as pd
 
-    with _parser_errors(layout.file):
-        frame: pd.DataFrame = pd.read_csv(layout.file, **_options(layout))
-    return _with_decimal_points(frame, layout)
+    with _parser_errors(layout.file), readable(layout.file, ENCODING) as source:
+        frame: pd.DataFrame = pd.read_csv(source, **_options(layout))
+    return _with_decimal_points(with_large_numbers(frame), layout)
 
 
 def parse_text_chunks(
@@ -92,21 +93,16 @@ def parse_text_chunks(
 
     with (
         _parser_errors(layout.file),
-        pd.read_csv(
-            layout.file, chunksize=rows, usecols=list(columns), **_options(layout)
-        ) as reader,
+        readable(layout.file, ENCODING) as source,
+        pd.read_csv(source, chunksize=rows, usecols=list(columns), **_options(layout)) as reader,
     ):
         for frame in reader:
-            yield _with_decimal_points(frame[list(columns)], layout)
+            yield _with_decimal_points(with_large_numbers(frame[list(columns)]), layout)
 
 
 def _options(layout: TextLayout) -> dict[str, Any]:
-    import pandas as pd
-
-    # What pandas does by itself from 3.1 on: a decimal becomes the nearest binary number.
-    is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
     return {
-        **({} if is_exact else {"float_precision": "round_trip"}),
+        **number_options(),
         "sep": layout.delimiter,
         "header": 0,
         "names": list(layout.names),
