@@ -1,5 +1,6 @@
 """The study of networks that tell classes apart: tables, deciders, tasks, verdicts, figures."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from sklearn.svm import SVC
 
 from edgewise import BayesNetClassifier, InputError
+from edgewise.data.row_order import row_order
+from edgewise.estimators._arrangement import arrangement
 from edgewise.reproduce.discriminative import (
     STUDY,
     _deciders,
@@ -160,6 +163,11 @@ def model(split):
     ("decide", "name"), [("likelihood", _deciders.LIKELIHOOD), ("svm", _deciders.MACHINE)]
 )
 def test_deciders_are_those_of_the_classifier(split, model, decide, name):
+    # In the order in which the classifier takes the rows: libsvm stops at a tolerance, and where
+    # it stops depends on it.
+    keys = np.column_stack([split.train[:, arrangement(split.train)], split.train_labels])
+    order = row_order(keys)
+    split = replace(split, train=split.train[order], train_labels=split.train_labels[order])
     whole = BayesNetClassifier("margin", decide, alpha=0.2, bias="penalized", n_edges=30)
     whole.fit(split.train, split.train_labels)
     scores = _deciders.DECIDERS[name](split, model.standard_coef_)
