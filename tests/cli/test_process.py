@@ -124,7 +124,7 @@ def test_interrupt_from_the_keyboard(tmp_path, frame, jobs):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_killed_and_run_again(tmp_path, frame):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    command = ["learn", "data.csv", "--resamples", "400", "--json"]
+    command = ["learn", "data.csv", "--resamples", "150", "--json"]
 
     def n_kept(out):
         return sum(file.stat().st_size for file in out.glob(".unfinished/*.tasks"))
@@ -135,11 +135,11 @@ def test_killed_and_run_again(tmp_path, frame):
         stdout=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
-    while n_kept(tmp_path / "killed") < 2000 and time.monotonic() < deadline:
+    while n_kept(tmp_path / "killed") < 1000 and time.monotonic() < deadline:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    assert n_kept(tmp_path / "killed") >= 2000
+    assert n_kept(tmp_path / "killed") >= 1000
     assert not (tmp_path / "killed" / "report.html").exists()
     again = start(*command, "--out", "killed", cwd=tmp_path)
     whole = start(*command, "--out", "whole", cwd=tmp_path)

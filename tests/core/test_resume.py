@@ -242,7 +242,7 @@ print(model.edge_frequency_.tolist())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-@pytest.mark.parametrize("n_jobs", ["1", "2"])
+@pytest.mark.parametrize("n_jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_killed_and_resumed(tmp_path, n_jobs):
     script = tmp_path / "work.py"
     script.write_text(SLOW_RUN)
