@@ -91,7 +91,8 @@ def test_everything_is_written_and_agrees(compare, groups):
     page = (run.out / "report.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert page.count("<img alt=") == 2
-    assert "changed from old (90 rows) to new (70 rows).</p>" in page
+    largest = f"the largest change is between {edges.source[0]} and {edges.target[0]} ("
+    assert f"changed from old (90 rows) to new (70 rows); {largest}" in page
     assert "<td>a</td><td>b</td><td>gained</td>" in page
 
 

@@ -89,6 +89,8 @@ def test_everything_is_written_and_agrees(direct, lawn):
     page = (run.out / "report.html").read_text()
     assert all(words in page for words in _direct_files.ALT.values())
     assert "4 arcs among the 6 columns" in page
+    first = run.arcs[run.arcs.found_by == BOTH].iloc[0]
+    assert f"both methods found is {first.source} -&gt; {first.target} (" in page
     assert "<td>rain</td><td>wet</td>" in page
 
 

@@ -32,6 +32,7 @@ def test_everything_is_written_and_agrees(learn, frame, tmp_path):
     page = (run.out / "report.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert f"{graph.n_edges} edges among the" in page
+    assert "; the strongest joins b and c (-" in page
 
 
 def test_record_tells_what_was_done(learn, frame, tmp_path):

@@ -90,6 +90,7 @@ def test_everything_is_written_and_agrees(regress, rows):
     assert run.result.stderr == ""
     page = (run.out / "report.html").read_text()
     assert page.count("<img") == 4
+    assert f"; the first split is by lon at {tree.nodes_[0].split.cut:.4g}.</p>" in page
     assert "The tree, with the network of every leaf" in page
     assert "lon &gt; -9" in page
 

@@ -30,6 +30,7 @@ def write_compared(
     from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
     from edgewise.cli._pictures import with_search
+    from edgewise.cli._summary import strongest_edge
 
     figures = pictures(compared, settings)
     write_table(compared.changes, folder / "changes.csv")
@@ -41,6 +42,7 @@ def write_compared(
         figures=with_search(figures, compared.model),
         words=ALT,
         tables={"Changes": compared.changes},
+        finding=strongest_edge(compared.graph, "the largest change is between"),
     )
     write_results(folder, report, model=compared.model, figures=figures)
     return report

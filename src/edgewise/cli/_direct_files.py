@@ -24,6 +24,7 @@ ALT: Final = {
 
 def write_directed(folder: Path, directed: Directed, text: str, record: dict[str, Any]) -> Report:
     """Write everything that `direct` leaves behind, and return what its page says."""
+    from edgewise.cli._direct_words import strongest_agreed
     from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
 
@@ -39,6 +40,7 @@ def write_directed(folder: Path, directed: Directed, text: str, record: dict[str
         figures=figures,
         words=ALT,
         tables={"Arcs of both networks": directed.arcs},
+        finding=strongest_agreed(directed),
     )
     write_results(folder, report, model=directed.model, figures=figures)
     return report

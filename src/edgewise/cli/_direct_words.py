@@ -36,6 +36,16 @@ def direct_summary(
     return "\n".join(lines)
 
 
+def strongest_agreed(directed: Directed) -> str:
+    """Name the strongest arc that both methods found, for a headline."""
+    both = directed.arcs[directed.arcs["found_by"] == BOTH]
+    if not len(both):
+        return ""
+    arc = both.iloc[0]
+    ends = f"{short_name(arc['source'])} -> {short_name(arc['target'])}"
+    return f"the strongest that both methods found is {ends} ({arc['weight']:+.2f})"
+
+
 def _agreement(directed: Directed) -> list[str]:
     """Show the arcs that both methods found, and count the others."""
     arcs = directed.arcs

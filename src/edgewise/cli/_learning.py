@@ -118,28 +118,21 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
     from edgewise.cli._folder import write_results
     from edgewise.cli._page import report_of
     from edgewise.cli._pictures import ALT, pictures, with_search
+    from edgewise.cli._summary import strongest_edge
 
     figures = dict(pictures(learned))
     report = report_of(
-        _with_strongest(text, learned.graph),
+        text,
         graph=learned.graph,
         model=learned.model,
         record=record,
         figures=with_search(figures, learned.fit),
         words=ALT,
         tables={},
+        finding=strongest_edge(learned.graph),
     )
     write_results(folder, report, model=learned.model, figures=figures)
     return report
-
-
-def _with_strongest(text: str, graph: Graph) -> str:
-    """Name the strongest edge in the headline, which a page shows by itself."""
-    if not graph.n_edges:
-        return text
-    headline, _, rest = text.partition("\n")
-    source, target, weight = graph.edges().iloc[0][["source", "target", "weight"]]
-    return f"{headline}; the strongest joins {source} and {target} ({weight:+.2f})\n{rest}"
 
 
 def _resample_learner(fit: Any, settings: Settings) -> Any:

@@ -28,6 +28,7 @@ def report_of(
     figures: Mapping[str, Figure | SubFigure],
     words: Mapping[str, str],
     tables: Mapping[str, pd.DataFrame],
+    finding: str = "",
 ) -> Report:
     """Gather what a page shows of a run.
 
@@ -43,12 +44,15 @@ def report_of(
         Which pictures to show, in this order, with words for those who cannot see them.
     tables : mapping of str to DataFrame
         By title; columns of words come first.
+    finding : str
+        What the headline adds on a page, where it stands by itself.
     """
     from edgewise.report import Picture, Report
 
     headline, _, rest = text.partition("\n")
+    parts = [headline.rstrip(".:"), finding]
     return Report(
-        headline=f"{headline.rstrip('.:')}.",
+        headline=f"{'; '.join(part for part in parts if part)}.",
         findings=rest,
         graph=graph,
         record=record,

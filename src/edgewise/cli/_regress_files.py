@@ -29,6 +29,7 @@ def write_regressed(
     """Write everything that `regress` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
+    from edgewise.cli._regress_words import first_split
 
     tree, figures = regressed.tree, pictures(regressed)
     report = report_of(
@@ -39,6 +40,7 @@ def write_regressed(
         figures=figures,
         words=ALT,
         tables={"Leaves": regressed.leaves},
+        finding=first_split(regressed),
     )
     write_results(folder, report, model=tree, figures=figures)
     write_table(regressed.leaves, folder / "leaves.csv")

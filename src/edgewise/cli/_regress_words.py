@@ -39,6 +39,15 @@ def tree_summary(regressed: Regressed, source: str, data: dict[str, Any]) -> str
     )
 
 
+def first_split(regressed: Regressed) -> str:
+    """Name the covariate that matters first, for a headline."""
+    split = regressed.tree.nodes_[0].split
+    if split is None:
+        return ""
+    place = f" at {split.cut:.4g}" if split.cut is not None else f", {split.level} or not"
+    return f"the first split is by {short_name(split.covariate)}{place}"
+
+
 def _gain(regressed: Regressed) -> str:
     tree = regressed.tree
     judged = "training rows" if tree.criterion == "penalized" else "held-out rows"

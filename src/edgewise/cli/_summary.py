@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise.cli._learning import Learned, Settings
+    from edgewise.graph import Graph
 
 STRONGEST: Final = 5
 LONGEST_NAME: Final = 36
@@ -111,6 +112,15 @@ def _strongest(learned: Learned, settings: Settings) -> list[str]:
     shares = [f"  {share:4.0%}" for share in top.confidence]
     head = f"Strongest, by {weight}, and the share of {learned.n_resamples} resamples with it:"
     return [head, *(line + share for line, share in zip(lines, shares, strict=True))]
+
+
+def strongest_edge(graph: Graph, words: str = "the strongest joins") -> str:
+    """Name the strongest edge, for a headline."""
+    if not graph.n_edges:
+        return ""
+    edge = graph.edges().iloc[0]
+    ends = f"{short_name(edge['source'])} and {short_name(edge['target'])}"
+    return f"{words} {ends} ({edge['weight']:+.2f})"
 
 
 def pair_names(edges: pd.DataFrame) -> list[str]:
