@@ -7,7 +7,7 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -112,22 +112,19 @@ def kept_tasks(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> Ke
     return KeptTasks(keeper.folder / f"{digest}{SUFFIX}")
 
 
-def chain(
-    step: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], first: Result | None = None
-) -> Iterator[Result]:
-    """Yield ``step(previous, *task)`` for task after task, each starting from the one before.
+def chain(step: Callable[..., Result], tasks: list[tuple[Any, ...]]) -> Iterator[Result]:
+    """Yield ``step(previous, *task)`` for task after task, ``previous`` being None at first.
 
     Inside `resumable`, results are kept as they come and read instead of computed next time.
     """
     keeper = _keeper.get()
-    task_list = list(tasks)
-    is_kept = keeper is not None and keeper.paths
-    kept = kept_tasks(step, [(first,), *task_list]) if is_kept else None
-    previous, n_done = first, 0
+    kept = kept_tasks(step, tasks) if keeper is not None and keeper.paths else None
+    previous: Result | None = None
+    n_done = 0
     for previous in () if kept is None else kept.read():
         n_done += 1
         yield previous
-    for task in task_list[n_done:]:
+    for task in tasks[n_done:]:
         result = step(previous, *task)
         previous = result if kept is None else kept.add(result)
         yield previous

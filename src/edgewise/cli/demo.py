@@ -123,10 +123,12 @@ def demo(
         say_json(
             {
                 "questions": [
-                    {"question": question.text, "folder": str(out / question.folder), **answer}
-                    for question, answer in zip(
-                        QUESTIONS, (report.record for report in reports), strict=True
-                    )
+                    {
+                        "question": question.text,
+                        "folder": str(out / question.folder),
+                        **report.record,
+                    }
+                    for question, report in zip(QUESTIONS, reports, strict=True)
                 ]
             }
         )
