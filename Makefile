@@ -86,4 +86,4 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache edgewise-demo
-	find src -name '*.nb?' -delete
+	find src -name __pycache__ -exec rm -rf {} +

@@ -1,11 +1,19 @@
-"""The one numba decorator."""
+"""The one numba decorator, and where compiled kernels are kept."""
 
-from types import SimpleNamespace
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
+import numba
 import pytest
 
-from edgewise._core import jit
-from edgewise._core.jit import CACHE_SWITCH, kernel
+import edgewise
+from edgewise._core.jit import CACHE_SWITCH, kernel, kernel_folder
+
+PACKAGE = Path(edgewise.__file__).parent
 
 
 def total(values):
@@ -15,96 +23,92 @@ def total(values):
     return result
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """Record with which options numba is called.
-
-    Only our module sees the stand-in: numba uses its own decorator while it compiles.
-    """
-    calls = []
-    real = jit.numba.njit
-
-    def njit(**options):
-        calls.append(options)
-        return real(**options)
-
-    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=njit))
-    return calls
-
-
-def test_a_kernel_computes_and_is_kept(asked, monkeypatch):
+def test_a_kernel_computes_and_is_kept(monkeypatch):
     monkeypatch.delenv(CACHE_SWITCH, raising=False)
+    before = numba.config.CACHE_DIR
     compiled = kernel(total)
     assert compiled((1.0, 2.5)) == 3.5
-    assert asked == [{"cache": True, "nogil": True}]
-    assert compiled.stats.cache_path is not None
+    assert Path(compiled.stats.cache_path).is_relative_to(kernel_folder())
+    assert before == numba.config.CACHE_DIR  # kernels of other packages stay where they were
 
 
-def test_the_switch_keeps_the_disk_clean(asked, monkeypatch):
+def test_the_switch_keeps_the_disk_clean(monkeypatch):
     monkeypatch.setenv(CACHE_SWITCH, "0")
     compiled = kernel(total)
     assert compiled((1.0, 2.5)) == 3.5
-    assert asked == [{"nogil": True}]
     assert compiled.stats.cache_path is None
 
 
-def test_a_read_only_place_only_costs_the_cache(monkeypatch):
-    monkeypatch.delenv(CACHE_SWITCH, raising=False)
-    real = jit.numba.njit
-    calls = []
-
-    def njit(*, cache=False, **options):
-        calls.append(cache)
-        if cache:
-            raise RuntimeError("cannot cache function 'total': no locator available for file")
-        return real(**options)
-
-    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=njit))
-    compiled = kernel(total)
-    assert compiled((1.0, 2.5)) == 3.5
-    assert calls == [True, False]
-
-
-def test_other_errors_of_numba_are_not_hidden(monkeypatch):
-    def njit(**options):
-        raise TypeError("not this one")
-
-    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=njit))
-    with pytest.raises(TypeError, match="not this one"):
-        kernel(total)
-
-
-def test_a_real_read_only_folder(tmp_path):
-    """numba itself, with no place to write: the module imports and its kernel works."""
-    import os
-    import subprocess
-    import sys
-
-    source = tmp_path / "package" / "kernels.py"
-    source.parent.mkdir()
-    source.write_text(
-        "from edgewise._core.jit import kernel\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
+@pytest.fixture
+def package(tmp_path):
+    """Copy what compiles kernels into a package of two kernels, one of which calls the other."""
+    home = tmp_path / "edgewise"
+    for name in ("__init__.py", "_version.py", "_core/__init__.py", "_core/jit.py"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PACKAGE / name, home / name)
+    header = "from edgewise._core.jit import kernel\n"
+    (home / "callee.py").write_text(f"{header}\n@kernel\ndef times(x):\n    return 2 * x\n")
+    (home / "caller.py").write_text(
+        f"{header}from edgewise.callee import times\n\n"
+        "@kernel\ndef f(x):\n    return times(x) + 1\n"
     )
-    # A file where the cache folders should be stops also a user who may write everywhere.
-    (source.parent / "__pycache__").write_text("")
-    (tmp_path / "home").write_text("")
-    environment = {
-        **os.environ,
-        "HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": str(tmp_path / "home" / "cache"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(source.parent),
-    }
-    environment.pop("NUMBA_CACHE_DIR", None)
-    environment.pop(CACHE_SWITCH, None)
-    code = "import kernels; print(kernels.twice(21), kernels.twice.stats.cache_path)"
+    return home
+
+
+def run(package, **environment):
+    """Call the kernel of ``package`` in a process of its own and tell how it came by it."""
+    variables = {**os.environ, "PYTHONPATH": str(package.parent), **environment}
+    for name in ("NUMBA_CACHE_DIR", CACHE_SWITCH):
+        variables.pop(name, None)
+    code = (
+        "from edgewise.caller import f; print(f(10), sum(f.stats.cache_hits.values()),"
+        " f.stats.cache_path is not None)"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["42", "None"]
+    return done.stdout.split()
+
+
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(package):
+    assert run(package) == ["21", "0", "True"]
+    assert run(package) == ["21", "1", "True"]
+    source = package / "callee.py"
+    source.write_text(source.read_text().replace("2 * x", "3 * x"))
+    assert run(package) == ["31", "0", "True"]
+    # What was compiled from other sources does not pile up.
+    assert len(list((package / "__pycache__").glob("edgewise-kernels-*"))) == 1
+
+
+def test_a_place_that_cannot_be_written_only_costs_the_cache(package, tmp_path):
+    # A file where the folder should be stops also a user who may write everywhere.
+    (package / "__pycache__").write_text("")
+    (tmp_path / "home").write_text("")
+    nowhere = str(tmp_path / "home")
+    environment = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "LOCALAPPDATA": nowhere}
+    assert run(package, PYTHONDONTWRITEBYTECODE="1", **environment) == ["21", "0", "False"]
+
+
+def test_constants_of_kernels_stand_in_files_with_kernels():
+    """Constants are compiled in: one in a file that is not digested could change unnoticed."""
+    strays = []
+    for path in PACKAGE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if "@kernel" not in source:
+            continue
+        tree = ast.parse(source)
+        kernels = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef)
+            and any(isinstance(d, ast.Name) and d.id == "kernel" for d in node.decorator_list)
+        ]
+        bodies = [statement for node in kernels for statement in node.body]
+        used = {n.id for part in bodies for n in ast.walk(part) if isinstance(n, ast.Name)}
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("edgewise."):
+                home = PACKAGE.parent / (node.module.replace(".", "/") + ".py")
+                if "@kernel" not in home.read_text(encoding="utf-8"):
+                    strays += [(path.name, a.name) for a in node.names if a.name in used]
+    assert strays == []

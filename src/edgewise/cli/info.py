@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import textwrap
-from pathlib import Path
 from typing import Any
 
 from edgewise.cli._options import Json
@@ -84,27 +83,16 @@ def _blas() -> list[str]:
 
 
 def _numba_cache() -> dict[str, Any]:
-    """Where numba keeps compiled kernels, as it tells of one."""
-    import edgewise
-    from edgewise._core.jit import CACHE_SWITCH, kernel
+    """Where compiled kernels are kept."""
+    from edgewise._core.jit import CACHE_SWITCH, kernel_folder
 
-    dispatcher: Any = kernel(_probe)
-    path = dispatcher.stats.cache_path
-    folder = None if path is None else Path(path)
-    package = Path(edgewise.__file__).parent
-    if folder is not None:
-        # Each stage has a folder of its own, beside its source or in a common place.
-        folder = package if folder.is_relative_to(package) else folder.parent
+    switched_off = os.environ.get(CACHE_SWITCH, "1") == "0"
+    folder = None if switched_off else kernel_folder()
     return {
         "works": folder is not None,
         "location": None if folder is None else str(folder),
-        "switched_off": os.environ.get(CACHE_SWITCH, "1") == "0",
+        "switched_off": switched_off,
     }
-
-
-def _probe(value: float) -> float:
-    """Stand for the kernels when asking where they are kept; it is never compiled."""
-    return value
 
 
 def _datasets() -> list[dict[str, str]]:
