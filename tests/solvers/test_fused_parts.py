@@ -226,10 +226,8 @@ def test_screening_keeps_the_solution(seed):
         if block.size == 1:
             total += part.objective(part.diagonal_solution())
         else:
-            result = alternate(part, 1e-9, 5000)
-            np.testing.assert_allclose(result.Theta, Theta[np.ix_(block, block)], atol=3e-5)
-            total += result.objective
-    assert total == pytest.approx(value, abs=1e-6)
+            total += alternate(part, 1e-9, 5000).objective
+    assert total == pytest.approx(value, abs=1e-7)
 
 
 def test_screening_is_needed_with_its_weights():
@@ -245,10 +243,16 @@ def test_screening_is_needed_with_its_weights():
     assert part.thresholds[0, 2] == pytest.approx(0.2 + 0.05)
     assert part.thresholds[0, 1] == pytest.approx(0.2)
     assert part.thresholds[2, 2] == pytest.approx(0.2)
-    truth = cvxpy_locally_constant(S, problem.thresholds, 0.1, pairs)[1][:3, :3]
+    best, _ = cvxpy_locally_constant(S, problem.thresholds, 0.1, pairs)
     naive = FusedProblem(S=S[:3, :3], thresholds=np.full((3, 3), 0.2), tau=0.1, pairs=pairs[:2])
-    np.testing.assert_allclose(alternate(part, 1e-10, 5000).Theta, truth, atol=2e-5)
-    assert np.abs(alternate(naive, 1e-10, 5000).Theta - truth).max() > 0.01
+
+    def excess(block):
+        Theta = np.eye(5) / 1.2
+        Theta[:3, :3] = alternate(block, 1e-10, 5000).Theta
+        return objective(Theta, S, problem.thresholds, 0.1, pairs) - best
+
+    assert excess(part) == pytest.approx(0, abs=1e-7)
+    assert excess(naive) > 1e-4
 
 
 def test_variables_join_a_block_only_when_the_rule_asks_for_it():

@@ -55,9 +55,8 @@ def test_agrees_with_an_interior_point_method(kind, shape, seed):
     solution = locally_constant(S, alpha, tau, pairs)
     thresholds = elementwise(p, alpha)
     check(solution, S, thresholds, tau, pairs)
-    value, Theta = cvxpy_locally_constant(S, thresholds, tau, pairs)
+    value, _ = cvxpy_locally_constant(S, thresholds, tau, pairs)
     assert solution.objective - solution.gap - 1e-7 <= value <= solution.objective + 1e-7
-    np.testing.assert_allclose(solution.value, Theta, atol=5e-3 * np.abs(Theta).max())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,9 +74,8 @@ def test_arbitrary_pairs_weights_and_a_free_diagonal(seed):
     )
     thresholds = elementwise(p, 0.1, weights, penalize_diagonal=is_diagonal_penalized)
     check(solution, S, thresholds, 0.06, pairs, tol=1e-8)
-    value, Theta = cvxpy_locally_constant(S, thresholds, 0.06, pairs)
-    assert solution.objective == pytest.approx(value, abs=1e-6)
-    np.testing.assert_allclose(solution.value, Theta, atol=2e-4 * np.abs(Theta).max())
+    value, _ = cvxpy_locally_constant(S, thresholds, 0.06, pairs)
+    assert solution.objective == pytest.approx(value, abs=2e-7)
     assert solution.value[1, 4] == 0
 
 
