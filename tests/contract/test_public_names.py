@@ -41,7 +41,6 @@ PROMISED = {
         "graphical_lasso_path",
         "locally_constant",
         "locally_constant_path",
-        "weighted_lasso",
     ],
     "edgewise.cli": ["main"],
 }

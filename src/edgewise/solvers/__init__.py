@@ -48,9 +48,7 @@ from edgewise.solvers.sampled_likelihood import (
     sampled_fused_path,
 )
 from edgewise.solvers.separating_sets import separating_sets
-from edgewise.solvers.sort_and_regress import SortedSolution, sort_and_regress
 from edgewise.solvers.total_conditioning import total_conditioning
-from edgewise.solvers.weighted_lasso import weighted_lasso
 
 __all__ = [
     "ClassNetworksSolution",
@@ -64,7 +62,6 @@ __all__ = [
     "RefitSolution",
     "SampledFusedSolution",
     "Solution",
-    "SortedSolution",
     "alpha_max",
     "bcd_bayes_net",
     "density_ratio",
@@ -107,7 +104,5 @@ __all__ = [
     "sampled_fused_alpha_max",
     "sampled_fused_path",
     "separating_sets",
-    "sort_and_regress",
     "total_conditioning",
-    "weighted_lasso",
 ]

@@ -16,7 +16,8 @@ from edgewise.graph.orientation import longest_paths
 from edgewise.metrics import r2_sortability, varsortability
 from edgewise.reproduce._study import Row
 from edgewise.reproduce.bayes_net._published import FALSE, PDAG, SHD, TOTAL
-from edgewise.solvers import bcd_bayes_net, sort_and_regress
+from edgewise.reproduce.bayes_net.sort_and_regress import sort_and_regress
+from edgewise.solvers import bcd_bayes_net
 
 #: Rows of a simulated table, penalty of all sparse networks, level of all tests.
 N_ROWS: Final = 1000

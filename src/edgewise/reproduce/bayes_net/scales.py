@@ -17,7 +17,7 @@ from edgewise.reproduce.bayes_net._methods import (
     simulate,
 )
 from edgewise.reproduce.bayes_net._peers import GES, installed_peers, peer
-from edgewise.solvers import sort_and_regress
+from edgewise.reproduce.bayes_net.sort_and_regress import sort_and_regress
 
 NETWORK: Final = "alarm"
 STANDARDIZED: Final = "standardised"

@@ -73,7 +73,7 @@ def sort_and_regress(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import sort_and_regress
+    >>> from edgewise.reproduce.bayes_net.sort_and_regress import sort_and_regress
     >>> S = np.array([[3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
     >>> found = sort_and_regress(S, 1000)
     >>> found.order
