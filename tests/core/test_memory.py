@@ -4,29 +4,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from sklearn.base import clone
 
 from edgewise import (
     BayesNetClassifier,
     BlanketBayesNet,
     BootstrapGraph,
-    ConditionalGraph,
     DiscreteMarkovNet,
     DTraceChange,
     EdgewiseError,
     FusedNetworkChange,
     GaussianBayesNet,
     GaussianGraph,
-    GraphTree,
     KernelGraph,
-    LocallyConstantGraph,
     NeighborhoodGraph,
-    NetworkChange,
     NotEnoughMemoryError,
     SeparateNetworkChange,
 )
 from edgewise._core import memory
 from edgewise._core.memory import Arrays, available_bytes, local_workers, require_memory
 from edgewise.stats.pair_features import pair_features
+from tests.roster import ROSTER
 
 GIGABYTE = 10**9
 
@@ -142,35 +140,27 @@ def test_workers_of_this_machine():
 
 
 ROWS = np.random.default_rng(0).normal(size=(80, 140))
-LABELS = np.arange(80) % 2
-COVARIATES = np.random.default_rng(1).normal(size=(80, 2))
-FITS = {
-    "GaussianGraph": (GaussianGraph(), (ROWS,)),
-    "NeighborhoodGraph": (NeighborhoodGraph(), (ROWS,)),
-    "LocallyConstantGraph": (LocallyConstantGraph(), (ROWS,)),
-    "GaussianBayesNet": (GaussianBayesNet(), (ROWS,)),
-    "BlanketBayesNet": (BlanketBayesNet(), (pd.DataFrame(ROWS).rename(columns=str),)),
-    "BayesNetClassifier": (BayesNetClassifier(), (ROWS, LABELS)),
-    "DTraceChange": (DTraceChange(), (np.tile(ROWS, 2), LABELS)),
-    "FusedNetworkChange": (FusedNetworkChange(), (ROWS, LABELS)),
-    "SeparateNetworkChange": (SeparateNetworkChange(), (ROWS, LABELS)),
-    "NetworkChange": (NetworkChange(), (np.tile(ROWS, 2), LABELS)),
-    "ConditionalGraph": (ConditionalGraph(), (COVARIATES, ROWS)),
-    "KernelGraph": (KernelGraph(), (COVARIATES, ROWS)),
-    "GraphTree": (GraphTree(), (COVARIATES, ROWS)),
-    "DiscreteMarkovNet": (DiscreteMarkovNet(), (np.tile(ROWS > 0, 8).astype(int),)),
-}
 
 
-@pytest.mark.parametrize("name", FITS)
-def test_fits_beyond_memory_are_refused_before_they_begin(name, small_machine):
-    estimator, data = FITS[name]
+@pytest.mark.parametrize(
+    "entry",
+    # Estimators of estimators leave it to the one that they resample.
+    [entry for entry in ROSTER if "estimator" not in entry.plain.get_params()],
+    ids=lambda entry: entry.name,
+)
+def test_fits_beyond_memory_are_refused_before_they_begin(entry, small_machine):
+    data = entry.data(np.tile(ROWS, 8))
     rows, columns = data[-1 if data[-1].ndim == 2 else 0].shape
     with pytest.raises(NotEnoughMemoryError) as caught:
-        estimator.fit(*data)
+        clone(entry.plain).fit(*data)
     message = str(caught.value)
-    assert message.startswith(f"A fit of {name} to {rows:,} rows and {columns:,} columns holds")
+    assert message.startswith(f"A fit of {entry.name} to {rows:,} rows and {columns:,} columns")
     assert "Keep fewer columns" in message
+
+
+def test_frames_beyond_memory_are_refused(small_machine):
+    with pytest.raises(NotEnoughMemoryError, match="80 rows and 140 columns"):
+        BlanketBayesNet().fit(pd.DataFrame(ROWS).rename(columns=str))
 
 
 @pytest.mark.parametrize(

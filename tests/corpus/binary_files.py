@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.corpus.case import Collection, refused
-from tests.corpus.roster import measurements
 from tests.corpus.sound_files import HEADER, clean_frame, clean_rows, joined, parquet, write
+from tests.corpus.subjects import measurements
 
 BAD_BINARY = Collection()
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from edgewise import GaussianGraph
 from tests.corpus.case import Collection, refused
-from tests.corpus.roster import measurements
 from tests.corpus.sound_files import write
+from tests.corpus.subjects import measurements
 
 BAD_GRAPHS = Collection()
 #: Each entity holds ten of the one before; read on, they would fill the memory.

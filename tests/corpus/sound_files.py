@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tests.corpus.case import SAME, Collection
-from tests.corpus.roster import labels, measurements
+from tests.corpus.subjects import labels, measurements
 
 SOUND_FILES = Collection()
 HEADER = ["age", "dose", "gene3", "gene7", "group"]

@@ -8,7 +8,7 @@ import pytest
 
 from edgewise import DiscreteMarkovNet, InputError
 from tests.corpus.representations import frame_of
-from tests.corpus.roster import levels
+from tests.corpus.subjects import levels
 from tests.corpus.verdict import about_sentence, about_warnings
 
 TOP, TOP_UNSIGNED = np.iinfo(np.int64).max, np.iinfo(np.uint64).max

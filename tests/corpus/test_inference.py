@@ -10,7 +10,7 @@ from tests.corpus.faults import FAULTS
 from tests.corpus.label_cases import LABELS
 from tests.corpus.not_tables import NOT_TABLES
 from tests.corpus.other_types import OTHER_TYPES
-from tests.corpus.roster import labels, measurements
+from tests.corpus.subjects import labels, measurements
 from tests.corpus.verdict import about_sentence, about_warnings
 
 CLASSIFIERS = {"generative": BayesNetClassifier("generative")}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.corpus.label_cases import LABELS
-from tests.corpus.roster import LABELLED, labels, measurements
+from tests.corpus.subjects import LABELLED, labels, measurements
 from tests.corpus.verdict import complaint, quietly, signature
 
 

@@ -6,18 +6,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from edgewise import (
-    BlanketBayesNet,
-    BootstrapGraph,
-    DiscreteMarkovNet,
-    GaussianBayesNet,
-    GaussianGraph,
-    LocallyConstantGraph,
-    NeighborhoodGraph,
-)
 from tests.corpus.representations import NAMES, frame_of
-from tests.corpus.roster import Subject, of_rows
+from tests.corpus.subjects import subjects_of
 from tests.corpus.verdict import quietly, signature
+from tests.roster import cases
 
 GAPS = (np.array([1, 5, 9, 2, 5]), np.array([1, 1, 1, 3, 3]))
 
@@ -52,27 +44,13 @@ FORMS = {
     "polars nulls": polars_nulls,
     "arrow nulls": lambda values: pa.Table.from_pandas(frame_of(with_gaps(values))),
 }
-SUBJECTS = [
-    of_rows(lambda: GaussianGraph(0.1, missing="pairwise")),
-    of_rows(lambda: GaussianGraph(0.1, missing="em")),
-    of_rows(lambda: GaussianGraph(0.1, covariance="nonparanormal", missing="pairwise")),
-    of_rows(lambda: NeighborhoodGraph(0.1, missing="em")),
-    of_rows(lambda: LocallyConstantGraph(0.1, 0.05, missing="pairwise")),
-    of_rows(lambda: GaussianBayesNet(0.1, missing="em")),
-    of_rows(lambda: BlanketBayesNet(missing="em")),
-    of_rows(
-        lambda: BootstrapGraph(
-            GaussianGraph(0.1, missing="pairwise"), n_resamples=3, random_state=0
-        )
-    ),
-    Subject(
-        "DiscreteMarkovNet", "levels", lambda table: DiscreteMarkovNet(missing="drop").fit(table)
-    ),
-]
+SUBJECTS = [subject for entry, model in cases("gaps") for subject in subjects_of(entry, model)]
 
 
 def learned(subject, table):
-    return quietly(lambda: signature(subject.fit(table), subject, table))
+    model = quietly(lambda: subject.fit(table))
+
+    return quietly(lambda: signature(model, subject, table))
 
 
 @pytest.mark.parametrize("form", FORMS)

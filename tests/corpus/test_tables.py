@@ -5,14 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-import edgewise
 from tests.corpus.case import Case
 from tests.corpus.faults import FAULTS
 from tests.corpus.hard_numbers import HARD_NUMBERS
 from tests.corpus.not_tables import NOT_TABLES
 from tests.corpus.other_types import OTHER_TYPES
 from tests.corpus.representations import REPRESENTATIONS
-from tests.corpus.roster import SUBJECTS, Subject
+from tests.corpus.subjects import SUBJECTS, Subject
 from tests.corpus.verdict import complaint, quietly, signature
 
 
@@ -50,12 +49,3 @@ def test_faults_are_named(case):
 @pytest.mark.parametrize("case", HARD_NUMBERS, ids=tell)
 def test_hard_numbers_do_no_harm(case):
     assert not verdicts(case)
-
-
-def test_every_estimator_is_tried():
-    public = {
-        name
-        for name in edgewise.__all__
-        if isinstance(getattr(edgewise, name), type) and hasattr(getattr(edgewise, name), "fit")
-    }
-    assert public == {subject.name.removesuffix("_X") for subject in SUBJECTS}

@@ -11,7 +11,7 @@ from tests.corpus.faults import FAULTS
 from tests.corpus.hard_numbers import HARD_NUMBERS
 from tests.corpus.not_tables import NOT_TABLES
 from tests.corpus.other_types import OTHER_TYPES
-from tests.corpus.roster import SUBJECTS, count_rows, labels, outcomes, times
+from tests.corpus.subjects import SUBJECTS, count_rows, labels, outcomes, times
 from tests.corpus.verdict import about_sentence, about_warnings, quietly
 
 

@@ -7,27 +7,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
-from edgewise import (
-    BlanketBayesNet,
-    BootstrapGraph,
-    GaussianBayesNet,
-    GaussianGraph,
-    InputError,
-    LocallyConstantGraph,
-    NeighborhoodGraph,
-)
-from tests.corpus.roster import N_ROWS, measurements
+from edgewise import InputError
+from tests.corpus.subjects import N_ROWS, measurements
 from tests.corpus.verdict import about_sentence, about_warnings
+from tests.roster import ROSTER
 
-MODELS = [
-    lambda: GaussianGraph(0.1),
-    lambda: NeighborhoodGraph(0.1),
-    lambda: LocallyConstantGraph(0.1, 0.05),
-    lambda: GaussianBayesNet(0.1),
-    lambda: BlanketBayesNet(),
-    lambda: BootstrapGraph(GaussianGraph(0.1), n_resamples=2, random_state=0),
-]
+MODELS = [entry.plain for entry in ROSTER if entry.takes_weights]
 WEIGHTS = 1.0 + np.arange(N_ROWS) % 3
 ALIKE = {
     "list": WEIGHTS.tolist(),
@@ -71,18 +58,18 @@ BAD = {
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_equal_weights(name):
-    for make in MODELS:
-        expected = make().fit(measurements(), sample_weight=WEIGHTS).graph_.weights
-        found = make().fit(measurements(), sample_weight=ALIKE[name]).graph_.weights
+    for model in MODELS:
+        expected = clone(model).fit(measurements(), sample_weight=WEIGHTS).graph_.weights
+        found = clone(model).fit(measurements(), sample_weight=ALIKE[name]).graph_.weights
         np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_weights(name):
-    for make in MODELS:
+    for model in MODELS:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             with pytest.raises(InputError, match="sample_weight") as refusal:
-                make().fit(measurements(), sample_weight=BAD[name])
+                clone(model).fit(measurements(), sample_weight=BAD[name])
         assert not about_warnings(heard)
         assert not about_sentence(str(refusal.value))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from edgewise import DataWarning, EdgewiseError
 from edgewise.selection import SelectionWarning
 from tests.corpus.case import Outcome
-from tests.corpus.roster import Subject
+from tests.corpus.subjects import Subject
 from tests.guarantees import check_definite, check_fit
 
 #: Warnings that speak of the data; any other comes from the inside.

@@ -1,0 +1,330 @@
+"""Every estimator, once: what the tests that bind all estimators fit, and to which data.
+
+A new estimator needs one entry in `ROSTER`; the contract tests, the corpus of hard tables and the
+forecast of memory then run on it.
+"""
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import edgewise
+from edgewise import (
+    BayesNetClassifier,
+    BlanketBayesNet,
+    BootstrapGraph,
+    ConditionalGraph,
+    DiscreteMarkovNet,
+    DTraceChange,
+    FusedNetworkChange,
+    GaussianBayesNet,
+    GaussianGraph,
+    GraphTree,
+    KernelGraph,
+    LocallyConstantGraph,
+    NeighborhoodGraph,
+    NetworkChange,
+    SeparateNetworkChange,
+    StabilitySelection,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One estimator. Its models are small, and cloned before they are fitted.
+
+    Attributes
+    ----------
+    takes : {"rows", "levels", "groups", "classes", "covariates"}
+        What it is fitted to: rows alone, codes of levels, rows of two groups, rows with classes to
+        predict, or covariates and responses.
+    plain : estimator
+        The model that stands for the estimator on tables that are wrong, hard or too large; of
+        milliseconds.
+    fixed : sequence of estimators
+        Models with the strengths of all penalties given: nothing is drawn at random, and only
+        rounding depends on the order of the rows.
+    searches : sequence of estimators
+        Models that resample rows, or split them into folds, and spread that over processes.
+    conventions : sequence of estimators
+        Models for scikit-learn's own checks.
+    gaps : sequence of estimators
+        Models that take missing values.
+    options : sequence of estimators
+        More ways through the library, which only the slow tests go.
+    """
+
+    takes: str
+    plain: Any
+    fixed: tuple[Any, ...] = ()
+    searches: tuple[Any, ...] = ()
+    conventions: tuple[Any, ...] = ()
+    gaps: tuple[Any, ...] = ()
+    options: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the class."""
+        return type(self.plain).__name__
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether rows can have weights."""
+        return "sample_weight" in inspect.signature(self.plain.fit).parameters
+
+    def data(self, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Arguments of `fit`, made from rows of numbers alone."""
+        if self.takes == "levels":
+            return ((np.median(X, axis=0) < X).astype(int),)
+        if self.takes == "covariates":
+            return X[:, :1], X[:, 1:]
+        return (X,) if self.takes == "rows" else (X, np.arange(len(X)) % 2)
+
+
+def cases(field: str) -> list[tuple[Entry, Any]]:
+    """Return all models of one kind, each with its entry, to parametrize a test with."""
+    return [(entry, model) for entry in ROSTER for model in getattr(entry, field)]
+
+
+def labels(pairs: Iterable[tuple[Entry, Any]]) -> list[str]:
+    """Return names of such cases: the models, with the parameters that are not the default."""
+    return [" ".join(repr(model).split()) for _, model in pairs]
+
+
+def public_estimators() -> set[type]:
+    """Return every public class that has a fit."""
+    found = [getattr(edgewise, name) for name in edgewise.__all__]
+    return {item for item in found if isinstance(item, type) and hasattr(item, "fit")}
+
+
+ROSTER = [
+    Entry(
+        takes="rows",
+        plain=GaussianGraph(alpha=0.1, covariance="correlation"),
+        fixed=(
+            GaussianGraph(alpha=0.2, covariance="correlation"),
+            GaussianGraph(alpha=0.2, covariance="nonparanormal"),
+        ),
+        searches=(
+            GaussianGraph(alpha="cv", cv=3, n_alphas=4, random_state=0),
+            GaussianGraph(alpha="stars", n_subsamples=4, n_alphas=4, random_state=0),
+        ),
+        conventions=(
+            GaussianGraph(),
+            GaussianGraph(alpha=0.1, covariance="correlation"),
+            GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=0),
+        ),
+        gaps=(
+            GaussianGraph(0.1, missing="pairwise"),
+            GaussianGraph(0.1, missing="em"),
+            GaussianGraph(0.1, covariance="nonparanormal", missing="pairwise"),
+        ),
+        options=(
+            GaussianGraph(),
+            GaussianGraph("cv", cv=2, n_alphas=6, random_state=0),
+            GaussianGraph("stars", n_subsamples=5, n_alphas=6, random_state=0),
+            GaussianGraph(0.1),
+            GaussianGraph(0.0),
+            GaussianGraph(0.1, covariance="nonparanormal"),
+            GaussianGraph(0.1, covariance="spearman"),
+            GaussianGraph(0.1, covariance="kendall"),
+            GaussianGraph(0.1, missing="em"),
+            GaussianGraph(0.1, repair="ridge"),
+        ),
+    ),
+    Entry(
+        takes="rows",
+        plain=NeighborhoodGraph(alpha=0.1),
+        fixed=(NeighborhoodGraph(alpha=0.3),),
+        searches=(NeighborhoodGraph(alpha="cv", cv=3, n_alphas=4, random_state=0),),
+        conventions=(
+            NeighborhoodGraph(),
+            NeighborhoodGraph(alpha="stars", n_subsamples=4, n_alphas=5, random_state=0, rule="or"),
+        ),
+        gaps=(NeighborhoodGraph(0.1, missing="em"),),
+        options=(NeighborhoodGraph(), NeighborhoodGraph(0.1, repair="ridge")),
+    ),
+    Entry(
+        takes="rows",
+        plain=LocallyConstantGraph(alpha=0.1, tau=0.05),
+        fixed=(LocallyConstantGraph(alpha=0.1, tau=0.1),),
+        searches=(LocallyConstantGraph(cv=3, n_alphas=2, n_taus=2, random_state=0),),
+        conventions=(
+            LocallyConstantGraph(alpha=0.1, tau=0.05),
+            LocallyConstantGraph(cv=3, n_alphas=3, n_taus=2, random_state=0, constant="drop"),
+        ),
+        gaps=(LocallyConstantGraph(0.1, 0.05, missing="pairwise"),),
+        options=(
+            LocallyConstantGraph(cv=2, n_alphas=3, n_taus=2, random_state=0),
+            LocallyConstantGraph(0.1, 0.05, constant="drop"),
+            LocallyConstantGraph(0.1, 0.05, constant="ridge"),
+        ),
+    ),
+    Entry(
+        takes="rows",
+        plain=GaussianBayesNet(alpha=0.1),
+        fixed=(GaussianBayesNet(alpha=0.2), GaussianBayesNet(alpha=0.2, method="bcd")),
+        searches=(GaussianBayesNet(alpha="cv", cv=3, n_alphas=3, random_state=0),),
+        conventions=(GaussianBayesNet(), GaussianBayesNet(alpha=0.1, method="bcd")),
+        gaps=(GaussianBayesNet(0.1, missing="em"),),
+        options=(
+            GaussianBayesNet(),
+            GaussianBayesNet(0.1, "bcd"),
+            GaussianBayesNet(0.1, standardize=False),
+            GaussianBayesNet(0.1, repair="ridge"),
+        ),
+    ),
+    Entry(
+        takes="rows",
+        plain=BlanketBayesNet(),
+        fixed=(BlanketBayesNet(), BlanketBayesNet("l1mb", search="greedy")),
+        conventions=(
+            BlanketBayesNet(),
+            BlanketBayesNet("inter-iamb-npc", missing="em"),
+            BlanketBayesNet("l1mb", search="greedy"),
+        ),
+        gaps=(BlanketBayesNet(missing="em"),),
+        options=(
+            BlanketBayesNet("l1mb", search="greedy"),
+            BlanketBayesNet("gs"),
+            BlanketBayesNet("tc"),
+            BlanketBayesNet(repair="ridge"),
+        ),
+    ),
+    Entry(
+        takes="rows",
+        plain=BootstrapGraph(
+            GaussianGraph(alpha=0.1, covariance="correlation"), n_resamples=4, random_state=0
+        ),
+        searches=(
+            BootstrapGraph(
+                GaussianGraph(alpha=0.2, covariance="correlation"), n_resamples=4, random_state=0
+            ),
+        ),
+        conventions=(BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=2, random_state=0),),
+        gaps=(
+            BootstrapGraph(GaussianGraph(0.1, missing="pairwise"), n_resamples=3, random_state=0),
+        ),
+    ),
+    Entry(
+        takes="rows",
+        plain=StabilitySelection(NeighborhoodGraph(alpha=0.3), n_resamples=4, random_state=0),
+        searches=(StabilitySelection(NeighborhoodGraph(alpha=0.3), n_resamples=4, random_state=0),),
+        conventions=(StabilitySelection(GaussianGraph(alpha=0.3), n_resamples=2, random_state=0),),
+    ),
+    Entry(
+        takes="groups",
+        plain=NetworkChange(alpha=0.3),
+        fixed=(NetworkChange(alpha=0.3), NetworkChange(alpha=0.5, basis="polynomial")),
+        searches=(NetworkChange(cv=3, n_alphas=3, random_state=0),),
+        conventions=(
+            NetworkChange(alpha=0.3),
+            NetworkChange(basis="polynomial", cv=3, n_alphas=3, random_state=0),
+        ),
+        options=(
+            NetworkChange(cv=2, n_alphas=4, random_state=0),
+            NetworkChange(0.3, basis="polynomial"),
+            NetworkChange(0.3, standardize=False, max_iter=50),
+        ),
+    ),
+    Entry(
+        takes="groups",
+        plain=FusedNetworkChange(alpha=0.2),
+        fixed=(
+            FusedNetworkChange(alpha=0.3, sparsity=0.1),
+            FusedNetworkChange(alpha=0.3, method="joint", sparsity=0.1),
+        ),
+        searches=(FusedNetworkChange(cv=3, n_alphas=3, random_state=0),),
+        conventions=(
+            FusedNetworkChange(alpha=0.2),
+            FusedNetworkChange(alpha=0.2, method="joint", sparsity=0.1),
+            FusedNetworkChange(alpha=0.2, method="sampled", n_proposals=50),
+        ),
+        options=(
+            FusedNetworkChange(cv=2, n_alphas=4, random_state=0),
+            FusedNetworkChange(0.2, 0.1, method="joint"),
+            FusedNetworkChange(0.2, 0.1, covariance="nonparanormal"),
+        ),
+    ),
+    Entry(
+        takes="groups",
+        plain=SeparateNetworkChange(alpha=0.3),
+        fixed=(SeparateNetworkChange(alpha=0.3),),
+        searches=(SeparateNetworkChange("cv", cv=3, n_alphas=3, random_state=0),),
+        conventions=(
+            SeparateNetworkChange(alpha=0.3),
+            SeparateNetworkChange(alpha=0.3, likelihood="sampled", n_proposals=50),
+        ),
+        options=(
+            SeparateNetworkChange(),
+            SeparateNetworkChange(0.3, likelihood="sampled", n_proposals=50, random_state=0),
+        ),
+    ),
+    Entry(
+        takes="groups",
+        plain=DTraceChange(alpha=0.3),
+        fixed=(DTraceChange(alpha=0.3),),
+        searches=(DTraceChange(cv=3, n_alphas=3, random_state=0),),
+        conventions=(
+            DTraceChange(alpha=0.3),
+            DTraceChange(alpha=0.3, covariance="nonparanormal"),
+        ),
+        options=(
+            DTraceChange(cv=2, n_alphas=4, random_state=0),
+            DTraceChange(0.3, covariance="nonparanormal"),
+            DTraceChange(0.3, standardize=False),
+        ),
+    ),
+    Entry(
+        takes="classes",
+        plain=BayesNetClassifier(n_edges=4),
+        fixed=(BayesNetClassifier(n_edges=8), BayesNetClassifier("fisher", "svm", n_edges=8)),
+        conventions=(BayesNetClassifier(), BayesNetClassifier("fisher", "svm")),
+        options=(
+            BayesNetClassifier("fisher", "svm", n_edges=4),
+            BayesNetClassifier("generative"),
+        ),
+    ),
+    Entry(
+        takes="covariates",
+        plain=ConditionalGraph(alpha=0.1),
+        fixed=(ConditionalGraph(alpha=0.2),),
+        searches=(ConditionalGraph(alpha="cv", cv=3, n_alphas=3, random_state=0),),
+        options=(ConditionalGraph(), ConditionalGraph(covariate_alpha="ebic")),
+    ),
+    Entry(
+        takes="covariates",
+        plain=KernelGraph(bandwidth=0.5, alpha=0.1, random_state=0),
+        fixed=(KernelGraph(bandwidth=0.5, alpha=0.2, n_anchors=100, min_samples=5),),
+        searches=(
+            KernelGraph(
+                cv=3, n_alphas=2, n_bandwidths=2, n_anchors=100, min_samples=5, random_state=0
+            ),
+        ),
+        options=(
+            KernelGraph(n_bandwidths=2, n_alphas=3, n_anchors=8, random_state=0),
+            KernelGraph(0.5, 0.1, scale="none"),
+        ),
+    ),
+    Entry(
+        takes="covariates",
+        plain=GraphTree("penalized", max_depth=1, min_samples_leaf=5, random_state=0),
+        fixed=(GraphTree(criterion="penalized", max_depth=2, n_alphas=8),),
+        searches=(GraphTree(max_depth=1, n_alphas=4, random_state=0),),
+        options=(
+            GraphTree(min_samples_leaf=4, max_depth=2, random_state=0),
+            GraphTree("penalized", max_depth=2, scale="quantile", random_state=0),
+        ),
+    ),
+    Entry(
+        takes="levels",
+        plain=DiscreteMarkovNet(),
+        fixed=(DiscreteMarkovNet(),),
+        conventions=(DiscreteMarkovNet(),),
+        gaps=(DiscreteMarkovNet(missing="drop"),),
+        options=(DiscreteMarkovNet("ib"), DiscreteMarkovNet(cardinalities=3)),
+    ),
+]
