@@ -1,8 +1,10 @@
 """What is promised of every fit, on small problems that are hard in different ways.
 
-That results are finite, precisions positive definite, directed networks without cycles and gaps
-not below 0 is checked of every fit of every test, see ``tests/guarantees.py``.
+Results are finite, precisions positive definite, directed networks without cycles, gaps not below
+0; they survive a file, and depend neither on the order of the rows nor on processes and threads.
 """
+
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,25 +12,9 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import edgewise
-from edgewise import (
-    BayesNetClassifier,
-    BlanketBayesNet,
-    BootstrapGraph,
-    ConditionalGraph,
-    DiscreteMarkovNet,
-    DTraceChange,
-    FusedNetworkChange,
-    GaussianBayesNet,
-    GaussianGraph,
-    GraphTree,
-    KernelGraph,
-    LocallyConstantGraph,
-    NeighborhoodGraph,
-    NetworkChange,
-    SeparateNetworkChange,
-    StabilitySelection,
-)
-from tests.guarantees import check_definite, check_fit, estimators, is_acyclic
+from edgewise import BayesNetClassifier, DiscreteMarkovNet, GaussianBayesNet, GaussianGraph
+from tests.guarantees import assert_definite, assert_guarantees, is_acyclic
+from tests.roster import ROSTER, cases, labels, public_estimators
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::edgewise.DataWarning"),
@@ -50,65 +36,13 @@ PROBLEMS = {
     "nearly collinear": _problem(60, 6, 2, correlation=0.99),
     "of many scales": _problem(60, 6, 3, scales=3.0),
 }
-#: Estimators with their strengths given, so that nothing but rounding depends on the order of rows.
-FIXED = {
-    "GaussianGraph": GaussianGraph(alpha=0.2, covariance="correlation"),
-    "GaussianGraph, ranks": GaussianGraph(alpha=0.2, covariance="nonparanormal"),
-    "NeighborhoodGraph": NeighborhoodGraph(alpha=0.3),
-    "LocallyConstantGraph": LocallyConstantGraph(alpha=0.1, tau=0.1),
-    "GaussianBayesNet": GaussianBayesNet(alpha=0.2),
-    "GaussianBayesNet, bcd": GaussianBayesNet(alpha=0.2, method="bcd"),
-    "BlanketBayesNet": BlanketBayesNet(),
-    "BlanketBayesNet, l1mb": BlanketBayesNet("l1mb", search="greedy"),
-    "BayesNetClassifier": BayesNetClassifier(n_edges=8),
-    "BayesNetClassifier, svm": BayesNetClassifier("fisher", "svm", n_edges=8),
-    "DTraceChange": DTraceChange(alpha=0.3),
-    "FusedNetworkChange": FusedNetworkChange(alpha=0.3, sparsity=0.1),
-    "FusedNetworkChange, joint": FusedNetworkChange(alpha=0.3, method="joint", sparsity=0.1),
-    "SeparateNetworkChange": SeparateNetworkChange(alpha=0.3),
-    "NetworkChange": NetworkChange(alpha=0.3),
-    "NetworkChange, polynomial": NetworkChange(alpha=0.5, basis="polynomial"),
-    "ConditionalGraph": ConditionalGraph(alpha=0.2),
-    "KernelGraph": KernelGraph(bandwidth=0.5, alpha=0.2, n_anchors=100, min_samples=5),
-    "GraphTree": GraphTree(criterion="penalized", max_depth=2, n_alphas=8),
-    "DiscreteMarkovNet": DiscreteMarkovNet(),
-}
-#: Estimators that resample rows, with the processes to spread that over.
-SEARCHES = {
-    "GaussianGraph": GaussianGraph(alpha="cv", cv=3, n_alphas=4, random_state=0),
-    "GaussianGraph, stars": GaussianGraph(
-        alpha="stars", n_subsamples=4, n_alphas=4, random_state=0
-    ),
-    "NeighborhoodGraph": NeighborhoodGraph(alpha="cv", cv=3, n_alphas=4, random_state=0),
-    "LocallyConstantGraph": LocallyConstantGraph(cv=3, n_alphas=2, n_taus=2, random_state=0),
-    "GaussianBayesNet": GaussianBayesNet(alpha="cv", cv=3, n_alphas=3, random_state=0),
-    "DTraceChange": DTraceChange(cv=3, n_alphas=3, random_state=0),
-    "FusedNetworkChange": FusedNetworkChange(cv=3, n_alphas=3, random_state=0),
-    "SeparateNetworkChange": SeparateNetworkChange("cv", cv=3, n_alphas=3, random_state=0),
-    "NetworkChange": NetworkChange(cv=3, n_alphas=3, random_state=0),
-    "ConditionalGraph": ConditionalGraph(alpha="cv", cv=3, n_alphas=3, random_state=0),
-    "KernelGraph": KernelGraph(
-        cv=3, n_alphas=2, n_bandwidths=2, n_anchors=100, min_samples=5, random_state=0
-    ),
-    "GraphTree": GraphTree(max_depth=1, n_alphas=4, random_state=0),
-    "BootstrapGraph": BootstrapGraph(GaussianGraph(alpha=0.2), n_resamples=4, random_state=0),
-    "StabilitySelection": StabilitySelection(
-        NeighborhoodGraph(alpha=0.3), n_resamples=4, random_state=0
-    ),
-}
+FIXED, SEARCHES = cases("fixed"), cases("searches")
+SOLVERS = [(entry, model) for entry, model in FIXED if hasattr(model, "max_iter")]
+FOLDS = [(entry, model) for entry, model in SEARCHES if getattr(model, "cv", None) is not None]
 
 
-def _data(model, X):
-    """What an estimator is fitted to, made from rows alone."""
-    if isinstance(model, DiscreteMarkovNet):
-        return ((np.median(X, axis=0) < X).astype(int),)
-    if isinstance(model, (ConditionalGraph, KernelGraph, GraphTree)):
-        return X[:, :1], X[:, 1:]
-    if edgewise.estimators._change.ChangeEstimator in type(model).__mro__ or isinstance(
-        model, BayesNetClassifier
-    ):
-        return X, np.arange(len(X)) % 2
-    return (X,)
+def over(pairs):
+    return pytest.mark.parametrize(("entry", "model"), pairs, ids=labels(pairs))
 
 
 def _take(data, rows):
@@ -119,9 +53,20 @@ def _fit(model, data):
     return clone(model).fit(*data)
 
 
-def test_every_estimator_is_here():
-    there = {type(model) for model in [*FIXED.values(), *SEARCHES.values()]}
-    assert there == set(estimators())
+@cache
+def _fitted(entry, model, problem):
+    return _fit(model, entry.data(PROBLEMS[problem]))
+
+
+def test_every_estimator_is_on_the_roster():
+    assert len(ROSTER) == len(public_estimators())
+    assert {type(entry.plain) for entry in ROSTER} == public_estimators()
+
+
+def test_models_of_an_entry_are_of_its_class():
+    for kind in ("fixed", "searches", "conventions", "gaps", "options"):
+        assert all(type(model) is type(entry.plain) for entry, model in cases(kind))
+    assert all(entry.fixed or entry.searches for entry in ROSTER)
 
 
 RESULTS = (
@@ -169,39 +114,43 @@ def _size(value, key):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", FIXED)
-def test_a_fit_keeps_its_promises_and_survives_its_file(name, problem, tmp_path):
-    data = _data(FIXED[name], PROBLEMS[problem])
-    model = _fit(FIXED[name], data)
-    check_fit(model)
-    model.save(tmp_path / "m.edgewise")
+@over(FIXED)
+def test_a_fit_keeps_its_promises_and_survives_its_file(entry, model, problem, tmp_path):
+    data = entry.data(PROBLEMS[problem])
+    fitted = _fitted(entry, model, problem)
+    assert_guarantees(fitted)
+    fitted.save(tmp_path / "m.edgewise")
     again = edgewise.load(tmp_path / "m.edgewise")
-    assert_identical(again, model)
+    assert_identical(again, fitted)
     for method in ("score", "predict", "predict_proba", "transform", "predict_precision"):
-        if hasattr(model, method):
+        if hasattr(fitted, method):
             taken = data[: 2 if method == "score" else 1]
-            left, right = (getattr(m, method)(*taken) for m in (again, model))
+            left, right = (getattr(m, method)(*taken) for m in (again, fitted))
             np.testing.assert_array_equal(left, right, err_msg=method)
-    if hasattr(model, "predict_precision"):
-        for Theta in model.predict_precision(data[0]):
-            check_definite(Theta, name)
+    if hasattr(fitted, "predict_precision"):
+        for Theta in fitted.predict_precision(data[0]):
+            assert_definite(Theta, entry.name)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("problem", PROBLEMS)
+@over(SOLVERS)
+def test_a_fit_that_is_stopped_early_keeps_its_promises(entry, model, problem):
+    hurried = clone(model).set_params(max_iter=1)
+    assert_guarantees(_fit(hurried, entry.data(PROBLEMS[problem])))
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", FIXED)
-def test_the_order_of_rows_makes_no_difference(name, problem):
-    data = _data(FIXED[name], PROBLEMS[problem])
+@over(FIXED)
+def test_the_order_of_rows_makes_no_difference(entry, model, problem):
+    data = entry.data(PROBLEMS[problem])
     rows = np.random.default_rng(5).permutation(len(data[0]))
-    assert_close(_fit(FIXED[name], _take(data, rows)), _fit(FIXED[name], data))
+    assert_close(_fit(model, _take(data, rows)), _fitted(entry, model, problem))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, model in SEARCHES.items() if getattr(model, "cv", None) is not None],
-)
-def test_the_order_of_rows_makes_no_difference_where_folds_are_given(name):
-    data = _data(SEARCHES[name], PROBLEMS["tall"])
-    model = SEARCHES[name]
+@over(FOLDS)
+def test_the_order_of_rows_makes_no_difference_where_folds_are_given(entry, model):
+    data = entry.data(PROBLEMS["tall"])
     n = len(data[0])
     rng = np.random.default_rng(6)
     fold, rows = rng.permutation(np.arange(n) // 2 % 3), rng.permutation(n)
@@ -214,21 +163,22 @@ def test_the_order_of_rows_makes_no_difference_where_folds_are_given(name):
     assert_close(*results)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
-def test_the_number_of_processes_makes_no_difference(name):
-    model = SEARCHES[name]
-    data = _data(model, PROBLEMS["tall"])
+@over(SEARCHES)
+def test_the_number_of_processes_makes_no_difference(entry, model):
+    data = entry.data(PROBLEMS["tall"])
     alone, shared = (_fit(clone(model).set_params(n_jobs=n_jobs), data) for n_jobs in (1, 2))
+    assert_guarantees(alone)
     assert_identical(alone, shared)
 
 
-@pytest.mark.parametrize("name", FIXED)
-def test_the_number_of_threads_makes_no_difference(name):
-    data = _data(FIXED[name], _problem(500, 30, 7))
+@over(FIXED)
+def test_the_number_of_threads_makes_no_difference(entry, model):
+    data = entry.data(_problem(500, 30, 7))
     fits = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
-            fits.append(_fit(FIXED[name], data))
+            fits.append(_fit(model, data))
+    assert_guarantees(fits[0])
     assert_identical(*fits)
 
 
@@ -240,33 +190,26 @@ def test_objectives_never_worsen(problem):
         objective, strength = model.history_.T
         rises = np.diff(objective)[np.diff(strength) == 0]
         assert (rises <= 1e-10 * np.abs(objective[:1])).all()
-    codes, *_ = _data(DiscreteMarkovNet(), X)
-    best = np.maximum.accumulate(DiscreteMarkovNet().fit(codes).history_[:, 0])
-    assert DiscreteMarkovNet().fit(codes).criterion_value_ >= best[-1] - 1e-9 * abs(best[-1])
+    model = DiscreteMarkovNet().fit((np.median(X, axis=0) < X).astype(int))
+    best = np.max(model.history_[:, 0])
+    assert model.criterion_value_ >= best - 1e-9 * abs(best)
     for learning in ("margin", "fisher"):
-        model = BayesNetClassifier(learning, n_edges=8)
-        model.fit(*_data(model, X))
+        model = BayesNetClassifier(learning, n_edges=8).fit(X, np.arange(len(X)) % 2)
         # In units of the rows' own margins: what is learned is at least as good as the start.
         assert model.objective_ <= model.start_objective_ + 1e-8 * abs(model.start_objective_)
 
 
 def test_the_checks_see_what_they_are_for():
     with pytest.raises(AssertionError, match="eigenvalue"):
-        check_definite(np.array([[1.0, 2.0], [2.0, 1.0]]), "m")
+        assert_definite(np.array([[1.0, 2.0], [2.0, 1.0]]), "m")
     with pytest.raises(AssertionError, match="symmetric"):
-        check_definite(np.array([[1.0, 0.5], [0.4, 1.0]]), "m")
+        assert_definite(np.array([[1.0, 0.5], [0.4, 1.0]]), "m")
     assert is_acyclic(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     assert not is_acyclic(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
     model = GaussianGraph(alpha=0.1).fit(PROBLEMS["tall"])
     model.gap_ = -1e-3
     with pytest.raises(AssertionError, match="below 0"):
-        check_fit(model)
+        assert_guarantees(model)
     model.gap_, model.precision_ = 0.0, np.full((2, 2), np.nan)
     with pytest.raises(AssertionError, match="not finite"):
-        check_fit(model)
-
-
-def test_every_fit_of_every_test_is_checked(monkeypatch):
-    monkeypatch.setattr("tests.guarantees.check_definite", lambda *_: pytest.fail("looked"))
-    with pytest.raises(pytest.fail.Exception, match="looked"):
-        GaussianGraph(alpha=0.1).fit(PROBLEMS["tall"])
+        assert_guarantees(model)

@@ -9,6 +9,7 @@ import pytest
 from tests.corpus.representations import NAMES, frame_of
 from tests.corpus.subjects import subjects_of
 from tests.corpus.verdict import quietly, signature
+from tests.guarantees import assert_guarantees
 from tests.roster import cases
 
 GAPS = (np.array([1, 5, 9, 2, 5]), np.array([1, 1, 1, 3, 3]))
@@ -49,7 +50,7 @@ SUBJECTS = [subject for entry, model in cases("gaps") for subject in subjects_of
 
 def learned(subject, table):
     model = quietly(lambda: subject.fit(table))
-
+    assert_guarantees(model)
     return quietly(lambda: signature(model, subject, table))
 
 

@@ -12,7 +12,7 @@ from edgewise import DataWarning, EdgewiseError
 from edgewise.selection import SelectionWarning
 from tests.corpus.case import Outcome
 from tests.corpus.subjects import Subject
-from tests.guarantees import check_definite, check_fit
+from tests.guarantees import assert_definite, assert_guarantees
 
 #: Warnings that speak of the data; any other comes from the inside.
 ALLOWED = (DataWarning, ConvergenceWarning, SelectionWarning, DataConversionWarning)
@@ -103,9 +103,9 @@ def about_result(model: Any, found: dict[str, np.ndarray]) -> str | None:
         if is_floats and not np.isfinite(value).all():
             return f"{name} is not finite"
     try:
-        check_fit(model)
+        assert_guarantees(model)
         for precision in found.get("predicted precision", ()):
-            check_definite(precision, "predicted precision")
+            assert_definite(precision, "predicted precision")
     except AssertionError as error:
         return str(error)
     graph = model.graph_

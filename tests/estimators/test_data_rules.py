@@ -7,6 +7,7 @@ import pytest
 
 from edgewise import GaussianGraph, InputError, NeighborhoodGraph
 from edgewise.stats import em_covariance, pairwise_covariance
+from tests.guarantees import assert_guarantees
 
 BOTH = pytest.mark.parametrize("estimator", [GaussianGraph, NeighborhoodGraph])
 NAMES = ["age", "dose", "gene3", "gene7"]
@@ -154,13 +155,16 @@ def test_identical_columns_are_named_and_can_be_repaired(estimator, frame):
     with pytest.raises(InputError, match=r"'gene3' and 'gene7' are identical.*repair=\"ridge\""):
         estimator(alpha=0.1).fit(frame)
     repaired = estimator(alpha=0.1, repair="ridge").fit(frame)
+    assert_guarantees(repaired)
     assert repaired.treatment_
     assert repaired.graph_.adjacency[2, 3]
 
 
 def test_proportional_columns_are_fine_with_a_penalty(frame):
     frame["gene7"] = 2 * frame["gene3"]
-    assert GaussianGraph(alpha=0.1).fit(frame).graph_.adjacency[2, 3]
+    model = GaussianGraph(alpha=0.1).fit(frame)
+    assert_guarantees(model)
+    assert model.graph_.adjacency[2, 3]
 
 
 @pytest.mark.parametrize("parameters", [{"alpha": 0.0}, {"alpha": 0.1, "weights": "free pair"}])
@@ -173,6 +177,7 @@ def test_identical_columns_without_a_penalty_are_named(frame, parameters):
     with pytest.raises(InputError, match=r"'gene3' and 'gene7' are identical.*repair=\"ridge\""):
         GaussianGraph(**parameters).fit(frame)
     repaired = GaussianGraph(repair="ridge", **parameters).fit(frame)
+    assert_guarantees(repaired)
     assert repaired.treatment_[0].startswith('repair="ridge"')
     assert repaired.graph_.adjacency[2, 3]
 
@@ -197,7 +202,9 @@ def test_no_penalty_needs_full_rank(frame):
     frame["gene7"] = frame["gene3"] + frame["dose"]
     with pytest.raises(InputError, match="rank 3 for 4 columns"):
         GaussianGraph(alpha=0).fit(frame)
-    assert GaussianGraph(alpha=0, repair="ridge").fit(frame).converged_
+    model = GaussianGraph(alpha=0, repair="ridge").fit(frame)
+    assert_guarantees(model)
+    assert model.converged_
 
 
 def test_no_penalty_is_maximum_likelihood(frame):
@@ -216,6 +223,7 @@ def test_indefinite_covariance_is_refused_or_repaired_on_record(estimator, repai
     with pytest.raises(InputError, match=f"smallest eigenvalue is {smallest:.6g}.*repair"):
         estimator(alpha=0.1, covariance="precomputed").fit(INDEFINITE)
     model = estimator(alpha=0.1, covariance="precomputed", repair=repair).fit(INDEFINITE)
+    assert_guarantees(model)
     assert f'repair="{repair}"' in model.treatment_[0]
     assert f"{smallest:.3g}" in model.treatment_[0]
     other = {"ridge": "clip", "clip": "ridge"}[repair]

@@ -40,7 +40,7 @@ from edgewise.solvers import (
 )
 from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
 from tests.fuzz.mutation import examples
-from tests.guarantees import check_definite, is_acyclic
+from tests.guarantees import assert_definite, is_acyclic
 from tests.solvers.class_problems import class_problem, hard_machine
 
 TOL = 1e-6
@@ -86,7 +86,7 @@ def test_graphical_lasso(seed, p, share):
     largest = alpha_max(S)
     found = graphical_lasso(S, share * largest, tol=1e-10)
     assert_certified(found, p)
-    check_definite(found.value, "value")
+    assert_definite(found.value, "value")
     np.testing.assert_allclose(found.value @ found.covariance, np.eye(p), atol=1e-6)
     empty = graphical_lasso(S, largest)
     assert not np.any(empty.value[~np.eye(p, dtype=bool)])
@@ -124,7 +124,7 @@ def test_locally_constant(seed, p, share, tau):
     alpha = share * max(alpha_max(S), 0.01)
     found = locally_constant(S, alpha, tau, pairs, tol=1e-8)
     assert_certified(found, p)
-    check_definite(found.value, "value")
+    assert_definite(found.value, "value")
     plain = graphical_lasso(S, alpha, penalize_diagonal=True, tol=1e-8)
     if tau == 0:
         np.testing.assert_allclose(found.value, plain.value, rtol=1e-2, atol=1e-3)
@@ -149,7 +149,7 @@ def test_fused_graphical_lasso(seed, p, share, sparsity):
     for solution in (found, equal):
         assert_certified(solution, p)
         for Theta in solution.value:
-            check_definite(Theta, "value")
+            assert_definite(Theta, "value")
     is_edge = ~np.eye(p, dtype=bool)
     np.testing.assert_array_equal(equal.value[0][is_edge], equal.value[1][is_edge])
     assert found.objective <= equal.objective + 1e-6
