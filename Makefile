@@ -1,7 +1,9 @@
 # `make demo` and `make test` each do their whole set-up on a fresh machine with Python >= 3.11.
 PYTHON ?= python3
-VENV := .venv
-RUN := $(VENV)/bin/python
+VENV ?= .venv
+# Where an environment keeps its programs.
+BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+RUN := $(VENV)/$(BIN)/python
 LOCK := requirements/test.lock
 INSTALL := $(RUN) -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK)
 export OPENBLAS_NUM_THREADS ?= 1
@@ -15,7 +17,7 @@ test: $(VENV)/.installed-test
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(VENV)/bin/lint-imports
+	$(VENV)/$(BIN)/lint-imports
 	$(RUN) -m pytest -n 2
 
 # What depends on arithmetic, as three other processors would do it: kernels of OpenBLAS, code of numba
@@ -25,7 +27,7 @@ test-portable: portable-PRESCOTT-generic-1 portable-SANDYBRIDGE-sandybridge-2 po
 ARITHMETIC := solvers estimators inference graph selection stats data reproduce contract corpus
 portable-%: $(VENV)/.installed-test
 	OPENBLAS_CORETYPE=$(word 1,$(subst -, ,$*)) NUMBA_CPU_NAME=$(word 2,$(subst -, ,$*)) NUMBA_CPU_FEATURES= \
-	OPENBLAS_NUM_THREADS=$(word 3,$(subst -, ,$*)) NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/kernels-$* \
+	OPENBLAS_NUM_THREADS=$(word 3,$(subst -, ,$*)) NUMBA_CACHE_DIR=$(abspath $(VENV))/kernels-$* \
 	$(RUN) -m pytest -n 2 $(ARITHMETIC:%=tests/%) src/edgewise
 
 slow: $(VENV)/.installed-test
@@ -34,13 +36,13 @@ slow: $(VENV)/.installed-test
 # The oldest versions of dependencies that pyproject.toml allows, and the newest there are. Old ones
 # may call what is deprecated in packages they themselves build on.
 test-min: .venv-min/.installed
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/kernels .venv-min/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/kernels .venv-min/$(BIN)/python -m pytest -n 2 -W ignore::DeprecationWarning
 
 test-latest:
 	$(PYTHON) -m venv --clear .venv-latest
-	.venv-latest/bin/python -m pip install --quiet "pip>=25.3"
-	.venv-latest/bin/python -m pip install --quiet --editable . --group test
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-latest/kernels .venv-latest/bin/python -m pytest -n 2
+	.venv-latest/$(BIN)/python -m pip install --quiet "pip>=25.3"
+	.venv-latest/$(BIN)/python -m pip install --quiet --editable . --group test
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-latest/kernels .venv-latest/$(BIN)/python -m pytest -n 2
 
 # Both are built twice and compared; then the wheel has to work in an environment of its own.
 dist: $(VENV)/.installed
@@ -49,10 +51,10 @@ dist: $(VENV)/.installed
 
 smoke: dist
 	$(PYTHON) -m venv --clear .venv-smoke
-	.venv-smoke/bin/python -m pip install --quiet --no-compile --constraint $(LOCK) dist/*.whl
-	.venv-smoke/bin/python tools/smoke.py
+	.venv-smoke/$(BIN)/python -m pip install --quiet --no-compile --constraint $(LOCK) dist/*.whl
+	.venv-smoke/$(BIN)/python tools/smoke.py
 
-lock: $(VENV)/bin/python
+lock: $(VENV)/pyvenv.cfg
 	$(RUN) -m pip install --dry-run --ignore-installed --quiet --report - \
 	  --editable . --group test --group docs --group dist pip > $(VENV)/report.json
 	$(RUN) tools/pins.py lock < $(VENV)/report.json > $(LOCK)
@@ -74,12 +76,12 @@ bench: $(VENV)/.installed-test
 	$(RUN) -m benchmarks.scaling
 	$(RUN) -m benchmarks.html_report
 
-$(VENV)/bin/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --constraint $(LOCK) "pip>=25.3"
 
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(LOCK)
+$(VENV)/.installed: $(VENV)/pyvenv.cfg pyproject.toml $(LOCK)
 	$(INSTALL) --editable .
 	touch $@
 
@@ -89,9 +91,9 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 .venv-min/.installed: pyproject.toml tools/pins.py
 	$(PYTHON) -m venv --clear .venv-min
-	.venv-min/bin/python -m pip install --quiet "pip>=25.3"
-	.venv-min/bin/python tools/pins.py minimum > .venv-min/minimum.txt
-	.venv-min/bin/python -m pip install --quiet --constraint .venv-min/minimum.txt --editable . --group test
+	.venv-min/$(BIN)/python -m pip install --quiet "pip>=25.3"
+	.venv-min/$(BIN)/python tools/pins.py minimum > .venv-min/minimum.txt
+	.venv-min/$(BIN)/python -m pip install --quiet --constraint .venv-min/minimum.txt --editable . --group test
 	touch $@
 
 clean:
