@@ -1,16 +1,15 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import edgewise.solvers._coded_table as coded_table
-import edgewise.solvers._slice_counts as slice_counts
 from edgewise import InputError
 from edgewise.solvers import independence_logposterior, log_score
 from edgewise.solvers._coded_table import CodedTable
-from edgewise.solvers._slice_counts import count_groups, number_codes
+from edgewise.solvers._slice_counts import _scatter, count_groups, number_codes
 from edgewise.solvers.blanket_scores import IndependenceRows, ScoreSettings, code_table
 from tests.oracle import slow_blankets
 
@@ -43,8 +42,27 @@ def rows_of(X):
 
 def row(X, i, members, cardinalities=None, **options):
     """-log P(independent) of i with every other, by the row kernel."""
-    data = code_table(X, cardinalities)
+    return row_of(code_table(X, cardinalities), i, members, **options)
+
+
+def row_of(data, i, members, **options):
     return IndependenceRows(data, ScoreSettings.checked(**options)).row(i, np.array(members, int))
+
+
+def counted(counts):
+    """Rows of every group with its table, slice by slice, whatever the groups are numbered by."""
+    found = {}
+    for first, last, total in zip(
+        counts.starts[:-1], counts.starts[1:], counts.slice_totals, strict=True
+    ):
+        groups = {
+            tuple(counts.levels[g]): (counts.totals[g], tuple(counts.tables[counts.places[g]]))
+            for g in range(first, last)
+        }
+        (given,) = {levels[1:] for levels in groups}
+        assert given not in found
+        found[given] = total, groups
+    return found
 
 
 def slow_row(X, i, members, levels, **options):
@@ -84,13 +102,12 @@ class TestAgainstSlowScores:
             ours = log_score(X, adjacency_of(blankets), criterion, cardinalities=levels, **options)
             assert ours == pytest.approx(expected, **EXACT)
 
-    @pytest.mark.parametrize("levels", [(2,) * 14, (2, 3, 2, 4, 2, 2, 3, 2, 2, 5, 2, 3, 2, 2)])
-    @pytest.mark.parametrize("direct_bytes", [2**20, 0])
-    def test_rows_for_blankets_of_any_size(self, monkeypatch, levels, direct_bytes):
-        monkeypatch.setattr(slice_counts, "DIRECT_BYTES", direct_bytes)
+    @pytest.mark.parametrize("levels", [(2,) * 16, (2, 3, 2, 4, 2, 2, 3, 2, 2, 5, 2, 3, 2, 2)])
+    def test_rows_for_blankets_of_any_size(self, levels):
+        # From some size on there is no place for every group that could occur.
         X = draw(levels, 150, seed=1)
-        for size in range(13):
-            members = [k for k in range(14) if k != 4][:size]
+        for size in range(len(levels)):
+            members = [k for k in range(len(levels)) if k != 4][:size]
             for options in ({}, {"pseudocount": "bdeu", "ess": 2.0}):
                 ours = row(X, 4, members, **options)
                 expected = slow_row(X, 4, members, levels, **options)
@@ -258,45 +275,44 @@ class TestExtremes:
 
 
 class TestCounting:
-    def test_pieces_add_up_to_the_whole(self, monkeypatch):
-        X = draw((2, 3, 2, 4, 2), 1000, seed=6)
-        whole = [row(X, 0, members) for members in ([], [1], [1, 2, 3])]
-        for direct_bytes in (2**20, 0):
-            monkeypatch.setattr(slice_counts, "DIRECT_BYTES", direct_bytes)
-            monkeypatch.setattr(coded_table, "CHUNK_BYTES", 32 * 7)
-            pieces = [row(X, 0, members) for members in ([], [1], [1, 2, 3])]
-            np.testing.assert_array_equal(pieces, whole)
+    @pytest.mark.parametrize("members", [[], [1], [1, 2, 3]])
+    def test_pieces_add_up_to_the_whole(self, members):
+        whole = code_table(draw((2, 3, 2, 4, 2), 1000, seed=6), None)
+        pieces = replace(whole, chunk_bytes=32 * 7)
+        np.testing.assert_array_equal(row_of(pieces, 0, members), row_of(whole, 0, members))
+        chosen = np.array(members, int)
+        expected = counted(count_groups(whole, 0, chosen))
+        for data in (whole, pieces):
+            # Groups that are looked up are those that have a place of their own.
+            assert counted(count_groups(data, 0, chosen, direct_bytes=0)) == expected
 
-    def test_equal_rows_are_counted_once(self, monkeypatch):
+    def test_equal_rows_are_counted_once(self):
         X = draw((2, 3, 2), 1000, seed=7).astype(np.uint8)
         levels = np.array([2, 3, 2])
         collapsed = CodedTable.from_codes(X, levels)
         assert len(collapsed.X) <= 12 < collapsed.n_samples == 1000
-        monkeypatch.setattr(coded_table, "CHUNK_BYTES", 32 * 7)
-        np.testing.assert_array_equal(CodedTable.from_codes(X, levels).weight, collapsed.weight)
+        pieces = CodedTable.from_codes(X, levels, chunk_bytes=32 * 7)
+        np.testing.assert_array_equal(pieces.weight, collapsed.weight)
         plain = CodedTable(X=X, cardinalities=levels, offsets=collapsed.offsets)
         for members in ([], [0], [0, 2]):
-            ours, theirs = (
-                IndependenceRows(data, ScoreSettings()).row(1, np.array(members, int))
-                for data in (collapsed, plain)
-            )
+            ours, theirs = (row_of(data, 1, members) for data in (collapsed, plain))
             np.testing.assert_array_equal(ours, theirs)
 
-    def test_file_larger_than_the_memory_in_use(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(coded_table, "CHUNK_BYTES", 2**20)
+    def test_file_larger_than_the_memory_in_use(self, tmp_path):
         n_rows, n_columns = 100_000, 300
         mapped = np.memmap(tmp_path / "x", dtype=np.uint8, mode="w+", shape=(n_rows, n_columns))
         mapped[:] = np.random.default_rng(0).integers(0, 2, (n_rows, 1))
         mapped[::7, 1] = 0
         mapped.flush()
         mapped = np.memmap(tmp_path / "x", dtype=np.uint8, mode="r", shape=(n_rows, n_columns))
-        assert np.shares_memory(code_table(mapped, None).X, mapped)
+        data = replace(code_table(mapped, None), chunk_bytes=2**20)
+        assert np.shares_memory(data.X, mapped)
         tracemalloc.start()
-        found = independence_logposterior(mapped, 0, 1, [2])
+        found = row_of(data, 0, [2])[1]
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < mapped.nbytes / 2
-        assert found == independence_logposterior(np.array(mapped[:, :3]), 0, 1, [2])
+        assert found == row(np.array(mapped[:, :3]), 0, [2])[1]
 
     @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.int32, bool, object])
     def test_type_of_the_codes_makes_no_difference(self, dtype):
@@ -320,27 +336,24 @@ class TestCounting:
         assert independence_logposterior(X, 0, 1, cardinalities=3) != expected
 
     @pytest.mark.parametrize("pseudocount", [1.0, "bdeu"])
-    def test_more_configurations_than_integers(self, monkeypatch, pseudocount):
+    def test_more_configurations_than_integers(self, pseudocount):
         rng = np.random.default_rng(0)
         hub = rng.integers(0, 2, (80, 1))
         X = np.where(rng.random((80, 72)) < 0.97, hub, 1 - hub)
         levels = (2,) * 72
-        for chunk_bytes in (2**26, 96 * 7):
-            monkeypatch.setattr(coded_table, "CHUNK_BYTES", chunk_bytes)
+        for data in (code_table(X, None), replace(code_table(X, None), chunk_bytes=96 * 7)):
             for size in (61, 62, 70):
                 members = list(range(1, 1 + size))
-                ours = row(X, 0, members, pseudocount=pseudocount)
+                ours = row_of(data, 0, members, pseudocount=pseudocount)
                 expected = slow_row(X, 0, members, levels, pseudocount=pseudocount)
                 np.testing.assert_allclose(ours[1:], expected[1:], rtol=1e-9)
 
-    def test_random_strides_count_the_same(self, monkeypatch):
-        X = draw((2, 3, 2, 4, 2), 300, seed=6)
-        graph = adjacency_of([{1, 2, 3}, {0, 2}, {0, 1}, {0}, set()])
-        expected = [log_score(X, graph, criterion) for criterion in ("bjp", "ib", "mpl")]
-        monkeypatch.setattr(slice_counts, "DIRECT_BYTES", 0)
-        monkeypatch.setattr(slice_counts, "MOST_NUMBERED", 0)
-        ours = [log_score(X, graph, criterion) for criterion in ("bjp", "ib", "mpl")]
-        np.testing.assert_allclose(ours, expected, rtol=1e-12)
+    @pytest.mark.parametrize("criterion", ["bjp", "ib", "mpl"])
+    def test_scores_of_a_hub_with_more_configurations_than_integers(self, criterion):
+        X = draw((2, 3) * 25, 60, seed=6)
+        star = [set(range(1, 50)), *[{0}] * 49]
+        expected = slow_blankets.SCORES[criterion](rows_of(X), (2, 3) * 25, star)
+        assert log_score(X, adjacency_of(star), criterion) == pytest.approx(expected, rel=1e-10)
 
     def test_more_configurations_than_floats(self):
         X = np.repeat(np.random.default_rng(0).integers(0, 2, (9, 1)), 1100, axis=1)
@@ -366,7 +379,7 @@ class TestCounting:
     @pytest.mark.parametrize("shift", [0, 13, 20, 31, 40, 50])
     def test_codes_that_differ_in_few_bits_are_found_quickly(self, shift):
         codes = np.arange(4096) << shift
-        places = np.array([slice_counts._scatter(code) & 8191 for code in codes.tolist()])
+        places = np.array([_scatter(code) & 8191 for code in codes.tolist()])
         assert len(np.unique(places)) > 2500
 
     @settings(max_examples=20, deadline=None)

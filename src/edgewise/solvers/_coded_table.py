@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -52,29 +52,42 @@ class CodedTable:
         Columns ``offsets[k]`` to ``offsets[k + 1]`` mark levels 1, 2, ... of variable k.
     weight : ndarray of int32, shape (n_rows,), or None
         How often each row stands, if not once.
+    chunk_bytes : int
+        Most bytes of rows that are handed out at a time.
     """
 
     X: AnyArray
     cardinalities: IntArray
     offsets: IntArray
     weight: AnyArray | None = None
+    chunk_bytes: int = CHUNK_BYTES
 
     @classmethod
     def from_codes(
-        cls, X: AnyArray, cardinalities: IntArray, counts: IntArray | None = None
+        cls,
+        X: AnyArray,
+        cardinalities: IntArray,
+        counts: IntArray | None = None,
+        *,
+        chunk_bytes: int = CHUNK_BYTES,
     ) -> CodedTable:
         """Take checked codes; equal rows of few variables are counted once, if not before."""
         offsets = np.append(0, np.cumsum(cardinalities - 1))
         weight = None if counts is None else counts.astype(np.int32)
-        table = cls(X=X, cardinalities=cardinalities, offsets=offsets, weight=weight)
+        table = cls(
+            X=X,
+            cardinalities=cardinalities,
+            offsets=offsets,
+            weight=weight,
+            chunk_bytes=chunk_bytes,
+        )
         n_states = math.prod(cardinalities.tolist())
         if counts is not None or len(cardinalities) > MOST_AXES or 4 * n_states > len(X):
             return table
         count = table._count_states()
         seen = np.flatnonzero(count)
         rows = np.stack(np.unravel_index(seen, cardinalities), axis=1).astype(X.dtype)
-        weight = count[seen].astype(np.int32)
-        return cls(X=rows, cardinalities=cardinalities, offsets=offsets, weight=weight)
+        return replace(table, X=rows, weight=count[seen].astype(np.int32))
 
     @property
     def n_samples(self) -> int:
@@ -97,7 +110,7 @@ class CodedTable:
 
     @property
     def _chunk_rows(self) -> int:
-        return max(1, CHUNK_BYTES // max(self.width, len(self.cardinalities)))
+        return max(1, self.chunk_bytes // max(self.width, len(self.cardinalities)))
 
     @cached_property
     def _whole(self) -> Chunk:

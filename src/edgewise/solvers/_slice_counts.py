@@ -60,13 +60,15 @@ class GroupCounts(NamedTuple):
     tables: AnyArray
 
 
-def count_groups(data: CodedTable, i: int, members: IntArray) -> GroupCounts:
+def count_groups(
+    data: CodedTable, i: int, members: IntArray, *, direct_bytes: int = DIRECT_BYTES
+) -> GroupCounts:
     """Count variable ``i`` with all others in every configuration of ``members`` that occurs."""
     chosen = np.append(i, members)
     radix = data.cardinalities[chosen]
     n_possible = math.prod(radix.tolist())
     strides = _strides(radix, n_possible)
-    is_direct = 4 * n_possible * data.width <= DIRECT_BYTES
+    is_direct = 4 * n_possible * data.width <= direct_bytes
     codes = np.arange(n_possible if is_direct else 0)
     levels = np.empty((0, len(chosen)), dtype=np.int32)
     totals = np.zeros(len(codes), dtype=np.int64)
