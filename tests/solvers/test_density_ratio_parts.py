@@ -155,12 +155,12 @@ def test_variables_that_screening_misses_join_in(monkeypatch):
         point = solve_with_screening(whole, alpha, starting_point(whole), alpha, solver, stop)
         assert len(subsets) >= 2
         assert len(subsets[0]) < len(subsets[-1]) < 15
-        assert point.gap <= stop.gap
+        assert point.certificate.gap <= stop.gap
         expected = cvxpy_ratio(X_p, X_q, alpha, 0.01)
         found = whole.features.full(point.theta.pairs, point.theta.values)
         np.testing.assert_allclose(listed(found), expected, atol=1e-3)
-        gap, _, _ = whole.certify(point.theta, point.log_ratio, point.log_weights, alpha)
-        assert gap == pytest.approx(point.gap, abs=1e-12)
+        again = whole.certify(point.theta, point.log_ratio, point.log_weights, alpha)
+        assert again.gap == pytest.approx(point.certificate.gap, abs=1e-12)
 
 
 def test_a_step_of_alpha_that_is_too_large_for_screening():
@@ -311,7 +311,7 @@ def test_the_quicker_way_goes_first(monkeypatch):
     assert after.n_iter == 1 + together.n_iter
     assert after.pace == (1, together.n_iter)
     for point in (alone, together, after):
-        assert point.gap <= stop.gap
+        assert point.certificate.gap <= stop.gap
         np.testing.assert_array_equal(point.theta.pairs, alone.theta.pairs)
         np.testing.assert_allclose(point.theta.values, alone.theta.values, atol=1e-3)
 

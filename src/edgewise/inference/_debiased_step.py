@@ -9,7 +9,7 @@ from scipy import linalg
 
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._ratio_problem import log_total
+from edgewise.solvers._ratio_certificate import log_softmax, log_total
 from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
 
 #: A variance below this share of the mean square is rounding.
@@ -77,7 +77,7 @@ def _weigh(before: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArra
     """Ratio at the rows of the first group, summing to 1, and the means of the features there."""
     used = np.flatnonzero(theta)
     log_ratio = theta[used] @ before[used]
-    weights = np.exp(log_ratio - log_total(log_ratio))
+    weights = np.exp(log_softmax(log_ratio))
     return weights, before @ weights
 
 

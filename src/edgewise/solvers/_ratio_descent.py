@@ -9,10 +9,10 @@ import numpy as np
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._ratio_bounds import smallest_bounded_alpha
+from edgewise.solvers._ratio_certificate import log_softmax
 from edgewise.solvers._ratio_newton import DualProblem, Proximal, newton
 from edgewise.solvers._ratio_primal import accelerated_gradients
-from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
-from edgewise.stats.pair_features import PairMoments
+from edgewise.solvers._ratio_problem import Certificate, Coefficients, RatioProblem
 
 #: Log ratios of two rows this far apart mean that the objective without a ridge has no minimum.
 SPREAD = 1e4
@@ -35,11 +35,8 @@ class RatioPoint:
         Not normalised.
     log_weights : ndarray of shape (n,)
         Of the rows, at the dual point.
-    moments : PairMoments
-        Of the rows with these weights.
-    gap : float
-    excess : float
-        What the gap of a problem without a ridge leaves out, as `RatioProblem.certify` says.
+    certificate : Certificate
+        At these weights.
     n_iter : int
     history : list of float
     pace : (int, int)
@@ -49,9 +46,7 @@ class RatioPoint:
     theta: Coefficients
     log_ratio: FloatArray
     log_weights: FloatArray
-    moments: PairMoments
-    gap: float
-    excess: float
+    certificate: Certificate
     n_iter: int
     history: list[float]
     pace: tuple[int, int] = (0, EXPECTED)
@@ -85,7 +80,7 @@ def solve_with_screening(
     if not problem.penalize_diagonal:
         return _refuse_unbounded(problem, alpha, _solve(problem, alpha, before, solver, stop), stop)
     likely = max(2.0 * alpha - alpha_before, 0.0)
-    chosen = _variables(problem.target.above(before.moments, likely, likely), d)
+    chosen = _variables(problem.target.above(before.certificate.moments, likely, likely), d)
     chosen = np.union1d(chosen, _variables(before.theta.pairs, d))
     if not len(chosen):
         chosen = np.zeros(1, dtype=np.int64)
@@ -95,14 +90,11 @@ def solve_with_screening(
         found = _solve(part, alpha, _restrict(before, chosen, d), solver, stop)
         _refuse_unbounded(problem, alpha, found, stop)
         theta = Coefficients(_lift(found.theta.pairs, chosen, d), found.theta.values)
-        gap, excess, moments = problem.certify(theta, found.log_ratio, found.log_weights, alpha)
+        whole = problem.certify(theta, found.log_ratio, found.log_weights, alpha)
         n_iter += found.n_iter
-        history += [*found.history, gap]
-        before = replace(
-            found, theta=theta, gap=gap, excess=excess, moments=moments, n_iter=n_iter,
-            history=history,
-        )  # fmt: skip
-        missed = _variables(problem.target.above(moments, alpha, alpha), d)
+        history += [*found.history, whole.gap]
+        before = replace(found, theta=theta, certificate=whole, n_iter=n_iter, history=history)
+        missed = _variables(problem.target.above(whole.moments, alpha, alpha), d)
         larger = np.union1d(chosen, missed)
         if _is_done(before, stop) or len(larger) == len(chosen):
             return before
@@ -115,16 +107,18 @@ def starting_point(problem: RatioProblem, theta: Coefficients | None = None) -> 
     """Begin with some coefficients, or with none."""
     theta = Coefficients.none(problem.features.size) if theta is None else theta
     log_ratio = problem.log_ratio(theta)
-    log_weights = problem.log_weights(log_ratio)
+    log_weights = log_softmax(log_ratio)
     moments = problem.features.moments(np.exp(log_weights))
+    unknown = Certificate(gap=np.inf, excess=np.inf, rounding=0.0, moments=moments)
     return RatioPoint(
-        theta=theta, log_ratio=log_ratio, log_weights=log_weights, moments=moments, gap=np.inf,
-        excess=np.inf, n_iter=0, history=[],
+        theta=theta, log_ratio=log_ratio, log_weights=log_weights, certificate=unknown, n_iter=0,
+        history=[],
     )  # fmt: skip
 
 
 def _is_done(point: RatioPoint, stop: Stop) -> bool:
-    return point.gap <= stop.gap and point.excess <= stop.slightly
+    """Whether more steps would not help, if only because of rounding."""
+    return point.certificate.gap <= stop.gap and point.certificate.excess <= stop.slightly
 
 
 def _solve(
@@ -155,13 +149,17 @@ def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -
         )
         spent, history = result.n_iter, result.history
         if result.gap <= stop.gap or spent == stop.max_iter:
+            found = result.point
             return RatioPoint(
-                theta=result.point.theta,
+                theta=found.theta,
                 log_ratio=result.log_ratio,
-                log_weights=result.point.log_weights,
-                moments=result.point.moments,
-                gap=result.gap,
-                excess=0.0,
+                log_weights=found.log_weights,
+                certificate=Certificate(
+                    gap=result.gap,
+                    excess=0.0,
+                    rounding=problem.rounding(found.theta, result.log_ratio, found.log_weights),
+                    moments=found.moments,
+                ),
                 n_iter=spent,
                 history=history,
                 pace=(spent, together),
@@ -198,17 +196,17 @@ def _proximal_points(
         n_iter += max(result.n_iter, 1)
         theta, log_ratio = result.point.theta, result.log_ratio
         log_weights = result.point.log_weights
-        fitted = problem.log_weights(log_ratio)
-        gap, excess, moments = problem.certify(theta, log_ratio, fitted, alpha)
-        history.append(gap)
+        fitted = log_softmax(log_ratio)
+        certificate = problem.certify(theta, log_ratio, fitted, alpha)
+        history.append(certificate.gap)
         point = RatioPoint(
-            theta=theta, log_ratio=log_ratio, log_weights=fitted, moments=moments, gap=gap,
-            excess=excess, n_iter=n_iter, history=history,
+            theta=theta, log_ratio=log_ratio, log_weights=fitted, certificate=certificate,
+            n_iter=n_iter, history=history,
         )  # fmt: skip
         if n_iter >= stop.max_iter or _has_run_away(problem, log_ratio) or _is_done(point, stop):
             return point
         size = min(growth * size, largest)
-        inner_gap, residual = 0.01 * gap, 0.1 * residual
+        inner_gap, residual = 0.01 * certificate.gap, 0.1 * residual
 
 
 def _has_run_away(problem: RatioProblem, log_ratio: FloatArray) -> bool:
@@ -220,14 +218,11 @@ def _primal(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop)
         problem, alpha, before.theta, gap=stop.gap, slightly=stop.slightly,
         max_iter=100 * stop.max_iter, spread=np.inf if problem.ridge > 0 else SPREAD,
     )  # fmt: skip
-    log_weights = problem.log_weights(found.log_ratio)
     return RatioPoint(
         theta=found.theta,
         log_ratio=found.log_ratio,
-        log_weights=log_weights,
-        moments=problem.features.moments(np.exp(log_weights)),
-        gap=found.gap,
-        excess=found.excess,
+        log_weights=log_softmax(found.log_ratio),
+        certificate=found.certificate,
         n_iter=before.n_iter + found.n_iter,
         history=before.history + found.history,
         pace=before.pace,

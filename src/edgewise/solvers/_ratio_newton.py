@@ -20,7 +20,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._ratio_problem import Coefficients, RatioProblem, log_total
+from edgewise.solvers._ratio_certificate import divergence, log_softmax
+from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
 from edgewise.stats.pair_features import PairMoments
 
 #: Systems larger than this are solved by conjugate gradients.
@@ -51,11 +52,6 @@ class Proximal:
         """Its value at 0."""
         return 0.5 * float(np.sum(self.center.values**2)) / self.size
 
-    def value(self, theta: Coefficients) -> float:
-        """Return the term itself."""
-        squares = float(np.sum(theta.values**2)) - 2.0 * theta.dot(self.center)
-        return 0.5 * squares / self.size + self.constant
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DualPoint:
@@ -83,7 +79,7 @@ class DualProblem:
 
     def at(self, log_weights: FloatArray) -> DualPoint:
         """Coefficients and objective at some weights, which are normalised first."""
-        log_weights = log_weights - log_total(log_weights)
+        log_weights = log_softmax(log_weights)
         moments = self.problem.features.moments(np.exp(log_weights))
         shift = None if self.proximal is None else self.proximal.shift
         theta = self.problem.shrink(moments, self.alpha, self.curvature, shift)
@@ -92,14 +88,6 @@ class DualProblem:
         if self.proximal is not None:
             value -= self.proximal.constant
         return DualPoint(log_weights=log_weights, moments=moments, theta=theta, value=value)
-
-    def gap(self, point: DualPoint, log_ratio: FloatArray) -> float:
-        """Primal less dual objective."""
-        primal = self.problem.loss(point.theta, log_ratio)
-        primal += self.problem.penalty(point.theta, self.alpha)
-        if self.proximal is not None:
-            primal += self.proximal.value(point.theta)
-        return primal + point.value + self.problem.log_n
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,10 +114,12 @@ def newton(
     history: list[float] = []
     for n_iter in range(max_iter + 1):
         log_ratio = dual.problem.log_ratio(point.theta)
-        history.append(dual.gap(point, log_ratio))
+        fitted = log_softmax(log_ratio)
+        # Coefficients are the best for the weights, so that nothing else is left open.
+        history.append(divergence(point.log_weights, fitted))
         weights = np.exp(point.log_weights)
         # Up to a constant this is the gradient, which is 0 where a is the softmax of the ratio.
-        gradient = point.log_weights - log_ratio
+        gradient = point.log_weights - fitted
         gradient -= weights @ gradient
         is_done = history[-1] <= gap and np.sqrt(weights @ gradient**2) <= residual
         if is_done or n_iter == max_iter:

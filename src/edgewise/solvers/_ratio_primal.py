@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
+from edgewise.solvers._ratio_certificate import log_softmax
+from edgewise.solvers._ratio_problem import Certificate, Coefficients, RatioProblem
 
 #: Steps between two looks at the gap.
 CHECK = 10
@@ -21,8 +22,7 @@ class PrimalResult:
 
     theta: Coefficients
     log_ratio: FloatArray
-    gap: float
-    excess: float
+    certificate: Certificate
     n_iter: int
     history: list[float]
 
@@ -46,12 +46,11 @@ def accelerated_gradients(
     ahead, ratio_ahead = theta, ratio
     momentum, curvature = 1.0, problem.feature_variance() + problem.ridge
     history: list[float] = []
-    excess = 0.0
     for n_iter in range(max_iter + 1):
         if n_iter % CHECK == 0 or n_iter == max_iter:
-            found, excess, _ = problem.certify(theta, ratio, problem.log_weights(ratio), alpha)
-            history.append(found)
-            if found <= gap and excess <= slightly:
+            found = problem.certify(theta, ratio, log_softmax(ratio), alpha)
+            history.append(found.gap)
+            if found.gap <= gap and found.excess <= slightly:
                 break
             if n_iter == max_iter or np.ptp(ratio) > spread:
                 break
@@ -68,7 +67,7 @@ def accelerated_gradients(
         theta, ratio = moved, moved_ratio
         curvature *= EASE
     return PrimalResult(
-        theta=theta, log_ratio=ratio, gap=history[-1], excess=excess, n_iter=n_iter, history=history
+        theta=theta, log_ratio=ratio, certificate=found, n_iter=n_iter, history=history
     )
 
 
@@ -81,7 +80,7 @@ def _step(
 ) -> tuple[Coefficients, FloatArray, float]:
     """One proximal step, with the curvature doubled until it bounds the loss from above."""
     loss = problem.loss(ahead, ratio_ahead)
-    moments = problem.features.moments(np.exp(problem.log_weights(ratio_ahead)))
+    moments = problem.features.moments(np.exp(log_softmax(ratio_ahead)))
     while True:
         shift = ahead.scaled(curvature - problem.ridge)
         moved = problem.shrink(moments, alpha, curvature, shift)

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.solvers._ratio_certificate import (
+    conjugate_gap,
+    divergence,
+    divergence_rounding,
+    log_softmax,
+    log_total,
+    slack_rounding,
+)
 from edgewise.solvers._ratio_kernels import inner_product, merge
 from edgewise.stats.pair_features import PairFeatures, PairMoments
 
 #: Stands in for a target of 0.
 SMALLEST = float(np.finfo(np.float64).tiny)
-
-
-def log_total(values: FloatArray) -> float:
-    """Logarithm of the sum of exponentials (scipy's takes ten times as long for a short vector)."""
-    largest = float(values.max())
-    return largest + float(np.log(np.sum(np.exp(values - largest))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +143,6 @@ class RatioProblem:
         """Logarithm of the ratio of each row, not normalised, with the offset."""
         return self.features.values(theta.pairs, theta.values) + self.offset
 
-    def log_weights(self, log_ratio: FloatArray) -> FloatArray:
-        """Logarithm of the ratio of each row, normalised to sum to 1."""
-        return log_ratio - log_total(log_ratio)
-
     def loss(self, theta: Coefficients, log_ratio: FloatArray) -> float:
         """``log mean exp(log ratio)`` less the mean of the numerator, plus the ridge."""
         mean = float(np.sum(self.target.at(theta.pairs) * theta.values))
@@ -170,8 +168,8 @@ class RatioProblem:
 
     def certify(
         self, theta: Coefficients, log_ratio: FloatArray, log_weights: FloatArray, alpha: float
-    ) -> tuple[float, float, PairMoments]:
-        """Duality gap at some weights of the rows, the excess it holds for, and their moments.
+    ) -> Certificate:
+        """Duality gap at some weights of the rows, which sum to 1.
 
         With a ridge the dual point is feasible and the gap is that of the problem itself. Without
         one, only weights are feasible that leave slacks of at most alpha and, where the diagonal
@@ -180,20 +178,64 @@ class RatioProblem:
         excess is at least that slack as a share of the target.
         """
         moments = self.features.moments(np.exp(log_weights))
-        gap = self.loss(theta, log_ratio) + self.entropy(log_weights) + self.log_n
+        excess, free = (0.0, 0.0) if self.ridge > 0 else self._excess(moments, alpha)
+        both = theta
         if self.ridge > 0:
-            dual = self.shrink(moments, alpha, self.ridge)
-            gap += self.penalty(theta, alpha) + 0.5 * self.ridge * float(np.sum(dual.values**2))
-            return gap, 0.0, moments
-        largest = self.target.largest(moments, diagonal=self.penalize_diagonal)
-        excess = max(0.0, largest / alpha - 1.0)
+            both = self.shrink(moments, alpha, self.ridge).scaled(0.0).plus(theta)
+        limit = self.thresholds(both.pairs, alpha * (1.0 + excess))
         if not self.penalize_diagonal:
-            d = self.features.n_variables
-            own = np.arange(d) * (d + 1)
-            free = _longest(self.slack(moments, own))
-            excess = max(excess, free / max(_longest(self.target.at(own)), SMALLEST))
-            gap += free * float(np.sum(theta.lengths[self.is_diagonal(theta.pairs)]))
-        return gap + self.penalty(theta, alpha * (1.0 + excess)), excess, moments
+            limit[self.is_diagonal(both.pairs)] = free
+        slack = self.slack(moments, both.pairs)
+        open_terms, distance = conjugate_gap(both.values, slack, limit, self.ridge)
+        return Certificate(
+            gap=divergence(log_weights, log_softmax(log_ratio)) + open_terms,
+            excess=excess,
+            rounding=self.rounding(theta, log_ratio, log_weights, distance),
+            moments=moments,
+        )
+
+    def rounding(
+        self,
+        theta: Coefficients,
+        log_ratio: FloatArray,
+        log_weights: FloatArray,
+        distance: float = 0.0,
+    ) -> float:
+        """Bound what rounding hides of a gap, at coefficients so far from the best for weights."""
+        fitted = log_softmax(log_ratio)
+        hidden = divergence_rounding(self.features, theta.values, self.offset, log_weights, fitted)
+        return hidden + slack_rounding(self.features, log_weights, distance, self.ridge)
+
+    def _excess(self, moments: PairMoments, alpha: float) -> tuple[float, float]:
+        """Share by which slacks exceed alpha, and the longest slack of a free diagonal."""
+        excess = max(0.0, self.target.largest(moments, diagonal=self.penalize_diagonal) / alpha - 1)
+        if self.penalize_diagonal:
+            return excess, 0.0
+        own = np.arange(self.features.n_variables) * (self.features.n_variables + 1)
+        free = _longest(self.slack(moments, own))
+        return max(excess, free / max(_longest(self.target.at(own)), SMALLEST)), free
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Certificate:
+    """How far coefficients are from the best, at most.
+
+    Attributes
+    ----------
+    gap : float
+        Duality gap as computed.
+    excess : float
+        What the gap of a problem without a ridge leaves out, as `RatioProblem.certify` says.
+    rounding : float
+        What rounding may hide of the gap.
+    moments : PairMoments
+        Of the rows with the weights of the dual point.
+    """
+
+    gap: float
+    excess: float
+    rounding: float
+    moments: PairMoments
 
 
 def _longest(vectors: FloatArray) -> float:

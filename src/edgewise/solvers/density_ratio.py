@@ -11,13 +11,14 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._ratio_bounds import smallest_bounded_alpha
+from edgewise.solvers._ratio_certificate import log_softmax, log_total
 from edgewise.solvers._ratio_descent import (
     RatioPoint,
     Stop,
     solve_with_screening,
     starting_point,
 )
-from edgewise.solvers._ratio_problem import Coefficients, RatioProblem, log_total
+from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
 from edgewise.solvers._solution import Solution
 from edgewise.stats import Moments
 from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features, pair_means
@@ -242,7 +243,7 @@ def ratio_alpha_max(
         # What is left to explain once the variables themselves have changed.
         stop = Stop(gap=1e-12, slightly=1e-9, max_iter=500)
         point = solve_with_screening(problem, np.inf, point, np.inf, "dual", stop)
-    return problem.target.largest(point.moments, diagonal=penalize_diagonal)
+    return problem.target.largest(point.certificate.moments, diagonal=penalize_diagonal)
 
 
 def log_density_ratio(
@@ -363,7 +364,7 @@ def _walk(
 ) -> Iterator[RatioSolution]:  # fmt: skip
     stop = Stop(gap=tol * problem.features.n_variables, slightly=tol, max_iter=max_iter)
     point = starting_point(problem, start)
-    alpha_before = problem.target.largest(point.moments, diagonal=True)
+    alpha_before = problem.target.largest(point.certificate.moments, diagonal=True)
     for alpha in alphas:
         point = solve_with_screening(problem, float(alpha), point, alpha_before, solver, stop)
         alpha_before = float(alpha)
@@ -383,16 +384,17 @@ def _sparse(features: PairFeatures, theta: FloatArray, name: str) -> Coefficient
 
 
 def _solution(problem: RatioProblem, point: RatioPoint, alpha: float, stop: Stop) -> RatioSolution:
-    total = log_total(point.log_ratio)
+    certificate = point.certificate
+    gap = certificate.gap + certificate.rounding
     return RatioSolution(
         value=problem.features.full(point.theta.pairs, point.theta.values),
         objective=problem.loss(point.theta, point.log_ratio) + problem.penalty(point.theta, alpha),
-        gap=point.gap,
+        gap=gap,
         n_iter=point.n_iter,
-        converged=bool(point.gap <= stop.gap and point.excess <= stop.slightly),
-        history=np.array(point.history),
+        converged=bool(gap <= stop.gap and certificate.excess <= stop.slightly),
+        history=np.array([*point.history[:-1], gap]),
         alpha=alpha,
-        weights=np.exp(point.log_ratio - total),
-        log_normalizer=total - problem.log_n,
-        raised_alpha=alpha * (1.0 + point.excess),
+        weights=np.exp(log_softmax(point.log_ratio)),
+        log_normalizer=log_total(point.log_ratio) - problem.log_n,
+        raised_alpha=alpha * (1.0 + certificate.excess),
     )

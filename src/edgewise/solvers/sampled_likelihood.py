@@ -11,7 +11,12 @@ from edgewise._core.errors import InputError
 from edgewise._core.random import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.solvers._arguments import check_numbers
-from edgewise.solvers._ratio_problem import log_total
+from edgewise.solvers._ratio_certificate import (
+    conjugate_gap,
+    divergence_rounding,
+    log_softmax,
+    log_total,
+)
 from edgewise.solvers._solution import Solution
 from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features
 
@@ -218,7 +223,7 @@ class _FusedProblem:
 
     def slack(self, ratios: FloatArray) -> FloatArray:
         """Means of the data less those of the models."""
-        weights = [np.exp(part - log_total(part)) for part in ratios]
+        weights = [np.exp(log_softmax(part)) for part in ratios]
         return self.means - np.stack(
             [self.features.moments(part).at(self.pairs) for part in weights]
         )
@@ -238,20 +243,18 @@ class _FusedProblem:
     def gap(self, theta: FloatArray, ratios: FloatArray, alpha: float) -> float:
         """Duality gap at the weights that belong to the models.
 
-        Minimising over mean and difference apart, the conjugate of the penalties at slacks
-        ``x1, x2`` is ``|x1 + x2|^2 / (4 ridge) + sum (|x2 - x1| / 2 - alpha)_+^2 / ridge``.
+        Penalties and slacks fall apart into those of the mean of both models, whose curvature is
+        twice the ridge, and of their difference, whose curvature is half of it.
         """
         slack = self.slack(ratios)
-        entropy = 0.0
-        for part in ratios:
-            log_weights = part - log_total(part)
-            entropy += float(np.exp(log_weights) @ (log_weights - self.offset))
-        entropy += 2.0 * np.log(ratios.shape[1])
-        length = 0.5 * np.sqrt(np.sum((slack[1] - slack[0]) ** 2, axis=1))
-        conjugate = np.sum((slack[0] + slack[1]) ** 2) / (4.0 * self.ridge)
-        conjugate += np.sum(np.maximum(length - alpha, 0.0) ** 2) / self.ridge
-        primal = self.loss(theta, ratios) + self.penalty(theta, alpha)
-        return float(primal + entropy + conjugate)
+        mean, difference = 0.5 * (theta[0] + theta[1]), theta[1] - theta[0]
+        common, _ = conjugate_gap(mean, slack[0] + slack[1], 0.0, 2.0 * self.ridge)
+        apart, _ = conjugate_gap(difference, 0.5 * (slack[1] - slack[0]), alpha, 0.5 * self.ridge)
+        hidden = 0.0
+        for part, ratio in zip(theta, ratios, strict=True):
+            own = log_softmax(ratio)
+            hidden += divergence_rounding(self.features, part, self.offset, own, own)
+        return common + apart + hidden
 
 
 def _walk(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,6 +86,11 @@ class ListedFeatures(PairFeatures):
         first, second = np.triu_indices(len(variables))
         places = self._places(variables[first] * self.n_variables + variables[second])
         return ListedFeatures(self.table[places], len(variables))
+
+    @cached_property
+    def row_lengths(self) -> FloatArray:
+        """Length of all the features of each row."""
+        return np.asarray(np.sqrt(np.einsum("gbn,gbn->n", self.table, self.table)))
 
     def _places(self, pairs: IntArray) -> IntArray:
         return np.searchsorted(self.pairs, pairs)

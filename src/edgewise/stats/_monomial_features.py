@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,12 @@ class MonomialFeatures(PairFeatures):
             np.matmul(self.powers[a] * weights, self.powers[b].T, out=cross[t])
         single = self.powers[1:] @ weights
         return MonomialMoments(cross, single, np.array(layers, dtype=np.int64).reshape(-1, 2))
+
+    @cached_property
+    def row_lengths(self) -> FloatArray:
+        """Length of the features of each row over all pairs, both ways round."""
+        squares = np.einsum("adn,adn->an", self.powers, self.powers)
+        return np.asarray(np.sqrt(np.sum(squares[self.left] * squares[self.right], axis=0)))
 
     def _swapped(self) -> IntArray:
         exponents = list(zip(self.left.tolist(), self.right.tolist(), strict=True))

@@ -63,6 +63,11 @@ class PairFeatures(ABC):
     def subset(self, variables: IntArray) -> PairFeatures:
         """Features of the pairs among some of the variables, which are in order."""
 
+    @property
+    @abstractmethod
+    def row_lengths(self) -> FloatArray:
+        """Upper bound of the length of all the features of each row, of shape (n,)."""
+
     def all_products(self) -> FloatArray | None:
         """Inner products of the rows in the features of all pairs, if they can be had cheaply."""
         return None
