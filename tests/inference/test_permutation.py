@@ -56,6 +56,15 @@ class CorrelationChange(Correlation):
         return self
 
 
+class Recorder(CorrelationChange):
+    """Keeps what it was given, gaps and all, and learns nothing."""
+
+    def fit(self, X, y):
+        self.seen.append((np.asarray(X), np.asarray(y), self.random_state))
+        self.graph_ = Graph(np.zeros((X.shape[1], X.shape[1])))
+        return self
+
+
 class Arrows(BaseEstimator):
     """Points from each column to the next with the weight of their covariance."""
 
@@ -341,23 +350,80 @@ def test_means_far_apart_are_named_and_can_be_taken_away():
         mixed = permutation_test(Correlation(), table, y, **options)
     centred = permutation_test(Correlation(), table, y, center=True, **options)
     np.testing.assert_allclose(mixed.observed.weights, centred.observed.weights)
-    means = np.where(y[:, None] == 0, X[y == 0].mean(axis=0), X[y == 1].mean(axis=0))
-    by_hand = permutation_test(Correlation(), X - means, y, **options)
-    np.testing.assert_allclose(centred.null_max, by_hand.null_max)
+    X[y == 1, :2] -= 4.0
+    level = permutation_test(Correlation(), X, y, center=True, **options)
+    np.testing.assert_allclose(centred.null_max, level.null_max)
     # Shuffled, both columns are tied together by their means and hardly vary any more.
     assert mixed.pvalues[0, 1] < centred.pvalues[0, 1]
 
 
 def test_missing_values_are_left_out_of_the_means():
     X, y = groups(30, 30)
-    X[y == 1] += 3.0
-    X[[0, 40], 2] = np.nan
+    X[[0, 1, 40], 2] = np.nan
     estimator = GaussianGraph(alpha=0.2, missing="pairwise")
-    test = permutation_test(estimator, X, y, center=True, n_permutations=3, random_state=0)
-    X[:30] -= np.nanmean(X[:30], axis=0)
-    X[30:] -= np.nanmean(X[30:], axis=0)
-    again = permutation_test(estimator, X, y, n_permutations=3, random_state=0)
-    np.testing.assert_allclose(test.null_max, again.null_max, atol=1e-6)
+    options = {"center": True, "n_permutations": 3, "random_state": 0}
+    level = permutation_test(estimator, X, y, **options)
+    observed = permutation_test(estimator, X, y, n_permutations=1, random_state=0).observed
+    np.testing.assert_allclose(level.observed.weights, observed.weights, atol=1e-6)
+    X[y == 1] += 3.0
+    moved = permutation_test(estimator, X, y, **options)
+    np.testing.assert_allclose(moved.null_max, level.null_max, atol=1e-6)
+
+
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_shuffles_of_centred_rows_lose_as_many_degrees_of_freedom_as_the_groups(has_gaps):
+    # Residuals of a group add up to 0. Dealt out as they are, they would lose twice: the mean of
+    # their own group and that of the one they come into, and shuffles would vary too little.
+    X, y = groups(5, 8)
+    X[y == 1] += 2.0
+    if has_gaps:
+        X[[0, 2, 9], [0, 1, 3]] = np.nan
+    seen = []
+    options = {"n_permutations": 20, "random_state": 0, "center": True}
+    permutation_test(Recorder(seen), X, y, **options)
+    tables = [(rows[labels == 0], rows[labels == 1]) for rows, labels, _ in seen]
+    for group, label in zip(tables[0], (0, 1), strict=True):
+        own = X[y == label]
+        np.testing.assert_allclose(group, own - np.nanmean(own, axis=0), atol=1e-13)
+    squares = [sum(np.nansum(group**2, axis=0) for group in table) for table in tables]
+    np.testing.assert_allclose(squares, np.tile(squares[0], (21, 1)), rtol=1e-12)
+    if not has_gaps:
+        scatter = [sum(group.T @ group for group in table) for table in tables]
+        np.testing.assert_allclose(scatter, np.stack([scatter[0]] * 21), atol=1e-12)
+    for table in tables:
+        for group in table:
+            np.testing.assert_allclose(np.nanmean(group, axis=0), 0.0, atol=1e-13)
+
+
+def test_a_group_of_two_rows_can_be_centred():
+    X, y = groups(2, 6)
+    seen = []
+    permutation_test(Arrows(), X, y, n_permutations=5, random_state=0, center=True)
+    permutation_test(Recorder(seen), X, y, n_permutations=5, random_state=0, center=True)
+    assert all(np.isfinite(rows).all() for rows, *_ in seen)
+
+
+class Covariance(BaseEstimator):
+    """Joins everything by its covariance."""
+
+    def fit(self, X, y=None):
+        self.graph_ = Graph(np.cov(X.T, ddof=0) * (1 - np.eye(X.shape[1])))
+        return self
+
+
+@pytest.mark.slow
+def test_level_holds_in_small_centred_groups():
+    values = []
+    for seed in range(1000):
+        X, y = groups(6, 6, seed=seed)
+        X[y == 1] += 5.0
+        test = permutation_test(
+            Covariance(), X, y, n_permutations=39, center=True, random_state=seed
+        )
+        values.append((test.pvalue, test.pvalue_sum))
+    n_found = np.count_nonzero(np.array(values) <= 0.05, axis=0)
+    # A test that holds its level is above this in one run of a thousand.
+    assert (n_found <= stats.binom.isf(1e-3, 1000, 0.05)).all()
 
 
 def test_small_groups_are_not_far_apart_by_chance():

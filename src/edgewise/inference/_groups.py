@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.checks import check_columns
 from edgewise.data.table import Table
 from edgewise.data.two_groups import TwoGroups
@@ -21,27 +23,98 @@ FAR = 1.0
 SURE = 1e-4
 
 
-def center_groups(X: Any, groups: TwoGroups) -> Any:
-    """Take the mean of its group away from every column; a data frame stays one."""
-    import narwhals.stable.v2 as nw
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CentredRows:
+    r"""Rows of two groups without the means of their groups, which may be dealt out anew.
 
-    table = Table.from_input(X)
-    pairs = zip(table.names, table.kinds, strict=True)
-    if others := [name for name, kind in pairs if kind != "numeric"]:
-        raise InputError(
-            f"center=True takes means away, and {quote_names(others)} hold no numbers. Drop these "
-            "columns, or pass center=False."
+    The residuals :math:`e_i` of a group of :math:`n` rows add up to 0. Dealt to other groups as
+    they are, they would lose the mean of their new group as well, and shuffled groups would vary
+    less than the real ones. One row :math:`a` of each group therefore stands apart: the other
+
+    .. math:: r_i = e_i + \frac{e_a}{\sqrt n - 1}
+
+    have the variances of the rows and are not correlated, so that normal ones may change places
+    whatever the means are [1]_. Back in a group of :math:`n` rows they become
+    :math:`r_i - t / (n - \sqrt n)` and :math:`e_a = t / \sqrt n` with their sum :math:`t`: rows
+    with a mean of 0 and the same sums of squares and products. Both ways are the reflection that
+    takes the mean of a group to one of its rows.
+
+    Attributes
+    ----------
+    template : array or data frame of shape (n, p)
+        The rows as given.
+    groups : TwoGroups
+        Which rows are whose.
+    apart : ndarray of shape (2,)
+        The row of each group that stands apart: the first of those with the fewest gaps.
+    residuals : ndarray of shape (n, p)
+        :math:`r_i`; and :math:`e_a`, of which only the gaps are used. A column with a gap there
+        keeps its :math:`e_i`.
+
+    References
+    ----------
+    .. [1] Huh and Jhun (2001). Random permutation testing in multiple linear regression.
+       *Communications in Statistics - Theory and Methods* 30(10).
+       https://doi.org/10.1081/STA-100106060
+    """
+
+    template: Any
+    groups: TwoGroups
+    apart: IntArray
+    residuals: FloatArray
+
+    @classmethod
+    def make(cls, X: Any, groups: TwoGroups) -> CentredRows:
+        """Take the mean of its group away from every column, or name what has none."""
+        table = Table.from_input(X)
+        pairs = zip(table.names, table.kinds, strict=True)
+        if others := [name for name, kind in pairs if kind != "numeric"]:
+            raise InputError(
+                f"center=True takes means away, and {quote_names(others)} hold no numbers. Drop "
+                "these columns, or pass center=False."
+            )
+        check_columns(
+            table.values, table.names, allow_missing=True, allow_constant=True, allow_identical=True
         )
-    check_columns(
-        table.values, table.names, allow_missing=True, allow_constant=True, allow_identical=True
-    )
-    values = table.values.copy()
-    for rows in groups.rows:
-        values[rows] -= _moments(values[rows])[0]
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame) and all(isinstance(name, str) for name in frame.columns):
-        return nw.from_numpy(values, frame.columns, backend=frame.implementation).to_native()
-    return values
+        residuals = table.values.copy()
+        apart = [rows[np.argmin(table.missing[rows].sum(axis=1))] for rows in groups.rows]
+        for rows, one in zip(groups.rows, apart, strict=True):
+            mean, _, count = _moments(residuals[rows])
+            residuals[rows] -= mean
+            others = rows[rows != one]
+            own = np.nan_to_num(residuals[one])
+            residuals[others] += own / (np.sqrt(np.maximum(count, 2)) - 1)
+        return cls(template=X, groups=groups, apart=np.array(apart), residuals=residuals)
+
+    @property
+    def sources(self) -> list[IntArray]:
+        """Rows of each group whose residuals can be dealt out, as they are."""
+        return [rows[rows != one] for rows, one in zip(self.groups.rows, self.apart, strict=True)]
+
+    def values(self, dealt: Sequence[IntArray]) -> FloatArray:
+        """All rows, once the residuals of other rows are dealt to each group."""
+        values = self.residuals.copy()
+        for one, places, sources in zip(self.apart, self.sources, dealt, strict=True):
+            taken = self.residuals[sources]
+            is_seen = ~np.isnan(taken)
+            total = np.where(is_seen, taken, 0.0).sum(axis=0)
+            root = np.sqrt(1.0 + is_seen.sum(axis=0))
+            has_gap = np.isnan(values[one])
+            # Where nothing is seen, the sum is 0 and may be divided by anything.
+            shift = total / np.maximum(root**2 - root, 0.5)
+            values[places] = taken - np.where(has_gap, 0.0, shift)
+            values[one] = np.where(has_gap, np.nan, total / root)
+        return values
+
+    def table(self, dealt: Sequence[IntArray]) -> Any:
+        """Return the same as a data frame if the rows came as one."""
+        import narwhals.stable.v2 as nw
+
+        values = self.values(dealt)
+        frame = nw.from_native(self.template, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame) and all(isinstance(name, str) for name in frame.columns):
+            return nw.from_numpy(values, frame.columns, backend=frame.implementation).to_native()
+        return values
 
 
 def warn_of_means(X: Any, groups: TwoGroups, *, stacklevel: int) -> None:

@@ -16,7 +16,7 @@ from edgewise.data.two_groups import TwoGroups, two_groups
 from edgewise.graph import Graph
 from edgewise.graph._arrays import edge_positions
 from edgewise.graph.compare import positions_by_name
-from edgewise.inference._groups import center_groups, warn_of_means
+from edgewise.inference._groups import CentredRows, warn_of_means
 from edgewise.inference._resample import (
     Problem,
     Resample,
@@ -167,7 +167,9 @@ def permutation_test(
     center : bool
         Take the mean of its group away from every column first. The test is of everything in
         which the groups differ, and groups whose means lie far apart look different from shuffled
-        ones even where the networks are the same; there is a warning then.
+        ones even where the networks are the same; there is a warning then. What is dealt out are
+        residuals that lost no degrees of freedom, so that p-values hold in groups of any size if
+        rows are normal, and nearly so if not.
     n_jobs : int, optional
         Shuffles fitted at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -218,18 +220,17 @@ def permutation_test(
     if n_permutations < 1:
         raise InputError(f"n_permutations must be at least 1, got {n_permutations!r}.")
     groups = two_groups(y, count_rows(X))
-    if center:
-        X = center_groups(X, groups)
     labels = y if needs_labels(estimator) else None
     comparison = _Comparison(
         problem=Problem(estimator=estimator, X=X, y=labels, sample_weight=None, alphas=None),
         groups=groups,
+        centred=CentredRows.make(X, groups) if center else None,
     )
     generator = as_generator(random_state)
     observed = comparison.observe(generator)
     if not center:
         warn_of_means(X, groups, stacklevel=2)
-    shuffles, n_redrawn = _draw_shuffles(X, groups, spawn(generator, n_permutations))
+    shuffles, n_redrawn = _draw_shuffles(comparison, spawn(generator, n_permutations))
     nulls, failures = run_all(
         _fit_shuffle,
         [(comparison, observed, shuffle) for shuffle in shuffles],
@@ -256,11 +257,17 @@ class _Comparison:
 
     problem: Problem
     groups: TwoGroups
+    centred: CentredRows | None
+
+    @property
+    def sources(self) -> list[IntArray]:
+        """Rows of each group that are dealt out."""
+        return self.groups.rows if self.centred is None else self.centred.sources
 
     def observe(self, generator: np.random.Generator) -> Graph:
         """Differences between the groups as they are."""
         seeds = generator.integers(2**31 - 1, size=2)
-        pairs = zip(self.groups.rows, seeds, strict=True)
+        pairs = zip(self.sources, seeds, strict=True)
         graph = self.difference([Resample(rows=rows, seed=int(seed)) for rows, seed in pairs])
         if graph.n_nodes < 2:
             raise InputError("The graph has one node. A comparison needs at least 2 variables.")
@@ -268,6 +275,11 @@ class _Comparison:
 
     def difference(self, shuffle: Sequence[Resample]) -> Graph:
         """Differences between two sets of rows, each taken for a group."""
+        if self.centred is not None:
+            table = self.centred.table([resample.rows for resample in shuffle])
+            plain = replace(self, problem=replace(self.problem, X=table), centred=None)
+            pairs = zip(shuffle, self.groups.rows, strict=True)
+            return plain.difference([replace(resample, rows=rows) for resample, rows in pairs])
         if self.problem.y is not None:
             return self._change(shuffle)
         before, after = (
@@ -309,21 +321,30 @@ class _Null:
 
 
 def _draw_shuffles(
-    X: Any, groups: TwoGroups, generators: Sequence[np.random.Generator]
+    comparison: _Comparison, generators: Sequence[np.random.Generator]
 ) -> tuple[list[list[Resample]], int]:
     """Deal the rows to two groups of the same sizes, in which the same columns vary."""
-    codes = column_codes(X)
-    must_vary = varies(codes[groups.rows[0]]) & varies(codes[groups.rows[1]])
+    codes = column_codes(comparison.problem.X)
+    centred, sources = comparison.centred, comparison.sources
+    pool = np.sort(np.concatenate(sources))
+
+    def vary(dealt: Sequence[IntArray]) -> BoolArray:
+        values, rows = codes, dealt
+        if centred is not None:
+            values, rows = centred.values(dealt), comparison.groups.rows
+        both: BoolArray = varies(values[rows[0]]) & varies(values[rows[1]])
+        return both
 
     def draw(generator: np.random.Generator) -> list[IntArray]:
         # In order, so that the same two sets of rows always give the same fit.
-        dealt = np.split(generator.permutation(len(codes)), [len(groups.rows[0])])
+        dealt = np.split(generator.permutation(pool), [len(sources[0])])
         return [np.sort(rows) for rows in dealt]
 
-    def is_usable(dealt: list[IntArray]) -> bool:
-        return all(varies(codes[rows])[must_vary].all() for rows in dealt)
-
-    drawn = [draw_until(generator, draw, is_usable) for generator in generators]
+    must_vary = vary(sources)
+    drawn = [
+        draw_until(generator, draw, lambda dealt: bool(vary(dealt)[must_vary].all()))
+        for generator in generators
+    ]
     return [shuffle for shuffle, _ in drawn], sum(n_redrawn for _, n_redrawn in drawn)
 
 
