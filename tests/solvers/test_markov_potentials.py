@@ -10,7 +10,10 @@ from scipy import optimize
 
 from edgewise import InputError
 from edgewise.data import MarkovModel, graph_structure, markov_model, sample_markov
-from edgewise.solvers import fit_potentials, markov_potentials
+from edgewise.data.cliques import CliqueLayout
+from edgewise.data.codes import check_codes
+from edgewise.solvers import fit_potentials
+from edgewise.solvers.markov_potentials import _Problem
 
 LEVELS = [2, 3, 2, 4, 2]
 #: Members of one clique out of order, and one clique inside another.
@@ -100,26 +103,15 @@ def test_gradient_of_the_definition_vanishes(seed, ridge):
     np.testing.assert_allclose(slope, 0, atol=2e-6)
 
 
-def problem_of(X, ridge=0.5):
-    layout = markov_potentials.CliqueLayout.from_cliques(CLIQUES, LEVELS)
-    codes = markov_potentials.check_codes(X, layout.cardinalities)
-    return markov_potentials._Problem.from_rows(codes, np.ones(len(X)), layout, ridge)
-
-
-@pytest.fixture
-def no_room(monkeypatch):
-    """Too little memory for all slices, few rows at a time, and codes that must be renumbered."""
-    monkeypatch.setattr(markov_potentials, "ROOM", 0)
-    monkeypatch.setattr(markov_potentials, "CHUNK", 7)
-    monkeypatch.setattr(markov_potentials, "MOST_CODES", 10)
-
-
 @pytest.mark.parametrize("is_crowded", [False, True])
-def test_derivatives_by_differences(is_crowded, request):
-    if is_crowded:
-        request.getfixturevalue("no_room")
+def test_derivatives_by_differences(is_crowded):
     X = random_rows(0)
-    problem = problem_of(X)
+    layout = CliqueLayout.from_cliques(CLIQUES, LEVELS)
+    # Too little memory for all slices, and few rows at a time.
+    room = {"room": 0, "chunk": 7} if is_crowded else {}
+    problem = _Problem.from_rows(
+        check_codes(X, layout.cardinalities), np.ones(len(X)), layout, 0.5, **room
+    )
     assert bool(problem.by_row) == is_crowded
     rng = np.random.default_rng(1)
     value = rng.normal(size=problem.layout.n_cells)
@@ -133,15 +125,15 @@ def test_derivatives_by_differences(is_crowded, request):
     np.testing.assert_allclose(product, (ahead - behind) / 2e-5, atol=1e-8)
 
 
-def test_rows_in_pieces_give_the_same(no_room):
-    X = random_rows(2)
-    in_pieces = fit_potentials(X, CLIQUES, LEVELS, tol=1e-12)
-    assert problem_of(X).by_row
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(markov_potentials, "ROOM", 2**28)
-        assert not problem_of(X).by_row
-        at_once = fit_potentials(X, CLIQUES, LEVELS, tol=1e-12)
-    np.testing.assert_allclose(in_pieces.value, at_once.value, atol=1e-6)
+def test_more_configurations_of_neighbours_than_integers():
+    levels = [2, 3] * 25
+    X = random_rows(2, n_rows=20, levels=levels)
+    X[10:] = X[:10]
+    star = [(0, leaf) for leaf in range(1, 50)]
+    fit = fit_potentials(X, star, levels, tol=1e-10)
+    assert fit.converged
+    wanted = slow_objective(fit.value, X, star, levels, ridge=1.0)
+    assert fit.objective == pytest.approx(wanted, rel=1e-12)
 
 
 @settings(max_examples=10, deadline=None)

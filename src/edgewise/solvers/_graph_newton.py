@@ -38,7 +38,9 @@ class NewtonFit:
     has_minimum: bool
 
 
-def newton_on_graph(S: FloatArray, adjacency: BoolArray, target: float) -> NewtonFit:
+def newton_on_graph(
+    S: FloatArray, adjacency: BoolArray, target: float, *, dense: int = DENSE
+) -> NewtonFit:
     """Minimise for a unit-variance ``S`` until the duality gap is at most ``target``."""
     p = len(S)
     is_free = adjacency | np.eye(p, dtype=bool)
@@ -53,7 +55,7 @@ def newton_on_graph(S: FloatArray, adjacency: BoolArray, target: float) -> Newto
         if gap <= target:
             return NewtonFit(Theta=Theta, gap=gap, n_iter=count, has_minimum=True)
         gradient = np.where(is_free, S - Sigma, 0.0)
-        step = _newton_step(Theta, Sigma, is_free, gradient)
+        step = _newton_step(Theta, Sigma, is_free, gradient, dense)
         if step is None:
             break
         decrement = math.sqrt(max(-float(np.vdot(gradient, step)), 0.0))
@@ -64,14 +66,14 @@ def newton_on_graph(S: FloatArray, adjacency: BoolArray, target: float) -> Newto
 
 
 def _newton_step(
-    Theta: FloatArray, Sigma: FloatArray, is_free: BoolArray, gradient: FloatArray
+    Theta: FloatArray, Sigma: FloatArray, is_free: BoolArray, gradient: FloatArray, dense: int
 ) -> FloatArray | None:
     r"""Solve :math:`(\Sigma D \Sigma)_{ij} = -G_{ij}` for a symmetric ``D`` on the free entries.
 
     None says that the equations have become singular.
     """
     rows, columns = np.nonzero(np.triu(is_free))
-    if rows.size > DENSE:
+    if rows.size > dense:
         return _direction(Theta, Sigma, is_free.astype(np.float64), gradient)
     # One unknown per unordered pair; a pair off the diagonal stands for two entries.
     share = np.where(rows == columns, 0.5, 1.0)

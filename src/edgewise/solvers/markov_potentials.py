@@ -188,15 +188,23 @@ class _Problem:
     modulus: float
     counted: list[_Slices]
     by_row: list[int]
+    chunk: int
 
     @classmethod
     def from_rows(
-        cls, X: AnyArray, sample_weight: FloatArray, layout: CliqueLayout, ridge: float
+        cls,
+        X: AnyArray,
+        sample_weight: FloatArray,
+        layout: CliqueLayout,
+        ridge: float,
+        *,
+        room: int = ROOM,
+        chunk: int = CHUNK,
     ) -> _Problem:
         """Count the rows of each variable once, while there is room."""
         counted: list[_Slices] = []
         by_row = []
-        room = max(ROOM, 2 * X.nbytes)
+        room = max(room, 2 * X.nbytes)
         for variable in range(X.shape[1]):
             slices = _count_slices(X, sample_weight, layout, variable)
             if slices.size <= room:
@@ -213,6 +221,7 @@ class _Problem:
             modulus=ridge / total_weight,
             counted=counted,
             by_row=by_row,
+            chunk=chunk,
         )
 
     def gradient(self, potentials: FloatArray) -> tuple[float, FloatArray]:
@@ -244,8 +253,8 @@ class _Problem:
     def _parts_by_row(self) -> Iterator[_Slices]:
         """Yield the slices of variables that are not kept, made from some rows at a time."""
         for variable in self.by_row:
-            for first in range(0, len(self.X), CHUNK):
-                rows = slice(first, first + CHUNK)
+            for first in range(0, len(self.X), self.chunk):
+                rows = slice(first, first + self.chunk)
                 yield _count_slices(self.X[rows], self.sample_weight[rows], self.layout, variable)
 
 
