@@ -207,7 +207,7 @@ def test_the_checks_see_what_they_are_for():
     assert is_acyclic(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     assert not is_acyclic(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
     model = GaussianGraph(alpha=0.1).fit(PROBLEMS["tall"])
-    model.gap_ = -1e-3
+    model.gap_ = -1e-15
     with pytest.raises(AssertionError, match="below 0"):
         assert_guarantees(model)
     model.gap_, model.precision_ = 0.0, np.full((2, 2), np.nan)

@@ -79,7 +79,7 @@ def test_attributes_belong_together(alpha, kind):
     np.fill_diagonal(expected, 1.0)
     np.testing.assert_allclose(model.partial_correlation_, expected, atol=1e-12)
     np.testing.assert_array_equal(model.graph_.adjacency, (Theta != 0) & ~np.eye(6, dtype=bool))
-    assert -1e-12 <= model.gap_ <= 1e-6 * 6
+    assert 0.0 <= model.gap_ <= 1e-6 * 6
     assert model.converged_
     assert model.n_iter_ >= 0
     assert model.treatment_ == []
@@ -354,7 +354,7 @@ def test_path_is_warm_and_leaves_the_estimator_alone():
         assert graph.n_edges == np.count_nonzero(np.triu(Theta, 1))
     np.testing.assert_array_equal(path.n_edges, [graph.n_edges for graph in path.graphs])
     assert path.converged.all()
-    assert (path.gaps >= -1e-12).all()
+    assert (path.gaps >= 0.0).all()
     assert (path.gaps <= 6e-6).all()
 
 

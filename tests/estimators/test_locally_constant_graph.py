@@ -131,7 +131,7 @@ def test_attributes_belong_together():
     np.testing.assert_array_equal(model.kept_, np.arange(8))
     assert model.n_features_in_ == 8
     assert model.converged_
-    assert -1e-12 <= model.gap_ <= 8e-6
+    assert 0.0 <= model.gap_ <= 8e-6
     assert model.n_iter_ > 0
     assert model.treatment_ == []
 

@@ -102,7 +102,7 @@ def test_attributes_belong_together():
     np.testing.assert_array_equal(model.alphas_, [0.15])
     assert model.selection_ is None
     assert model.converged_
-    assert -1e-12 <= model.gap_ <= 4e-8
+    assert 0.0 <= model.gap_ <= 4e-8
     assert model.n_iter_ > 0
     assert model.n_features_in_ == 4
     assert 1 < model.effective_sample_size_ < 90

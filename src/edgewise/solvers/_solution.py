@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from edgewise._core.typing import AnyArray, FloatArray
+
+#: Share of the objective by which two sums that are equal may differ.
+ROUNDING: Final = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -21,7 +25,7 @@ class Solution:
         Objective at ``value``.
     gap : float
         Duality gap at a feasible dual point, in objective units: ``value`` is at most this far
-        above the optimum. At least 0 up to rounding.
+        above the optimum. Never below 0.
     n_iter : int
         Iterations of the outer loop.
     converged : bool
@@ -36,6 +40,19 @@ class Solution:
     n_iter: int
     converged: bool
     history: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        """Report a gap that came out below 0 by its size, which is what rounding makes of it.
+
+        The objective is then wrong by as much at least. What is more than rounding speaks against
+        the certificate, and is no convergence.
+        """
+        if self.gap < 0.0:
+            is_rounding = -self.gap <= ROUNDING * max(1.0, abs(self.objective))
+            if len(self.history) and self.history[-1] == self.gap:
+                object.__setattr__(self, "history", np.abs(self.history))
+            object.__setattr__(self, "converged", self.converged and is_rounding)
+            object.__setattr__(self, "gap", -self.gap)
 
 
 def sum_histories(histories: list[list[float]]) -> FloatArray:

@@ -140,15 +140,14 @@ def difference_penalized(
     problem, scale = _scaled(S, thresholds, tau, D, penalize_diagonal=penalize_diagonal)
     with blas_threads_for(p):
         point, gaps = climb(problem, feasible_point(problem), tol * p, max_iter)
-    gap = max(point.gap, 0.0)
     return DifferencePenalizedSolution(
         value=rescale(point.Theta, scale, np.empty_like(S)),
         covariance=rescale(point.Sigma, 1.0 / scale, np.empty_like(S)),
         objective=point.gap + p + point.log_determinant - 2.0 * float(np.log(scale).sum()),
-        gap=gap,
+        gap=point.gap,
         n_iter=len(gaps) - 1,
-        converged=gap <= tol * p,
-        history=np.maximum(gaps, 0.0),
+        converged=point.gap <= tol * p,
+        history=np.array(gaps),
         alpha=float(alpha),
         tau=float(tau),
     )

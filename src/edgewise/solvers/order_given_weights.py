@@ -106,7 +106,7 @@ def order_given_weights(W: ArrayLike) -> OrderSolution:
     return OrderSolution(
         value=tiers,
         objective=agony + loops,
-        gap=max(agony - bound, 0.0),
+        gap=agony - bound,
         n_iter=n_cuts,
         converged=True,
     )
