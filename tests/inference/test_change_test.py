@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from edgewise import InputError
-from edgewise.inference import PermutationTest, change_test, max_change_test
+from edgewise.inference import PermutationTest, max_change_test
 from edgewise.plot import plot_permutation
 from edgewise.solvers import density_ratio
 from tests.estimators.change_rows import signs, standardized, two_groups
@@ -112,17 +112,34 @@ def test_a_planted_change_is_found_and_named():
     assert swapped.observed.weights[0, 1] < -3
 
 
-def test_results_depend_on_the_seed_alone(monkeypatch):
+def test_results_depend_on_the_seed_alone():
     X, y = two_groups(20, 25, n_features=9)
     options = {"n_permutations": 30, "random_state": 4}
-    whole = max_change_test(X, y, **options)
-    monkeypatch.setattr(change_test, "BLOCK", 700)
-    pieces, two = (max_change_test(X, y, n_jobs=jobs, **options) for jobs in (1, 2))
+    one, two = (max_change_test(X, y, n_jobs=jobs, **options) for jobs in (1, 2))
     for name in ("pvalues", "familywise", "qvalues", "null_max", "null_sum"):
-        np.testing.assert_allclose(getattr(whole, name), getattr(pieces, name))
-        np.testing.assert_array_equal(getattr(pieces, name), getattr(two, name))
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
     other = max_change_test(X, y, n_permutations=30, random_state=5)
-    assert not np.allclose(other.null_max, whole.null_max)
+    assert not np.allclose(other.null_max, one.null_max)
+
+
+def test_more_pairs_than_are_compared_at_once():
+    X, y = two_groups(20, 25, n_features=180)
+    options = {"n_permutations": 30, "random_state": 4}
+    one, two = (max_change_test(X, y, n_jobs=jobs, **options) for jobs in (1, 2))
+    for name in ("pvalues", "familywise", "null_max", "null_sum"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    # Shuffles are the same for other columns; a pair is compared as if there were none.
+    largest, total = [], []
+    for first, last in ((0, 60), (120, 180)):
+        alone = max_change_test(X[:, first:last], y, **options)
+        part = slice(first, last)
+        np.testing.assert_allclose(alone.observed.weights, one.observed.weights[part, part])
+        np.testing.assert_array_equal(alone.pvalues, one.pvalues[part, part])
+        largest.append(alone.null_max)
+        total.append(alone.null_sum)
+    assert (np.max(largest, axis=0) <= one.null_max * (1 + 1e-12)).all()
+    assert (np.sum(total, axis=0) < one.null_sum).all()
+    assert one.null_max.max() > np.max(largest)
 
 
 def test_a_function_does_what_the_basis_of_the_same_features_does():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.io import read_chunks
-from edgewise.stats import Counts, counts, stream_counts
+from edgewise.stats import Counts, stream_counts
 
 
 def survey(n=300, seed=0):
@@ -94,15 +94,17 @@ def test_more_states_than_integers_can_number():
         found.table(*range(60))
 
 
-def test_limits(monkeypatch):
-    frame = survey()
-    monkeypatch.setattr(counts, "MOST_LEVELS", 3)
-    with pytest.raises(InputError, match="'children' has more than 3 levels"):
-        stream_counts([frame[:5], frame[5:]])
-    monkeypatch.undo()
-    monkeypatch.setattr(counts, "MOST_BYTES", 20)
+def test_limits():
+    labelled = pd.DataFrame({"smokes": [0, 1] * 2**15, "label": np.arange(2**16)})
+    assert stream_counts([labelled]).table("smokes").tolist() == [2**15] * 2
+    one_more = pd.DataFrame({"smokes": [1], "label": [-1]})
+    with pytest.raises(InputError, match="'label' has more than 65536 levels"):
+        stream_counts([labelled, one_more])
+    found = stream_counts([survey()])
+    parts = found.states, found.counts, found.levels, found.names
+    assert Counts._distinct(*parts).names == found.names
     with pytest.raises(InputError, match="rows so far are all different"):
-        stream_counts([frame])
+        Counts._distinct(*parts, most_bytes=20)
 
 
 def test_bad_input():

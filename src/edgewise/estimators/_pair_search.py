@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,14 +19,13 @@ from edgewise.estimators._precision import PrecisionEstimator
 from edgewise.estimators._statistics import Statistics
 from edgewise.selection import PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
 
-#: Duality gap per variable that is enough to compare strengths.
-SEARCH_TOL: Final = 1e-4
-
 
 class PairSearchEstimator(PrecisionEstimator):
     """Base of estimators whose ``alpha`` and ``tau`` are numbers or ``"cv"``."""
 
     _rules = ("cv",)
+    #: Duality gap per variable that is enough to compare strengths.
+    _search_tol = 1e-4
 
     @abstractmethod
     def _solve_taus(
@@ -83,7 +82,7 @@ class PairSearchEstimator(PrecisionEstimator):
         sample_weight: FloatArray | None,
         taus: FloatArray,
     ) -> Iterator[Any]:
-        tol = max(self.tol, SEARCH_TOL)
+        tol = max(self.tol, self._search_tol)
         return self._solve_taus(self._statistics(X, sample_weight), alpha, taus, tol)
 
     def _choose_alpha(

@@ -24,9 +24,6 @@ from edgewise.solvers.graphical_lasso import (
     graphical_lasso_path,
 )
 
-#: A path that takes more memory than this is solved and judged one alpha at a time.
-PATH_BYTES = 2**30
-
 
 class GaussianGraph(PrecisionEstimator):
     r"""Sparse Gaussian graph by the graphical lasso, with a certificate.
@@ -143,6 +140,8 @@ class GaussianGraph(PrecisionEstimator):
 
     _covariances = ("empirical", "correlation", "precomputed", *RANKS)
     _matrices_held = 9.0
+    #: A path that takes more memory than this is solved and judged one alpha at a time.
+    _path_bytes = 2**30
 
     def __init__(
         self,
@@ -276,7 +275,7 @@ class GaussianGraph(PrecisionEstimator):
             "tol": self.tol,
             "max_iter": self.max_iter,
         }
-        if 8 * n_features**2 * len(alphas) <= PATH_BYTES:
+        if 8 * n_features**2 * len(alphas) <= self._path_bytes:
             solutions = iter(graphical_lasso_path(statistics.S, alphas, **options))
         else:
             # Only one solution is held at a time.

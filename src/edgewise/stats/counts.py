@@ -204,6 +204,7 @@ class Counts:
         counts: IntArray,
         levels: tuple[tuple[Level, ...], ...],
         names: tuple[str, ...] | None,
+        most_bytes: int = MOST_BYTES,
     ) -> Counts:
         """Add up the counts of equal rows."""
         shape = tuple(len(column) for column in levels)
@@ -223,7 +224,7 @@ class Counts:
             states, place = np.unique(codes, axis=0, return_inverse=True)
         total = np.zeros(len(states), dtype=np.int64)
         np.add.at(total, place.reshape(-1), counts)
-        if (size := states.nbytes + total.nbytes) > MOST_BYTES:
+        if (size := states.nbytes + total.nbytes) > most_bytes:
             raise InputError(
                 f"{len(states)} rows so far are all different, which takes {size / 2**30:.2g} GiB. "
                 "Count fewer columns at a time, or cut columns into fewer classes."
