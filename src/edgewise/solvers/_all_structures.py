@@ -18,8 +18,14 @@ MOST_EXHAUSTIVE: Final = 7
 TOLERANCE: Final = 1e-9
 
 
-def _structures(most: IntArray) -> tuple[list[tuple[int, int]], IntArray, BoolArray]:
-    """Return all pairs, the blankets in each structure as bit patterns, and which are allowed."""
+def _structures(
+    most: IntArray, order: IntArray
+) -> tuple[list[tuple[int, int]], IntArray, BoolArray]:
+    """Return all pairs, the blankets in each structure as bit patterns, and which are allowed.
+
+    Structures are numbered by the edges they have, those between variables early in the order
+    counting least.
+    """
     n = len(most)
     if n > MOST_EXHAUSTIVE:
         n_structures = 2 ** (n * (n - 1) // 2)
@@ -27,7 +33,7 @@ def _structures(most: IntArray) -> tuple[list[tuple[int, int]], IntArray, BoolAr
             f"{n} variables have {n_structures:.3g} structures, too many to try. Use "
             f"search='hill', or at most {MOST_EXHAUSTIVE} variables."
         )
-    pairs = list(combinations(range(n), 2))
+    pairs = [(min(pair), max(pair)) for pair in combinations(order.tolist(), 2)]
     numbers = np.arange(2 ** len(pairs))
     blankets = np.zeros((len(numbers), n), dtype=np.int64)
     for bit, (i, j) in enumerate(pairs):
@@ -39,9 +45,11 @@ def _structures(most: IntArray) -> tuple[list[tuple[int, int]], IntArray, BoolAr
     return pairs, blankets, is_allowed
 
 
-def best_by_assertions(rows: IndependenceRows, most: IntArray) -> tuple[BoolArray, float]:
+def best_by_assertions(
+    rows: IndependenceRows, most: IntArray, order: IntArray
+) -> tuple[BoolArray, float]:
     """Return the structure with the best sum of assertions, from a table of all rows."""
-    pairs, blankets, is_allowed = _structures(most)
+    pairs, blankets, is_allowed = _structures(most, order)
     n = len(most)
     table = np.zeros((n, 2**n, n))
     for i, bits, members in _blankets(n):
@@ -61,9 +69,9 @@ def best_by_assertions(rows: IndependenceRows, most: IntArray) -> tuple[BoolArra
     return _best(scores, blankets, is_allowed)
 
 
-def best_by_families(families: FamilyRows, most: IntArray) -> BoolArray:
+def best_by_families(families: FamilyRows, most: IntArray, order: IntArray) -> BoolArray:
     """Return the structure with the best marginal pseudo-likelihood, from a table of all rows."""
-    _, blankets, is_allowed = _structures(most)
+    _, blankets, is_allowed = _structures(most, order)
     n = len(most)
     table = np.zeros((n, 2**n))
     for i, bits, members in _blankets(n):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._all_structures import TOLERANCE, best_by_assertions, best_by_families
+from edgewise.solvers._column_order import column_order, first_of, first_pair
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.blanket_scores import (
     BDEU,
@@ -91,7 +92,9 @@ def learn_structure(
         ``pseudocount="bdeu"``, whose tests find dependence in tables of a few rows, that of
         ``"hill"`` is 2 + log2 N, rounded.
     cardinalities, pseudocount, prior, ess, ties, cell
-        As in `log_score`.
+        As in `log_score`. With ``"bjp"`` and ``ties="index"`` the first of the pairs that score
+        alike is flipped; otherwise that is decided by what the columns hold, and nothing depends
+        on their order, except between columns that cannot be told apart.
     counts : array-like of int, shape (N,), optional
         How often each row stands, if not once.
     combine : {"global", "and", "or"}
@@ -130,16 +133,20 @@ def learn_structure(
             max_degree = 2 + round(np.log2(max(data.n_samples, 1)))
     # What has one level depends on nothing; an edge to it would only change who asserts what.
     most = np.where(data.cardinalities > 1, max_degree, 0)
+    # Which of the pairs that score alike comes first is for the data to say, or for the columns.
+    goes_by_columns = criterion == "bjp" and ties == "index"
+    order = np.arange(n) if goes_by_columns else column_order(data)
     if criterion == "mpl":
         families = FamilyRows(data, settings)
         if search == "exhaustive":
-            return _family_solution(families, best_by_families(families, most), [], [], gap=0.0)
-        return _combine_blankets(families, most, combine, watch)
+            best = best_by_families(families, most, order)
+            return _family_solution(families, best, [], [], gap=0.0)
+        return _combine_blankets(families, most, order, combine, watch)
     rows = IndependenceRows(data, settings)
     if search == "exhaustive":
-        adjacency, score = best_by_assertions(rows, most)
+        adjacency, score = best_by_assertions(rows, most, order)
         return _solution(adjacency, score, rows.evidence(adjacency), rows.n_tests, [], [], gap=0.0)
-    return _walk(rows, most, patience, watch)
+    return _walk(rows, most, order, patience, watch)
 
 
 def _check_search(
@@ -161,7 +168,7 @@ def _check_search(
 
 
 def _walk(
-    rows: IndependenceRows, most: IntArray, patience: int, watch: Watch | None
+    rows: IndependenceRows, most: IntArray, order: IntArray, patience: int, watch: Watch | None
 ) -> StructureSolution:
     """Flip the pair with the least support until nothing better has turned up for a while."""
     n = len(most)
@@ -173,7 +180,7 @@ def _walk(
     scores: list[float] = []
     n_idle = 0
     while n_idle < patience:
-        pair = _least_supported(supports, adjacency, most, flips)
+        pair = _least_supported(supports, adjacency, most, order, flips)
         if pair is None:
             break
         _flip(adjacency, pair)
@@ -198,16 +205,20 @@ def _flip(adjacency: BoolArray, pair: Pair) -> None:
 
 
 def _least_supported(
-    supports: FloatArray, adjacency: BoolArray, most: IntArray, flips: list[Pair]
+    supports: FloatArray,
+    adjacency: BoolArray,
+    most: IntArray,
+    order: IntArray,
+    flips: list[Pair],
 ) -> Pair | None:
     """Find the least supported pair whose flip is allowed and leads to a new graph."""
-    # Supports are logarithms of probabilities, so that 0 marks what must not be flipped.
-    candidates = supports.copy()
-    candidates[_is_too_much(adjacency, most)] = 0.0
+    # Supports are logarithms of probabilities: what has 0 is beyond doubt.
+    candidates = np.where(supports < 0.0, supports, np.inf)
+    candidates[_is_too_much(adjacency, most)] = np.inf
     for i, j in _ways_back(flips):
-        candidates[i, j] = candidates[j, i] = 0.0
-    i, j = divmod(int(candidates.argmin()), len(candidates))
-    return (i, j) if candidates[i, j] < 0.0 else None
+        candidates[i, j] = candidates[j, i] = np.inf
+    pair = first_pair(candidates, order, TOLERANCE)
+    return pair if candidates[pair] < np.inf else None
 
 
 def _is_too_much(adjacency: BoolArray, most: IntArray) -> BoolArray:
@@ -251,15 +262,15 @@ def _solution(
 
 
 def _combine_blankets(
-    families: FamilyRows, most: IntArray, combine: str, watch: Watch | None
+    families: FamilyRows, most: IntArray, order: IntArray, combine: str, watch: Watch | None
 ) -> StructureSolution:
     """Let each variable find its blanket, then agree."""
-    chosen = np.stack([_greedy_blanket(families, i, most) for i in range(len(most))])
+    chosen = np.stack([_greedy_blanket(families, i, most, order) for i in range(len(most))])
     if combine == "and":
         return _family_solution(families, chosen & chosen.T, [], [])
     if combine == "or":
         return _family_solution(families, chosen | chosen.T, [], [])
-    return _family_solution(families, *_climb(families, chosen | chosen.T, most, watch))
+    return _family_solution(families, *_climb(families, chosen | chosen.T, most, order, watch))
 
 
 def _family_solution(
@@ -275,21 +286,21 @@ def _family_solution(
     return _solution(adjacency, score, support, families.n_tests, flips, scores, gap)
 
 
-def _greedy_blanket(families: FamilyRows, i: int, most: IntArray) -> BoolArray:
+def _greedy_blanket(families: FamilyRows, i: int, most: IntArray, order: IntArray) -> BoolArray:
     """Add the best variable, then drop what became superfluous, until nothing improves."""
     n = len(most)
     is_member = np.zeros(n, dtype=bool)
     while is_member.sum() < most[i]:
         score, toggled = families.row(i, np.flatnonzero(is_member))
         joined = np.where(is_member | (np.arange(n) == i), -np.inf, toggled)
-        k = int(joined.argmax())
+        k = first_of(-joined, order, TOLERANCE)
         if not joined[k] > score + TOLERANCE:
             break
         is_member[k] = True
         while is_member.sum() > 2:
             score, toggled = families.row(i, np.flatnonzero(is_member))
             parted = np.where(is_member, toggled, -np.inf)
-            k = int(parted.argmax())
+            k = first_of(-parted, order, TOLERANCE)
             if not parted[k] > score + TOLERANCE:
                 break
             is_member[k] = False
@@ -297,7 +308,11 @@ def _greedy_blanket(families: FamilyRows, i: int, most: IntArray) -> BoolArray:
 
 
 def _climb(
-    families: FamilyRows, candidates: BoolArray, most: IntArray, watch: Watch | None
+    families: FamilyRows,
+    candidates: BoolArray,
+    most: IntArray,
+    order: IntArray,
+    watch: Watch | None,
 ) -> tuple[BoolArray, list[Pair], list[float]]:
     """Flip the candidate edge with the largest gain while there is one, from the empty graph."""
     n = len(candidates)
@@ -309,7 +324,7 @@ def _climb(
     while True:
         is_open = candidates & ~_is_too_much(adjacency, most)
         of_pairs = np.where(is_open, gains + gains.T, -np.inf)
-        i, j = divmod(int(of_pairs.argmax()), n)
+        i, j = first_pair(-of_pairs, order, TOLERANCE)
         if not of_pairs[i, j] > TOLERANCE:
             return adjacency, flips, scores
         _flip(adjacency, (i, j))
