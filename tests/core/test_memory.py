@@ -1,5 +1,7 @@
 """Memory is foretold before it is taken."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,18 +28,8 @@ from edgewise._core.memory import Arrays, available_bytes, local_workers, requir
 from edgewise.stats.pair_features import pair_features
 from tests.roster import ROSTER
 
-GIGABYTE = 10**9
 
-
-@pytest.fixture
-def small_machine(monkeypatch):
-    """A machine with a megabyte, and no fit so small that it is not looked at."""
-    monkeypatch.setattr(memory, "available_bytes", lambda: 10**6)
-    monkeypatch.setattr(memory, "SURELY_THERE", 0)
-
-
-def test_the_message_has_the_figures_and_what_to_do(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 15 * GIGABYTE)
+def test_the_message_has_the_figures_and_what_to_do(small_machine):
     side = 120_000
     with pytest.raises(NotEnoughMemoryError) as caught:
         require_memory(
@@ -47,23 +39,17 @@ def test_the_message_has_the_figures_and_what_to_do(monkeypatch):
         )
     assert str(caught.value) == (
         "A fit to 120,000 columns holds about 5 arrays of 120,000 x 120,000 (115 GB each), 576 GB "
-        "in all; 15 GB are free. Keep fewer columns."
+        "in all; 1.0 MB are free. Keep fewer columns."
     )
     assert isinstance(caught.value, MemoryError)
     assert isinstance(caught.value, EdgewiseError)
 
 
-def test_what_fits_passes_and_every_process_counts(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: GIGABYTE)
-    held = [Arrays(1, (10_000, 10_000))]
+def test_what_is_surely_there_passes_and_every_process_counts(small_machine):
+    held = [Arrays(1, (5000, 5000))]
     require_memory("A fit", held, advice="")
-    with pytest.raises(NotEnoughMemoryError, match=r"in each of 2 processes, 1\.6 GB in all"):
+    with pytest.raises(NotEnoughMemoryError, match="in each of 2 processes, 400 MB in all"):
         require_memory("A fit", held, advice="", workers=2)
-
-
-def test_small_fits_are_not_looked_at(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: pytest.fail("looked"))
-    assert require_memory("A fit", [Arrays(1, (1000, 1000))], advice="") is None
 
 
 def test_a_system_that_does_not_say_is_trusted(monkeypatch):
@@ -78,17 +64,19 @@ def write(folder, **files):
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch):
+def machine(tmp_path):
     """A machine with 8 GB free, whose files can be written."""
-    monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
-    monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
     write(tmp_path / "proc", meminfo="MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
     write(tmp_path / "proc" / "self", cgroup="0::/\n")
     return tmp_path
 
 
+def available_on(machine):
+    return available_bytes(proc=machine / "proc", cgroups=machine / "cgroup")
+
+
 def test_what_the_system_has_is_available(machine):
-    assert available_bytes() == 8_000_000 * 1024
+    assert available_on(machine) == 8_000_000 * 1024
 
 
 def test_a_group_of_processes_limits_what_is_available(machine):
@@ -96,11 +84,11 @@ def test_a_group_of_processes_limits_what_is_available(machine):
     step = machine / "cgroup" / "job" / "step"
     stat = "anon 5\ninactive_file 100\n"
     write(step, memory__max="max\n", memory__current="900\n", memory__stat=stat)
-    assert available_bytes() == 8_000_000 * 1024
+    assert available_on(machine) == 8_000_000 * 1024
     write(step.parent, memory__max="5000\n", memory__current="1000\n", memory__stat=stat)
-    assert available_bytes() == 4100
+    assert available_on(machine) == 4100
     write(step, memory__max="3000\n")
-    assert available_bytes() == 2200
+    assert available_on(machine) == 2200
 
 
 def test_groups_of_the_first_version(machine):
@@ -111,20 +99,20 @@ def test_groups_of_the_first_version(machine):
         memory__usage_in_bytes="2500\n",
         memory__stat="total_inactive_file 700\n",
     )
-    assert available_bytes() == 200
+    assert available_on(machine) == 200
 
 
 def test_a_system_without_these_files_has_its_whole_memory(machine, monkeypatch):
-    monkeypatch.setattr(memory, "PROC", machine / "nowhere")
+    nowhere = machine / "nowhere"
     sizes = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(memory.os, "sysconf", sizes.__getitem__)
-    assert available_bytes() == 4_096_000
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__, raising=False)
+    assert available_on(nowhere) == 4_096_000
 
     def unknown(name):
         raise ValueError(name)
 
-    monkeypatch.setattr(memory.os, "sysconf", unknown)
-    assert available_bytes() is None
+    monkeypatch.setattr(os, "sysconf", unknown, raising=False)
+    assert available_on(nowhere) is None
 
 
 def test_this_machine_has_memory():
@@ -139,7 +127,10 @@ def test_workers_of_this_machine():
     assert local_workers(2) == 2
 
 
-ROWS = np.random.default_rng(0).normal(size=(80, 140))
+#: A table without memory of its own: only its shape may be looked at.
+LARGE = np.broadcast_to(np.zeros(1), (100_000, 4_000))
+LABELS = np.arange(100_000) % 2
+COVARIATES = np.zeros((100_000, 1))
 
 
 @pytest.mark.parametrize(
@@ -149,18 +140,17 @@ ROWS = np.random.default_rng(0).normal(size=(80, 140))
     ids=lambda entry: entry.name,
 )
 def test_fits_beyond_memory_are_refused_before_they_begin(entry, small_machine):
-    data = entry.data(np.tile(ROWS, 8))
-    rows, columns = data[-1 if data[-1].ndim == 2 else 0].shape
+    data = {"rows": (LARGE,), "levels": (LARGE,), "covariates": (COVARIATES, LARGE)}
     with pytest.raises(NotEnoughMemoryError) as caught:
-        clone(entry.plain).fit(*data)
+        clone(entry.plain).fit(*data.get(entry.takes, (LARGE, LABELS)))
     message = str(caught.value)
-    assert message.startswith(f"A fit of {entry.name} to {rows:,} rows and {columns:,} columns")
+    assert message.startswith(f"A fit of {entry.name} to 100,000 rows and 4,000 columns holds")
     assert "Keep fewer columns" in message
 
 
 def test_frames_beyond_memory_are_refused(small_machine):
-    with pytest.raises(NotEnoughMemoryError, match="80 rows and 140 columns"):
-        BlanketBayesNet().fit(pd.DataFrame(ROWS).rename(columns=str))
+    with pytest.raises(NotEnoughMemoryError, match="2 rows and 3,000 columns"):
+        BlanketBayesNet().fit(pd.DataFrame(np.zeros((2, 3000))).rename(columns=str))
 
 
 @pytest.mark.parametrize(
@@ -179,27 +169,28 @@ def test_options_that_take_more_memory(small, large):
 
 def test_processes_of_a_search_count(small_machine):
     with pytest.raises(NotEnoughMemoryError, match="in each of 3 processes"):
-        GaussianGraph(alpha="cv", n_jobs=3).fit(ROWS)
+        GaussianGraph(alpha="cv", n_jobs=3).fit(LARGE)
     with pytest.raises(NotEnoughMemoryError) as caught:
-        GaussianGraph(alpha=0.1, n_jobs=3).fit(ROWS)
+        GaussianGraph(alpha=0.1, n_jobs=3).fit(LARGE)
     assert "processes," not in str(caught.value)
     with pytest.raises(NotEnoughMemoryError, match="in each of 2 processes"):
-        BootstrapGraph(GaussianGraph(alpha=0.1), n_jobs=2).fit(ROWS)
+        BootstrapGraph(GaussianGraph(alpha=0.1), n_jobs=2).fit(LARGE)
 
 
 def test_bytes_are_read_in_pieces_and_need_no_room(small_machine):
-    codes = np.tile((ROWS[:, :5] > 0), (40, 1)).astype(np.uint8)
+    codes = np.random.default_rng(0).integers(0, 2, size=(80, 5), dtype=np.uint8)
+    codes = np.tile(codes, (40_000, 1))
     assert DiscreteMarkovNet().fit(codes).converged_
     with pytest.raises(NotEnoughMemoryError):
-        DiscreteMarkovNet().fit(np.tile(codes, (10, 1)).astype(int))
+        DiscreteMarkovNet().fit(codes.astype(np.int8))
 
 
 def test_features_of_pairs_are_counted(small_machine):
     with pytest.raises(NotEnoughMemoryError, match="Polynomials of degree 30"):
-        pair_features(ROWS[:, :20] / 10, "polynomial", 30)
-    with pytest.raises(NotEnoughMemoryError, match="A basis function of 140 columns"):
-        pair_features(ROWS, lambda a, b: a * b)
-    assert pair_features(ROWS[:, :5], lambda a, b: a * b).size == 1
+        pair_features(LARGE[:9, :250], "polynomial", 30)
+    with pytest.raises(NotEnoughMemoryError, match="A basis function of 700 columns"):
+        pair_features(LARGE[:80, :700], lambda a, b: a * b)
+    assert pair_features(LARGE[:80, :5], lambda a, b: a * b).size == 1
 
 
 @pytest.mark.slow

@@ -98,20 +98,21 @@ def local_workers(n_jobs: int | None) -> int:
     return 1 if "Dask" in type(backend).__name__ else int(effective_n_jobs(n_jobs))
 
 
-def available_bytes() -> int | None:
-    """Memory that this process can still take, in bytes; None where nobody says.
+def available_bytes(*, proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
+    """Memory that this process can still take, in bytes; None if unknown.
 
     The smaller of what the system has and of what is left to the group of processes that a
     container or a queue has put this one into. What the system keeps of files it has read counts
     as free, as it is given back when asked for.
     """
-    known = [size for size in (_system_bytes(), *_group_bytes()) if size is not None]
+    sizes = (_system_bytes(proc), *_group_bytes(proc, cgroups))
+    known = [size for size in sizes if size is not None]
     return min(known, default=None)
 
 
-def _system_bytes() -> int | None:
+def _system_bytes(proc: Path) -> int | None:
     try:
-        for line in (PROC / "meminfo").read_text().splitlines():
+        for line in (proc / "meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
@@ -122,10 +123,10 @@ def _system_bytes() -> int | None:
         return None
 
 
-def _group_bytes() -> list[int]:
+def _group_bytes(proc: Path, cgroups: Path) -> list[int]:
     """Bytes left to each control group around this process, from the innermost outwards."""
     try:
-        memberships = (PROC / "self" / "cgroup").read_text().splitlines()
+        memberships = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return []
     left = []
@@ -133,7 +134,7 @@ def _group_bytes() -> list[int]:
         _, controllers, path = membership.split(":", 2)
         if controllers not in ("", "memory"):
             continue
-        root = CGROUPS / controllers
+        root = cgroups / controllers
         group = root / path.lstrip("/")
         for folder in (group, *group.parents):
             if folder == root.parent:
