@@ -8,16 +8,14 @@ import pytest
 
 from edgewise import SolverError
 from edgewise.solvers import (
-    _ratio_descent,
-    _ratio_newton,
     density_ratio,
     density_ratio_path,
     log_density_ratio,
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers._ratio_descent import Stop, solve_with_screening, starting_point
-from edgewise.solvers._ratio_newton import DualProblem, Proximal, newton
+from edgewise.solvers._ratio_descent import Stop, _dual, solve_with_screening, starting_point
+from edgewise.solvers._ratio_newton import DualProblem, Proximal, _direction, _System, newton
 from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
 from edgewise.stats.pair_features import pair_features
 from tests.solvers.ratio_problems import (
@@ -40,6 +38,10 @@ def stated(X_p, X_q, basis="gaussian", degree=2, ridge=0.1, penalize_diagonal=Tr
         ridge=ridge,
         penalize_diagonal=penalize_diagonal,
     )
+
+
+def variables(pairs, d=15):
+    return np.unique([pairs // d, pairs % d])
 
 
 @pytest.mark.parametrize("penalize_diagonal", [True, False])
@@ -113,14 +115,12 @@ def test_scales_cancel(scale, ridge, solver):
 
 
 @pytest.mark.parametrize("solver", ["dual", "primal"])
-def test_with_a_ridge_no_ratio_is_too_large(monkeypatch, solver):
-    X_p, X_q, _ = problem(seed=25)
-    expected = density_ratio(X_p, X_q, 0.1, solver=solver)
-    monkeypatch.setattr(_ratio_descent, "SPREAD", 1e-3)
-    monkeypatch.setattr(_ratio_descent, "PATIENCE", 1)
-    solution = density_ratio(X_p, X_q, 0.1, solver=solver)
-    assert solution.converged
-    assert solution.objective == pytest.approx(expected.objective, abs=1e-7)
+def test_with_a_ridge_no_ratio_is_too_large(solver):
+    whole = stated(*problem(seed=25)[:2])
+    stop = Stop(gap=1e-8, slightly=1e-8, max_iter=500, patience=1, spread=1e-3)
+    point = solve_with_screening(whole, 0.1, starting_point(whole), np.inf, solver, stop)
+    assert point.certificate.gap <= stop.gap
+    assert np.ptp(point.log_ratio) > stop.spread
 
 
 def test_a_weak_ridge_is_a_ridge():
@@ -137,30 +137,25 @@ def test_a_weak_ridge_is_a_ridge():
     assert value <= objective(theta, X_p, X_q, alphas[-1], 1e-4) + 1e-6
 
 
-def test_variables_that_screening_misses_join_in(monkeypatch):
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_variables_that_screening_misses_join_in(solver):
     rng = np.random.default_rng(26)
     X_p, X_q = draw(rng, n_p=100, n_q=100, d=15, change=0.9)
     X_p[:, 2] = 0.8 * X_p[:, 1] + 0.6 * X_p[:, 2]
-    subsets = []
-    subset = RatioProblem.subset
-    monkeypatch.setattr(
-        RatioProblem, "subset", lambda self, chosen: subsets.append(chosen) or subset(self, chosen)
-    )
     whole = stated(X_p, X_q, ridge=0.01)
     alpha = 0.4 * ratio_alpha_max(X_p, X_q)
     stop = Stop(gap=1e-9, slightly=1e-9, max_iter=500)
-    for solver in ("dual", "primal"):
-        subsets.clear()
-        # As if the alpha before had been this one: only what is too long already is looked at.
-        point = solve_with_screening(whole, alpha, starting_point(whole), alpha, solver, stop)
-        assert len(subsets) >= 2
-        assert len(subsets[0]) < len(subsets[-1]) < 15
-        assert point.certificate.gap <= stop.gap
-        expected = cvxpy_ratio(X_p, X_q, alpha, 0.01)
-        found = whole.features.full(point.theta.pairs, point.theta.values)
-        np.testing.assert_allclose(listed(found), expected, atol=1e-3)
-        again = whole.certify(point.theta, point.log_ratio, point.log_weights, alpha)
-        assert again.gap == pytest.approx(point.certificate.gap, abs=1e-12)
+    start = starting_point(whole)
+    # As if the alpha before had been this one: only what is too long already is looked at.
+    point = solve_with_screening(whole, alpha, start, alpha, solver, stop)
+    looked_at = whole.target.above(start.certificate.moments, alpha, alpha)
+    assert set(variables(looked_at)) < set(variables(point.theta.pairs)) < set(range(15))
+    assert point.certificate.gap <= stop.gap
+    expected = cvxpy_ratio(X_p, X_q, alpha, 0.01)
+    found = whole.features.full(point.theta.pairs, point.theta.values)
+    np.testing.assert_allclose(listed(found), expected, atol=1e-3)
+    again = whole.certify(point.theta, point.log_ratio, point.log_weights, alpha)
+    assert again.gap == pytest.approx(point.certificate.gap, abs=1e-12)
 
 
 def test_a_step_of_alpha_that_is_too_large_for_screening():
@@ -177,41 +172,49 @@ def test_a_step_of_alpha_that_is_too_large_for_screening():
 @pytest.mark.parametrize("ridge", [0.0, 0.05])
 @pytest.mark.parametrize("name", ["gaussian", "polynomial 2", "ising", "two kernels"])
 @pytest.mark.parametrize("penalize_diagonal", [True, False])
-def test_conjugate_gradients_go_the_same_way(monkeypatch, name, ridge, penalize_diagonal):
+def test_conjugate_gradients_go_the_same_way(name, ridge, penalize_diagonal):
     X_p, X_q, options = problem(name, seed=28, n_q=60)
     options["penalize_diagonal"] = penalize_diagonal
     alpha = 0.5 * ratio_alpha_max(X_p, X_q, **options)
-    options |= {"ridge": ridge, "tol": 1e-10, "solver": "dual"}
-    direct = density_ratio(X_p, X_q, alpha, **options)
-    monkeypatch.setattr(_ratio_newton, "DIRECT", 0)
-    iterative = density_ratio(X_p, X_q, alpha, **options)
-    assert iterative.converged
-    assert iterative.n_iter <= direct.n_iter + 3
-    assert iterative.objective == pytest.approx(direct.objective, abs=2e-9)
-    if ridge > 0 or penalize_diagonal:
-        np.testing.assert_allclose(iterative.value, direct.value, atol=1e-4)
+    whole = stated(X_p, X_q, ridge=ridge, **options)
+    start = starting_point(whole)
+    proximal = Proximal(center=start.theta, size=20.0) if ridge == 0 else None
+    dual = DualProblem(problem=whole, alpha=alpha, proximal=proximal)
+    gap = 1e-12
+    factored, iterative = (
+        newton(dual, start.log_weights, gap=gap, max_iter=100, direct=direct)
+        for direct in (3000, 0)
+    )
+    for result in (factored, iterative):
+        assert result.gap <= gap
+    # Either is so far from the optimum, at most, by the curvature of the ridge or of the term.
+    first, second = (
+        whole.features.full(result.point.theta.pairs, result.point.theta.values)
+        for result in (factored, iterative)
+    )
+    np.testing.assert_allclose(second, first, atol=2.0 * np.sqrt(2.0 * gap / dual.curvature))
 
 
 @pytest.mark.parametrize("name", ["gaussian", "power", "ising"])
-def test_a_crowded_system_from_what_is_not_active(monkeypatch, name):
+def test_a_crowded_system_from_what_is_not_active(name):
     X_p, X_q, options = problem(name, seed=29, d=9)
     alpha = 0.02 * ratio_alpha_max(X_p, X_q, **options)
-    crowded = density_ratio(X_p, X_q, alpha, tol=1e-12, **options)
-    assert np.count_nonzero(listed(crowded.value)) > 25
-    monkeypatch.setattr(_ratio_newton._System, "_is_crowded", lambda self: False)
-    plain = density_ratio(X_p, X_q, alpha, tol=1e-12, **options)
-    assert crowded.n_iter == plain.n_iter
-    np.testing.assert_allclose(crowded.value, plain.value, atol=1e-9)
+    whole = stated(X_p, X_q, **options)
+    dual = DualProblem(problem=whole, alpha=alpha)
+    point = newton(dual, starting_point(whole).log_weights, gap=1e-10, max_iter=50).point
+    assert len(point.theta.pairs) > 25
+    root = np.exp(0.5 * point.log_weights)
+    rows = whole.features.columns(point.theta.pairs, root).reshape(-1, len(X_q))
+    gram = _System(dual, point.theta, root)._gram()
+    np.testing.assert_allclose(np.tril(gram), np.tril(rows.T @ rows) / dual.curvature, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "polynomial 2", "polynomial 3", "two kernels"])
 @pytest.mark.parametrize("n_q", [8, 200])
 @pytest.mark.parametrize("branch", ["direct", "by gradients"])
-def test_newton_directions_solve_the_system(monkeypatch, name, n_q, branch):
+def test_newton_directions_solve_the_system(name, n_q, branch):
     """Against the Hessian by finite differences of the gradient of the dual objective."""
     X_p, X_q, options = problem(name, seed=30, n_q=n_q, d=4)
-    if branch == "by gradients":
-        monkeypatch.setattr(_ratio_newton, "DIRECT", 0)
     dual = DualProblem(problem=stated(X_p, X_q, ridge=0.3, **options), alpha=0.05)
     rng = np.random.default_rng(0)
     point = dual.at(0.3 * rng.normal(size=n_q))
@@ -225,7 +228,8 @@ def test_newton_directions_solve_the_system(monkeypatch, name, n_q, branch):
 
     centered = gradient(weights)
     centered = centered - weights @ centered
-    step = _ratio_newton._direction(dual, point, centered) * weights
+    largest = 3000 if branch == "direct" else 0
+    step = _direction(dual, point, centered, largest) * weights
     assert abs(step.sum()) < 1e-7 * np.abs(centered).max()
     size = 1e-6
     bent = (gradient(weights + size * step) - gradient(weights - size * step)) / (2.0 * size)
@@ -287,27 +291,17 @@ def test_steps_and_history_are_those_of_each_alpha(solver):
         assert len(again.history) == 1
 
 
-def test_the_quicker_way_goes_first(monkeypatch):
+def test_the_quicker_way_goes_first():
     X_p, X_q, _ = problem(seed=32)
     whole = stated(X_p, X_q)
     stop = Stop(gap=1e-9, slightly=1e-9, max_iter=500)
-    calls = []
-    proximal = _ratio_descent._proximal_points
-    monkeypatch.setattr(
-        _ratio_descent, "_proximal_points", lambda *a: calls.append(a) or proximal(*a)
-    )
     start = starting_point(whole)
-    alone = _ratio_descent._dual(whole, 0.1, replace(start, pace=(5, 5)), stop)
-    assert not calls
+    alone = _dual(whole, 0.1, replace(start, pace=(5, 5)), stop)
     assert alone.pace == (alone.n_iter, 5)
-    together = _ratio_descent._dual(whole, 0.1, replace(start, pace=(6, 5)), stop)
-    assert len(calls) == 1
+    together = _dual(whole, 0.1, replace(start, pace=(6, 5)), stop)
     assert together.pace == (6, together.n_iter)
-    assert together.n_iter > alone.n_iter
     # Where the first way is given up, its steps count too.
-    monkeypatch.setattr(_ratio_descent, "PATIENCE", 1)
-    after = _ratio_descent._dual(whole, 0.1, start, stop)
-    assert len(calls) == 2
+    after = _dual(whole, 0.1, start, replace(stop, patience=1))
     assert after.n_iter == 1 + together.n_iter
     assert after.pace == (1, together.n_iter)
     for point in (alone, together, after):
@@ -316,20 +310,15 @@ def test_the_quicker_way_goes_first(monkeypatch):
         np.testing.assert_allclose(point.theta.values, alone.theta.values, atol=1e-3)
 
 
-def test_a_path_remembers_the_pace(monkeypatch):
+@pytest.mark.parametrize("share", [0.8, 0.2])
+def test_screening_remembers_the_pace(share):
     X_p, X_q = draw(np.random.default_rng(32), n_p=60, n_q=60, d=12)
-    before, after = [], []
-    dual = _ratio_descent._dual
-
-    def watched(whole, alpha, start, stop):
-        point = dual(whole, alpha, start, stop)
-        before.append(start.pace)
-        after.append(point.pace)
-        return point
-
-    monkeypatch.setattr(_ratio_descent, "_dual", watched)
-    alphas = ratio_alpha_max(X_p, X_q) * np.geomspace(0.8, 0.2, 5)
-    list(density_ratio_path(X_p, X_q, alphas, ridge=0.01))
-    assert len(before) >= 5
-    assert before[1:] == after[:-1]
-    assert len(set(after)) > 1
+    whole = stated(X_p, X_q, ridge=0.01)
+    largest = ratio_alpha_max(X_p, X_q)
+    stop = Stop(gap=1e-9, slightly=1e-9, max_iter=500)
+    start = starting_point(whole)
+    for pace, kept in (((0, 700), 1), ((700, 600), 0)):
+        before = replace(start, pace=pace)
+        point = solve_with_screening(whole, share * largest, before, largest, "auto", stop)
+        assert point.pace[kept] == pace[kept]
+        assert point.pace != pace

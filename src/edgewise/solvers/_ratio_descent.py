@@ -14,12 +14,8 @@ from edgewise.solvers._ratio_newton import DualProblem, Proximal, newton
 from edgewise.solvers._ratio_primal import accelerated_gradients
 from edgewise.solvers._ratio_problem import Certificate, Coefficients, RatioProblem
 
-#: Log ratios of two rows this far apart mean that the objective without a ridge has no minimum.
-SPREAD = 1e4
 #: Size of the first proximal term, what it grows by, and the largest, for features of variance 1.
 PROXIMAL = (10.0, 10.0, 1e4)
-#: Newton steps without a proximal term, at most; most problems take fewer than ten.
-PATIENCE = 30
 #: Steps that those with a proximal term are expected to take, before they have been tried.
 EXPECTED = 15
 
@@ -54,11 +50,26 @@ class RatioPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """When to stop: the gap, the excess without a ridge, and the steps."""
+    """When to stop.
+
+    Attributes
+    ----------
+    gap, slightly : float
+        Small enough a duality gap, and an excess without a ridge.
+    max_iter : int
+        Most steps in all.
+    patience : int
+        Most Newton steps without a proximal term; few problems take more than ten.
+    spread : float
+        Log ratios of two rows this far apart mean that the objective without a ridge has no
+        minimum.
+    """
 
     gap: float
     slightly: float
     max_iter: int
+    patience: int = 30
+    spread: float = 1e4
 
 
 def solve_with_screening(
@@ -145,7 +156,7 @@ def _dual(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -
             DualProblem(problem=problem, alpha=alpha),
             before.log_weights,
             gap=stop.gap,
-            max_iter=min(stop.max_iter, PATIENCE),
+            max_iter=min(stop.max_iter, stop.patience),
         )
         spent, history = result.n_iter, result.history
         if result.gap <= stop.gap or spent == stop.max_iter:
@@ -203,20 +214,17 @@ def _proximal_points(
             theta=theta, log_ratio=log_ratio, log_weights=fitted, certificate=certificate,
             n_iter=n_iter, history=history,
         )  # fmt: skip
-        if n_iter >= stop.max_iter or _has_run_away(problem, log_ratio) or _is_done(point, stop):
+        has_run_away = problem.ridge == 0 and np.ptp(log_ratio) > stop.spread
+        if n_iter >= stop.max_iter or has_run_away or _is_done(point, stop):
             return point
         size = min(growth * size, largest)
         inner_gap, residual = 0.01 * certificate.gap, 0.1 * residual
 
 
-def _has_run_away(problem: RatioProblem, log_ratio: FloatArray) -> bool:
-    return problem.ridge == 0 and bool(np.ptp(log_ratio) > SPREAD)
-
-
 def _primal(problem: RatioProblem, alpha: float, before: RatioPoint, stop: Stop) -> RatioPoint:
     found = accelerated_gradients(
         problem, alpha, before.theta, gap=stop.gap, slightly=stop.slightly,
-        max_iter=100 * stop.max_iter, spread=np.inf if problem.ridge > 0 else SPREAD,
+        max_iter=100 * stop.max_iter, spread=np.inf if problem.ridge > 0 else stop.spread,
     )  # fmt: skip
     return RatioPoint(
         theta=found.theta,

@@ -24,7 +24,7 @@ from edgewise.solvers._ratio_certificate import divergence, log_softmax
 from edgewise.solvers._ratio_problem import Coefficients, RatioProblem
 from edgewise.stats.pair_features import PairMoments
 
-#: Systems larger than this are solved by conjugate gradients.
+#: Largest system that is factored.
 DIRECT = 3000
 #: Entries of features computed at a time, few enough to stay in the cache.
 CHUNK = 100_000
@@ -108,8 +108,12 @@ def newton(
     gap: float,
     residual: float = np.inf,
     max_iter: int,
+    direct: int = DIRECT,
 ) -> NewtonResult:
-    """Step until the gap, and the root mean square of the residual, are small enough."""
+    """Step until the gap, and the root mean square of the residual, are small enough.
+
+    Systems larger than ``direct`` are solved by conjugate gradients.
+    """
     point = dual.at(log_weights)
     history: list[float] = []
     for n_iter in range(max_iter + 1):
@@ -124,7 +128,7 @@ def newton(
         is_done = history[-1] <= gap and np.sqrt(weights @ gradient**2) <= residual
         if is_done or n_iter == max_iter:
             break
-        step = _direction(dual, point, gradient)
+        step = _direction(dual, point, gradient, direct)
         slope = float(gradient @ (weights * step))
         better = _search(dual, point, step, slope)
         if better is None:
@@ -150,7 +154,9 @@ def _search(
     return None
 
 
-def _direction(dual: DualProblem, point: DualPoint, gradient: FloatArray) -> FloatArray:
+def _direction(
+    dual: DualProblem, point: DualPoint, gradient: FloatArray, direct: int
+) -> FloatArray:
     """Newton step of the logarithms of the weights.
 
     With s the root of the weights, ``B = I + s J s`` and ``B z = -s gradient + nu s``, where nu
@@ -159,7 +165,7 @@ def _direction(dual: DualProblem, point: DualPoint, gradient: FloatArray) -> Flo
     """
     root = np.exp(0.5 * np.maximum(point.log_weights, SMALLEST))
     system = _System(dual, point.theta, root)
-    (first, second), (bent, bent_second) = system.solve(np.stack([-root * gradient, root]))
+    (first, second), (bent, bent_second) = system.solve(np.stack([-root * gradient, root]), direct)
     level = -float(root @ first) / float(root @ second)
     return np.asarray(level - gradient - (bent + level * bent_second) / root)
 
@@ -180,12 +186,12 @@ class _System:
         self.unit = theta.values / length[:, None]
         self.shrunk = self.curvature * length / (self.curvature * length + limit)
 
-    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def solve(self, right: FloatArray, direct: int) -> tuple[FloatArray, FloatArray]:
         """Solve for the rows of ``right``; return the solutions z and ``s J s z``."""
         n, m = len(self.root), self.theta.values.size
         if m == 0:
             return right, np.zeros_like(right)
-        if min(n, m) > DIRECT:
+        if min(n, m) > direct:
             return self._solve_by_gradients(right)
         if m < n:
             rows = self._columns(self.theta.pairs)
