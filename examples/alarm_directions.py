@@ -44,7 +44,7 @@ def main(folder: Path) -> None:
         print(f"{name:<18} {wrong[0]:>5} {wrong[1]:>5}")
 
     found = BootstrapGraph(BlanketBayesNet(), n_resamples=30, random_state=0).fit(rows)
-    pattern = found.estimator_.cpdag_
+    pattern = found.estimator_.cpdag_.adjacency
     n_arcs = found.graph_.n_edges
     print(f"blankets: {n_arcs} arcs, the data do not tell the direction of {n_undirected(pattern)}")
     print(f"no data could tell {n_undirected(cpdag(model.adjacency))} of the true ones")

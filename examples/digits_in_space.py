@@ -42,7 +42,9 @@ def main(folder: Path) -> None:
     for scale, strengths in FOUND.items():
         plain, fused = (
             cross_val_score(
-                LocallyConstantGraph(alpha, tau, (8, 8), mask=mask, scale=scale), X, cv=folds
+                LocallyConstantGraph(alpha, tau, neighbors=(8, 8), mask=mask, scale=scale),
+                X,
+                cv=folds,
             )
             for alpha, tau in strengths
         )

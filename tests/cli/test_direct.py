@@ -79,7 +79,7 @@ def test_everything_is_written_and_agrees(direct, lawn):
     assert sorted(path.name for path in run.out.iterdir()) == sorted(DIRECT_FILES)
     expected = BlanketBayesNet().fit(lawn)
     np.testing.assert_allclose(run.graph.weights, expected.graph_.weights, atol=1e-9)
-    np.testing.assert_array_equal(run.cpdag.adjacency, expected.cpdag_)
+    np.testing.assert_array_equal(run.cpdag.adjacency, expected.cpdag_.adjacency)
     assert isinstance(run.model, BootstrapGraph)
     second = Graph.read(run.out / "penalized.graphml")
     order = GaussianBayesNet(alpha=0.1).fit(lawn)

@@ -31,7 +31,9 @@ def undrawn(monkeypatch):
 
 
 def fitted(frame, neighbors, alpha=0.05, tau=0.1, **options):
-    return LocallyConstantGraph(alpha, tau, neighbors, random_state=0, **options).fit(frame)
+    return LocallyConstantGraph(alpha, tau, neighbors=neighbors, random_state=0, **options).fit(
+        frame
+    )
 
 
 def complaint(run, *arguments):
@@ -284,7 +286,7 @@ def test_pictures_of_an_earlier_run_go(learn, pixels):
 def test_sites_of_pairs_are_laid_out(learn, pixels, tmp_path):
     """Of a ring with a lone site, neighbours stand beside each other."""
     pairs = [[k, (k + 1) % 11] for k in range(11)]
-    fit = LocallyConstantGraph(0.1, 0.1, pairs).fit(pixels)
+    fit = LocallyConstantGraph(0.1, 0.1, neighbors=pairs).fit(pixels)
     places = _pictures._sites(fit)
     apart = np.linalg.norm(places[:, None] - places[None], axis=2)
     step = apart[tuple(np.transpose(pairs))]

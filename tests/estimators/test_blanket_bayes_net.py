@@ -53,7 +53,7 @@ def test_exact_correlations_give_the_network(name):
     truth = cpdag(arcs)
     for method in METHODS:
         model = BlanketBayesNet(method).fit(X, sample_weight=as_many)
-        np.testing.assert_array_equal(model.cpdag_, truth, err_msg=method)
+        np.testing.assert_array_equal(model.cpdag_.adjacency, truth, err_msg=method)
         np.testing.assert_array_equal(cpdag(model.graph_.adjacency), truth)
         assert model.is_consistent_
         if method != "l1mb":
@@ -86,8 +86,8 @@ def test_what_is_learned_agrees_with_itself(variant, n_rows):
     assert dag.any()
     assert is_acyclic(dag)
     np.testing.assert_array_equal(model.coef_ != 0, dag)
-    np.testing.assert_array_equal(model.cpdag_, cpdag(dag))
-    np.testing.assert_array_equal(model.cpdag_ | model.cpdag_.T, dag | dag.T)
+    np.testing.assert_array_equal(model.cpdag_.adjacency, cpdag(dag))
+    np.testing.assert_array_equal(model.cpdag_.adjacency | model.cpdag_.adjacency.T, dag | dag.T)
     np.testing.assert_array_equal(model.blankets_, model.blankets_.T)
     assert not (dag & ~model.blankets_).any()
     tails, heads = np.nonzero(dag)
@@ -119,13 +119,13 @@ def test_the_order_of_columns_and_rows_does_not_matter(variant):
             order = np.random.default_rng(seed).permutation(X.shape[1])
             moved = BlanketBayesNet(**variant).fit(X[:, order])
             index = np.ix_(order, order)
-            np.testing.assert_array_equal(moved.cpdag_, model.cpdag_[index])
+            np.testing.assert_array_equal(moved.cpdag_.adjacency, model.cpdag_.adjacency[index])
             np.testing.assert_array_equal(moved.blankets_, model.blankets_[index])
             np.testing.assert_array_equal(moved.order_, model.order_[order])
             np.testing.assert_allclose(moved.coef_, model.coef_[index], rtol=0, atol=1e-9)
             np.testing.assert_allclose(moved.intercept_, model.intercept_[order], atol=1e-9)
         turned = BlanketBayesNet(**variant).fit(X[::-1])
-        np.testing.assert_array_equal(turned.cpdag_, model.cpdag_)
+        np.testing.assert_array_equal(turned.cpdag_.adjacency, model.cpdag_.adjacency)
         np.testing.assert_allclose(turned.coef_, model.coef_, rtol=0, atol=1e-9)
 
 
@@ -135,7 +135,7 @@ def test_units_do_not_matter(variant):
     scale = np.geomspace(0.01, 100, 10)
     model = BlanketBayesNet(**variant).fit(X)
     other = BlanketBayesNet(**variant).fit(X * scale - 3.0)
-    np.testing.assert_array_equal(other.cpdag_, model.cpdag_)
+    np.testing.assert_array_equal(other.cpdag_.adjacency, model.cpdag_.adjacency)
     np.testing.assert_allclose(other.coef_, model.coef_ * scale / scale[:, None], atol=1e-8)
     np.testing.assert_allclose(other.graph_.weights, model.graph_.weights, atol=1e-9)
 
@@ -161,7 +161,9 @@ def test_methods_differ():
     found = {}
     for number, variant in enumerate(VARIANTS):
         models = [BlanketBayesNet(**variant).fit(network_rows(k, 60, 15, 3.0)) for k in range(8)]
-        found[number] = b"".join(m.blankets_.tobytes() + m.cpdag_.tobytes() for m in models)
+        found[number] = b"".join(
+            m.blankets_.tobytes() + m.cpdag_.adjacency.tobytes() for m in models
+        )
     assert len(set(found.values())) == len(VARIANTS)
 
 
@@ -209,7 +211,7 @@ def test_weights_of_rows_count_like_rows():
     counts = np.random.default_rng(0).integers(0, 4, 60)
     weighted = BlanketBayesNet().fit(X, sample_weight=counts)
     repeated = BlanketBayesNet().fit(np.repeat(X, counts, axis=0))
-    np.testing.assert_array_equal(weighted.cpdag_, repeated.cpdag_)
+    np.testing.assert_array_equal(weighted.cpdag_.adjacency, repeated.cpdag_.adjacency)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-9)
     assert weighted.score(X, sample_weight=counts) == pytest.approx(
         repeated.score(np.repeat(X, counts, axis=0))
@@ -254,8 +256,8 @@ def test_names_and_types_of_what_is_learned():
     model = BlanketBayesNet().fit(frame)
     assert model.graph_.names == ("a", "b", "c", "d")
     assert model.graph_.directed
-    assert model.cpdag_.dtype == model.blankets_.dtype == bool
-    assert model.cpdag_.shape == model.coef_.shape == (4, 4)
+    assert model.cpdag_.adjacency.dtype == model.blankets_.dtype == bool
+    assert model.cpdag_.adjacency.shape == model.coef_.shape == (4, 4)
     assert model.treatment_ == []
 
 
@@ -300,11 +302,11 @@ def test_saved_and_loaded(tmp_path):
     model = BlanketBayesNet("gs", 0.05, **known, max_condition=2).fit(frame)
     model.save(tmp_path / "model.edgewise")
     loaded = edgewise.load(tmp_path / "model.edgewise")
-    np.testing.assert_array_equal(loaded.cpdag_, model.cpdag_)
+    np.testing.assert_array_equal(loaded.cpdag_.adjacency, model.cpdag_.adjacency)
     np.testing.assert_array_equal(loaded.coef_, model.coef_)
     assert loaded.graph_ == model.graph_
     again = clone(loaded).fit(frame)
-    np.testing.assert_array_equal(again.cpdag_, model.cpdag_)
+    np.testing.assert_array_equal(again.cpdag_.adjacency, model.cpdag_.adjacency)
 
 
 def test_one_column():
@@ -312,7 +314,7 @@ def test_one_column():
     for variant in VARIANTS:
         model = BlanketBayesNet(**variant).fit(X)
         assert model.coef_ == [[0.0]]
-        assert not model.cpdag_.any()
+        assert not model.cpdag_.adjacency.any()
         assert model.order_ == [0]
         assert model.intercept_ == pytest.approx([2.5])
 

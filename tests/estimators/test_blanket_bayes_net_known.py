@@ -33,8 +33,8 @@ BACKWARD = {("b", "a"), ("c", "b"), ("d", "c")}
 
 def test_nothing_known_leaves_a_chain_undirected(chain):
     model = BlanketBayesNet().fit(chain)
-    np.testing.assert_array_equal(model.cpdag_, model.cpdag_.T)
-    assert model.cpdag_.sum() == 6
+    np.testing.assert_array_equal(model.cpdag_.adjacency, model.cpdag_.adjacency.T)
+    assert model.cpdag_.adjacency.sum() == 6
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -59,8 +59,8 @@ def test_one_arc_directs_a_chain(chain, search, known, expected):
     names = list(chain.columns)
     for source, target in expected:
         i, j = names.index(source), names.index(target)
-        assert model.cpdag_[i, j]
-        assert not model.cpdag_[j, i]
+        assert model.cpdag_.adjacency[i, j]
+        assert not model.cpdag_.adjacency[j, i]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -71,8 +71,8 @@ def test_matrices_and_pairs_are_the_same(chain, search):
         one = BlanketBayesNet(search=search, **{name: matrix}).fit(chain)
         two = BlanketBayesNet(search=search, **{name: [("c", "b"), (2, 1)]}).fit(chain)
         three = BlanketBayesNet(search=search, **{name: np.argwhere(matrix)}).fit(chain)
-        np.testing.assert_array_equal(one.cpdag_, two.cpdag_)
-        np.testing.assert_array_equal(one.cpdag_, three.cpdag_)
+        np.testing.assert_array_equal(one.cpdag_.adjacency, two.cpdag_.adjacency)
+        np.testing.assert_array_equal(one.cpdag_.adjacency, three.cpdag_.adjacency)
 
 
 def test_data_frames_go_by_name(chain):
@@ -81,7 +81,7 @@ def test_data_frames_go_by_name(chain):
     model = BlanketBayesNet(required=frame).fit(chain)
     assert arcs(model) == FORWARD
     np.testing.assert_array_equal(
-        model.cpdag_, BlanketBayesNet(required=[("a", "b")]).fit(chain).cpdag_
+        model.cpdag_.adjacency, BlanketBayesNet(required=[("a", "b")]).fit(chain).cpdag_.adjacency
     )
     with pytest.raises(InputError, match="forbidden is a data frame whose rows and columns must"):
         BlanketBayesNet(forbidden=frame.rename(index={"a": "z"})).fit(chain)
@@ -127,7 +127,7 @@ def test_what_is_known_holds_in_any_table(search, seed):
     assert (tiers[tails] <= tiers[heads]).all()
     allowed = ~(forbidden | (tiers[:, None] > tiers))
     allowed[tuple(np.transpose(required)[::-1])] = False
-    np.testing.assert_array_equal(model.cpdag_, complete_dag(dag, allowed))
+    np.testing.assert_array_equal(model.cpdag_.adjacency, complete_dag(dag, allowed))
 
 
 def test_tiers_help():
@@ -155,7 +155,9 @@ def test_moves_with_the_columns(search):
     order = rng.permutation(10)
     index = np.ix_(order, order)
     moved = BlanketBayesNet(search=search, forbidden=forbidden[index], tiers=tiers[order])
-    np.testing.assert_array_equal(moved.fit(X[:, order]).cpdag_, model.cpdag_[index])
+    np.testing.assert_array_equal(
+        moved.fit(X[:, order]).cpdag_.adjacency, model.cpdag_.adjacency[index]
+    )
 
 
 def test_directions_forced_into_a_cycle_are_named():

@@ -34,7 +34,9 @@ def units(S, scale):
 @pytest.mark.parametrize("penalize_diagonal", [True, False])
 def test_precision_is_the_optimum_on_its_scale_in_units_of_the_data(scale, penalize_diagonal):
     X = patches(n_columns=5)
-    model = LocallyConstantGraph(0.1, 0.05, "chain", penalize_diagonal, scale, tol=1e-9).fit(X)
+    model = LocallyConstantGraph(
+        0.1, 0.05, neighbors="chain", penalize_diagonal=penalize_diagonal, scale=scale, tol=1e-9
+    ).fit(X)
     S = covariance(X)
     unit = np.outer(units(S, scale), units(S, scale))
     thresholds = elementwise(5, 0.1, penalize_diagonal=penalize_diagonal)

@@ -473,7 +473,9 @@ def test_searches_pipelines_and_clones():
     pipe = make_pipeline(StandardScaler(), NetworkChange(0.3)).fit(X, y)
     np.testing.assert_allclose(pipe[-1].change_, NetworkChange(0.3).fit(X, y).change_, atol=1e-6)
     assert pipe.score(X, y) == pytest.approx(NetworkChange(0.3).fit(X, y).score(X, y))
-    model = NetworkChange(0.3, 0.2, "gaussian", 3, "dual", False, negligible=0.1, cv=4)
+    model = NetworkChange(
+        0.3, 0.2, basis="gaussian", degree=3, solver="dual", standardize=False, negligible=0.1, cv=4
+    )
     assert clone(model).get_params() == model.get_params()
     assert not hasattr(clone(model.fit(X, y)), "theta_")
 

@@ -117,9 +117,9 @@ def _network(settings: ClassSettings, learning: str) -> Any:
     return BayesNetClassifier(
         learning,
         settings.decide,
-        settings.alpha,
-        settings.n_edges,
-        settings.slack,
+        alpha=settings.alpha,
+        n_edges=settings.n_edges,
+        slack=settings.slack,
         bias=settings.bias,
         random_state=settings.seed,
     )

@@ -88,9 +88,9 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
 
     Attributes
     ----------
-    cpdag_ : ndarray of bool, shape (m, m)
-        Arc i -> j at [i, j] only; an edge whose direction the data cannot tell at [i, j] and
-        [j, i]. With ``forbidden``, ``required`` or ``tiers``, these direct more.
+    cpdag_ : Graph
+        Directed; an edge whose direction is not identified runs both ways. With ``forbidden``,
+        ``required`` or ``tiers``, these direct more.
     graph_ : Graph
         Directed and without cycles, one of those that ``cpdag_`` stands for; the weight of an arc
         is its coefficient for standardised columns.
@@ -142,7 +142,7 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     0        wet   slip
     1  sprinkler    wet
     2       rain    wet
-    >>> bool((model.cpdag_ == (model.coef_ != 0)).all())
+    >>> bool((model.cpdag_.adjacency == (model.coef_ != 0)).all())
     True
     """
 
@@ -306,7 +306,9 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         equations = fit_equations(statistics.S, structure.dag)
         coef = equations.coef * scale / scale[:, None]
         restored = statistics.restored
-        self.cpdag_ = restored(structure.cpdag)
+        self.cpdag_ = Graph(
+            restored(structure.cpdag).astype(float), names=self._names(), directed=True
+        )
         self.blankets_ = restored(structure.blankets)
         self.coef_ = restored(coef)
         self.intercept_ = restored(location - location @ coef)
