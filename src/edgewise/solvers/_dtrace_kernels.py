@@ -15,6 +15,8 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._rows import add_rows, dot, soft_threshold
 
 SQUARE_ROOT_HALF = np.sqrt(0.5)
+#: Rounding of a sum of two numbers, as a share of it.
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @kernel
@@ -219,9 +221,40 @@ def measure(
 
 
 @kernel
+def weigh(Delta: FloatArray, a: FloatArray, b: FloatArray) -> float:
+    r"""Return :math:`\sum_{ij} a_i |\Delta_{ij}| b_j`."""
+    total = 0.0
+    for i in range(a.size):
+        for j in range(b.size):
+            total += a[i] * abs(Delta[i, j]) * b[j]
+    return total
+
+
+@kernel
+def entry_error(a: FloatArray, b: FloatArray, share: float, i: int, j: int) -> float:
+    """Bound the rounding error of an entry of both products that make a residual."""
+    return float(0.5 * share * (a[i] * b[j] + b[i] * a[j]))
+
+
+@kernel
+def largest_residual(
+    residual: FloatArray, a: FloatArray, b: FloatArray, share: float, is_diagonal_free: bool
+) -> float:
+    """Return the largest size that a penalised residual has, or has lost to rounding."""
+    largest = 0.0
+    for i in range(a.size):
+        for j in range(a.size):
+            if i != j or not is_diagonal_free:
+                size = abs(residual[i, j]) * (1.0 + EPSILON) + entry_error(a, b, share, i, j)
+                largest = max(largest, size)
+    return largest
+
+
+@kernel
 def conjugate_terms(
     Delta: FloatArray,
     residual: FloatArray,
+    errors: tuple[FloatArray, FloatArray, float],
     ridge: float,
     alpha: float,
     scale: float,
@@ -229,20 +262,27 @@ def conjugate_terms(
 ) -> float:
     r"""Add up what each entry leaves open between the objective and its bound.
 
-    With penalty :math:`g(x) = \alpha |x| + \mathrm{ridge}\, x^2 / 2` and conjugate
-    :math:`g^*(y) = \max(0, |y| - \alpha)^2 / (2\, \mathrm{ridge})`, the terms
-    :math:`g(x) + g^*(y) - x y \ge 0` at y = ``scale`` times the residual. Without a ridge the
-    caller sees to it that :math:`g^*` is 0.
+    With penalty :math:`g(x) = \alpha |x| + \mathrm{ridge}\, x^2 / 2`, the terms are
+    :math:`g(x) + g^*(y) - x y \ge 0` at y = ``scale`` times the residual. With :math:`x^*` the
+    maximiser of :math:`x y - g(x)` and z the y clipped to alpha, each is
+    :math:`\mathrm{ridge}\, (x - x^*)^2 / 2 + \alpha |x| - x z`, in which nothing large cancels;
+    and an error e of y changes it by :math:`|x - x^*| e + e^2 / (2\, \mathrm{ridge})` at most.
+    Without a ridge the caller sees to it that y is at most alpha and, on a free diagonal, 0.
     """
-    d = Delta.shape[0]
+    a, b, share = errors
     total = 0.0
-    for i in range(d):
-        for j in range(d):
+    for i in range(a.size):
+        for j in range(a.size):
             x = Delta[i, j]
             y = scale * residual[i, j]
-            t = 0.0 if i == j and is_diagonal_free else alpha
-            term = (t + 0.5 * ridge * abs(x)) * abs(x) - x * y
+            is_free = i == j and is_diagonal_free
+            t = 0.0 if is_free else alpha
+            error = scale * (entry_error(a, b, share, i, j) + EPSILON * abs(residual[i, j]))
+            z = min(max(y, -t), t)
+            total += max(0.0, t * abs(x) - x * z)
             if ridge > 0.0:
-                term += max(0.0, abs(y) - t) ** 2 / (2.0 * ridge)
-            total += max(0.0, term)
+                lack = abs(x - (y - z) / ridge)
+                total += 0.5 * ridge * lack**2 + lack * error + 0.5 * error**2 / ridge
+            elif not is_free:
+                total += abs(x) * error
     return total

@@ -12,7 +12,13 @@ from scipy.linalg import lapack
 
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._dtrace_kernels import conjugate_terms, measure
+from edgewise.solvers._dtrace_kernels import (
+    conjugate_terms,
+    largest_residual,
+    measure,
+    weigh,
+)
+from edgewise.solvers._rounding import sum_error
 
 #: A pivot of at most this share of the largest variance counts as rounding.
 SINGULAR = 1e-12
@@ -99,20 +105,58 @@ class DTraceProblem:
         )
 
     @cached_property
-    def unpenalised(self) -> FloatArray:
-        """Difference of the inverses: the minimum of the loss, where it is definite."""
-        difference = np.linalg.inv(self.A) - np.linalg.inv(self.B)
-        return 0.5 * (difference + difference.T)
+    def _inverses(self) -> tuple[FloatArray, FloatArray]:
+        return np.asarray(np.linalg.inv(self.A)), np.asarray(np.linalg.inv(self.B))
 
     @cached_property
-    def energy(self) -> float:
-        """Minus twice the minimum of the loss; infinite where there is none."""
-        return float(np.vdot(self.C, self.unpenalised)) if self.is_definite else np.inf
+    def unpenalised(self) -> FloatArray:
+        """Difference of the inverses: the minimum of the loss, where it is definite."""
+        after, before = self._inverses
+        return 0.5 * (after - before + (after - before).T)
+
+    @cached_property
+    def _least_curvature(self) -> float:
+        """Lower bound of the curvature of a definite loss, which is a product of eigenvalues."""
+        after, before = self._inverses
+        return 1.0 / (float(np.linalg.norm(after)) * float(np.linalg.norm(before)))
+
+    @cached_property
+    def _unpenalised_error(self) -> float:
+        """How far `unpenalised` may be from the minimum, by the norm that the loss defines."""
+        product = (self.A @ self.unpenalised) @ self.B
+        left = np.abs(self.C - 0.5 * (product + product.T))
+        a, b, share = self._errors(self.unpenalised)
+        left += share * np.outer(a, b)
+        return float(np.linalg.norm(left)) / float(np.sqrt(self._least_curvature))
+
+    @cached_property
+    def _deviations(self) -> tuple[FloatArray, FloatArray]:
+        """Roots of the variances after and before, whose products bound covariances."""
+        return np.sqrt(self.A.diagonal()), np.sqrt(self.B.diagonal())
+
+    def _errors(self, Delta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        r"""Bound what rounding makes of :math:`A \Delta B`, as multiples of products of deviations.
+
+        Since covariances are at most the products of their deviations a and b, entry (i, j) of
+        :math:`|A| |\Delta| |B|` is at most :math:`a_i b_j \sum_{kl} a_k |\Delta_{kl}| b_l`.
+        """
+        a, b = self._deviations
+        return a, b, 2.0 * sum_error(len(a)) * float(weigh(Delta, a, b))
+
+    @cached_property
+    def _has_few_factors(self) -> bool:
+        """Whether products of the factors are faster, and as good as those of the covariances."""
+        F, G = self.factors
+        d = len(self.A)
+        return len(F) + len(G) < d and all(
+            (S.diagonal() - np.sum(factor**2, axis=0) <= sum_error(d) * S.diagonal()).all()
+            for S, factor in ((self.A, F), (self.B, G))
+        )
 
     def sandwich(self, Delta: FloatArray) -> FloatArray:
         """Multiply a symmetric matrix by A from the left and by B from the right."""
-        F, G = self.factors
-        if len(F) + len(G) < len(Delta):
+        if self._has_few_factors:
+            F, G = self.factors
             return np.asarray(F.T @ ((F @ Delta) @ G.T @ G))
         return np.asarray((self.A @ Delta) @ self.B)
 
@@ -145,18 +189,38 @@ class DTraceProblem:
         g^*((C - H \Gamma)_{ij})`, with :math:`H` the operator of the loss. With a ridge,
         :math:`\Gamma = \Delta` is feasible. Without one, residuals must not exceed alpha: the
         point between :math:`\Delta` and the minimum of the loss that scales them down to it is
-        taken, which costs half of :math:`(1 - s)^2 \langle R, H^{-1} R \rangle`.
+        taken, which costs half of :math:`(1 - s)^2 \langle R, H^{-1} R \rangle`. What rounding may
+        have done to the residuals is counted in: where the loss is curved in all directions, as
+        a change of that point; otherwise, as residuals that are larger.
         """
         is_free = not self.penalize_diagonal
-        _, inner, largest = measure(Delta, residual, is_free)
-        scale = 1.0
-        if self.ridge == 0.0 and largest > alpha * (1.0 + ROUNDING):
-            scale = alpha / largest
-        gap = conjugate_terms(Delta, residual, self.ridge, alpha, scale, is_free)
+        a, b, share = self._errors(Delta)
+        scale, cost = 1.0, 0.0
+        if self.ridge == 0.0 and self.is_definite:
+            largest = largest_residual(residual, a, b, 0.0, is_free)
+            scale = min(1.0, alpha / largest) if largest > 0.0 else 1.0
+            cost = 0.5 * self._detour(Delta, residual, share, scale) ** 2
+            share = 0.0
+        elif self.ridge == 0.0 and largest_residual(residual, a, b, share, is_free) > alpha * (
+            1.0 + ROUNDING
+        ):
+            return np.inf
+        errors = (a, b, share)
+        return cost + conjugate_terms(Delta, residual, errors, self.ridge, alpha, scale, is_free)
+
+    def _detour(self, Delta: FloatArray, residual: FloatArray, share: float, scale: float) -> float:
+        """Bound how far a point is whose residual is ``scale`` times the one that was computed.
+
+        Counted from ``Delta``, by the norm that the loss defines.
+        """
+        a, b = self._deviations
+        way = 0.0
         if scale < 1.0:
-            left = self.energy - float(np.vdot(self.C, Delta)) - inner
-            gap += 0.5 * (1.0 - scale) ** 2 * max(left, 0.0)
-        return float(gap)
+            ahead = self.unpenalised - Delta
+            square = max(float(np.vdot(residual, ahead)), 0.0) + share * weigh(ahead, a, b)
+            way = (1.0 - scale) * (float(np.sqrt(square)) + self._unpenalised_error)
+        error = share * float(np.linalg.norm(a) * np.linalg.norm(b))
+        return way + error / float(np.sqrt(self._least_curvature))
 
     def _solve_diagonal(self, lack: FloatArray) -> FloatArray:
         factor = self._diagonal_factor

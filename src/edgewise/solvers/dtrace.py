@@ -108,7 +108,8 @@ def dtrace(
     The gap is exact at a feasible dual point: with a ridge, the point of :math:`\Delta` itself;
     with two covariances of full rank, the residual scaled down to alpha. Where neither holds,
     alpha is lowered inside the solver by so little that the gap bears it, and the residual of that
-    problem is feasible as it is; until then the gap is infinite.
+    problem is feasible as it is; until then the gap is infinite. What rounding may have done to
+    the residuals counts in the gap.
 
     References
     ----------
