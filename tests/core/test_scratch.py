@@ -4,8 +4,7 @@ import threading
 
 import numpy as np
 
-from edgewise._core import scratch as module
-from edgewise._core.scratch import scratch
+from edgewise._core.scratch import KEPT_BYTES, scratch
 
 
 def test_a_name_keeps_its_memory_and_grows():
@@ -26,9 +25,9 @@ def test_names_and_threads_are_apart():
     assert not np.shares_memory(mine, theirs[0])
 
 
-def test_large_buffers_are_not_kept(monkeypatch):
-    monkeypatch.setattr(module, "KEPT_BYTES", 80)
-    kept = scratch("test limit", (10,))
-    assert np.shares_memory(kept, scratch("test limit", (10,)))
-    large = scratch("test limit", (11,))
-    assert not np.shares_memory(large, scratch("test limit", (11,)))
+def test_large_buffers_are_not_kept():
+    most = KEPT_BYTES // 8
+    kept = scratch("test limit", (most,))
+    assert np.shares_memory(kept, scratch("test limit", (most,)))
+    large = scratch("test limit", (most + 1,))
+    assert not np.shares_memory(large, scratch("test limit", (most + 1,)))

@@ -6,7 +6,7 @@ from scipy import stats
 
 from edgewise import InputError
 from edgewise.data import drifting_chain, drifting_grid, tree_partition
-from edgewise.data.simulate import PARTITION_LAYOUTS, varying
+from edgewise.data.simulate import PARTITION_LAYOUTS
 from edgewise.data.simulate.partition import _cell_of
 
 DESIGNS = {
@@ -113,8 +113,9 @@ def test_chain_changes_an_edge_at_a_time():
     np.testing.assert_array_equal(data.graph, data.graph_val)
     assert n_edges(data.adjacencies[0]) == 10
     counts = n_edges(data.adjacencies)
-    assert counts.min() >= 5
-    assert counts.max() <= 15
+    # A walk of hundreds of steps that nothing held would have left these bounds.
+    assert counts.min() == 5
+    assert counts.max() == 15
     steps = np.diff(data.graph)
     assert set(np.unique(steps)) == {0, 1}
     for before, after in zip(data.adjacencies[:-1], data.adjacencies[1:], strict=True):
@@ -145,15 +146,6 @@ def test_grid_grows_from_its_corner():
     same = [(number[1:, 1:] == other).mean() for other in (number[:-1, 1:], number[1:, :-1])]
     # A fair coin, and no change nine times in ten.
     assert min(same) > 0.4
-
-
-def test_bounds_on_the_number_of_edges(monkeypatch):
-    monkeypatch.setattr(varying, "CHANCE", 1.0)
-    monkeypatch.setattr(varying, "EDGE_RANGE", (10, 15))
-    # Nothing is removed from ten edges, one is added; from then on one goes and one comes.
-    counts = n_edges(drifting_chain(30, rng=0).adjacencies)
-    assert counts[:2].tolist() == [10, 11]
-    assert set(counts[1:].tolist()) == {11}
 
 
 @pytest.mark.parametrize(

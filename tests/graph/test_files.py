@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -141,11 +142,10 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, suffix, mon
     path = tmp_path / f"graph{suffix}"
     path.write_text("old")
 
-    def broken(graph):
+    def broken(*arguments):
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr("edgewise.graph._files.edge_list", broken)
-    monkeypatch.setattr("edgewise.graph._xml.to_networkx", broken)
+    monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(RuntimeError, match="disk full"):
         hostile_graph(False).write(path)
     assert path.read_text() == "old"

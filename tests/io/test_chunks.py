@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from edgewise import InputError
-from edgewise.io import RawTable, chunks, read_chunks, read_table
+from edgewise.io import RawTable, read_chunks, read_table
+from edgewise.io.chunks import rows_of
 
 
 @pytest.fixture
@@ -60,13 +61,12 @@ def test_number_of_rows_and_order_of_columns(frame, tmp_path, suffix):
         list(read_chunks(path, columns=["weight"]))
 
 
-def test_default_rows_follow_the_number_of_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 8 * 60)
-    narrow = write(pd.DataFrame(np.zeros((50, 3)), columns=list("abc")), tmp_path / "a.csv")
-    assert [part.n_rows for part in read_chunks(narrow)] == [20, 20, 10]
-    names = [f"c{k}" for k in range(12)]
-    wide = write(pd.DataFrame(np.zeros((30, 12)), columns=names), tmp_path / "b.csv")
-    assert [part.n_rows for part in read_chunks(wide)] == [12, 12, 6]
+def test_default_rows_follow_the_number_of_columns(tmp_path):
+    narrow = pd.DataFrame(np.zeros((600_000, 4), dtype=np.int8), columns=list("abcd"))
+    narrow.to_parquet(tmp_path / "a.parquet")
+    assert [part.n_rows for part in read_chunks(tmp_path / "a.parquet")] == [2**19, 600_000 - 2**19]
+    assert rows_of(None, 2**9) == 2**12
+    assert rows_of(None, 5000) == 5000
 
 
 def test_folder_in_the_order_of_names(frame, tmp_path):

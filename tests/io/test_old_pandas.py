@@ -9,7 +9,7 @@ from edgewise.io import _old_pandas
 
 @pytest.fixture(params=[True, False], ids=["old", "new"])
 def is_old(request, monkeypatch):
-    monkeypatch.setattr(_old_pandas, "is_old", lambda: request.param)
+    monkeypatch.setattr(pd, "__version__", "3.0.5" if request.param else "3.1.0")
     return request.param
 
 

@@ -125,7 +125,7 @@ def _chosen(names: Sequence[str], columns: Sequence[str] | None, file: Path) -> 
     return list(columns)
 
 
-def _rows_of(rows: int | None, n_columns: int) -> int:
+def rows_of(rows: int | None, n_columns: int) -> int:
     """Rows of a chunk: below the number of columns, a covariance would be all merging."""
     return rows or max(n_columns, CHUNK_BYTES // (8 * n_columns))
 
@@ -143,7 +143,7 @@ def _read_text(
 ) -> Iterator[RawTable]:
     layout = text_layout(file, delimiter, check_names=check_names)
     chosen = _chosen(layout.names, columns, file)
-    for frame, notes in parse_text_chunks(layout, chosen, _rows_of(rows, len(chosen))):
+    for frame, notes in parse_text_chunks(layout, chosen, rows_of(rows, len(chosen))):
         if len(frame):
             yield from_frame(frame, file, notes)
 
@@ -161,7 +161,7 @@ def _read_parquet(
         names = tuple(str(name) for name in source.schema_arrow.empty_table().to_pandas().columns)
         check_names(names, file)
         chosen = _chosen(names, columns, file)
-        batches = source.iter_batches(_rows_of(rows, len(chosen)), columns=chosen)
+        batches = source.iter_batches(rows_of(rows, len(chosen)), columns=chosen)
         while True:
             with parquet_errors(file):
                 batch = next(batches, None)
