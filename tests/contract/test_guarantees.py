@@ -39,6 +39,15 @@ PROBLEMS = {
 FIXED, SEARCHES = cases("fixed"), cases("searches")
 SOLVERS = [(entry, model) for entry, model in FIXED if hasattr(model, "max_iter")]
 FOLDS = [(entry, model) for entry, model in SEARCHES if getattr(model, "cv", None) is not None]
+#: Models that take weights and draw nothing at random. Ranks take none.
+WEIGHTED = [
+    (entry, model)
+    for entry, model in FIXED + cases("conventions") + cases("gaps")
+    if entry.takes_weights
+    and not hasattr(model, "n_resamples")
+    and getattr(model, "alpha", None) not in ("cv", "stars")
+    and getattr(model, "covariance", None) != "nonparanormal"
+]
 
 
 def over(pairs):
@@ -161,6 +170,32 @@ def test_the_order_of_rows_makes_no_difference_where_folds_are_given(entry, mode
         ]
         results.append(_fit(clone(model).set_params(cv=folds), _take(data, order)))
     assert_close(*results)
+
+
+@pytest.mark.parametrize("problem", ["tall", "wide"])
+@over(WEIGHTED)
+def test_integer_weights_are_repeated_rows(entry, model, problem):
+    X = PROBLEMS[problem]
+    weights = np.random.default_rng(8).integers(0, 4, size=len(X))
+    weighted = clone(model).fit(X, sample_weight=weights)
+    assert_close(weighted, clone(model).fit(np.repeat(X, weights, axis=0)))
+
+
+@over([(entry, model) for entry, model in FOLDS if entry.takes_weights])
+def test_integer_weights_are_repeated_rows_where_folds_are_given(entry, model):
+    X = PROBLEMS["tall"]
+    rng = np.random.default_rng(8)
+    weights, fold = rng.integers(0, 4, size=len(X)), np.arange(len(X)) % 3
+    fits = []
+    for rows, options in (
+        (np.arange(len(X)), {"sample_weight": weights}),
+        (np.repeat(np.arange(len(X)), weights), {}),
+    ):
+        folds = [
+            (np.flatnonzero(fold[rows] != k), np.flatnonzero(fold[rows] == k)) for k in range(3)
+        ]
+        fits.append(clone(model).set_params(cv=folds).fit(X[rows], **options))
+    assert_close(*fits)
 
 
 @over(SEARCHES)

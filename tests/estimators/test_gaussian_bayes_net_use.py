@@ -298,8 +298,12 @@ def test_exact_relations_are_named():
 
 
 def test_least_squares_needs_rows():
-    with pytest.raises(InputError, match=r'8 rows and 8 columns. Pass init="lasso"'):
-        GaussianBayesNet(alpha=0.3, init="least-squares").fit(network_rows(17, 8, 8))
+    model = GaussianBayesNet(alpha=0.3, init="least-squares")
+    X = network_rows(17, 8, 8)
+    # The same row twice is no more than once.
+    for rows, weights in ((X, None), (np.repeat(X, 2, axis=0), None), (X, np.full(8, 2.0))):
+        with pytest.raises(InputError, match=r'rows than the 8 columns.*Pass init="lasso"'):
+            model.fit(rows, sample_weight=weights)
 
 
 def test_unknown_columns_and_values_are_named(chain):

@@ -172,12 +172,19 @@ def test_assume_centered_keeps_the_mean_at_zero():
 def test_integer_weights_are_repeated_rows():
     X = chain(n_rows=60)
     weights = np.random.default_rng(1).integers(0, 4, size=60)
-    weighted = GaussianGraph(alpha_ratio=0.01).fit(X, sample_weight=weights)
-    repeated = GaussianGraph(alpha_ratio=0.01).fit(np.repeat(X, weights, axis=0))
+    weighted = GaussianGraph().fit(X, sample_weight=weights)
+    repeated = GaussianGraph().fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.alphas_, repeated.alphas_)
     np.testing.assert_allclose(weighted.selection_.values, repeated.selection_.values)
     np.testing.assert_allclose(weighted.precision_, repeated.precision_, atol=1e-6)
     np.testing.assert_allclose(weighted.location_, repeated.location_)
     assert not np.allclose(weighted.precision_, GaussianGraph().fit(X).precision_, atol=1e-3)
+
+
+def test_weights_that_add_up_to_one_do_not_shorten_the_grid():
+    X = chain(n_rows=60)
+    share = GaussianGraph().path(X, sample_weight=np.full(60, 1 / 60)).alphas
+    np.testing.assert_allclose(share, GaussianGraph().path(X).alphas)
 
 
 @pytest.mark.parametrize("alpha", ["cv", "stars"])

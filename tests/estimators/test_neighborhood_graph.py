@@ -132,8 +132,8 @@ def test_precomputed_is_the_same_as_rows():
 def test_integer_weights_are_repeated_rows():
     X = chain(n_rows=60)
     weights = np.random.default_rng(1).integers(0, 4, size=60)
-    weighted = NeighborhoodGraph(alpha_ratio=0.05).fit(X, sample_weight=weights)
-    repeated = NeighborhoodGraph(alpha_ratio=0.05).fit(np.repeat(X, weights, axis=0))
+    weighted = NeighborhoodGraph().fit(X, sample_weight=weights)
+    repeated = NeighborhoodGraph().fit(np.repeat(X, weights, axis=0))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
     np.testing.assert_allclose(weighted.selection_.values, repeated.selection_.values)
 

@@ -9,7 +9,9 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.estimators._arrangement import ArrangedStatistics
+from edgewise.estimators._relations import find_relations
 from edgewise.solvers import lasso_blankets
+from edgewise.stats import correlation_from_covariance
 
 STARTS = ("lasso", "least-squares", "l1mb")
 
@@ -43,11 +45,10 @@ def per_arc(given: Any, name: str, statistics: ArrangedStatistics) -> FloatArray
 
 def _least_squares(statistics: ArrangedStatistics) -> FloatArray:
     """Coefficients of each column on all others, from the inverse of the covariance."""
-    m, n_rows = len(statistics.S), statistics.n_rows or 0
-    if n_rows <= m:
+    if find_relations(correlation_from_covariance(statistics.S)):
         raise InputError(
-            f'init="least-squares" needs more rows than columns; there are {n_rows:g} rows and {m} '
-            'columns. Pass init="lasso".'
+            f'init="least-squares" needs more different rows than the {len(statistics.S)} columns, '
+            'and none that follows from others. Pass init="lasso".'
         )
     precision = np.linalg.inv(statistics.S)
     coefficients = -precision / precision.diagonal()

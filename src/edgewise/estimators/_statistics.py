@@ -52,7 +52,8 @@ class Statistics:
     n_samples : float or None
         Rows, or the sum of their weights; None where nobody knows.
     n_rows : float or None
-        Rows, whatever their weights.
+        What a grid of alphas goes by: rows, or the sum of their weights where that is more, so
+        that a weight of 2 is two rows, and weights that add up to 1 leave the grid as it is.
     treatment : tuple of str
         What was done to the data on the way.
     """
@@ -114,12 +115,13 @@ def row_statistics(
         _refuse_constant(np.abs(X).max(axis=0), S, names)
     is_sure = missing != "pairwise" if has_gaps else covariance not in ("spearman", "kendall")
     S = _positive(S, names, repair, treatment, is_sure=is_sure)
+    n_samples = float(len(X) if sample_weight is None else sample_weight.sum())
     statistics = Statistics(
         location=location,
         S=S,
         scale=np.ones(len(S)),
-        n_samples=float(len(X) if sample_weight is None else sample_weight.sum()),
-        n_rows=len(X),
+        n_samples=n_samples,
+        n_rows=max(float(len(X)), n_samples),
         treatment=tuple(treatment),
     )
     return statistics.on_correlation_scale() if covariance == "correlation" else statistics
@@ -166,7 +168,7 @@ def moment_statistics(
         S=_positive(S, names, repair, treatment, is_sure=True),
         scale=np.ones(len(S)),
         n_samples=moments.weight,
-        n_rows=moments.n_samples,
+        n_rows=max(float(moments.n_samples), moments.weight),
         treatment=tuple(treatment),
     )
 

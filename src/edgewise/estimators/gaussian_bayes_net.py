@@ -222,7 +222,8 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
             Rows.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; a weight of 2 counts as two equal rows.
+            Weight of each row; a weight of 2 counts as two equal rows, which a fold or subsample
+            has both or neither of.
 
         Returns
         -------
@@ -338,7 +339,8 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         if self.repair is None:
             order = statistics.arrangement
             known = self._names() or [f"x{k}" for k in range(len(order))]
-            refuse_relations(statistics, X, [known[k] for k in order])
+            rows = X if sample_weight is None else X[sample_weight > 0]
+            refuse_relations(statistics, rows, [known[k] for k in order])
         return super()._choose_alpha(X, sample_weight, statistics)
 
     def _solve_path(self, statistics: Any, alphas: FloatArray) -> Iterator[BayesNetFit]:

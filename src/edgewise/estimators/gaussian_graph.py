@@ -196,7 +196,8 @@ class GaussianGraph(PrecisionEstimator):
             `edgewise.stats.stream_covariance` made of rows that do not fit into memory.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; a weight of 2 counts as two equal rows.
+            Weight of each row; a weight of 2 counts as two equal rows, which a fold or subsample
+            has both or neither of.
 
         Returns
         -------

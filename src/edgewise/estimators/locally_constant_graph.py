@@ -211,7 +211,8 @@ class LocallyConstantGraph(PairSearchEstimator):
             `edgewise.stats.stream_covariance` made of rows, for given alpha and tau.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            Weight of each row; a weight of 2 counts as two equal rows.
+            Weight of each row; a weight of 2 counts as two equal rows, which a fold has both or
+            neither of.
 
         Returns
         -------

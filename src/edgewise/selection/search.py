@@ -115,7 +115,8 @@ def choose_by_cv(
     cv : int or splitter or iterable of (train, test)
         Number of shuffled folds, or anything scikit-learn takes as a splitter.
     sample_weight : ndarray of shape (n,), optional
-        Weights of the rows, in the fits and in the mean over held-out rows.
+        Weights of the rows, in the fits and in the mean over held-out rows. A row is in one
+        fold, whatever it weighs.
     random_state : int, Generator, RandomState or None
         Shuffles the folds when ``cv`` is a number.
     n_jobs, verbose : int

@@ -211,7 +211,9 @@ def em_covariance(
     center, scale = _observed_scale(values, weights, is_seen, names)
     samples = group_by_gaps((values - center) / scale, weights, ~is_seen)
     if ridge is None:
-        ridge = 0.0 if len(values) > values.shape[1] else DEFAULT_RIDGE
+        # Rows that repeat others add nothing that would make the covariance regular.
+        n_different = len(np.unique(np.where(is_seen, values, np.inf), axis=0))
+        ridge = 0.0 if n_different > values.shape[1] else DEFAULT_RIDGE
         try:
             state, history, converged = climb(samples, ridge, tol, max_iter)
         except SolverError:
