@@ -91,3 +91,18 @@ def test_r2_needs_more_rows_than_columns_and_no_relation():
     X[:, 2] = X[:, 0]
     with pytest.raises(InputError, match="follow exactly"):
         r2_sortability(X, CHAIN)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1.0, 1e8])
+def test_r2_sees_relations_whatever_rounding_leaves_of_them(scale):
+    # Half of these covariances have a Cholesky factor, by chance of rounding.
+    for seed in range(20):
+        X = np.random.default_rng(seed).normal(size=(9, 3))
+        X[:, 2] = X[:, 0] if seed % 2 else X[:, 0] + 3 * X[:, 1]
+        X[:, 1] *= scale
+        with pytest.raises(InputError, match="follow exactly"):
+            r2_sortability(X, CHAIN)
+        X[:, 2] += 1e-5 * np.random.default_rng([1, seed]).normal(size=9)
+        assert 0 <= r2_sortability(X, CHAIN) <= 1
+    with pytest.raises(InputError, match="follow exactly"):
+        r2_sortability(X * [1, 1, 0], CHAIN)

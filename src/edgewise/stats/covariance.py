@@ -14,6 +14,10 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.stats._chunks import describe_mismatch
 from edgewise.stats._samples import as_samples, as_weights
+from edgewise.stats.positive import correlation_from_covariance
+
+#: Per variable, what rounding may leave of a variance that others explain, as a share of it.
+ROUNDING = 1e-13
 
 
 def covariance(
@@ -87,16 +91,27 @@ def explained_variance(S: FloatArray) -> FloatArray:
     >>> explained_variance(np.array([[1.0, 0.6], [0.6, 1.0]])).round(6)
     array([0.36, 0.36])
     """
-    try:
-        factor = linalg.cholesky(S, lower=True)
-    except linalg.LinAlgError:
+    left = _left_by_others(S)
+    if left.min() <= ROUNDING * len(S):
         raise InputError(
             "Some columns follow exactly from others, so that regressions explain all of them. "
             "Drop one of each such set."
-        ) from None
+        )
+    return np.clip(1.0 - left, 0.0, 1.0)
+
+
+def _left_by_others(S: FloatArray) -> FloatArray:
+    """Share of each variance that all other variables leave; 0 where factors break down."""
+    if (S.diagonal() <= 0).any():
+        return np.zeros(len(S))
+    try:
+        # On the scale of correlations, so that no unit decides what is small.
+        factor = linalg.cholesky(correlation_from_covariance(S), lower=True)
+    except linalg.LinAlgError:
+        return np.zeros(len(S))
     inverse = linalg.solve_triangular(factor, np.eye(len(S)), lower=True)
-    shares: FloatArray = 1.0 - 1.0 / (S.diagonal() * np.sum(inverse**2, axis=0))
-    return np.clip(shares, 0.0, 1.0)
+    left: FloatArray = 1.0 / np.sum(inverse**2, axis=0)
+    return left
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
