@@ -1,7 +1,5 @@
 """The study of changes between two networks: settings, tasks, verdicts and figures."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -147,16 +145,12 @@ def test_sizes_of_the_study():
     assert times.SIZES[:5] == times.PUBLISHED_SIZES == (40, 50, 60, 70, 80)
 
 
-@pytest.fixture
-def small_gaussian(monkeypatch):
-    monkeypatch.setattr(gaussian, "N_FEATURES", 10)
-    monkeypatch.setattr(gaussian, "N_CHANGED", 3)
-    monkeypatch.setattr(gaussian, "HELD_OUT", 500)
+SMALL_GAUSSIAN = {"n_features": 10, "n_changed": 3, "n_held_out": 500}
 
 
-def test_gaussian_task(small_gaussian):
+def test_gaussian_task():
     rows = gaussian.run_task(
-        np.random.default_rng(2), setting="change 0.8", n_samples=60, repetition=0
+        np.random.default_rng(2), setting="change 0.8", n_samples=60, repetition=0, **SMALL_GAUSSIAN
     )
     by = {(row["scale"], row["method"], row["ranking"]): row for row in rows}
     assert len(by) == len(rows) == 2 * (2 * len(gaussian.METHODS) - 1)
@@ -173,11 +167,10 @@ def test_gaussian_task(small_gaussian):
     assert by["gaussian", gaussian.KLIEP, ENTRY]["degree"] == 1
 
 
-def test_shared_noise_is_shared(small_gaussian):
+def test_shared_noise_is_shared():
     """All that both groups have in common cancels, and even a small change shows."""
-    rows = gaussian.run_task(
-        np.random.default_rng(0), setting="shared noise", n_samples=100, repetition=0
-    )
+    options = {"n_samples": 100, "repetition": 0, **SMALL_GAUSSIAN}
+    rows = gaussian.run_task(np.random.default_rng(0), setting="shared noise", **options)
     found = areas(pd.DataFrame(rows).assign(task=0), _methods.DIFFERENCE, MAGNITUDE)
     assert found.min() > 0.9
 
@@ -254,9 +247,10 @@ def test_lattice_success_with_a_larger_alpha_and_fewer_rows(success, n_features)
     assert success[n_features, 100, 2.5] >= 0.75
 
 
-def test_diamond_and_gene_tasks(monkeypatch):
-    monkeypatch.setattr(diamond, "diamond_change", lambda rng: diamond_change(5, 800, rng=rng))
-    rows = diamond.run_task(np.random.default_rng(0), repetition=0, n_proposals=300)
+def test_diamond_and_gene_tasks():
+    rows = diamond.run_task(
+        np.random.default_rng(0), repetition=0, n_proposals=300, n_features=5, n_samples=800
+    )
     by = {(row["method"], row["ranking"]): row["auprc"] for row in rows}
     assert {method for method, _ in by} == set(diamond.list_methods())
     assert by[diamond.POLYNOMIAL, MAGNITUDE] == 1.0
@@ -308,10 +302,14 @@ def test_importance_sampling_draws_as_told():
         assert numbers == {True: {_methods.QUICK_PROPOSALS}, False: {_methods.N_PROPOSALS}}
 
 
-def test_times_task(monkeypatch):
-    monkeypatch.setattr(times, "N_SAMPLES", 40)
-    monkeypatch.setattr(times, "LARGEST_PRIMAL", {times.PUBLISHED: 10, times.SPARSE: 30})
-    rows = times.run_task(np.random.default_rng(0), n_features=20, repetition=0)
+def test_times_task():
+    rows = times.run_task(
+        np.random.default_rng(0),
+        n_features=20,
+        repetition=0,
+        n_samples=40,
+        largest_primal={times.PUBLISHED: 10, times.SPARSE: 30},
+    )
     by = {(row["range"], row["solver"]): row for row in rows}
     assert set(by) == {("published", "dual"), ("sparse", "dual"), ("sparse", "primal")}
     assert all(row["seconds"] > 0 for row in rows)
@@ -323,13 +321,9 @@ def test_times_task(monkeypatch):
 @pytest.fixture(scope="module")
 def senate_rows():
     """Of a fifth of the senators, for speed."""
-    whole = load_senate()
-    part = replace(whole, votes=whole.votes[SENATORS])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(senate, "load_senate", lambda: part)
-        return senate.run_task(
-            np.random.default_rng(0), n_shuffles=6, n_permutations=9, n_resamples=6
-        )
+    return senate.run_task(
+        np.random.default_rng(0), n_shuffles=6, n_permutations=9, n_resamples=6, senators=SENATORS
+    )
 
 
 def test_senate_task(senate_rows):

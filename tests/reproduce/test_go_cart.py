@@ -40,9 +40,9 @@ def test_sizes_of_the_study():
 
 @pytest.fixture(scope="module")
 def partition_rows():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition, "N_SAMPLES", 1500)
-        return partition.run_task(np.random.default_rng(1), layout="spread", repetition=0)
+    return partition.run_task(
+        np.random.default_rng(1), layout="spread", repetition=0, n_samples=1500
+    )
 
 
 def test_partition_task(partition_rows):
@@ -74,22 +74,25 @@ def test_partition_task(partition_rows):
     assert large == {20, 21}
 
 
-def test_only_the_first_repetition_keeps_its_leaves(monkeypatch):
-    monkeypatch.setattr(partition, "N_SAMPLES", 300)
-    rows = partition.run_task(np.random.default_rng(1), layout="gathered", repetition=1)
+def test_only_the_first_repetition_keeps_its_leaves():
+    rows = partition.run_task(
+        np.random.default_rng(1), layout="gathered", repetition=1, n_samples=300
+    )
     assert {row["kind"] for row in rows} <= {partition.FIT, partition.CELL}
 
 
 @pytest.fixture(scope="module")
 def drift_rows():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drift, "N_POINTS", {"chain": 12, "grid": 4})
-        return {
-            structure: drift.run_task(
-                np.random.default_rng(2), structure=structure, n_samples=900, repetition=0
-            )
-            for structure in ("chain", "grid")
-        }
+    return {
+        structure: drift.run_task(
+            np.random.default_rng(2),
+            structure=structure,
+            n_samples=900,
+            repetition=0,
+            n_points={"chain": 12, "grid": 4},
+        )
+        for structure in ("chain", "grid")
+    }
 
 
 def test_drift_task(drift_rows):

@@ -26,7 +26,9 @@ def list_tasks(quick: bool) -> list[Row]:
     return [{"distribution": distribution} for distribution in range(2 if quick else 10)]
 
 
-def run_task(rng: np.random.Generator, *, distribution: int) -> list[Row]:
+def run_task(
+    rng: np.random.Generator, *, distribution: int, n_samples: int = N_SAMPLES
+) -> list[Row]:
     """Learn with the default, and ask of each error what the data say with the true blankets."""
     truth = load_network("karate").adjacency
     criterion, options = DEFAULT.criterion, score_options(DEFAULT.criterion, DEFAULT.prior)
@@ -34,7 +36,7 @@ def run_task(rng: np.random.Generator, *, distribution: int) -> list[Row]:
     # The same distribution for each: the streams of a copy are those of the original.
     seed = int(rng.integers(2**32))
     for thin in THINNING:
-        X = draw_rows(truth, N_SAMPLES, np.random.default_rng(seed), thin)
+        X = draw_rows(truth, n_samples, np.random.default_rng(seed), thin)
         found = DEFAULT.learn(X)
         errors = edge_metrics(truth, found.value)
         longer = learn_structure(X, criterion, patience=MORE_PATIENCE, **options)

@@ -46,9 +46,11 @@ def list_tasks(quick: bool) -> list[Row]:
     ]
 
 
-def run_task(rng: np.random.Generator, *, repetition: int, n_proposals: int) -> list[Row]:
-    """Draw both groups, and rank the pairs by every method."""
-    data = diamond_change(rng=rng)
+def run_task(
+    rng: np.random.Generator, *, repetition: int, n_proposals: int, **design: Any
+) -> list[Row]:
+    """Draw both groups, by default as published, and rank the pairs by every method."""
+    data = diamond_change(rng=rng, **design)
     methods = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
     return score_methods(methods, data)
 

@@ -55,7 +55,14 @@ def list_tasks(quick: bool) -> list[Row]:
 
 
 def run_task(
-    rng: np.random.Generator, *, setting: str, n_samples: int, repetition: int
+    rng: np.random.Generator,
+    *,
+    setting: str,
+    n_samples: int,
+    repetition: int,
+    n_features: int = N_FEATURES,
+    n_changed: int = N_CHANGED,
+    n_held_out: int = HELD_OUT,
 ) -> list[Row]:
     """Draw both groups, and rank the pairs by every method on either scale."""
     seed, seed_held_out = rng.integers(2**32, size=2).tolist()
@@ -63,9 +70,9 @@ def run_task(
     for scale, power in SCALES.items():
         # Equal seeds: the rows of both scales differ in nothing but the scale.
         data = gaussian_change(
-            N_FEATURES, n_samples, n_changed=N_CHANGED, power=power, rng=seed, **SETTINGS[setting]
+            n_features, n_samples, n_changed=n_changed, power=power, rng=seed, **SETTINGS[setting]
         )
-        held_out = data.redraw(HELD_OUT, rng=seed_held_out)
+        held_out = data.redraw(n_held_out, rng=seed_held_out)
         chosen = choose(data, held_out, (1,) if scale == "gaussian" else DEGREES)
         for name, ridge in RIDGES.items():
             model = _kliep(ridge, chosen["degree"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -33,10 +35,17 @@ def list_tasks(quick: bool) -> list[Row]:
 
 
 def run_task(
-    rng: np.random.Generator, *, n_shuffles: int, n_permutations: int, n_resamples: int
+    rng: np.random.Generator,
+    *,
+    n_shuffles: int,
+    n_permutations: int,
+    n_resamples: int,
+    senators: Sequence[str] | None = None,
 ) -> list[Row]:
     """Choose alpha by cross-validation, and ask of each edge how sure it is."""
     senate = load_senate()
+    if senators is not None:
+        senate = replace(senate, votes=senate.votes[list(senators)])
     votes, is_first = senate.votes, senate.years == FIRST_YEAR
     seeds = rng.integers(2**31 - 1, size=3).tolist()
     # Votes are in the order of time, so that the years are a reference and one window after it.

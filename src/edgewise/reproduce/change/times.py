@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -39,15 +40,22 @@ def list_tasks(quick: bool) -> list[Row]:
     ]
 
 
-def run_task(rng: np.random.Generator, *, n_features: int, repetition: int) -> list[Row]:
+def run_task(
+    rng: np.random.Generator,
+    *,
+    n_features: int,
+    repetition: int,
+    n_samples: int = N_SAMPLES,
+    largest_primal: Mapping[str, int] = LARGEST_PRIMAL,
+) -> list[Row]:
     """Time both problems along both ranges of alpha."""
     compile_kernels()
     many = n_features >= MANY
-    data = gaussian_change(n_features, N_SAMPLES, n_neighbors=10 if many else None, rng=rng)
+    data = gaussian_change(n_features, n_samples, n_neighbors=10 if many else None, rng=rng)
     rows = []
     for name, alphas in ranges(data).items():
         for solver in SOLVERS:
-            if solver == "primal" and n_features > LARGEST_PRIMAL[name]:
+            if solver == "primal" and n_features > largest_primal[name]:
                 continue
             start = time.process_time()
             pairs = solve(data, alphas, solver)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -42,16 +42,21 @@ def list_tasks(quick: bool) -> list[Row]:
 
 
 def run_task(
-    rng: np.random.Generator, *, structure: str, n_samples: int, repetition: int
+    rng: np.random.Generator,
+    *,
+    structure: str,
+    n_samples: int,
+    repetition: int,
+    n_points: Mapping[str, int] = N_POINTS,
 ) -> list[Row]:
     """Draw the rows, learn by every method, and compare with the true graph at every point."""
     if structure == CHAIN:
         data = drifting_chain(n_samples, rng=rng)
-        points = np.linspace(0, n_samples - 1, N_POINTS[CHAIN]).round().astype(np.int64)
+        points = np.linspace(0, n_samples - 1, n_points[CHAIN]).round().astype(np.int64)
     else:
         side = round(np.sqrt(n_samples))
         data = drifting_grid(side, rng=rng)
-        line = np.linspace(0, side - 1, N_POINTS[GRID]).round().astype(np.int64)
+        line = np.linspace(0, side - 1, n_points[GRID]).round().astype(np.int64)
         points = (side * line[:, None] + line).ravel()
     tree = GraphTree(bounds=(0, 1)).fit(data.X, data.Y, data.X_val, data.Y_val)
     rows: list[Row] = []

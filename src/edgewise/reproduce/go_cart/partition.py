@@ -41,9 +41,11 @@ def list_tasks(quick: bool) -> list[Row]:
     ]
 
 
-def run_task(rng: np.random.Generator, *, layout: str, repetition: int) -> list[Row]:
+def run_task(
+    rng: np.random.Generator, *, layout: str, repetition: int, n_samples: int = N_SAMPLES
+) -> list[Row]:
     """Draw the rows and grow a tree by each rule."""
-    data = tree_partition(N_SAMPLES, layout=layout, rng=rng)  # type: ignore[arg-type]
+    data = tree_partition(n_samples, layout=layout, rng=rng)  # type: ignore[arg-type]
     rows = []
     for rule, options in RULES.items():
         start = time.process_time()
