@@ -12,6 +12,13 @@ from typer.testing import CliRunner
 from edgewise.cli.app import app
 
 
+@pytest.fixture(autouse=True)
+def undrawn_unless_marked(request):
+    """Leave drawing out where nobody looks at it: it takes four fifths of a run."""
+    if request.node.get_closest_marker("drawn") is None:
+        request.getfixturevalue("undrawn")
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run a command in an empty folder; with an expected exit code, 0 unless told."""

@@ -11,18 +11,12 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
 import edgewise
 from edgewise import BayesNetClassifier, Graph
-from edgewise.cli import _class_files
 from edgewise.cli._class_words import verdict
 from edgewise.cli._folder import CLASS_FILES
 from edgewise.inference import ClassAccuracy
 
 #: Few folds, and no pictures where they are not the point.
 QUICK = ("--folds", "3", "--repeats", "1")
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    monkeypatch.setattr(_class_files, "pictures", lambda classified: {})
 
 
 @pytest.fixture
@@ -64,6 +58,7 @@ def complaint(run, *arguments):
     return line
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(classify, patients):
     run = classify(patients, *QUICK)
     written = sorted(path.name for path in run.out.iterdir())
@@ -86,7 +81,7 @@ def test_everything_is_written_and_agrees(classify, patients):
     assert "when learned together (margin)." in page
 
 
-def test_accuracies_are_those_of_cross_validation(classify, patients, undrawn):
+def test_accuracies_are_those_of_cross_validation(classify, patients):
     run = classify(patients, *QUICK, "--seed", "4")
     names = ["generative", "fisher", "margin", "linear SVM", "shrunken LDA"]
     assert list(run.accuracy.index) == names
@@ -99,7 +94,7 @@ def test_accuracies_are_those_of_cross_validation(classify, patients, undrawn):
     assert run.record["accuracy"]["margin"]["mean"] == run.accuracy.loc["margin", "accuracy"]
 
 
-def test_options_reach_the_classifier(classify, patients, undrawn):
+def test_options_reach_the_classifier(classify, patients):
     options = {
         "--learning": ("learning", "fisher"),
         "--decide": ("decide", "svm"),
@@ -115,26 +110,27 @@ def test_options_reach_the_classifier(classify, patients, undrawn):
     assert len(run.model.explain()) == 2
 
 
+@pytest.mark.drawn
 def test_networks_by_themselves_have_no_changes(classify, patients):
     run = classify(patients, *QUICK, "--learning", "generative")
     assert not (run.out / "changes.png").exists()
     assert "changed coefficient" not in run.result.stdout
 
 
-def test_three_classes_and_number_labels(classify, patients, undrawn):
+def test_three_classes_and_number_labels(classify, patients):
     numbers = patients.assign(state=np.arange(80) % 3)
     run = classify(numbers, *QUICK)
     assert run.record["classes"] == ["0", "1", "2"]
     assert (run.out / "network-3.graphml").exists()
 
 
-def test_few_rows_of_a_class_mean_fewer_folds(classify, patients, undrawn):
+def test_few_rows_of_a_class_mean_fewer_folds(classify, patients):
     few = patients.iloc[np.r_[0:4, 40:80]]
     run = classify(few, "--repeats", "1")
     assert "4 folds, because the smallest class has 4 rows" in run.result.stdout
 
 
-def test_json(classify, patients, undrawn):
+def test_json(classify, patients):
     run = classify(patients, *QUICK, "--json")
     found = json.loads(run.result.stdout)
     assert found["changes"][0].keys() >= {"class", "source", "target", "before", "after"}
@@ -155,7 +151,7 @@ def test_a_gain_is_claimed_only_beyond_noise():
     assert "loses accuracy" in verdict(accuracies(0.8, 0.7))
 
 
-def test_identical_classes_gain_nothing(classify, undrawn):
+def test_identical_classes_gain_nothing(classify):
     rows = np.random.default_rng(3).normal(size=(30, 4))
     frame = pd.DataFrame(np.vstack([rows, rows]), columns=list("abcd"))
     run = classify(frame.assign(state=np.repeat(["p", "q"], 30)), *QUICK)

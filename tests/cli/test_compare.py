@@ -10,18 +10,11 @@ import pytest
 
 import edgewise
 from edgewise import Graph, NetworkChange, permutation_test
-from edgewise.cli import _change_files
 from edgewise.cli._folder import CHANGE_FILES, FILES, WINDOW_FILES
 from edgewise.selection import SelectionWarning
 
 #: Quick: no search for alpha, a handful of shuffles.
 QUICK = ("--alpha", "0.3", "--permutations", "9")
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the pictures out, where they are not the point: they take longest."""
-    monkeypatch.setattr(_change_files, "pictures", lambda compared, settings: {})
 
 
 @pytest.fixture
@@ -74,6 +67,7 @@ def complaint(run, *arguments):
     return line
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(compare, groups):
     run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
     assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
@@ -96,7 +90,6 @@ def test_everything_is_written_and_agrees(compare, groups):
     assert "<td>a</td><td>b</td><td>gained</td>" in page
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_table_of_changes(compare, groups):
     """Kinds as the simulation has them, p-values as `permutation_test` gives them."""
     run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
@@ -121,7 +114,6 @@ def test_table_of_changes(compare, groups):
     np.testing.assert_allclose(confidence, 1 - test.familywise[where], atol=1e-12)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_record_tells_what_was_done(compare, groups):
     record = compare(groups, "--by", "era", "--pair", "old,new", *QUICK, "--seed", "3").record
     assert record["command"] == "compare"
@@ -143,7 +135,6 @@ def test_record_tells_what_was_done(compare, groups):
     assert record["treatment"] == record["warnings"] == []
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_summary_in_words(compare, groups):
     run = compare(groups, "--by", "era", "--pair", "old,new", "--alpha", "0.3")
     out = run.result.stdout
@@ -167,7 +158,6 @@ def test_summary_in_words(compare, groups):
     assert run.result.stderr == ""
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_identical_groups_do_not_differ(compare):
     rows = pd.DataFrame(np.random.default_rng(5).normal(size=(80, 4)), columns=list("abcd"))
     run = compare(rows.assign(era=[0, 1] * 40), "--by", "era", "--permutations", "19")
@@ -175,13 +165,11 @@ def test_identical_groups_do_not_differ(compare):
     assert run.record["permutation_test"]["pvalue"] > 0.05
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_few_shuffles_tell_nothing(compare, groups):
     out = compare(groups, "--by", "era", *QUICK).result.stdout
     assert "So few shuffles cannot tell whether the networks differ: p = 0.1" in out
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_alpha_is_chosen_by_held_out_rows(compare, groups):
     run = compare(groups, "--by", "era", "--permutations", "0", "--alpha-ratio", "0.2")
     model = NetworkChange(alpha_ratio=0.2, random_state=0)
@@ -193,6 +181,7 @@ def test_alpha_is_chosen_by_held_out_rows(compare, groups):
     assert "chosen out of 30 by held-out rows" in run.result.stdout
 
 
+@pytest.mark.drawn
 def test_nothing_changed_is_written_whole(compare, groups):
     run = compare(groups, "--by", "era", "--alpha", "5", "--permutations", "3")
     assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
@@ -213,7 +202,6 @@ def test_no_permutations(compare, groups):
     assert Graph.read(run.out / "graph.graphml").confidence is None
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_pair_sets_the_direction(compare, groups):
     ahead = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
     back = compare(groups, "--by", "era", "--pair", "new,old", *QUICK)
@@ -229,7 +217,6 @@ def test_pair_sets_the_direction(compare, groups):
     assert "turns it round" not in back.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("values", "pair", "labels"),
     [
@@ -251,7 +238,6 @@ def test_labels_of_any_type(compare, groups, values, pair, labels):
     assert "turns it round" not in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_pair_of_three_labels(compare, groups):
     other = groups.assign(era="other")
     run = compare(pd.concat([groups, other]), "--by", "era", "--pair", "old,new", *QUICK)
@@ -261,7 +247,6 @@ def test_a_pair_of_three_labels(compare, groups):
     np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("values", [(0, 1), (False, True), ("no", "yes")])
 def test_columns_of_two_values(compare, values):
     rng = np.random.default_rng(2)
@@ -277,7 +262,6 @@ def test_columns_of_two_values(compare, values):
     assert "--method dtrace" not in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_basis_on_request(compare):
     """Numbers stay numbers if asked for, and a table with another column is no table of votes."""
     rng = np.random.default_rng(2)
@@ -290,7 +274,6 @@ def test_basis_on_request(compare):
     assert compare(mixed, "--by", "era", *QUICK).record["parameters"]["basis"] == "gaussian"
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("options", "parameters"),
     [
@@ -310,7 +293,6 @@ def test_options_reach_the_estimator(compare, groups, options, parameters):
     assert parameters.items() <= run.record["parameters"].items()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_degree_is_chosen(compare, groups):
     options = ("--basis", "power", "--degree", "1,2", "--permutations", "2")
     run = compare(groups, "--by", "era", *options)
@@ -324,7 +306,6 @@ def test_degree_is_chosen(compare, groups):
     assert "+" not in "".join(run.result.stdout.splitlines()[3:6])
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("method", "name", "parameters"),
     [
@@ -348,14 +329,12 @@ def test_other_methods(compare, groups, method, name, parameters):
     assert "both_directions" not in run.changes
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_rule_of_separate_networks(compare, groups):
     run = compare(groups, "--by", "era", "--method", "separate", "--permutations", "0")
     assert run.record["alpha_rule"] == "ebic"
     assert "by the extended BIC" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_jobs_and_seed(compare, groups):
     def values(*options):
         out = compare(groups, "--by", "era", "--alpha", "0.2", "--permutations", "9", *options)
@@ -365,7 +344,6 @@ def test_jobs_and_seed(compare, groups):
     assert not np.array_equal(values(), values("--seed", "1"))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_columns_are_chosen(compare, groups):
     text = groups.assign(city="Ulm")
     for options in (
@@ -379,7 +357,6 @@ def test_columns_are_chosen(compare, groups):
         assert "era" not in note
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_means_do_not_count(compare, groups):
     """A shift of one group is no change of links, and shuffles do not mix the means."""
     shifted = groups.copy()
@@ -390,7 +367,6 @@ def test_means_do_not_count(compare, groups):
     assert moved.result.stderr == ""
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_units_do_not_count(compare, groups):
     other = groups.assign(a=1e4 * groups.a)
     plain, scaled = (compare(rows, "--by", "era", *QUICK) for rows in (groups, other))
@@ -398,7 +374,6 @@ def test_units_do_not_count(compare, groups):
     assert scaled.result.stderr == ""
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_column_that_varies_in_one_group_only(compare, groups):
     still = groups.assign(f=groups.f.where(groups.era == "new", 1.0))
     run = compare(still, "--by", "era", *QUICK)
@@ -406,7 +381,6 @@ def test_a_column_that_varies_in_one_group_only(compare, groups):
     assert run.record["warnings"]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_kinds_without_networks(compare, groups):
     """Copies within a group have no partial correlations; the sign is told still."""
     votes = (groups[list("abcd")] > 0).assign(era=groups.era)
@@ -428,14 +402,13 @@ def test_json_is_one_object_and_nothing_else(run, groups, tmp_path):
     assert json.loads((tmp_path / "here" / "run.json").read_text()).items() <= document.items()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_files_of_another_command_go(run, groups, tmp_path):
     groups.to_csv("data.csv", index=False)
     run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")
     Path("here/notes.txt").write_text("mine")
     run("compare", "data.csv", "--by", "era", *QUICK, "--out", "here")
     names = {path.name for path in Path("here").iterdir()}
-    assert names == {"notes.txt", *CHANGE_FILES} - {"change.png", "matrix.png", "permutation.png"}
+    assert names == {"notes.txt", *CHANGE_FILES}
     run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")
     assert {path.name for path in Path("here").iterdir()} == {"notes.txt", *FILES}
     assert set(WINDOW_FILES) - set(FILES) - set(CHANGE_FILES) == {"windows.png", "windows.csv"}
@@ -535,7 +508,6 @@ def test_too_few_rows_to_choose_alpha(run, groups):
     assert "--alpha" in line
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_few_rows_take_fewer_folds(compare, groups):
     few = pd.concat([groups[groups.era == "old"], groups[groups.era == "new"].head(4)])
     run = compare(few, "--by", "era", "--permutations", "0")

@@ -10,7 +10,6 @@ import pytest
 
 import edgewise
 from edgewise import Graph, NetworkChange
-from edgewise.cli import _windows
 from edgewise.cli._folder import WINDOW_FILES
 from edgewise.inference.windows import window_changes
 
@@ -23,14 +22,6 @@ def rows():
     values = np.random.default_rng(3).normal(size=(200, 4))
     values[120:, 1] += 1.5 * values[120:, 0]
     return pd.DataFrame(values, columns=list("abcd"))
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the picture out, where it is not the point."""
-    from matplotlib.figure import Figure
-
-    monkeypatch.setattr(_windows, "draw_strip", lambda slid, settings: Figure(figsize=(1, 1)))
 
 
 @pytest.fixture
@@ -60,6 +51,7 @@ def complaint(run, *arguments):
     return line
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(slide, rows):
     run = slide(rows, "--window", "40", "--reference", "80", "--step", "40", *QUICK)
     assert sorted(path.name for path in run.out.iterdir()) == sorted(WINDOW_FILES)
@@ -89,7 +81,6 @@ def test_everything_is_written_and_agrees(slide, rows):
     assert "data:image/png" in (run.out / "report.html").read_text()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_graph_is_the_union_and_model_that_of_the_last_window(slide, rows):
     run = slide(rows, "--window", "40", "--reference", "80", "--step", "40", *QUICK)
     graph = Graph.read(run.out / "graph.graphml")
@@ -104,7 +95,6 @@ def test_graph_is_the_union_and_model_that_of_the_last_window(slide, rows):
     assert model.classes_.tolist() == ["reference", "window"]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_summary_in_words(slide, rows):
     run = slide(rows, "--window", "40", "--reference", "80", "--step", "40", *QUICK)
     out = run.result.stdout
@@ -117,7 +107,6 @@ def test_summary_in_words(slide, rows):
     assert "The fit of the last window is" in out
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_defaults(slide, rows):
     """Half a window from one to the next, a reference of one window, 100 shuffles, a search."""
     run = slide(rows[["a", "b"]], "--window", "60")
@@ -131,7 +120,7 @@ def test_defaults(slide, rows):
     assert model.alpha_ == pytest.approx(run.record["windows"][-1]["alpha"], rel=1e-9)
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.drawn
 def test_no_change_in_any_window(slide, rows):
     run = slide(rows[["c", "d"]], "--window", "50", "--alpha", "5", "--permutations", "2")
     assert run.changes.empty
@@ -139,7 +128,6 @@ def test_no_change_in_any_window(slide, rows):
     assert Graph.read(run.out / "graph.graphml").n_edges == 0
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_many_windows_are_cut_in_the_summary_only(slide, rows):
     run = slide(rows, "--window", "20", "--step", "10", "--alpha", "2", "--permutations", "1")
     n_windows = len(run.record["windows"])
@@ -147,14 +135,12 @@ def test_many_windows_are_cut_in_the_summary_only(slide, rows):
     assert f"... and {n_windows - 12} more in windows.csv" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_columns_of_two_values(slide, rows):
     run = slide((rows > 0).astype(int), "--window", "60", *QUICK)
     assert run.record["parameters"]["basis"] == "ising"
     assert "-1 and 1" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_seed(slide, rows):
     options = ("--window", "60", "--step", "60", "--alpha", "0.6", "--permutations", "40")
     one, same, other = (slide(rows, *options, "--seed", seed).changes for seed in ("0", "0", "1"))
@@ -162,7 +148,6 @@ def test_seed(slide, rows):
     assert not one.equals(other)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_json(run, rows):
     rows.to_csv("data.csv", index=False)
     document = json.loads(run("compare", "data.csv", "--window", "60", *QUICK, "--json").stdout)

@@ -18,6 +18,7 @@ def weather():
     return demo_module.weather_anomalies()
 
 
+@pytest.mark.drawn
 def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"

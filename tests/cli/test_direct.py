@@ -22,12 +22,6 @@ QUICK = ("--alpha", "0.1")
 
 
 @pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the pictures out, where they are not the point: they take longest."""
-    monkeypatch.setattr(_direct_files, "pictures", lambda directed: {})
-
-
-@pytest.fixture
 def direct(run, tmp_path):
     """Learn directions from a frame; return what the folder holds."""
 
@@ -74,6 +68,7 @@ def complaint(run, *arguments):
     return line
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(direct, lawn):
     run = direct(lawn, *QUICK, "--bootstrap", "10")
     assert sorted(path.name for path in run.out.iterdir()) == sorted(DIRECT_FILES)
@@ -94,7 +89,6 @@ def test_everything_is_written_and_agrees(direct, lawn):
     assert "<td>rain</td><td>wet</td>" in page
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_summary_tells_what_the_data_cannot(direct, lawn):
     text = direct(lawn, *QUICK).result.stdout
     assert "4 arcs among the 6 columns of" in text
@@ -106,7 +100,6 @@ def test_summary_tells_what_the_data_cannot(direct, lawn):
     assert "resamples" not in text
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_record_tells_what_was_done(direct, lawn):
     run = direct(lawn, *QUICK, "--seed", "3", "--significance", "0.02")
     record = run.record
@@ -125,7 +118,6 @@ def test_record_tells_what_was_done(direct, lawn):
     assert record["n_tests"] > 10
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_bootstrap_gives_the_share_of_both_directions(direct, lawn):
     run = direct(lawn, *QUICK, "--bootstrap", "12", "--seed", "5")
     expected = BootstrapGraph(BlanketBayesNet(random_state=5), n_resamples=12, random_state=5).fit(
@@ -142,7 +134,6 @@ def test_bootstrap_gives_the_share_of_both_directions(direct, lawn):
 
 
 @pytest.mark.parametrize("method", ["tc", "l1mb", "gs"])
-@pytest.mark.usefixtures("undrawn")
 def test_method_is_heeded(direct, lawn, method):
     run = direct(lawn, *QUICK, "--method", method)
     assert run.model.method == method
@@ -154,7 +145,6 @@ def test_methods_are_those_of_the_estimator():
     assert sorted(method.value for method in BlanketMethod) == sorted(METHODS)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_standardize_is_heeded(direct, lawn):
     run = direct(lawn, *QUICK, "--no-standardize")
     expected = GaussianBayesNet(alpha=0.1, standardize=False).fit(lawn).graph_
@@ -164,7 +154,6 @@ def test_standardize_is_heeded(direct, lawn):
     assert "sees columns in their units" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_known_arcs_reach_both_networks(direct, lawn):
     free = direct(lawn, *QUICK)
     assert {("rain", "wet"), ("wet", "slip")} <= arcs_of(free.graph)
@@ -181,7 +170,6 @@ def test_known_arcs_reach_both_networks(direct, lawn):
     assert run.record["parameters"]["forbidden"] == [["rain", "wet"], ["wet", "rain"]]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_tiers_reach_both_networks(direct, lawn):
     run = direct(lawn, *QUICK, "--tier", "slip,ice", "--tier", "wet,heat", "--tier", "rain")
     rank = {"slip": 0, "ice": 0, "wet": 1, "heat": 1, "rain": 2}
@@ -191,7 +179,6 @@ def test_tiers_reach_both_networks(direct, lawn):
     assert ("ice", "heat") in arcs_of(run.graph)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_missing_values(run, direct, lawn):
     holed = lawn.mask(np.random.default_rng(1).random(lawn.shape) < 0.03)
     holed.to_csv("data.csv", index=False)
@@ -202,7 +189,6 @@ def test_missing_values(run, direct, lawn):
     assert direct(holed, *QUICK, "--missing", "em").record["parameters"]["missing"] == "em"
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_columns_json_and_repair(run, lawn, tmp_path):
     lawn.assign(twin=lawn.rain).to_csv(tmp_path / "data.csv", index=False)
     assert "twin" in complaint(run, "data.csv")
@@ -215,7 +201,7 @@ def test_columns_json_and_repair(run, lawn, tmp_path):
     assert "Note: " in result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.drawn
 def test_nothing_found_is_said(direct):
     noise = pd.DataFrame(np.random.default_rng(3).normal(size=(80, 3)), columns=list("abc"))
     run = direct(noise, "--alpha", "0.5", "--significance", "0.001")
@@ -225,7 +211,6 @@ def test_nothing_found_is_said(direct):
     assert len(run.arcs) == 0
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_files_of_another_command_go(run, tmp_path, lawn):
     out = tmp_path / "edgewise-out"
     out.mkdir()
@@ -276,7 +261,6 @@ def test_bad_tables(run, tmp_path, lawn, change, options, words):
     assert words in complaint(run, "data.csv", *options)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_fewer_rows_than_columns(direct):
     rows = np.random.default_rng(0).normal(size=(20, 30))
     rows[:, 1] += 2 * rows[:, 0]

@@ -16,6 +16,7 @@ def names_of(edges):
     return set(zip(edges.source, edges.target, strict=True))
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(learn, frame, tmp_path):
     run = learn(frame, "--alpha", "0.1")
     expected = GaussianGraph(alpha=0.1, covariance="correlation").fit(frame)
@@ -105,6 +106,7 @@ def test_json_is_one_object_and_nothing_else(run, frame, tmp_path):
     assert json.loads((tmp_path / "here" / "run.json").read_text()).items() <= document.items()
 
 
+@pytest.mark.drawn
 def test_empty_graph_is_written_whole(learn, frame):
     run = learn(frame, "--alpha", "5")
     assert sorted(path.name for path in run.out.iterdir()) == sorted(FILES)

@@ -19,6 +19,7 @@ def survey():
     return pd.DataFrame({"smokes": smokes, "coughs": coughs, "children": rng.integers(0, 4, 400)})
 
 
+@pytest.mark.drawn
 def test_a_survey_is_learned_as_a_discrete_network(learn, survey):
     run = learn(survey)
     assert run.record["parameters"]["method"] == "discrete"

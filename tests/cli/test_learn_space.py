@@ -24,12 +24,6 @@ def pixels():
     return pd.DataFrame(sample_gaussian(model.precision, 80, rng=0), columns=names)
 
 
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the pictures out, where they are not the point: they take longest."""
-    monkeypatch.setattr(_pictures, "pictures", lambda learned: ())
-
-
 def fitted(frame, neighbors, alpha=0.05, tau=0.1, **options):
     return LocallyConstantGraph(alpha, tau, neighbors=neighbors, random_state=0, **options).fit(
         frame
@@ -44,6 +38,7 @@ def complaint(run, *arguments):
     return line
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(learn, pixels):
     run = learn(pixels, "--grid", "3x4", *STRENGTHS)
     expected = fitted(pixels, (3, 4))
@@ -58,7 +53,6 @@ def test_everything_is_written_and_agrees(learn, pixels):
     assert "sites.png, seeds.png" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_record_tells_what_was_done(learn, pixels):
     record = learn(pixels, "--grid", "3x4", *STRENGTHS).record
     expected = fitted(pixels, (3, 4))
@@ -72,7 +66,6 @@ def test_record_tells_what_was_done(learn, pixels):
     assert record["converged"] is True
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_summary_in_words(learn, pixels):
     run = learn(pixels, "--grid", "3x4", *STRENGTHS)
     out = run.result.stdout
@@ -112,7 +105,6 @@ def test_places(learn, pixels, options, neighbors):
     assert all(fitted(pixels, other).graph_ != expected for other in others)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("header", ["", "one,other\n", "\n"])
 @pytest.mark.parametrize("kind", ["names", "numbers"])
 def test_pairs(learn, pixels, tmp_path, kind, header):
@@ -130,7 +122,6 @@ def test_pairs(learn, pixels, tmp_path, kind, header):
     assert len(was_header) == header.startswith("one")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_numbers_that_are_names_are_names(learn, pixels, tmp_path):
     shifted = pixels.set_axis([str(k) for k in range(1, 13)], axis=1)
     (tmp_path / "pairs.csv").write_text("1;2\n2;3\n")
@@ -201,13 +192,11 @@ def test_options_that_cannot_be_used(run, pixels, options, words):
     assert all(word in line for word in words), line
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_plain_covariance_may_be_named(learn, pixels):
     named = learn(pixels, "--chain", "--covariance", "empirical", *STRENGTHS)
     assert named.edges.equals(learn(pixels, "--chain", *STRENGTHS).edges)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_both_strengths_are_chosen_by_default(learn, pixels):
     run = learn(pixels.iloc[:, :5], "--chain")
     expected = LocallyConstantGraph(random_state=0).fit(pixels.iloc[:, :5])
@@ -218,7 +207,6 @@ def test_both_strengths_are_chosen_by_default(learn, pixels):
     assert f"{words} held-out likelihood" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_one_strength_is_chosen(learn, pixels):
     frame = pixels.iloc[:, :5]
     run = learn(frame, "--chain", "--alpha", "0.1", "--alpha-ratio", "0.01")
@@ -230,7 +218,6 @@ def test_one_strength_is_chosen(learn, pixels):
     assert "chosen out of 8 by held-out likelihood; tau 0.1, as given" in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_confidence_searches_once(learn, pixels):
     frame = pixels.iloc[:, :5]
     run = learn(frame, "--chain", "--resamples", "5")
@@ -245,14 +232,12 @@ def test_confidence_searches_once(learn, pixels):
     assert "Note: resamples fitted at the alpha and tau that suit all rows." in run.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_confidence_with_strengths_as_given(learn, pixels):
     run = learn(pixels, "--chain", *STRENGTHS, "--resamples", "4")
     assert run.edges.confidence.between(0, 1).all()
     assert run.record["treatment"] == []
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("constant", ["drop", "ridge"])
 def test_constant_columns(learn, run, pixels, tmp_path, constant):
     frame = pixels.assign(r0c0=0.0, r2c3=0.0)
@@ -268,7 +253,6 @@ def test_constant_columns(learn, run, pixels, tmp_path, constant):
     assert f"Note: --constant {constant}: " in kept.result.stdout
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_images_of_few_shades_are_taken(learn, tmp_path):
     images, digit = load_digits(return_X_y=True)
     frame = pd.DataFrame(images[digit == 3].astype(int), columns=[f"p{k}" for k in range(64)])

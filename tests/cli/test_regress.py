@@ -10,17 +10,10 @@ import pytest
 
 import edgewise
 from edgewise import Graph, GraphTree
-from edgewise.cli import _regress_files
 from edgewise.cli._folder import TREE_FILES
 from edgewise.cli._regressing import hidden_edges
 
 NAMES = ["wind", "rain", "sun"]
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave the pictures out, where they are not the point: they take longest."""
-    monkeypatch.setattr(_regress_files, "pictures", lambda regressed: {})
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +60,7 @@ def complaint(run, *arguments):
     return line
 
 
+@pytest.mark.drawn
 def test_everything_is_written_and_agrees(regress, rows):
     run = regress(rows, "--on", "lat,lon", "--responses", ",".join(NAMES))
     tree = GraphTree(random_state=0).fit(rows[["lat", "lon"]], rows[NAMES])
@@ -95,7 +89,7 @@ def test_everything_is_written_and_agrees(regress, rows):
     assert "lon &gt; -9" in page
 
 
-def test_leaves_say_where_they_are(regress, rows, undrawn):
+def test_leaves_say_where_they_are(regress, rows):
     run = regress(rows, "--on", "lon,place", "--drop", "lat,odd")
     assert any("lon > -9" in text for text in run.leaves["where"])
     coast = run.leaves[run.leaves["place"] == "coast"]
@@ -128,7 +122,7 @@ def test_edges_that_one_network_hides():
     np.testing.assert_allclose(hidden["share_of_rows"], [0.9, 0.9, 0.4])
 
 
-def test_hidden_edges_are_told(regress, undrawn):
+def test_hidden_edges_are_told(regress):
     rng = np.random.default_rng(1)
     x = rng.uniform(size=2000)
     Z = rng.normal(size=(2000, 8))
@@ -140,7 +134,8 @@ def test_hidden_edges_are_told(regress, undrawn):
     assert "in 2 of 2, 1 times positive" in run.result.stdout
 
 
-def test_a_network_that_does_not_vary(regress, undrawn):
+@pytest.mark.drawn
+def test_a_network_that_does_not_vary(regress):
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["x", "a", "b"])
     run = regress(frame, "--on", "x")
@@ -149,12 +144,12 @@ def test_a_network_that_does_not_vary(regress, undrawn):
     assert run.leaves.loc[0, "where"] == "all rows"
 
 
-def test_covariates_without_a_split_are_named(regress, rows, undrawn):
+def test_covariates_without_a_split_are_named(regress, rows):
     run = regress(rows, "--on", "lon,odd", "--responses", "wind,rain")
     assert "The network does not vary with odd." in run.result.stdout
 
 
-def test_rows_that_judge(regress, rows, undrawn):
+def test_rows_that_judge(regress, rows):
     run = regress(rows, "--on", "lat,lon", "--held-out", "odd", "--drop", "place")
     is_odd = rows["odd"] == 1
     X = rows[["lat", "lon"]]
@@ -182,7 +177,7 @@ def test_rows_that_judge(regress, rows, undrawn):
         (("--jobs", "2"), "n_jobs", 2),
     ],
 )
-def test_options_reach_the_tree(regress, rows, undrawn, options, parameter, value):
+def test_options_reach_the_tree(regress, rows, options, parameter, value):
     run = regress(rows, "--on", "lat,lon", "--drop", "place,odd", *options)
     assert run.tree.get_params()[parameter] == value
     expected = GraphTree(**{**run.tree.get_params(), "n_jobs": None})
@@ -190,7 +185,7 @@ def test_options_reach_the_tree(regress, rows, undrawn, options, parameter, valu
     assert run.tree.export_text() == expected.export_text()
 
 
-def test_json(run, rows, tmp_path, undrawn):
+def test_json(run, rows, tmp_path):
     rows.to_csv(tmp_path / "data.csv", index=False)
     options = ("--on", "lon", "--responses", "wind,rain", "--json")
     document = json.loads(run("regress", tmp_path / "data.csv", *options).stdout)
@@ -200,7 +195,7 @@ def test_json(run, rows, tmp_path, undrawn):
     assert Path(document["files"]["leaf-0.graphml"]).exists()
 
 
-def test_rows_with_gaps(run, regress, rows, tmp_path, undrawn):
+def test_rows_with_gaps(run, regress, rows, tmp_path):
     gaps = rows.drop(columns=["place", "odd"]).copy()
     gaps.loc[3, "rain"] = np.nan
     gaps.loc[4, "lat"] = np.nan
@@ -214,7 +209,7 @@ def test_rows_with_gaps(run, regress, rows, tmp_path, undrawn):
     assert found.record["data"]["n_samples"] == 898
 
 
-def test_an_earlier_run_leaves_nothing_behind(regress, rows, undrawn):
+def test_an_earlier_run_leaves_nothing_behind(regress, rows):
     first = regress(rows, "--on", "lat,lon", "--drop", "place,odd")
     assert (first.out / "leaf-1.graphml").exists()
     second = regress(rows, "--on", "lat,lon", "--drop", "place,odd", "--min-gain", "1e6")
