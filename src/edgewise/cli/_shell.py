@@ -86,6 +86,9 @@ class Commands(TyperGroup):
                 raise
             typer.echo(f"Error: {printable(in_options(sentence))}", err=True)
             raise typer.Exit(BAD_INPUT) from None
+        finally:
+            # Not every command could take it back itself: some have no such option.
+            _is_quiet.set(False)
 
 
 def _about(error: Exception) -> str | None:
