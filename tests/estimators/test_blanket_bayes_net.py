@@ -140,6 +140,18 @@ def test_units_do_not_matter(variant):
     np.testing.assert_allclose(other.graph_.weights, model.graph_.weights, atol=1e-9)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("seed", "n_rows"), [(2, 80), (3, 100), (14, 80)])
+def test_signs_do_not_matter(variant, seed, n_rows):
+    X = network_rows(seed, n_rows, 7)
+    model = BlanketBayesNet(**variant).fit(X)
+    # A change of sign is exact, in the columns and in everything that is made of them.
+    for sign in 1.0 - 2.0 * np.eye(7):
+        turned = BlanketBayesNet(**variant).fit(X * sign)
+        np.testing.assert_array_equal(turned.cpdag_.adjacency, model.cpdag_.adjacency)
+        np.testing.assert_array_equal(turned.coef_, model.coef_ * np.outer(sign, sign))
+
+
 def test_equations_are_least_squares():
     X = network_rows(4, 150, 8)
     model = BlanketBayesNet().fit(X)

@@ -126,6 +126,17 @@ def test_units_do_not_matter(variant):
         np.testing.assert_allclose(other.graph_.weights, model.graph_.weights, atol=1e-9)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_signs_do_not_matter(variant, seed):
+    X = network_rows(seed, 100, 7)
+    model = GaussianBayesNet(alpha=0.2, **variant).fit(X)
+    for sign in 1.0 - 2.0 * np.eye(7):
+        turned = GaussianBayesNet(alpha=0.2, **variant).fit(X * sign)
+        np.testing.assert_array_equal(turned.order_, model.order_)
+        np.testing.assert_array_equal(turned.coef_, model.coef_ * np.outer(sign, sign))
+
+
 def test_a_pair_alone_keeps_its_arc():
     X = pair_and_others(3)
     for variant in VARIANTS[:3]:

@@ -37,21 +37,28 @@ class ArrangedStatistics(Statistics):
 
 
 def arrangement(X: FloatArray) -> IntArray:
-    """Order the columns by their values, whatever their position and unit.
+    """Order the columns by their values, whatever their position, unit and sign.
 
-    The key of a column is the set of its values as shares of its range, which neither a shift, nor
-    a positive factor, nor another order of the rows, nor their repetition changes. Only columns
-    with the same set of values are compared row by row.
+    The key of a column is the set of its values as shares of its range, from the end that gives
+    the smaller key; neither a shift, nor a factor, nor another order of the rows, nor their
+    repetition changes it. Only columns with the same set of values are compared row by row.
     """
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
-    # Halves do not overflow, and adding zero turns -0.0 into 0.0.
-    shares = np.round((X / 2 - low / 2) / (high / 2 - low / 2), DECIMALS) + 0.0
-    columns = np.ascontiguousarray(shares.T)
+    # Halves do not overflow.
+    width = high / 2 - low / 2
+    keys = zip(_keys((X / 2 - low / 2) / width), _keys((high / 2 - X / 2) / width), strict=True)
+    smaller = [min(pair) for pair in keys]
+    return np.array(sorted(range(len(smaller)), key=smaller.__getitem__), dtype=np.int64)
+
+
+def _keys(shares: FloatArray) -> list[tuple[bytes, bytes]]:
+    """Write down the values of each column, once in order and once row by row."""
+    # Adding zero turns -0.0 into 0.0.
+    columns = np.ascontiguousarray((np.round(shares, DECIMALS) + 0.0).T)
     ordered = np.sort(columns, axis=1)
     is_new = np.ones(ordered.shape, dtype=bool)
     is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    keys = [
+    return [
         (values[new].tobytes(), column.tobytes())
         for values, new, column in zip(ordered, is_new, columns, strict=True)
     ]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
