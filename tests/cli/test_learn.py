@@ -303,10 +303,10 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, frame, run, monkeypat
     out = tmp_path / "out"
     add, n_added = KeptTasks.add, []
 
-    def stop_after_five(kept, result):
+    def stop_after_five(kept, key, result):
         if len(n_added) == 5:
             raise KeyboardInterrupt
-        n_added.append(add(kept, result))
+        n_added.append(add(kept, key, result))
         return n_added[-1]
 
     with monkeypatch.context() as patch:
@@ -315,8 +315,8 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, frame, run, monkeypat
     assert f"what was finished is kept in '{out / '.unfinished'}'" in stopped.stderr
     assert [path.name for path in out.iterdir()] == [".unfinished"]
 
-    def count(kept, result):
-        n_added.append(add(kept, result))
+    def count(kept, key, result):
+        n_added.append(add(kept, key, result))
         return n_added[-1]
 
     monkeypatch.setattr(KeptTasks, "add", count)

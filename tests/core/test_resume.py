@@ -1,6 +1,7 @@
 """Finished tasks are kept and never run again."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 import edgewise
-from edgewise import InputError, resumable
+from edgewise import DataWarning, InputError, resumable
 from edgewise._core.parallel import parallel_map
 from edgewise._core.random import spawn
+from edgewise._core.resume import KeptTasks
 from edgewise.graph import Graph
 from edgewise.inference import max_change_test
 
@@ -34,6 +36,10 @@ def tasks(folder, seed=0, n_tasks=4):
 
 def n_runs(folder):
     return len(list(folder.glob("ran-*")))
+
+
+def kept_files(folder):
+    return list((folder / "kept").glob("*.tasks"))
 
 
 def same(first, second):
@@ -64,7 +70,7 @@ def test_nothing_runs_twice(tmp_path, marks):
 def test_a_record_cut_short_runs_again(tmp_path, marks, cut):
     with resumable(tmp_path / "kept"):
         first = parallel_map(note_and_draw, tasks(marks))
-        (file,) = (tmp_path / "kept").iterdir()
+        (file,) = kept_files(tmp_path)
         os.truncate(file, file.stat().st_size - cut)
         again = parallel_map(note_and_draw, tasks(marks))
         third = parallel_map(note_and_draw, tasks(marks))
@@ -76,12 +82,38 @@ def test_a_record_cut_short_runs_again(tmp_path, marks, cut):
 def test_damage_is_noticed(tmp_path, marks):
     with resumable(tmp_path / "kept"):
         first = parallel_map(note_and_draw, tasks(marks))
-        (file,) = (tmp_path / "kept").iterdir()
+        (file,) = kept_files(tmp_path)
         content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
+        content[-10] ^= 1
         file.write_bytes(content)
+        with pytest.warns(DataWarning, match="is damaged"):
+            assert same(first, parallel_map(note_and_draw, tasks(marks)))
+        # What was damaged is gone, and said no more.
         assert same(first, parallel_map(note_and_draw, tasks(marks)))
-    assert n_runs(marks) > 4
+    assert n_runs(marks) == 5
+
+
+@pytest.mark.parametrize("order", [[0, 1, 0, 2, 1], [3, 1], [2, 2, 2]])
+def test_every_record_says_whose_it_is(tmp_path, marks, order):
+    with resumable(tmp_path / "kept"):
+        first = parallel_map(note_and_draw, tasks(marks))
+        (file,) = kept_files(tmp_path)
+        kept = KeptTasks(file)
+        file.unlink()
+        # As two runs would leave them that write at once, or workers that end out of order.
+        for number in order:
+            kept.add(number, first[number])
+        assert same(first, parallel_map(note_and_draw, tasks(marks)))
+    assert n_runs(marks) == 4 + len({0, 1, 2, 3} - {*order})
+
+
+def test_tasks_with_keys_are_found_among_any_others(tmp_path, marks):
+    with resumable(tmp_path / "kept"):
+        first = parallel_map(note_and_draw, tasks(marks)[1:3], keys=["b", "c"])
+        again = parallel_map(note_and_draw, tasks(marks), keys=list("abcd"))
+    assert same(first, again[1:3])
+    assert same(again, parallel_map(note_and_draw, tasks(marks)))
+    assert n_runs(marks) == 2 + 2 + 4
 
 
 @pytest.mark.parametrize("other", [{"seed": 1}, {"n_tasks": 5}])
@@ -90,13 +122,13 @@ def test_another_call_is_not_taken_for_this_one(tmp_path, marks, other):
         parallel_map(note_and_draw, tasks(marks))
         found = parallel_map(note_and_draw, tasks(marks, **other))
     assert same(found, parallel_map(note_and_draw, tasks(marks, **other)))
-    assert len(list((tmp_path / "kept").iterdir())) == 2
+    assert len(kept_files(tmp_path)) == 2
 
 
 def test_calls_inside_a_task_are_part_of_it(tmp_path, marks):
     with resumable(tmp_path / "kept"):
         parallel_map(twice, tasks(marks))
-    assert len(list((tmp_path / "kept").iterdir())) == 1
+    assert len(kept_files(tmp_path)) == 1
 
 
 def test_results_of_the_package_come_back_whole(tmp_path):
@@ -121,6 +153,32 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"), resumable(tmp_path / "file"):
         pass
+
+
+def test_a_second_process_is_refused_until_the_first_has_died(tmp_path, marks):
+    code = (
+        "import sys, time, edgewise\n"
+        "with edgewise.resumable(sys.argv[1]):\n"
+        "    print('in', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "kept")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "in\n"
+        words = f"Another run is at work in '{tmp_path / 'kept'}'"
+        with pytest.raises(InputError, match=re.escape(words)), resumable(tmp_path / "kept"):
+            parallel_map(note_and_draw, tasks(marks))
+        process.kill()
+    assert n_runs(marks) == 0
+    with resumable(tmp_path / "kept"):
+        parallel_map(note_and_draw, tasks(marks))
+    assert [path.suffix for path in (tmp_path / "kept").iterdir()] == [".tasks"]
+
+
+def test_a_block_within_a_block_has_its_lock(tmp_path, marks):
+    with resumable(tmp_path / "kept"), resumable(tmp_path / "kept"):
+        parallel_map(note_and_draw, tasks(marks))
+    assert len(kept_files(tmp_path)) == 1
 
 
 def bootstrap(X, y):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
-from edgewise._core.resume import kept_tasks, not_resumable
+from edgewise._core.interrupts import interrupts_raised
+from edgewise._core.resume import Key, kept_tasks, not_resumable
 
 Result = TypeVar("Result")
 
@@ -17,6 +22,7 @@ def parallel_map(
     function: Callable[..., Result],
     tasks: Iterable[tuple[Any, ...]],
     *,
+    keys: Sequence[str] | None = None,
     n_jobs: int | None = None,
     description: str = "",
     verbose: int = 0,
@@ -24,7 +30,8 @@ def parallel_map(
     """Call ``function(*task)`` for every task and return the results in task order.
 
     joblib's active backend decides where the calls run, so a Dask cluster takes them unchanged.
-    Inside `resumable`, results are kept as they come and read instead of computed next time.
+    Inside `resumable`, this process keeps results as they come, in whatever order, and reads them
+    instead of computing them next time. Ctrl-C ends the workers, and is never a result.
 
     Parameters
     ----------
@@ -32,6 +39,10 @@ def parallel_map(
         Must be importable by worker processes.
     tasks : iterable of tuple
         Positional arguments, one tuple per call.
+    keys : sequence of str, optional
+        Everything that decides the result of each task, in words, so that tasks are found again
+        inside `resumable` whatever other tasks come with them. Without it, all tasks of a call
+        have to be the same as before.
     n_jobs : int or None
         Number of workers, as in scikit-learn.
     description : str
@@ -45,26 +56,48 @@ def parallel_map(
         One result per task, the same for any ``n_jobs``.
     """
     task_list = list(tasks)
-    kept = kept_tasks(function, task_list)
-    done: list[Result] = [] if kept is None else list(kept.read())
-    run = Parallel(n_jobs=n_jobs, return_as="generator")
-    with not_resumable():
-        results = run(delayed(function)(*task) for task in task_list[len(done) :])
-        if verbose > 0:
-            results = _with_progress(results, len(done), len(task_list), description)
-        done.extend(results if kept is None else map(kept.add, results))
-    return done
+    names: Sequence[Key] = range(len(task_list)) if keys is None else keys
+    kept = kept_tasks(function, task_list, keys)
+    done: dict[Key, Result] = {} if kept is None else dict(kept.read())
+    left = [k for k, name in enumerate(names) if name not in done]
+    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    with (
+        not_resumable(),
+        _progress(description, len(task_list) - len(left), len(task_list), verbose) as advance,
+        interrupts_raised() as check,
+    ):
+        sender = os.getpid()
+        results = run(delayed(_call)(sender, k, function, *task_list[k]) for k in left)
+        try:
+            for k, result in results:
+                check()
+                done[names[k]] = result if kept is None else kept.add(names[k], result)
+                advance()
+        except BaseException as error:
+            # Ends the workers. Left to garbage collection, joblib would also warn of results that
+            # nobody fetched.
+            results.throw(error)
+    return [done[name] for name in names]
 
 
-def _with_progress(
-    results: Iterable[Result], n_done: int, total: int, label: str
-) -> Iterator[Result]:
-    """Yield ``results`` while a bar on standard error counts them and estimates the time left."""
+def _call(sender: int, k: int, function: Callable[..., Result], *task: Any) -> tuple[int, Result]:
+    """Run a task, where joblib sends it."""
+    if os.getpid() != sender and threading.current_thread() is threading.main_thread():
+        # Ctrl-C at a terminal reaches workers, too. The process that sent the task hears it and
+        # ends them; one that raised it by itself could return it as a failure of its task.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return k, function(*task)
+
+
+@contextmanager
+def _progress(label: str, n_done: int, total: int, verbose: int) -> Iterator[Callable[[], None]]:
+    """Yield what counts a task as done, on a bar on standard error that estimates the time left."""
+    if verbose <= 0:
+        yield lambda: None
+        return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(file=sys.stderr), transient=True) as progress:
         task = progress.add_task(label, completed=n_done, total=total)
-        for result in results:
-            progress.advance(task)
-            yield result
+        yield lambda: progress.advance(task)

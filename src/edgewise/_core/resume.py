@@ -6,16 +6,18 @@ import importlib
 import io
 import json
 import os
+import warnings
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.lock import locked
 from edgewise._core.plain_values import PlainReader, PlainWriter
 from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
@@ -26,6 +28,8 @@ SUFFIX: Final = ".tasks"
 _SIZE, _CHECK = 8, 4
 
 Result = TypeVar("Result")
+#: What a task is called in its file: its number among the tasks of a call, or a text.
+Key: TypeAlias = int | str
 
 
 class _Keeper(NamedTuple):
@@ -47,7 +51,8 @@ def resumable(folder: str | os.PathLike[str], *, paths: bool = True) -> Iterator
     machine went down, results that are kept are read instead of computed, and the rest is
     computed as it would have been: the final numbers are the same. A call is the same when its
     data, its parameters and its seed are; pass ``random_state``, since a fresh seed makes another
-    call. Files hold numbers and text, never code.
+    call. Files hold numbers and text, never code. One process at a time can use a folder; another
+    is refused, and a process that has died holds nobody up.
 
     Parameters
     ----------
@@ -74,7 +79,10 @@ def resumable(folder: str | os.PathLike[str], *, paths: bool = True) -> Iterator
     if path.exists() and not path.is_dir():
         raise InputError(f"'{path}' is a file. Name a folder for what is to be kept.")
     path.mkdir(parents=True, exist_ok=True)
-    with _kept_by(_Keeper(path, paths)):
+    keeper = _keeper.get()
+    # A block within a block of the same folder has its lock already.
+    is_mine = keeper is not None and keeper.folder.samefile(path)
+    with nullcontext() if is_mine else locked(path), _kept_by(_Keeper(path, paths)):
         yield
 
 
@@ -92,15 +100,21 @@ def _kept_by(keeper: _Keeper | None) -> Iterator[None]:
         _keeper.reset(token)
 
 
-def kept_tasks(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> KeptTasks | None:
-    """Open the file of a call, or return None where nothing is kept."""
+def kept_tasks(
+    function: Callable[..., Any], tasks: list[tuple[Any, ...]], keys: Sequence[str] | None = None
+) -> KeptTasks | None:
+    """Open the file of a call, or return None where nothing is kept.
+
+    Tasks with keys share the file of all calls of the function, in whatever number and order they
+    come. Others are known by their number among the tasks of the same call.
+    """
     keeper = _keeper.get()
-    if keeper is None or not tasks:
+    if keeper is None or not (tasks or keys):
         return None
     import joblib
 
     # Everything that decides the results, data and random streams included.
-    what = (__version__, function.__module__, function.__qualname__, tasks)
+    what = (__version__, function.__module__, function.__qualname__, tasks if keys is None else ())
     try:
         digest = joblib.hash(what)
     # The parts of a task raise what they like when they cannot be written down.
@@ -112,6 +126,12 @@ def kept_tasks(function: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> Ke
     return KeptTasks(keeper.folder / f"{digest}{SUFFIX}")
 
 
+def kept_keys(function: Callable[..., Any], keys: Sequence[str]) -> set[str]:
+    """Find which tasks of a function are kept, of those that go by these keys."""
+    kept = kept_tasks(function, [], keys)
+    return set() if kept is None else {*keys} & {key for key, _ in kept.read()}
+
+
 def chain(step: Callable[..., Result], tasks: list[tuple[Any, ...]]) -> Iterator[Result]:
     """Yield ``step(previous, *task)`` for task after task, ``previous`` being None at first.
 
@@ -121,59 +141,69 @@ def chain(step: Callable[..., Result], tasks: list[tuple[Any, ...]]) -> Iterator
     kept = kept_tasks(step, tasks) if keeper is not None and keeper.paths else None
     previous: Result | None = None
     n_done = 0
-    for previous in () if kept is None else kept.read():
-        n_done += 1
-        yield previous
-    for task in tasks[n_done:]:
+    for key, result in () if kept is None else kept.read():
+        if key == n_done:
+            n_done += 1
+            previous = result
+            yield result
+    for number, task in enumerate(tasks[n_done:], start=n_done):
         result = step(previous, *task)
-        previous = result if kept is None else kept.add(result)
+        previous = result if kept is None else kept.add(number, result)
         yield previous
 
 
 class KeptTasks:
-    """Results of the first tasks of a call, in one file that only ever grows.
+    """Results of tasks of a call, in one file that only ever grows.
 
-    A record is its length, a checksum and its bytes. A process that is killed while it writes
-    leaves a record cut short, which is dropped, and so is all that follows damage.
+    A record is its length, a checksum and its bytes, which hold the key of its task: records may
+    come in any order, and none is taken for that of another task. A process that is killed while
+    it writes leaves a record cut short, which is dropped, and so is all that follows damage.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def read(self) -> Iterator[Any]:
-        """Yield the results in the order of their tasks, then drop what follows them."""
+    def read(self) -> Iterator[tuple[Key, Any]]:
+        """Yield key and result of every record, then drop what follows the last whole one."""
         if not self.path.exists():
             return
         end = 0
         with self.path.open("rb") as file:
-            while (record := _next_record(file)) is not None:
+            while (record := self._next_record(file)) is not None:
                 yield _decode(record, self.path)
                 end = file.tell()
         os.truncate(self.path, end)
 
-    def add(self, result: Any) -> Any:
+    def _next_record(self, file: BinaryIO) -> bytes | None:
+        head = file.read(_SIZE + _CHECK)
+        size = int.from_bytes(head[:_SIZE])
+        left = os.fstat(file.fileno()).st_size - file.tell()
+        if len(head) < _SIZE + _CHECK or size > left:
+            return None
+        record = file.read(size)
+        if zlib.crc32(record) != int.from_bytes(head[_SIZE:]):
+            warnings.warn(
+                f"'{self.path}' is damaged; the tasks behind its last {size + left} bytes run "
+                "again.",
+                DataWarning,
+                stacklevel=4,
+            )
+            return None
+        return record
+
+    def add(self, key: Key, result: Any) -> Any:
         """Write a result and return it as a later run will read it."""
-        record = _encode(result)
+        record = _encode(key, result)
         head = len(record).to_bytes(_SIZE) + zlib.crc32(record).to_bytes(_CHECK)
         with self.path.open("ab") as file:
             file.write(head + record)
-        return _decode(record, self.path)
+        return _decode(record, self.path)[1]
 
 
-def _next_record(file: BinaryIO) -> bytes | None:
-    head = file.read(_SIZE + _CHECK)
-    size = int.from_bytes(head[:_SIZE])
-    left = os.fstat(file.fileno()).st_size - file.tell()
-    if len(head) < _SIZE + _CHECK or size > left:
-        return None
-    record = file.read(size)
-    return record if zlib.crc32(record) == int.from_bytes(head[_SIZE:]) else None
-
-
-def _encode(result: Any) -> bytes:
-    """One line of JSON, then the arrays it names, in order."""
+def _encode(key: Key, result: Any) -> bytes:
+    """One line of JSON, key and result, then the arrays it names, in order."""
     writer = PlainWriter(_name_of)
-    text = json.dumps(writer.encode(result, "The result of a task"))
+    text = json.dumps([key, writer.encode(result, "The result of a task")])
     stream = io.BytesIO()
     stream.write(text.encode() + b"\n")
     for array in writer.arrays.values():
@@ -181,14 +211,14 @@ def _encode(result: Any) -> bytes:
     return stream.getvalue()
 
 
-def _decode(record: bytes, path: Path) -> Any:
+def _decode(record: bytes, path: Path) -> tuple[Key, Any]:
     stream = io.BytesIO(record)
     try:
-        document = json.loads(stream.readline())
+        key, document = json.loads(stream.readline())
         arrays: dict[str, AnyArray] = {}
         while stream.tell() < len(record):
             arrays[f"a{len(arrays)}"] = np.lib.format.read_array(stream, allow_pickle=False)
-        return PlainReader(arrays, _class_of).decode(document)
+        return key, PlainReader(arrays, _class_of).decode(document)
     except (AttributeError, ImportError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"'{path}' does not hold what this version keeps of a run ({error}). Delete it."

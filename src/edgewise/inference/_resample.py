@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
+from edgewise._core.interrupts import interrupts_raised
 from edgewise._core.parallel import parallel_map
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.graph import Graph
@@ -68,10 +69,11 @@ class Problem:
             weight = None if weight is None else weight[rows]
         labels = () if y is None else (y,)
         options = {} if weight is None else {"sample_weight": weight}
-        if self.alphas is None:
-            model.fit(X, *labels, **options)
-            return model, [graph_of(model)]
-        return model, list(model.path(X, *labels, alphas=self.alphas, **options).graphs)
+        with interrupts_raised():
+            if self.alphas is None:
+                model.fit(X, *labels, **options)
+                return model, [graph_of(model)]
+            return model, list(model.path(X, *labels, alphas=self.alphas, **options).graphs)
 
 
 def check_resamplable(estimator: Any) -> None:
@@ -254,7 +256,10 @@ class _Attempt(Generic[Found]):
 
 
 def _attempt(function: Callable[..., Found], *task: Any) -> _Attempt[Found]:
-    """Run a task in a worker; whatever goes wrong there is reported, not raised."""
+    """Run a task in a worker; whatever goes wrong there is reported, not raised.
+
+    Only an interrupt never gets here as an error, see `parallel_map`.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
