@@ -167,9 +167,11 @@ def answer(folder):
 
 
 def test_every_question_is_asked(run, tmp_path, monkeypatch):
-
-    question = demo_module.Question(text="And the rest?", answer=answer)
-    monkeypatch.setattr(demo_module, "QUESTIONS", (question, question))
+    questions = [
+        demo_module.Question(text="And the rest?", answer=answer, folder=folder)
+        for folder in ("", "rest")
+    ]
+    monkeypatch.setattr(demo_module, "QUESTIONS", questions)
     result = run("demo", "--out", "elsewhere")
     assert result.stdout.count("And the rest?\n\nforty-two") == 2
     assert (tmp_path / "elsewhere" / "other.txt").read_text() == "42"

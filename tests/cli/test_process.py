@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 HEAVY = ("numba", "sklearn", "pandas", "matplotlib", "scipy", "numpy", "networkx", "igraph")
@@ -85,39 +87,37 @@ def test_terminal_without_all_letters(tmp_path):
     assert r"größe \u0151.graphml: 2 nodes" in done.stdout
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_interrupt_from_the_keyboard(tmp_path, frame, jobs):
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    command = ["learn", "data.csv", "--resamples", "100000", "--jobs", jobs]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "edgewise", *command],
+def begin(tmp_path, *command):
+    """Start a command in a group of its own, as a terminal does."""
+    return subprocess.Popen(
+        [sys.executable, *map(str, command)],
         cwd=tmp_path,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    # The draft folder shows that the work has begun.
+
+
+def wait_for(path):
     deadline = time.monotonic() + 60
-    while not (tmp_path / "edgewise-out").exists() and time.monotonic() < deadline:
+    while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+
+
+def stop(process, number, *, in_group=False):
+    """Send a signal; return what the process says, and the seconds that it took to end."""
+    start = time.monotonic()
+    if in_group:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
-    assert stderr in {
-        "Interrupted; nothing was written.\n",
-        (
-            "Interrupted; what was finished is kept in 'edgewise-out/.unfinished'. Run the same "
-            "command again to go on from there.\n"
-        ),
-    }
-    # Python ends itself by the signal, which shells show as 130 too, where the exception passed
-    # through code that was compiled from text (while a data class is made, say).
-    assert process.returncode in {130, -signal.SIGINT}
-    # Nothing half-written: at most what a second run goes on from.
-    left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "data.csv"]
-    assert all(path.parent.name == ".unfinished" for path in left)
-    # No worker outlives the run: its group has no process left to receive a signal.
+    return stderr, time.monotonic() - start
+
+
+def assert_group_is_gone(process):
+    """No worker outlives the run: its group has no process left to receive a signal."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         try:
@@ -126,6 +126,125 @@ def test_interrupt_from_the_keyboard(tmp_path, frame, jobs):
             return
         time.sleep(0.1)
     pytest.fail("A worker was left behind.")
+
+
+NOTHING = "Interrupted; nothing was written.\n"
+KEPT = (
+    "Interrupted; what was finished is kept in 'edgewise-out/.unfinished'. Run the same command "
+    "again to go on from there.\n"
+)
+#: Two are promised, of a machine that has nothing else to do.
+SECONDS = 10
+slow = pytest.mark.slow
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+@pytest.mark.parametrize(
+    ("jobs", "number"),
+    [
+        (1, signal.SIGINT),
+        (2, signal.SIGTERM),
+        pytest.param(2, signal.SIGINT, marks=slow),
+        pytest.param(1, signal.SIGTERM, marks=slow),
+    ],
+)
+def test_signals_end_a_run(tmp_path, frame, jobs, number):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    command = ["learn", "data.csv", "--resamples", "100000", "--jobs", jobs]
+    process = begin(tmp_path, "-m", "edgewise", *command)
+    # The draft folder shows that the work has begun.
+    wait_for(tmp_path / "edgewise-out")
+    time.sleep(0.5)
+    stderr, seconds = stop(process, number)
+    assert stderr in {NOTHING, KEPT}
+    assert process.returncode == 128 + number
+    assert seconds < SECONDS
+    # Nothing half-written: at most what a second run goes on from.
+    left = {path.name for path in tmp_path.rglob("*") if path.is_file()} - {"data.csv"}
+    assert {Path(name).suffix for name in left} <= {".tasks"}
+    assert (stderr == NOTHING) == (not left)
+    assert (tmp_path / "edgewise-out").exists() == (stderr == KEPT)
+    assert_group_is_gone(process)
+
+
+DEAF_RUN = """
+import hashlib, sys, time
+from edgewise.cli import _learning, main
+
+def count():
+    # As long as a compiled kernel of a large table, which hears nothing until it is done.
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+
+def swallow():
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+
+def learn_graph(*arguments, **options):
+    open("begun", "w").close()
+    {work}()
+
+_learning.learn_graph = learn_graph
+sys.argv = ["edgewise", "learn", "data.csv"]
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+@pytest.mark.parametrize("work", ["count", pytest.param("swallow", marks=slow)])
+def test_a_run_that_does_not_hear_is_ended(tmp_path, frame, work):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    process = begin(tmp_path, "-c", DEAF_RUN.format(work=work))
+    wait_for(tmp_path / "begun")
+    stderr, seconds = stop(process, signal.SIGINT)
+    assert (process.returncode, stderr) == (130, NOTHING)
+    assert seconds < SECONDS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["begun", "data.csv"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_interrupts_at_any_moment_change_no_number(tmp_path, frame, jobs):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    command = ["learn", "data.csv", "--resamples", "150", "--alpha", "cv", "--jobs", jobs, "--json"]
+    start_of_run = time.monotonic()
+    whole = json.loads(start(*command, "--out", "whole", cwd=tmp_path).stdout)
+    length = time.monotonic() - start_of_run
+    took = []
+    for k, share in enumerate(np.random.default_rng(0).uniform(size=20)):
+        process = begin(tmp_path, "-m", "edgewise", *command, "--out", f"out-{k}")
+        time.sleep(share * length)
+        if process.poll() is None:
+            took.append(stop(process, signal.SIGINT, in_group=True)[1])
+        else:
+            process.communicate()
+        assert process.returncode in {0, 130}
+        again = start(*command, "--out", f"out-{k}", cwd=tmp_path)
+        assert again.stderr == ""
+        assert json.loads(again.stdout)["edges"] == whole["edges"]
+        assert_group_is_gone(process)
+    assert np.quantile(took, 0.9) < 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_two_runs_at_once_both_killed(tmp_path, frame):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    command = ["learn", "data.csv", "--resamples", "300", "--alpha", "0.1", "--json"]
+    first = begin(tmp_path, "-m", "edgewise", *command)
+    wait_for(tmp_path / "edgewise-out" / ".lock")
+    second = start(*command, cwd=tmp_path)
+    assert second.returncode == 2
+    assert "Another run is at work in 'edgewise-out'" in second.stderr
+    time.sleep(1)
+    first.kill()
+    first.communicate()
+    again = start(*command, cwd=tmp_path)
+    whole = start(*command, "--out", "whole", cwd=tmp_path)
+    assert json.loads(again.stdout)["edges"] == json.loads(whole.stdout)["edges"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")

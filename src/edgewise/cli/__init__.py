@@ -8,12 +8,19 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit."""
+    from edgewise.cli._interrupt import end, end_on_signals, is_interrupted
+
+    end_on_signals()
     try:
-        from edgewise.cli._interrupt import insist_on_interrupts
-        from edgewise.cli.app import app
-    except KeyboardInterrupt:
-        sys.exit(130)
-    insist_on_interrupts()
+        _run()
+    finally:
+        if is_interrupted():
+            end()
+
+
+def _run() -> None:
+    from edgewise.cli.app import app
+
     for stream in (sys.stdout, sys.stderr):
         # Column names may hold letters that the terminal cannot show; that must not end a run.
         if isinstance(stream, io.TextIOWrapper):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise._core.errors import InputError
-from edgewise.cli._interrupt import interrupt_heard
+from edgewise._core.errors import EdgewiseError, InputError
+from edgewise._core.lock import LOCK, locked
+from edgewise.cli._interrupt import cleared, is_interrupted, not_stopped
+from edgewise.cli._shell import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 
     from edgewise.report import Report
 
-#: How the name of a draft folder begins; the number of its process follows.
+#: How the name of a draft folder begins.
 DRAFT: Final = ".edgewise-"
 #: Folder, inside that of the results, with the finished parts of a run that did not end.
 UNFINISHED: Final = ".unfinished"
+#: The record of a run, among its files.
+RECORD: Final = "run.json"
 #: What `learn` leaves in the folder.
 FILES: Final = (
     "report.html",
@@ -122,17 +126,20 @@ ALL_FILES: Final = tuple(
 
 
 @contextmanager
-def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]:
+def results_folder(
+    out: Path, *, outdated: Sequence[str] = (), kept: str = UNFINISHED
+) -> Iterator[Path]:
     """Yield a draft folder whose files move to ``out`` once the block has ended well.
 
-    A run that fails or is interrupted leaves what was there before, and one that ends well takes
-    away the files called ``outdated`` that it did not write itself, so that the files of two runs
-    never mix. The folder is made on entry: where that is not allowed, the user learns it before
-    the work and not after.
+    All of them move or none: a run that fails or is stopped leaves what was there before, and one
+    that ends well takes away the files called ``outdated`` that it did not write itself, so that
+    the files of two runs never mix. Whatever stands in the way (no permission, another run, a
+    folder in the place of a file) is found on entry, before the work.
 
-    Finished resamples, shuffles and folds of a run that is interrupted or killed stay in a folder
-    called `UNFINISHED`, from which the same command goes on; `KeyboardInterrupt` then carries its
-    path.
+    Finished resamples, permutations and folds are kept in a folder called ``kept``, from which
+    the same command goes on when a run was stopped or killed, or when the machine failed it;
+    `KeyboardInterrupt` then carries its path. `UNFINISHED` goes with a run that ended well, or
+    that would fail again.
     """
     from edgewise._core.resume import resumable
 
@@ -140,51 +147,104 @@ def results_folder(out: Path, *, outdated: Sequence[str] = ()) -> Iterator[Path]
         raise InputError(f"Cannot write into '{out}': it is a file. Give the name of a folder.")
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
-    _clear_drafts(out)
-    draft = Path(tempfile.mkdtemp(prefix=f"{DRAFT}{os.getpid()}-", dir=out))
-    unfinished = out / UNFINISHED
-    is_stopped = False
     try:
-        with resumable(unfinished, paths=False):
-            yield draft
-        files = sorted(draft.iterdir())
-        for file in files:
-            os.replace(file, out / file.name)  # noqa: PTH105, atomic by contract
-        for name in {*outdated} - {file.name for file in files}:
-            (out / name).unlink(missing_ok=True)
-    except KeyboardInterrupt:
-        is_stopped = any(unfinished.iterdir())
-        raise KeyboardInterrupt(*([unfinished] if is_stopped else [])) from None
+        with locked(out) as is_alone:
+            _check_targets(out, outdated)
+            if is_alone:
+                _clear_drafts(out)
+            draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=out))
+            run = _Run(out=out, draft=draft, tasks=out / kept, is_new=is_new)
+            with cleared(run.abandon):
+                try:
+                    with resumable(run.tasks, paths=False):
+                        yield draft
+                    with not_stopped():
+                        _publish(draft, out, outdated)
+                except BaseException as error:
+                    left = run.clear(is_over=isinstance(error, EdgewiseError))
+                    if isinstance(error, KeyboardInterrupt) or is_interrupted():
+                        raise KeyboardInterrupt(*([] if left is None else [left])) from None
+                    raise
+                run.clear(is_over=True)
     finally:
-        interrupt_heard()
-        shutil.rmtree(draft, ignore_errors=True)
-        if not is_stopped:
-            shutil.rmtree(unfinished, ignore_errors=True)
         if is_new:
             # Goes only while it is empty, that is, when nothing was moved.
             with suppress(OSError):
                 out.rmdir()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """What a run has written before its results are there."""
+
+    out: Path
+    draft: Path
+    tasks: Path
+    is_new: bool
+
+    def clear(self, *, is_over: bool) -> str | None:
+        """Take the draft away, and finished tasks too if they are of no more use.
+
+        Returns the folder of those that are left.
+        """
+        from edgewise._core.resume import SUFFIX
+
+        shutil.rmtree(self.draft, ignore_errors=True)
+        is_kept = any(self.tasks.glob(f"*{SUFFIX}"))
+        if not is_kept or (is_over and self.tasks.name == UNFINISHED):
+            shutil.rmtree(self.tasks, ignore_errors=True)
+            return None
+        return printable(str(self.tasks))
+
+    def abandon(self) -> str | None:
+        """Do the same when the process is about to end, and nothing else will be done."""
+        left = self.clear(is_over=False)
+        for folder in (self.tasks, self.out):
+            (folder / LOCK).unlink(missing_ok=True)
+        if self.is_new:
+            with suppress(OSError):
+                self.out.rmdir()
+        return left
+
+
+def _check_targets(out: Path, names: Sequence[str]) -> None:
+    """Refuse a folder in which a file of the results could not be written."""
+    for path in out.iterdir():
+        if path.name in names and path.is_dir():
+            raise InputError(
+                f"Cannot write '{path}': it is a folder. Move it away, or give another folder."
+            )
+
+
 def _clear_drafts(out: Path) -> None:
     """Take away the drafts of runs that were killed, which could not do so themselves."""
-    for draft in out.glob(f"{DRAFT}*-*"):
-        process = draft.name.removeprefix(DRAFT).partition("-")[0]
-        if process.isdigit() and not _is_running(int(process)):
-            shutil.rmtree(draft, ignore_errors=True)
+    for draft in out.glob(f"{DRAFT}*"):
+        shutil.rmtree(draft, ignore_errors=True)
 
 
-def _is_running(process: int) -> bool:
-    """Whether a process is there; where asking would end it, suppose so."""
-    if sys.platform == "win32":
-        return True
+def _publish(draft: Path, out: Path, outdated: Sequence[str]) -> None:
+    """Move the files of a draft to ``out``, in place of earlier ones, all of them or none.
+
+    The record of the run goes first and comes last, so that a folder that has it is complete even
+    if the machine stops in between.
+    """
+    new = sorted((file.name for file in draft.iterdir()), key=lambda name: name == RECORD)
+    _check_targets(out, new)
+    present = {path.name for path in out.iterdir()}
+    old = sorted(present & {*outdated, *new}, key=lambda name: name != RECORD)
+    aside = draft / "earlier"
+    aside.mkdir()
+    moves = [(out / name, aside / name) for name in old]
+    moves += [(draft / name, out / name) for name in new]
+    done: list[tuple[Path, Path]] = []
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        for source, target in moves:
+            os.replace(source, target)  # noqa: PTH105, atomic by contract
+            done.append((source, target))
+    except BaseException:
+        for source, target in reversed(done):
+            os.replace(target, source)  # noqa: PTH105, atomic by contract
+        raise
 
 
 def write_results(
@@ -205,7 +265,7 @@ def write_results(
     model.save(folder / "model.edgewise")
     (folder / "report.html").write_text(page(report), encoding="utf-8")
     text = json.dumps(report.record, indent=1, allow_nan=False)
-    (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+    (folder / RECORD).write_text(text + "\n", encoding="utf-8")
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -15,12 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 from edgewise._core.errors import EdgewiseError
-from edgewise.cli._interrupt import interrupt_heard, is_interrupted
+from edgewise.cli._interrupt import exit_code, is_interrupted, tell_stopped
 
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
-#: Exit code of a run that was stopped from the keyboard, as shells have it.
-INTERRUPTED: Final = 130
 
 #: Parameters of the library and the options that stand for them on the command line.
 OPTIONS: Final = {
@@ -78,10 +76,12 @@ class Commands(TyperGroup):
             # Whoever read the output has seen enough; typer ends the run quietly.
             raise
         except KeyboardInterrupt as stop:
-            raise _stopped(*stop.args) from None
+            tell_stopped(*stop.args)
+            raise typer.Exit(exit_code()) from None
         except Exception as error:
             if is_interrupted():
-                raise _stopped() from None
+                tell_stopped()
+                raise typer.Exit(exit_code()) from None
             if (sentence := _about(error)) is None:
                 raise
             typer.echo(f"Error: {printable(in_options(sentence))}", err=True)
@@ -101,19 +101,6 @@ def _about(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "There is not enough memory for a table of this size. Drop columns."
     return None
-
-
-def _stopped(kept: object = None) -> typer.Exit:
-    """Tell that a run was interrupted, and where the finished parts of it are kept."""
-    interrupt_heard()
-    what = "nothing was written."
-    if kept is not None:
-        what = (
-            f"what was finished is kept in '{kept}'. Run the same command again to go on from "
-            "there."
-        )
-    typer.echo(printable(f"Interrupted; {what}"), err=True)
-    return typer.Exit(INTERRUPTED)
 
 
 def be_quiet(value: bool) -> bool:

@@ -10,9 +10,8 @@ import typer
 
 from edgewise._core.errors import InputError
 from edgewise.cli._cluster import Cluster
-from edgewise.cli._interrupt import interrupt_heard
 from edgewise.cli._options import Jobs, Json, Quiet, Seed
-from edgewise.cli._shell import INTERRUPTED, is_watched, say, say_json, tell, warnings_told
+from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
 
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Folder, within that of the results, where finished tasks are kept.
 CHECKPOINTS: Final = "checkpoints"
+#: What every study leaves besides its figures.
+FILES: Final = ("results.csv", "tables.md", "run.json")
 _VERDICT: Final = {"yes": "holds", "partly": "holds in part", "no": "does not hold"}
 
 
@@ -63,18 +64,7 @@ def reproduce(
     """
     study = load_study(name) if table is None else _with_table(load_study(name), table)
     folder = Path("edgewise-reproduce") / name if out is None else out
-    if fresh:
-        _forget(folder / CHECKPOINTS)
-    try:
-        record = _run(study, folder, table, quick=quick, seed=seed, n_jobs=jobs)
-    except KeyboardInterrupt:
-        interrupt_heard()
-        n_kept = len(list((folder / CHECKPOINTS).glob("[!.]*.json")))
-        typer.echo(
-            f"Interrupted; the same command goes on from the {n_kept} finished tasks in {folder}.",
-            err=True,
-        )
-        raise typer.Exit(INTERRUPTED) from None
+    record = _run(study, folder, table, quick=quick, fresh=fresh, seed=seed, n_jobs=jobs)
     if json:
         say_json(record)
         return
@@ -89,13 +79,15 @@ def _with_table(study: Study, table: Path) -> Study:
     return study.with_table(table)
 
 
-def _forget(checkpoints: Path) -> None:
-    for file in checkpoints.glob("*.json"):
-        file.unlink()
-
-
 def _run(
-    study: Study, folder: Path, table: Path | None, *, quick: bool, seed: int, n_jobs: int
+    study: Study,
+    folder: Path,
+    table: Path | None,
+    *,
+    quick: bool,
+    fresh: bool,
+    seed: int,
+    n_jobs: int,
 ) -> dict[str, Any]:
     import json
     import time
@@ -104,10 +96,15 @@ def _run(
     from edgewise.cli._folder import results_folder
     from edgewise.cli._versions import versions
     from edgewise.reproduce._files import write_results
-    from edgewise.reproduce._study import run_study
+    from edgewise.reproduce._study import forget, run_study
 
     start = time.perf_counter()
-    with warnings_told() as told, results_folder(folder) as draft:
+    with (
+        warnings_told() as told,
+        results_folder(folder, outdated=FILES, kept=CHECKPOINTS) as draft,
+    ):
+        if fresh:
+            forget(folder / CHECKPOINTS)
         tell(f"{study.title}: compiling and running ...")
         outcome = run_study(
             study,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,8 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import parallel_map
 from edgewise._core.random import spawn
-from edgewise._core.resume import not_resumable
+from edgewise._core.resume import SUFFIX, kept_keys, resumable
 from edgewise._core.threads import blas_threads_for
-from edgewise._version import __version__
-from edgewise.reproduce._checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +33,7 @@ class Part:
     Attributes
     ----------
     name : str
-        What the part is called in checkpoints and results.
+        What the part is called in results.
     tasks : callable
         ``tasks(quick)`` lists the parameters of each task as plain values. A quick run has fewer.
     run : callable
@@ -75,7 +74,8 @@ class Study:
     reference : str
         The paper, with its DOI or address.
     version : int
-        Raised whenever a task would return other numbers, so that old checkpoints are left alone.
+        Raised whenever a task would return other numbers, so that results kept before are left
+        alone.
     parts : tuple of Part
         What to run.
     report : callable
@@ -111,7 +111,7 @@ class _Task:
     run: Callable[..., list[Row]]
     parameters: Row
     rng: np.random.Generator
-    checkpoint: Checkpoint
+    key: str
 
 
 def run_study(
@@ -130,8 +130,8 @@ def run_study(
     study : Study
         What to run.
     folder : Path
-        Where each finished task leaves a checkpoint. A run that is stopped at any moment goes on
-        from there, and ends with the same numbers.
+        Where the rows of finished tasks are kept, see `edgewise.resumable`. A run that is stopped
+        at any moment goes on from there, and ends with the same numbers.
     quick : bool
         Run the smaller version.
     seed : int
@@ -150,37 +150,43 @@ def run_study(
     if n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
     tasks = {
-        part.name: _tasks(study, part, folder, quick, seed, rng)
+        part.name: _tasks(study, part, quick, seed, rng)
         for part, rng in zip(study.parts, spawn(seed, len(study.parts)), strict=True)
     }
     flat = [task for of_part in tasks.values() for task in of_part]
-    rows = {task.checkpoint.path: task.checkpoint.read() for task in flat}
-    missing = [task for task in flat if rows[task.checkpoint.path] is None]
-    # A study keeps what it has in files of its own, one per task.
-    with not_resumable():
+    keys = [task.key for task in flat]
+    with resumable(folder):
+        n_resumed = len(kept_keys(_run_task, keys))
         done = parallel_map(
             _run_task,
-            [(task,) for task in missing],
+            [(task,) for task in flat],
+            keys=keys,
             n_jobs=n_jobs,
             description=study.name,
             verbose=int(verbose),
         )
-    rows |= {task.checkpoint.path: found for task, found in zip(missing, done, strict=True)}
+    rows = dict(zip(keys, done, strict=True))
     results = {
         name: pd.DataFrame(
             [
                 {"task": position, **task.parameters, **row}
                 for position, task in enumerate(of_part)
-                for row in rows[task.checkpoint.path] or ()
+                for row in rows[task.key]
             ]
         )
         for name, of_part in tasks.items()
     }
-    return Outcome(results=results, n_tasks=len(flat), n_resumed=len(flat) - len(missing))
+    return Outcome(results=results, n_tasks=len(flat), n_resumed=n_resumed)
+
+
+def forget(folder: Path) -> None:
+    """Delete the rows that are kept in a folder."""
+    for file in folder.glob(f"*{SUFFIX}"):
+        file.unlink()
 
 
 def _tasks(
-    study: Study, part: Part, folder: Path, quick: bool, seed: int, rng: np.random.Generator
+    study: Study, part: Part, quick: bool, seed: int, rng: np.random.Generator
 ) -> list[_Task]:
     listed = part.tasks(quick)
     return [
@@ -188,10 +194,8 @@ def _tasks(
             run=part.run,
             parameters=parameters,
             rng=stream,
-            checkpoint=Checkpoint.of(
-                folder,
+            key=json.dumps(
                 {
-                    "edgewise": __version__,
                     "study": study.name,
                     "version": study.version,
                     "part": part.name,
@@ -199,6 +203,7 @@ def _tasks(
                     "parameters": parameters,
                     "seed": seed,
                 },
+                sort_keys=True,
             ),
         )
         for position, (parameters, stream) in enumerate(
@@ -210,5 +215,4 @@ def _tasks(
 def _run_task(task: _Task) -> list[Row]:
     # More threads would sum in another order, so that results depended on n_jobs.
     with blas_threads_for(1):
-        rows = task.run(task.rng, **task.parameters)
-    return task.checkpoint.write(rows)
+        return task.run(task.rng, **task.parameters)
