@@ -105,10 +105,32 @@ def test_no_change_at_the_largest_alpha_and_some_just_below(sizes, sparsity, pen
     S = covariances(two_samples(8, d=6, sizes=sizes))
     options = {"sparsity": sparsity, "penalize_diagonal": penalize_diagonal}
     largest = fused_graphical_lasso_alpha_max(S, **options)
-    at, below = fused_graphical_lasso_path(S, [largest, 0.99 * largest], tol=1e-9, **options)
     off = ~np.eye(6, dtype=bool)
-    assert not (at.value[1] - at.value[0])[off].any()
-    assert (below.value[1] - below.value[0])[off].any()
+    shares = (2.0, 1.0, 0.99)
+    path = fused_graphical_lasso_path(S, largest * np.array(shares), **options)
+    alone = [fused_graphical_lasso(S, share * largest, **options) for share in shares]
+    for *empty, below in (path, alone):
+        assert not any((at.value[1] - at.value[0])[off].any() for at in empty)
+        assert (below.value[1] - below.value[0])[off].any()
+
+
+@pytest.mark.parametrize("penalize_diagonal", [True, False])
+@pytest.mark.parametrize("sparsity", [0.0, 0.05])
+def test_the_largest_alpha_leaves_no_change_at_any_tolerance(sparsity, penalize_diagonal):
+    """Of many draws, in some of which variances differ much more than covariances do."""
+    options = {"sparsity": sparsity, "penalize_diagonal": penalize_diagonal}
+    off = ~np.eye(6, dtype=bool)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        S = covariances(two_samples(seed, d=6, sizes=(60, 60)))
+        scale = np.exp(0.6 * (seed % 3) * rng.normal(size=6))
+        S[1] *= np.outer(scale, scale)
+        largest = fused_graphical_lasso_alpha_max(S, **options)
+        start = fused_graphical_lasso(S, 0.3 * largest, **options).value
+        for tol, init in ((1e-6, None), (1e-3, None), (1e-6, start)):
+            at = fused_graphical_lasso(S, largest, tol=tol, init=init, **options)
+            assert at.converged
+            assert not (at.value[1] - at.value[0])[off].any()
 
 
 def test_far_above_the_largest_alpha_both_are_the_graphical_lasso_of_the_mean():

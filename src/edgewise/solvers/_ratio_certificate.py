@@ -110,9 +110,23 @@ def slack_rounding(
 
     ``distance`` is the one that it returned.
     """
-    lengths = float(np.exp(log_weights) @ features.row_lengths)
-    error = sum_error(features.n_samples) * lengths
+    error = moment_rounding(features, log_weights)
     return distance * error + (0.5 * error**2 / curvature if curvature > 0 else 0.0)
+
+
+def moment_rounding(features: PairFeatures, log_weights: FloatArray) -> float:
+    """Bound the rounding error of the moments of a pair."""
+    lengths = float(np.exp(log_weights) @ features.row_lengths)
+    return sum_error(features.n_samples) * lengths
+
+
+def moment_distance(features: PairFeatures, gap: float) -> float:
+    """Bound how far the moments of a pair are from those at the solution.
+
+    By Pinsker's inequality the dual objective is strongly convex in the sum of the sizes of
+    weights, so that weights with a duality gap g are within ``sqrt(2 g)`` of the best.
+    """
+    return float(np.sqrt(2.0 * gap) * features.row_lengths.max())
 
 
 def _lengths(vectors: FloatArray) -> FloatArray:

@@ -11,7 +11,12 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._ratio_bounds import smallest_bounded_alpha
-from edgewise.solvers._ratio_certificate import log_softmax, log_total
+from edgewise.solvers._ratio_certificate import (
+    log_softmax,
+    log_total,
+    moment_distance,
+    moment_rounding,
+)
 from edgewise.solvers._ratio_descent import (
     RatioPoint,
     Stop,
@@ -218,6 +223,9 @@ def ratio_alpha_max(
 ) -> float:
     """Smallest alpha at which nothing changes that alpha is for.
 
+    It is larger by what rounding and, with a free diagonal and a ridge, iterations leave open, so
+    that from it on nothing does change.
+
     Parameters
     ----------
     X_p, X_q, ridge, basis, degree, penalize_diagonal, power_scale, offset
@@ -231,19 +239,25 @@ def ratio_alpha_max(
     --------
     >>> import numpy as np
     >>> from edgewise.solvers import ratio_alpha_max
-    >>> ratio_alpha_max(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0]]))
+    >>> round(ratio_alpha_max(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0]])), 9)
     3.0
     """
     problem = _make_problem(
         X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
         power_scale=power_scale, offset=offset,
     )  # fmt: skip
-    point = starting_point(problem)
+    point, distance = starting_point(problem), 0.0
     if not penalize_diagonal:
         # What is left to explain once the variables themselves have changed.
         stop = Stop(gap=1e-12, slightly=1e-9, max_iter=500)
         point = solve_with_screening(problem, np.inf, point, np.inf, "dual", stop)
-    return problem.target.largest(point.certificate.moments, diagonal=penalize_diagonal)
+        found = point.certificate
+        # Without a ridge a share of alpha is left open at any rate.
+        distance = moment_distance(problem.features, found.gap + found.rounding) if ridge else 0.0
+    largest = problem.target.largest(point.certificate.moments, diagonal=penalize_diagonal)
+    if largest == 0.0:
+        return 0.0
+    return largest + moment_rounding(problem.features, point.log_weights) + distance
 
 
 def log_density_ratio(

@@ -26,6 +26,9 @@ from edgewise.solvers.graphical_lasso import graphical_lasso
 ALIKE = 1e-9
 #: Relative accuracy to which the largest alpha is found, gap per variable for that, and steps.
 ALPHA_ACCURACY, ALPHA_TOL, ALPHA_STEPS = 1e-4, 1e-11, 30
+#: Times its bound up to which a multiplier may come to meet it: once variances are free to
+#: differ, and once they are solved for as accurately as the rest.
+LIKELY = (20.0, 1.5)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,7 +125,9 @@ def fused_graphical_lasso(
 
     (with :math:`\lambda = 0` on the diagonal), and :math:`\sum_g w_g (\log\det(S_g + Y_g / w_g)
     + d)` bounds the optimum from below. The start is the precision that both groups would have in
-    common. Variables whose :math:`-w_g S_{g, ij}` all satisfy those bounds against the rest are
+    common. Where alpha may be too large for any entry off the diagonal to change, these are tied
+    first; that is the solution if the multipliers keep to the bounds all the same. Variables whose
+    :math:`-w_g S_{g, ij}` all satisfy those bounds against the rest are
     solved apart, which changes nothing [1]_.
 
     References
@@ -198,10 +203,14 @@ def fused_graphical_lasso_path(
     order = np.argsort(-strengths, kind="stable")
     solutions = []
     with blas_threads_for(len(model.scale)):
-        problem, state = model.begin(init, tol)
+        problem, common = model.begin(tol)
+        state = model.start(problem, init, common)
+        tied: PairState | None = common
         for alpha in strengths[order]:
             part = replace(problem, fusion=model.fusion(alpha))
-            Theta, state, gaps, n_iter = solve_blocks(part, state, tol, max_iter)
+            found = None if tied is None else _solve_tied(model, part, tied, alpha, tol, max_iter)
+            tied = None if found is None else found[1]
+            Theta, state, gaps, n_iter = found or solve_blocks(part, state, tol, max_iter)
             solutions.append(model.solution(part, Theta, float(alpha), gaps, n_iter, tol))
     return [solutions[k] for k in np.argsort(order, kind="stable")]
 
@@ -237,13 +246,41 @@ def fused_graphical_lasso_alpha_max(
     if not penalize_diagonal:
         _refuse_constant(model.S.diagonal(axis1=1, axis2=2).min(axis=0), "one of the groups")
     with blas_threads_for(len(model.scale)):
-        problem, state = model.begin(None, ALPHA_TOL)
+        problem, state = model.begin(ALPHA_TOL)
         needed = model.fusion_needed(problem, state.Z)
         alpha = _off_diagonal(needed)
         if not penalize_diagonal or needed.diagonal().max() > alpha:
             alpha = _tied_alpha(model, problem, state, alpha, max_iter)
     is_some = alpha > ALIKE * np.abs(S).max()
     return alpha * (1.0 + ALPHA_ACCURACY) if is_some else 0.0
+
+
+def _solve_tied(
+    model: _Model,
+    problem: TwoGroupProblem,
+    start: PairState,
+    alpha: float,
+    tol: float,
+    max_iter: int,
+) -> tuple[FloatArray, PairState, FloatArray, int] | None:
+    """Solve with all entries off the diagonal tied, and return that if fusion is enough for it.
+
+    That is so if what ties them, the multipliers, is within the bounds of the problem without
+    ties. They are found in two steps, the first of which says whether the second is worth while.
+    """
+    off = ~np.eye(problem.size, dtype=bool)
+    limit = problem.sparsity + problem.fusion
+    tied = replace(problem, fusion=model.fusion(alpha, is_tied=True))
+    state, n_iter = start, 0
+    for excess, accuracy in ((LIKELY[0], tol), (LIKELY[1], min(tol, ALPHA_TOL))):
+        if not off.any() or (np.abs(state.Y).max(axis=0) > excess * limit)[off].any():
+            return None
+        Theta, state, _, n_steps = solve_blocks(tied, state, accuracy, max_iter)
+        n_iter += n_steps
+    if (np.abs(state.Y).max(axis=0) > limit)[off].any():
+        return None
+    gap = problem.objective(Theta) - problem.bound(state.Y, problem.interior())
+    return (Theta, state, np.array([gap]), n_iter) if gap <= tol * problem.size else None
 
 
 def _tied_alpha(
@@ -292,8 +329,8 @@ class _Model:
             np.fill_diagonal(strength, 0.0)
         return strength
 
-    def begin(self, init: FloatArray | None, tol: float) -> tuple[TwoGroupProblem, PairState]:
-        """Return the problem, with any fusion at first, and where to start."""
+    def begin(self, tol: float) -> tuple[TwoGroupProblem, PairState]:
+        """Return the problem, with any fusion at first, and what both groups have in common."""
         sparsity = self.sparsity * np.outer(self.scale, self.scale)
         np.fill_diagonal(sparsity, 0.0)
         pooled = np.tensordot(self.weights / self.weights.sum(), self.S, axes=1)
@@ -318,13 +355,19 @@ class _Model:
             fusion=np.full_like(pooled, np.inf),
             common=common,
         )
+        return problem, state_of(problem, np.stack([precision, precision]))
+
+    def start(
+        self, problem: TwoGroupProblem, init: FloatArray | None, common: PairState
+    ) -> PairState:
+        """Start from precisions that were given, or else from those in common."""
         if init is None:
-            return problem, state_of(problem, np.stack([precision, precision]))
+            return common
         if np.shape(init) != self.S.shape:
             raise InputError(f"init must have shape {self.S.shape}, got {np.shape(init)}.")
         unit = np.outer(self.scale, self.scale)
         starts = [check_start(one, len(unit))[0] / unit for one in init]
-        return problem, state_of(problem, np.stack(starts))
+        return state_of(problem, np.stack(starts))
 
     def fusion_needed(self, problem: TwoGroupProblem, Theta: FloatArray) -> FloatArray:
         """Return the strength of fusion that holds every entry of ``Theta`` in its place.
