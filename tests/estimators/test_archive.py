@@ -4,6 +4,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import edgewise
@@ -100,6 +101,28 @@ def test_a_saved_search_of_two_strengths_keeps_its_grid(frame, tmp_path):
     assert (again.alpha_, again.tau_) == (model.alpha_, model.tau_)
     np.testing.assert_array_equal(again.kept_, [0, 1, 2])
     assert_same(again, model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianGraph(cv=3, alpha="cv", n_alphas=4, random_state=0),
+        BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=3, random_state=0),
+    ],
+    ids=["search", "bootstrap"],
+)
+def test_a_model_holds_nothing_about_the_run(model, frame, tmp_path):
+    """Neither jobs nor progress bars, of the model or of one inside it."""
+    paths = [tmp_path / name for name in ("plain", "hurried")]
+    clone(model).fit(frame).save(paths[0])
+    hurried = clone(model).set_params(n_jobs=2, verbose=1)
+    if hasattr(model, "estimator"):
+        hurried.set_params(estimator__n_jobs=2, estimator__verbose=1)
+    hurried.fit(frame).save(paths[1])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert edgewise.load(paths[1]).get_params(deep=False).keys() == model.get_params(False).keys()
+    assert edgewise.load(paths[1]).n_jobs is None
+    assert edgewise.load(paths[1]).verbose == 0
 
 
 def test_unfitted_estimators_can_be_saved(tmp_path, frame):

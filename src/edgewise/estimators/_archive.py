@@ -43,6 +43,9 @@ RESULTS: Final = {
     for result in (Covariate, Graph, PairSelection, Selection, Split, TreeNode)
 }
 
+#: Parameters that no result depends on, only how a run goes: they are not saved.
+ABOUT_THE_RUN: Final = ("n_jobs", "verbose")
+
 
 def save_estimator(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write an estimator, fitted or not, to one file; `load` is the way back."""
@@ -70,7 +73,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        With the parameters and the fitted attributes it was saved with.
+        With the parameters and the fitted attributes it was saved with, but for ``n_jobs`` and
+        ``verbose``: these are about a run, not about a model, and have their defaults.
 
     Raises
     ------
@@ -124,7 +128,11 @@ class _Writer(PlainWriter):
         if name not in ESTIMATORS or not hasattr(value, "get_params"):
             return super().encode_other(value, label)
         fitted = {key: item for key, item in vars(value).items() if is_fitted_name(key)}
-        parameters = value.get_params(deep=False)
+        parameters = {
+            key: item
+            for key, item in value.get_params(deep=False).items()
+            if key not in ABOUT_THE_RUN
+        }
         return {
             KIND: "estimator",
             "class": name,
