@@ -18,8 +18,10 @@ def weather():
     return demo_module.weather_anomalies()
 
 
-@pytest.mark.drawn
-def test_demo_answers_into_a_folder(run, tmp_path):
+@pytest.mark.parametrize(
+    "is_drawn", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.drawn])]
+)
+def test_demo_answers_into_a_folder(run, tmp_path, is_drawn):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
     assert sorted(path.name for path in out.iterdir()) == sorted(
@@ -54,6 +56,10 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
+    if is_drawn:
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert all(question.text in page for question in demo_module.QUESTIONS)
+        assert all(path.stat().st_size > 10_000 for path in out.rglob("*.png"))
 
 
 def check_votes(out):
@@ -70,7 +76,6 @@ def check_diagnosis(out):
     assert record["classes"] == ["benign", "malignant"]
     assert all(found["mean"] > 0.88 for found in record["accuracy"].values())
     assert max(record["fit_error_ratio"].values()) <= 1.01 + 1e-9
-    assert (out / "networks.png").stat().st_size > 10_000
 
 
 def check_climate(out):

@@ -91,6 +91,7 @@ def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeyp
             assert_same(block.output, printed.getvalue(), f"{name_of(page)}, line {block.line}")
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```console" in read(page)], ids=name_of
 )

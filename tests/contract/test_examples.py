@@ -81,6 +81,7 @@ def test_patches_in_space(run):
     assert divergence["locally constant"] < 0.75 * divergence["graphical lasso"]
 
 
+@pytest.mark.slow
 def test_senate_change(run, tmp_path):
     printed = run("senate_change.py")
     assert "converged: True" in printed

@@ -83,6 +83,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, tmp_path):
     assert {place for _, place in found} != {victim}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_line_takes_an_address(client, tmp_path, monkeypatch):
     import json
 
