@@ -107,6 +107,10 @@ def test_decimal_commas_and_notes(tmp_path):
     assert [part.columns[0].tolist() for part in parts] == [[1.5, 2.0], [3.25]]
     assert "semicolon" in parts[1].notes[0]
     assert "decimal point" in parts[1].notes[1]
+    path = tmp_path / "german.tsv"
+    path.write_text("a\tb\n1,5\tx\n2\ty\n3,25\tz\n")
+    parts = list(read_chunks(path, rows=2))
+    assert [part.columns[0].tolist() for part in parts] == [[1.5, 2.0], [3.25]]
 
 
 @pytest.mark.parametrize(

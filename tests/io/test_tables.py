@@ -98,6 +98,22 @@ def test_decimal_comma(tmp_path):
     assert "decimal point in 1 columns" in table.notes[1]
 
 
+def test_decimal_comma_between_tabs(tmp_path):
+    table = read_table(write(tmp_path, "a\tb\tc\n1,5\tx,y\t2\n-2,25e1\tz\t\n\tu\t3\n", "x.tsv"))
+    np.testing.assert_array_equal(table.columns[0], [1.5, -22.5, np.nan])
+    assert table.columns[1].tolist() == ["x,y", "z", "u"]
+    assert table.notes == ("The comma was read as the decimal point in 1 columns.",)
+    # A file has commas of one kind, and those of the second column can only be decimal.
+    table = read_table(write(tmp_path, "a\tb\n1,500\t0,250\n2,125\t7\n", "x.tsv"))
+    np.testing.assert_array_equal(table.columns[0], [1.5, 2.125])
+
+
+def test_commas_between_tabs_that_could_be_of_thousands_are_text(tmp_path):
+    table = read_table(write(tmp_path, "a\tb\n1,500\t1\n-12,125\t2\n", "x.tsv"))
+    assert table.columns[0].tolist() == ["1,500", "-12,125"]
+    assert table.notes == ()
+
+
 @pytest.mark.parametrize(
     ("content", "parts"),
     [

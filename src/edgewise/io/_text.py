@@ -24,6 +24,7 @@ PACKED: Final = {
     b"PAR1": "a parquet file",
 }
 DECIMAL_COMMA: Final = re.compile(r"[ \t]*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?[ \t]*")
+THOUSANDS: Final = re.compile(r"[ \t]*[+-]?[1-9][0-9]{0,2},[0-9]{3}[ \t]*")
 INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
@@ -132,7 +133,10 @@ def _with_decimal_points(
     """Read decimal commas, where the delimiter leaves room for them."""
     import pandas as pd
 
-    if layout.delimiter != ";" or not (with_comma := _decimal_comma_columns(frame)):
+    if layout.delimiter == "," or not (with_comma := _decimal_comma_columns(frame)):
+        return frame, layout.notes
+    if layout.delimiter == "\t" and all(_may_be_thousands(frame[name]) for name in with_comma):
+        # Programs that separate by tabs write thousands with a comma as well.
         return frame, layout.notes
     numbers = {name: pd.to_numeric(frame[name].str.replace(",", ".")) for name in with_comma}
     note = f"The comma was read as the decimal point in {len(with_comma)} columns."
@@ -252,6 +256,12 @@ def _decimal_comma_columns(frame: pd.DataFrame) -> list[str]:
         ):
             found.append(name)
     return found
+
+
+def _may_be_thousands(column: pd.Series) -> bool:
+    """Whether the comma could group the digits of whole numbers, as in 12,345."""
+    values = [str(value) for value in column.dropna() if "," in str(value)]
+    return all(THOUSANDS.fullmatch(value) for value in values)
 
 
 def _encoding_error(file: Path) -> InputError:

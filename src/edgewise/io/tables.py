@@ -75,7 +75,9 @@ def read_table(path: str | os.PathLike[str]) -> RawTable:
 
     Text files are UTF-8, with or without a byte-order mark, and begin with a line of column
     names. Fields are split at the comma (csv) or the tab (tsv); where the header has none, at
-    the comma, semicolon or tab that it does have, which ``notes`` then states. An npz file holds
+    the comma, semicolon or tab that it does have, which ``notes`` then states. Between semicolons
+    or tabs a comma may be the decimal point, which ``notes`` states as well; between tabs not where
+    it could group thousands in every number. An npz file holds
     one two-dimensional array, or several of which one is called ``X``, and may hold the column
     names as text in ``names``, ``columns`` or ``feature_names``; without them the columns are
     called ``x0``, ``x1`` and so on. Pickled objects are never loaded.
