@@ -136,6 +136,7 @@ def test_kinds_are_those_of_the_library():
         (["--out", "data.csv", "--features", 1], "at least 2"),
         (["--out", "data.csv", "--samples", 0], "at least 1"),
         (["--out", "data.csv", "--truth", "truth.txt"], "'.txt'"),
+        (["--out", "data.csv", "--truth", "./data.csv"], "--truth are the same file, data.csv"),
         (["--out", "data.csv", "--changed", 2], "--changed is for --kind grid"),
         (["--out", "data.csv", "--changed", 2, "--kind", "grid"], "square number"),
         (["--out", "data.csv", "--changed", 2, "--dag", "asia"], "--dag out"),

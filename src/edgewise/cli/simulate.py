@@ -99,6 +99,11 @@ def simulate(
     """
     if out.suffix.lower() != ".csv":
         raise InputError(f"{out} does not end in .csv, the one format that simulate writes.")
+    if truth is not None and out.resolve() == truth.resolve():
+        raise InputError(
+            f"--out and --truth are the same file, {out}, and one would replace the other. Give "
+            "them different names."
+        )
     from edgewise.io import atomic_path
 
     _check_directed(dag, features, changed, is_directed=directed)
