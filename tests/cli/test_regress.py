@@ -144,9 +144,31 @@ def test_a_network_that_does_not_vary(regress):
     assert run.leaves.loc[0, "where"] == "all rows"
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            ("--min-leaf", "100000"),
+            "because fewer than --min-leaf 100000 rows would be",
+        ),
+        (("--depth", "0"), "because --depth 0"),
+        (("--total-depth", "0"), "because --total-depth 0"),
+    ],
+)
+def test_it_is_said_if_no_split_was_tried(regress, rows, options, reason):
+    run = regress(rows, "--on", "lon,odd", "--responses", "wind,rain", *options)
+    assert "No split could be tried" in run.result.stdout
+    assert f"Never split, {reason}" in run.result.stdout
+    assert "'lon' and 'odd'." in run.result.stdout
+    assert "does not vary" not in run.result.stdout
+
+
 def test_covariates_without_a_split_are_named(regress, rows):
     run = regress(rows, "--on", "lon,odd", "--responses", "wind,rain")
     assert "The network does not vary with odd." in run.result.stdout
+    flat = regress(rows.assign(flat=1.0), "--on", "lon,odd,flat", "--responses", "wind,rain")
+    assert "The network does not vary with odd." in flat.result.stdout
+    assert "Never split, because constant: 'flat'." in flat.result.stdout
 
 
 def test_rows_that_judge(regress, rows):

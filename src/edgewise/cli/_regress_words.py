@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise.cli._change_files import short_rows
+from edgewise.cli._shell import in_options
 from edgewise.cli._summary import count, pair_names, short_name
 
 if TYPE_CHECKING:
@@ -72,11 +73,20 @@ def _reason(regressed: Regressed) -> list[str]:
 
 
 def _no_split(regressed: Regressed) -> list[str]:
-    graph = regressed.tree.graph_
-    return [
-        "As far as these rows can tell, the network does not vary: no split lowers the risk.",
-        f"The network of all rows has {count(graph.n_edges, 'edge')}.",
-    ]
+    tree = regressed.tree
+    found = "As far as these rows can tell, the network does not vary: no split lowers the risk."
+    if not any(covariate.is_tried for covariate in tree.covariates_):
+        found = "No split could be tried, so that these rows do not tell how the network varies."
+    edges = f"The network of all rows has {count(tree.graph_.n_edges, 'edge')}."
+    return [found, *_untried(regressed), edges]
+
+
+def _untried(regressed: Regressed) -> list[str]:
+    """Say why covariates were not tried."""
+    from edgewise.estimators._tree_fit import UNTRIED
+
+    notes = [note for note in regressed.tree.treatment_ if note.startswith(UNTRIED)]
+    return [f"{UNTRIED.capitalize()}{in_options(note.removeprefix(UNTRIED))}." for note in notes]
 
 
 def _hidden(regressed: Regressed) -> list[str]:
@@ -96,8 +106,11 @@ def _hidden(regressed: Regressed) -> list[str]:
 def _unused(regressed: Regressed) -> list[str]:
     tree = regressed.tree
     used = {node.split.covariate for node in tree.nodes_ if node.split is not None}
-    names = [short_name(one.name) for one in tree.covariates_ if one.name not in used]
-    return ["", f"The network does not vary with {_listed(names, 'or')}."] if names else []
+    rest = [one for one in tree.covariates_ if one.is_tried and one.name not in used]
+    names = [short_name(one.name) for one in rest]
+    lines = [f"The network does not vary with {_listed(names, 'or')}."] if names else []
+    lines += _untried(regressed)
+    return ["", *lines] if lines else []
 
 
 def _listed(names: list[str], last: str = "and") -> str:

@@ -47,6 +47,8 @@ CHOICES: Final = {
     "mean": ("global", "leaf"),
     "scale": SCALES,
 }
+#: How a note begins that says which covariates were not tried.
+UNTRIED: Final = "never split"
 #: Smallest and largest value of the whole numbers among the parameters.
 COUNTS: Final = {
     "lookahead": (0, 50),
@@ -151,6 +153,9 @@ def grow(rows: TreeRows, options: TreeOptions, names: Sequence[str] | None) -> T
     )
     units = _Units.of(rows.Y, standardize=options.standardize)
     cells, judges = _cells(rows, coordinates, units, options)
+    can_split = cells.can_split().tolist()
+    tried = {one.column for one, can in zip(coordinates, can_split, strict=True) if can}
+    covariates = [replace(one, is_tried=k in tried) for k, one in enumerate(covariates)]
     search = _search(cells, options)
     grown = list_nodes(search.tree)
     gains = split_gains(grown, cells)
@@ -344,14 +349,29 @@ def _split(
 
 def _treatment(rows: TreeRows, covariates: Sequence[Covariate], options: TreeOptions) -> list[str]:
     """Say what was done to the data."""
-    treatment = []
-    if flat := [c.name for c in covariates if c.kind == "numeric" and not c.lower < c.upper]:
-        treatment.append(f"never split, because constant: {quote_names(flat)}")
+    counts = f"{len(rows.Y)} training rows"
+    counts += f", {0 if rows.Y_val is None else len(rows.Y_val)} validation rows"
+    treatment = _untried(covariates, options, counts)
     if options.standardize:
         treatment.append("standardize=True: responses scaled to unit variance for the search")
-    n_validation = 0 if rows.Y_val is None else len(rows.Y_val)
-    treatment.append(f"{len(rows.Y)} training rows, {n_validation} validation rows")
-    return treatment
+    return [*treatment, counts]
+
+
+def _untried(covariates: Sequence[Covariate], options: TreeOptions, counts: str) -> list[str]:
+    """Say why covariates were never split that could have been."""
+    flat = [c.name for c in covariates if c.kind == "numeric" and not c.lower < c.upper]
+    allowed = columns_to_split(options.split_on, covariates)
+    others = [covariates[k].name for k in allowed if not covariates[k].is_tried]
+    others = [name for name in others if name not in flat]
+    reason = (
+        f"because fewer than min_samples_leaf={options.min_samples_leaf} rows would be on one side "
+        f"({counts})"
+    )
+    if options.max_depth == 0 or options.max_total_depth == 0:
+        name = "max_depth" if options.max_depth == 0 else "max_total_depth"
+        reason = f"because {name}=0"
+    notes = ((flat, "because constant"), (others, reason))
+    return [f"{UNTRIED}, {why}: {quote_names(names)}" for names, why in notes if names]
 
 
 def _check_count(name: str, value: Any, least: int, most: int | None) -> None:

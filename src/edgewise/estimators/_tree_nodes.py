@@ -32,6 +32,8 @@ class Covariate:
         Ends of the range of a numeric covariate.
     levels : tuple of str
         Levels of a categorical one; empty for the others.
+    is_tried : bool
+        Whether any split by it was tried; ``treatment_`` says why not.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Covariate:
     lower: float = 0.0
     upper: float = 1.0
     levels: tuple[str, ...] = ()
+    is_tried: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

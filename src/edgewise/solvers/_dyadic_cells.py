@@ -201,6 +201,12 @@ class GaussianCells:
         fewest[shifts < 0] = -1
         return fewest
 
+    def can_split(self) -> BoolArray:
+        """Whether each coordinate can be halved at all: cells inside have fewer rows."""
+        counts = self.counts(self.root(), in_order=False)
+        is_enough: BoolArray = np.all(counts >= self.min_samples, axis=1)
+        return is_enough
+
     def _split(self, cell: Cell, *, in_order: bool) -> FloatArray:
         sums, is_used = self._halves(cell, in_order=in_order)
         risks = _half_risks(*sums, is_used, self.rules, self.own_mean, self.floor)
