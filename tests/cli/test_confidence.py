@@ -1,6 +1,9 @@
 """How sure each edge is: by default where that is quick."""
 
 import json
+import sys
+import time
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -8,8 +11,13 @@ import pytest
 
 import edgewise
 from edgewise import BootstrapGraph, GaussianGraph
-from edgewise.cli import _confidence
-from edgewise.cli._confidence import RESAMPLES, Confidence, duration
+from edgewise.cli._confidence import (
+    RESAMPLES,
+    Confidence,
+    _forecast,
+    duration,
+    with_confidence,
+)
 
 FAST = ["--alpha", "0.1", "--json"]
 
@@ -43,13 +51,19 @@ def test_the_numbers_are_those_of_the_bootstrap(run, data):
     np.testing.assert_array_equal(model.precision_, expected.estimator_.precision_)
 
 
+@pytest.fixture
+def slow_machine(monkeypatch):
+    """A machine on which every fit takes longer than a minute, by its clock."""
+    ticks = count(step=66.0)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
+
+
 @pytest.mark.parametrize("command", ["learn", "direct"])
-def test_long_resamples_are_left_out_and_it_is_said(run, data, command, monkeypatch):
-    monkeypatch.setattr(_confidence, "_forecast", lambda *arguments: 600.0)
+def test_long_resamples_are_left_out_and_it_is_said(run, data, command, slow_machine):
     document = result(run, command, "data.csv", *FAST)
     assert document["parameters"]["n_resamples"] is None
     note = (
-        "no confidence of the edges, since 100 resamples would take about 10 minutes; --confidence "
+        "no confidence of the edges, since 100 resamples would take about 2 hours; --confidence "
         "asks for it"
     )
     assert document["treatment"] == [note]
@@ -58,20 +72,23 @@ def test_long_resamples_are_left_out_and_it_is_said(run, data, command, monkeypa
 
 
 @pytest.mark.parametrize("option", [["--confidence"], ["--resamples", "5"]])
-def test_whoever_asks_gets_them_whatever_they_take(run, data, monkeypatch, option):
-    monkeypatch.setattr(_confidence, "QUICK", 1e-6)
+def test_whoever_asks_gets_them_whatever_they_take(run, data, slow_machine, option):
     document = result(run, "learn", "data.csv", *FAST, *option)
     assert document["parameters"]["n_resamples"] in {5, RESAMPLES}
     assert isinstance(edgewise.load("edgewise-out/model.edgewise"), BootstrapGraph)
 
 
-def test_cost_is_told_before(run, data, monkeypatch):
-    told = []
-    monkeypatch.setattr(_confidence, "tell", told.append)
-    run("learn", "data.csv", "--alpha", "0.1")
-    (sentence,) = told
-    assert sentence.startswith("100 resamples for the confidence of each edge, about ")
-    assert sentence.endswith("(--no-confidence leaves them out) ...")
+def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fit, learner = GaussianGraph(0.1).fit(frame), GaussianGraph(0.1)
+    asked = Confidence.asked(None, None)
+    options = {"seconds": 0.01, "seed": 0, "n_jobs": 1, "verbose": False}
+    with_confidence(fit, learner, frame, asked, **options)
+    assert fit.graph_.confidence is not None
+    assert capsys.readouterr().err == (
+        "100 resamples for the confidence of each edge, about 1 second (--no-confidence leaves "
+        "them out) ...\n"
+    )
 
 
 def test_the_first_fit_is_not_taken_for_all_where_it_took_long(frame):
@@ -82,10 +99,10 @@ def test_the_first_fit_is_not_taken_for_all_where_it_took_long(frame):
             calls.append(len(X))
             return super().fit(X, sample_weight=sample_weight)
 
-    assert _confidence._forecast(Counted(0.1), frame, 0.1, 100, 1) == pytest.approx(10)
-    assert _confidence._forecast(Counted(0.1), frame, 0.1, 100, 2) == pytest.approx(5)
+    assert _forecast(Counted(0.1), frame, 0.1, 100, 1) == pytest.approx(10)
+    assert _forecast(Counted(0.1), frame, 0.1, 100, 2) == pytest.approx(5)
     assert not calls
-    assert _confidence._forecast(Counted(0.1), frame, 20.0, 100, 1) < 100
+    assert _forecast(Counted(0.1), frame, 20.0, 100, 1) < 100
     assert calls == [120]
 
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from edgewise import GaussianGraph
 from edgewise._core.lock import LOCK, locked
-from edgewise.cli import _folder, _learning
 from edgewise.cli._folder import results_folder
 
 
@@ -30,10 +30,10 @@ def contents(folder):
 def no_work(monkeypatch):
     """Nothing is learned."""
 
-    def learn_graph(*arguments, **options):
+    def fit(*arguments, **options):
         pytest.fail("The work has begun.")
 
-    monkeypatch.setattr(_learning, "learn_graph", learn_graph)
+    monkeypatch.setattr(GaussianGraph, "fit", fit)
 
 
 def test_a_folder_in_the_place_of_a_file_is_found_before_the_work(run, data, out, no_work):
@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_replaced_leaves_all_as_they_were(run, data, out, 
             raise PermissionError(13, "The file is in use", str(source))
         replace(source, target)
 
-    monkeypatch.setattr(_folder.os, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     options = ("--alpha", "0.3", "--resamples", "4", "--out", out)
     result = run("learn", data, *options, code=2)
     assert result.stderr == f"Error: '{out / busy}': The file is in use.\n"
@@ -90,7 +90,7 @@ def test_moving_back_what_has_moved(tmp_path, monkeypatch):
             raise OSError("no more room")
         replace(source, target)
 
-    monkeypatch.setattr(_folder.os, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(OSError, match="no more room"):
         write(out, "new", ["a", "b", "run.json"])
     assert contents(out) == {"a": b"old", "run.json": b"old"}

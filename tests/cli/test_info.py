@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import edgewise
+from edgewise._core import jit
 from edgewise.data import list_datasets
 
 
@@ -54,5 +55,5 @@ def test_cache(run, monkeypatch, switch):
 
 
 def test_cache_in_a_place_that_cannot_be_written(run, monkeypatch):
-    monkeypatch.setattr("edgewise._core.jit.kernel_folder", lambda: None)
+    monkeypatch.setattr(jit, "kernel_folder", lambda: None)
     assert "no folder can be written" in run("info").stdout

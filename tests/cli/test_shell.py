@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from edgewise.cli import _learning
+from edgewise import GaussianGraph
 from edgewise.cli._folder import results_folder
 from edgewise.cli._shell import OPTIONS, in_options, printable, warnings_told
 from edgewise.cli.app import EXAMPLES, app
@@ -21,10 +21,10 @@ def data(frame, tmp_path):
 
 
 def fail_with(monkeypatch, error):
-    def learn_graph(*arguments, **options):
+    def fit(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(_learning, "learn_graph", learn_graph)
+    monkeypatch.setattr(GaussianGraph, "fit", fit)
 
 
 def test_interrupt_leaves_what_was_there(run, data, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import edgewise
+from edgewise import InputError
 from edgewise._core.parallel import parallel_map
 from edgewise._core.random import spawn
 
@@ -105,16 +106,12 @@ def test_the_command_line_takes_an_address(client, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "there/run.json").read_text())["n_nodes"] == 3
 
 
-def test_nobody_at_the_address(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
+def test_nobody_at_the_address(address):
+    from edgewise.cli._cluster import on_cluster
 
-    from edgewise.cli import _cluster
-    from edgewise.cli.app import app
-
-    monkeypatch.setattr(_cluster, "PATIENCE", 1)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data.csv").write_text("a,b\n1,2\n3,5\n4,1\n")
-    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
-        done = CliRunner().invoke(app, ["learn", "data.csv", "--cluster", address])
-        assert done.exit_code == 2
-        assert f"No Dask scheduler answers at '{address}'" in done.stderr
+    with (
+        pytest.raises(InputError, match=f"No Dask scheduler answers at '{address}'"),
+        on_cluster(address, patience=1),
+    ):
+        pass

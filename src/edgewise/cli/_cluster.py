@@ -15,7 +15,7 @@ PATIENCE: Final = 10
 
 
 @contextmanager
-def on_cluster(address: str) -> Iterator[None]:
+def on_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[None]:
     """Send everything that runs in parallel to a Dask scheduler."""
     import joblib
 
@@ -26,7 +26,7 @@ def on_cluster(address: str) -> Iterator[None]:
             "--cluster needs Dask, which is not installed. Run: pip install 'edgewise[dask]'."
         ) from error
     try:
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"No Dask scheduler answers at '{address}'. Give its address as it prints it, as in "
