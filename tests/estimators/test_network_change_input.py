@@ -8,7 +8,14 @@ import polars as pl
 import pytest
 from sklearn.model_selection import KFold
 
-from edgewise import DataWarning, InputError, NetworkChange
+from edgewise import (
+    DataWarning,
+    DTraceChange,
+    FusedNetworkChange,
+    InputError,
+    NetworkChange,
+    SeparateNetworkChange,
+)
 from edgewise.selection import SelectionWarning
 from tests.estimators.change_rows import signs, two_groups
 
@@ -180,6 +187,21 @@ BAD_PARAMETERS = {
     "alpha_ratio": ({"alpha": "cv", "alpha_ratio": 2}, "alpha_ratio must be"),
     "cv": ({"alpha": "cv", "cv": 81}, "between 2 and the number of rows of the smaller group, 80"),
 }
+
+
+@pytest.mark.parametrize(
+    "estimator", [NetworkChange, DTraceChange, FusedNetworkChange, SeparateNetworkChange]
+)
+@pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
+@pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
+def test_small_groups_have_fewer_folds_by_default(estimator):
+    X, y = two_groups(3, 9, n_features=2)
+    model = estimator("cv", n_alphas=3, random_state=0)
+    by_default = model.fit(X, y).selection_
+    as_asked = model.set_params(cv=3).fit(X, y).selection_
+    np.testing.assert_array_equal(by_default.values, as_asked.values)
+    with pytest.raises(InputError, match=r"group has 2 rows.*which takes 3.*alpha=0\.3"):
+        model.set_params(cv=None).fit(X[1:], y[1:])
 
 
 @pytest.mark.parametrize("kind", BAD_PARAMETERS)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 RATIO: Final = "ratio"
 #: Bases whose features have a degree.
 WITH_DEGREE: Final = ("power", "polynomial")
-#: Folds of a search for alpha, and rows of a group that the smallest of them takes.
-FOLDS, FEWEST_ROWS = 5, 3
 #: Largest p-value at which a change counts as found.
 LEVEL: Final = 0.05
 
@@ -96,7 +94,7 @@ def compare_groups(
             f"--permutations must be at least 1, or 0 for none; got {settings.n_permutations}."
         )
     start = time.perf_counter()
-    learner = estimator_of(settings, smallest_group=min(groups.counts))
+    learner = estimator_of(settings)
     model = learner.set_params(verbose=int(verbose)).fit(frame, groups.y)
     test = _test(model, frame, groups, settings, verbose=verbose)
     directions = model.check_directions(frame, groups.y) if settings.method == RATIO else None
@@ -116,8 +114,8 @@ def compare_groups(
     )
 
 
-def estimator_of(settings: ChangeSettings, *, smallest_group: int) -> Any:
-    """Build the estimator, with no more folds than the smaller group has rows."""
+def estimator_of(settings: ChangeSettings) -> Any:
+    """Build the estimator."""
     import edgewise.estimators
 
     if settings.n_jobs == 0:
@@ -140,15 +138,7 @@ def estimator_of(settings: ChangeSettings, *, smallest_group: int) -> Any:
             several = len(settings.degree) > 1
             parameters["degree"] = list(settings.degree) if several else settings.degree[0]
     parameters |= {name: value for name in given if (value := getattr(settings, name)) is not None}
-    model = getattr(edgewise.estimators, names[settings.method])(**parameters)
-    if model.alpha == "cv":
-        if smallest_group < FEWEST_ROWS:
-            raise InputError(
-                f"The smaller group has {smallest_group} rows, too few to choose alpha by "
-                f"held-out ones, which takes {FEWEST_ROWS}. Pass a number for --alpha."
-            )
-        model.set_params(cv=min(FOLDS, smallest_group))
-    return model
+    return getattr(edgewise.estimators, names[settings.method])(**parameters)
 
 
 def fixed(model: Any) -> Any:

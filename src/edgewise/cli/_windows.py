@@ -84,7 +84,7 @@ def compare_windows(
         )
     start = time.perf_counter()
     n_reference = window.size if window.reference is None else window.reference
-    learner = estimator_of(settings, smallest_group=min(window.size, n_reference))
+    learner = estimator_of(settings)
     found = window_changes(
         learner.set_params(n_jobs=None),
         # An array, because every shuffle would look at the kind of each column of a frame.

@@ -27,6 +27,16 @@ class CovariateEstimator(TableEstimator):
     if TYPE_CHECKING:
         covariates_: list[Covariate]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        # A table of responses, also where it has one column.
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags
+
     def _kinds(self) -> list[str]:
         return [covariate.kind for covariate in self.covariates_]
 
@@ -39,6 +49,11 @@ class CovariateEstimator(TableEstimator):
     ) -> tuple[Table, Table]:
         """Check covariates and responses; without kinds, these are the rows to learn from."""
         covariates = self._read_covariates(X, kinds)
+        if Y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Pass "
+                "the table of responses as Y."
+            )
         if kinds is None:
             self._require_memory(Y)
         table = read_responses(Y, responses)

@@ -15,6 +15,9 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.two_groups import TwoGroups
 from edgewise.selection import Selection, choose_by_cv
 
+#: Folds by default, and rows of a group that leave two to train on in each of them.
+FOLDS, FEWEST_ROWS = 5, 3
+
 
 @dataclass(frozen=True)
 class _FoldFit:
@@ -61,8 +64,15 @@ def make_group_folds(groups: TwoGroups, n_rows: int, cv: Any, random_state: Rand
 
     member = np.zeros(n_rows, dtype=np.int64)
     member[groups.rows[1]] = 1
+    smallest = int(np.bincount(member).min())
+    if cv is None:
+        if smallest < FEWEST_ROWS:
+            raise InputError(
+                f"The smaller group has {smallest} rows, too few to choose alpha by held-out ones, "
+                f"which takes {FEWEST_ROWS}. Pass a number, such as alpha=0.3."
+            )
+        cv = min(FOLDS, smallest)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        smallest = int(np.bincount(member).min())
         if not 2 <= cv <= smallest:
             raise InputError(
                 f"cv must be between 2 and the number of rows of the smaller group, {smallest}, "

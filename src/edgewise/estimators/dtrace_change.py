@@ -118,8 +118,9 @@ class DTraceChange(CovarianceChange):
         Number of alphas that a search tries.
     alpha_ratio : float, optional
         Smallest alpha that a search tries, as a share of the largest; 0.1 by default.
-    cv : int or splitter
-        Folds, each with rows of both groups.
+    cv : int or splitter, optional
+        Folds, each with rows of both groups; by default 5, or one per row of the smaller group
+        where that has fewer.
     tol : float
         Largest duality gap per variable.
     max_iter : int
@@ -196,7 +197,7 @@ class DTraceChange(CovarianceChange):
         negligible: float = 0.0,
         n_alphas: int = 30,
         alpha_ratio: float | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 200,
         n_jobs: int | None = None,

@@ -144,8 +144,9 @@ class SeparateNetworkChange(CovarianceChange):
     alpha_ratio : float, optional
         Smallest alpha that a search tries, as a share of the largest; by default 0.1, or 0.001
         with ``likelihood="sampled"``.
-    cv : int or splitter
-        Folds for ``alpha="cv"``, each with rows of both groups.
+    cv : int or splitter, optional
+        Folds for ``alpha="cv"``, each with rows of both groups; by default 5, or one per row of the
+        smaller group where that has fewer.
     tol : float
         Largest duality gap per variable, of both groups together.
     max_iter : int
@@ -237,7 +238,7 @@ class SeparateNetworkChange(CovarianceChange):
         negligible: float = 0.0,
         n_alphas: int = 30,
         alpha_ratio: float | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 5000,
         n_jobs: int | None = None,
