@@ -10,8 +10,8 @@ import pytest
 
 import edgewise
 from edgewise import Graph, NetworkChange, permutation_test
-from edgewise.cli._folder import CHANGE_FILES, FILES, WINDOW_FILES
 from edgewise.selection import SelectionWarning
+from tests.cli.files import CHANGE_FILES, FILES
 
 #: Quick: no search for alpha, a handful of shuffles.
 QUICK = ("--alpha", "0.3", "--permutations", "9")
@@ -411,7 +411,6 @@ def test_files_of_another_command_go(run, groups, tmp_path):
     assert names == {"notes.txt", *CHANGE_FILES}
     run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")
     assert {path.name for path in Path("here").iterdir()} == {"notes.txt", *FILES}
-    assert set(WINDOW_FILES) - set(FILES) - set(CHANGE_FILES) == {"windows.png", "windows.csv"}
 
 
 BASE = "a,b,era\n1.5,2,x\n2,4.5,x\n3.25,1,y\n0,1.5,y\n1,1,x\n2,2.5,y\n"

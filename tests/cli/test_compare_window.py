@@ -10,8 +10,8 @@ import pytest
 
 import edgewise
 from edgewise import Graph, NetworkChange
-from edgewise.cli._folder import WINDOW_FILES
 from edgewise.inference.windows import window_changes
+from tests.cli.files import WINDOW_FILES
 
 QUICK = ("--alpha", "0.7", "--permutations", "20")
 

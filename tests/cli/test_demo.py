@@ -8,9 +8,9 @@ import pytest
 
 from edgewise import Graph, InputError
 from edgewise.cli import demo as demo_module
-from edgewise.cli._folder import CHANGE_FILES, DIRECT_FILES, FILES, SPACE_FILES
 from edgewise.data import load_table, neighbor_pairs
 from edgewise.report import Report
+from tests.cli.files import CHANGE_FILES, DIRECT_FILES, FILES, SPACE_FILES
 
 
 @pytest.fixture(scope="module")

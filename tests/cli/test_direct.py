@@ -12,10 +12,10 @@ import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, Graph
 from edgewise.cli import _direct_files
 from edgewise.cli._direct_options import BlanketMethod
-from edgewise.cli._directing import BLANKETS, BOTH, OPPOSITE, PENALIZED, arc_table
-from edgewise.cli._folder import CHANGE_FILES, DIRECT_FILES
+from edgewise.cli._directing import arc_table
 from edgewise.estimators._blanket_structure import METHODS
 from edgewise.metrics import cpdag, varsortability
+from tests.cli.files import CHANGE_FILES, DIRECT_FILES
 
 #: Without a search for alpha.
 QUICK = ("--alpha", "0.1")
@@ -84,7 +84,7 @@ def test_everything_is_written_and_agrees(direct, lawn):
     page = (run.out / "report.html").read_text()
     assert all(words in page for words in _direct_files.ALT.values())
     assert "4 arcs among the 6 columns" in page
-    first = run.arcs[run.arcs.found_by == BOTH].iloc[0]
+    first = run.arcs[run.arcs.found_by == "both"].iloc[0]
     assert f"both methods found is {first.source} -&gt; {first.target} (" in page
     assert "<td>rain</td><td>wet</td>" in page
 
@@ -109,7 +109,7 @@ def test_record_tells_what_was_done(direct, lawn):
     assert record["parameters"]["n_resamples"] is None
     assert (record["n_edges"], record["n_untold"]) == (4, 1)
     assert sum(record["n_found_by"].values()) == len(run.arcs)
-    assert record["n_found_by"]["both"] == (run.arcs.found_by == BOTH).sum() >= 1
+    assert record["n_found_by"]["both"] == (run.arcs.found_by == "both").sum() >= 1
     assert record["penalized"]["alpha"] == 0.1
     assert record["penalized"]["parameters"]["standardize"] is True
     assert record["penalized"]["converged"] is True
@@ -277,7 +277,14 @@ def test_table_puts_agreement_first():
     weights = np.zeros((4, 4))
     weights[0, 1], weights[2, 1], weights[2, 3], weights[0, 3] = 0.3, 0.5, 0.1, -0.6
     table = arc_table(first, cpdag(first).adjacency, Graph(weights, directed=True))
-    assert table.found_by.tolist() == [BOTH, OPPOSITE, BLANKETS, BLANKETS, PENALIZED, PENALIZED]
+    assert table.found_by.tolist() == [
+        "both",
+        "both, in opposite directions",
+        "blankets only",
+        "blankets only",
+        "penalised order only",
+        "penalised order only",
+    ]
     ends = [f"{arc.source}{arc.target}" for arc in table.itertuples()]
     assert ends == ["x0x1", "x1x2", "x0x2", "x1x3", "x0x3", "x2x3"]
     assert table.penalized.tolist() == [0.3, 0.5, 0.0, 0.0, -0.6, 0.1]

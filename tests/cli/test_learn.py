@@ -9,7 +9,7 @@ import pytest
 
 import edgewise
 from edgewise import GaussianGraph, Graph, NeighborhoodGraph
-from edgewise.cli._folder import FILES
+from tests.cli.files import FILES
 
 
 def names_of(edges):

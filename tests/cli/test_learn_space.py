@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits
 import edgewise
 from edgewise import BootstrapGraph, Graph, LocallyConstantGraph
 from edgewise.cli import _pictures
-from edgewise.cli._folder import FILES, SPACE_FILES
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
+from tests.cli.files import FILES, SPACE_FILES
 
 STRENGTHS = ("--alpha", "0.05", "--tau", "0.1")
 

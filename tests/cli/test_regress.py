@@ -10,8 +10,8 @@ import pytest
 
 import edgewise
 from edgewise import Graph, GraphTree
-from edgewise.cli._folder import TREE_FILES
 from edgewise.cli._regressing import hidden_edges
+from tests.cli.files import TREE_FILES
 
 NAMES = ["wind", "rain", "sun"]
 
@@ -66,8 +66,7 @@ def test_everything_is_written_and_agrees(regress, rows):
     tree = GraphTree(random_state=0).fit(rows[["lat", "lon"]], rows[NAMES])
     assert run.tree.export_text() == tree.export_text()
     leaves = [f"leaf-{leaf.leaf}.graphml" for leaf in tree.leaves_]
-    expected = [name for name in TREE_FILES if not name.startswith("leaf-")] + leaves
-    assert sorted(path.name for path in run.out.iterdir()) == sorted(expected)
+    assert sorted(path.name for path in run.out.iterdir()) == sorted((*TREE_FILES, *leaves))
     assert (run.out / "tree.txt").read_text() == tree.export_text()
     graph = Graph.read(run.out / "leaf-1.graphml")
     np.testing.assert_allclose(graph.weights, tree.leaves_[1].graph.weights)

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import edgewise
 from edgewise import BootstrapGraph, ConditionalGraph, GaussianGraph, GraphTree, InputError
-from edgewise.estimators._archive import ESTIMATORS
 from edgewise.io import read_archive
 from tests.fuzz.mutation import examples, mutated, outcome
+from tests.roster import public_estimators
 
 SOURCE = Path(edgewise.__file__).parent
 RNG = np.random.default_rng(0)
@@ -79,7 +79,7 @@ def check(folder, content):
         assert [file.name for file in folder.iterdir()] == [path.name]
     finally:
         path.unlink()
-    assert model is None or type(model).__name__ in ESTIMATORS
+    assert model is None or type(model) in public_estimators()
     return model
 
 

@@ -1,0 +1,82 @@
+"""Files that the commands promise to leave in their folder."""
+
+#: Of `learn`.
+FILES = (
+    "report.html",
+    "network.png",
+    "matrix.png",
+    "edges.csv",
+    "graph.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: Of `learn` besides, where columns sit in space; the second only on a grid.
+SPACE_FILES = ("sites.png", "seeds.png")
+#: Of `compare`, for two groups with a permutation test.
+CHANGE_FILES = (
+    "report.html",
+    "change.png",
+    "matrix.png",
+    "permutation.png",
+    "changes.csv",
+    "edges.csv",
+    "graph.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: Of `compare`, for a sliding window.
+WINDOW_FILES = (
+    "report.html",
+    "windows.png",
+    "windows.csv",
+    "edges.csv",
+    "graph.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: Of `direct`, with resamples.
+DIRECT_FILES = (
+    "report.html",
+    "dag.png",
+    "cpdag.png",
+    "penalized.png",
+    "coefficients.png",
+    "confidence.png",
+    "arcs.csv",
+    "edges.csv",
+    "graph.graphml",
+    "cpdag.graphml",
+    "penalized.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: Of `classify`, for two classes.
+CLASS_FILES = (
+    "report.html",
+    "accuracy.png",
+    "networks.png",
+    "changes.png",
+    "accuracy.csv",
+    "changes.csv",
+    "edges.csv",
+    "graph.graphml",
+    "network-1.graphml",
+    "network-2.graphml",
+    "model.edgewise",
+    "run.json",
+)
+#: Of `regress` on places, but for the networks of the leaves.
+TREE_FILES = (
+    "report.html",
+    "tree.png",
+    "partition.png",
+    "map.png",
+    "risk.png",
+    "tree.txt",
+    "leaves.csv",
+    "splits.csv",
+    "edges.csv",
+    "graph.graphml",
+    "model.edgewise",
+    "run.json",
+)
