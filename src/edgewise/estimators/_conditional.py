@@ -51,8 +51,8 @@ class CovariateEstimator(TableEstimator):
         covariates = self._read_covariates(X, kinds)
         if Y is None:
             raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Pass "
-                "the table of responses as Y."
+                f"Y is of type NoneType; {type(self).__name__} requires y to be passed, but the "
+                "target y is None. Pass the table of responses as Y."
             )
         if kinds is None:
             self._require_memory(Y)
