@@ -44,12 +44,12 @@ def test_demo_answers_into_a_folder(run, tmp_path, is_drawn):
     assert record["alpha_rule"] == "stars"
     assert record["converged"] is True
     assert len(record["treatment"]) == 3
-    check_digits(out / "digits")
-    check_senate(out / "senate")
-    check_votes(out / "votes")
-    check_climate(out / "climate")
-    check_tumours(out / "tumours")
-    check_diagnosis(out / "diagnosis")
+    assert_digits(out / "digits")
+    assert_senate(out / "senate")
+    assert_votes(out / "votes")
+    assert_climate(out / "climate")
+    assert_tumours(out / "tumours")
+    assert_diagnosis(out / "diagnosis")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
     assert f"Written to edgewise-demo/digits: {', '.join((*FILES, *SPACE_FILES))}" in result.stdout
@@ -62,7 +62,7 @@ def test_demo_answers_into_a_folder(run, tmp_path, is_drawn):
         assert all(path.stat().st_size > 10_000 for path in out.rglob("*.png"))
 
 
-def check_votes(out):
+def assert_votes(out):
     """Senators of one state vote alike, whatever the others do."""
     edges = pd.read_csv(out / "edges.csv").head(3)
     pairs = {frozenset(pair) for pair in edges[["source", "target"]].to_numpy().tolist()}
@@ -70,7 +70,7 @@ def check_votes(out):
     assert json.loads((out / "run.json").read_text())["parameters"]["method"] == "discrete"
 
 
-def check_diagnosis(out):
+def assert_diagnosis(out):
     """Networks tell the tumours apart well, and no gain is claimed that is noise."""
     record = json.loads((out / "run.json").read_text())
     assert record["classes"] == ["benign", "malignant"]
@@ -78,7 +78,7 @@ def check_diagnosis(out):
     assert max(record["fit_error_ratio"].values()) <= 1.01 + 1e-9
 
 
-def check_climate(out):
+def assert_climate(out):
     """East and west differ most, and one network for all hides what most places have."""
     record = json.loads((out / "run.json").read_text())
     assert record["data"]["bundled"] == "tmy3-daily"
@@ -94,7 +94,7 @@ def check_climate(out):
     assert not edges["in_whole"].all()
 
 
-def check_digits(out):
+def assert_digits(out):
     """What is known of a written 3: neighbouring pixels of its stroke go together."""
     assert sorted(path.name for path in out.iterdir()) == sorted((*FILES, *SPACE_FILES))
     graph = Graph.read(out / "graph.graphml")
@@ -110,7 +110,7 @@ def check_digits(out):
     assert len(found & {tuple(pair) for pair in beside.tolist()}) >= 10
 
 
-def check_senate(out):
+def assert_senate(out):
     """Some senators changed sides from one year to the next, and that is more than chance."""
     assert sorted(path.name for path in out.iterdir()) == sorted(CHANGE_FILES)
     graph = Graph.read(out / "graph.graphml")
@@ -126,7 +126,7 @@ def check_senate(out):
     assert (pd.read_csv(out / "changes.csv").kind == "gained").any()
 
 
-def check_tumours(out):
+def assert_tumours(out):
     """A nucleus of a given radius has a longer outline the more uneven it is."""
     assert sorted(path.name for path in out.iterdir()) == sorted(DIRECT_FILES)
     record = json.loads((out / "run.json").read_text())

@@ -11,7 +11,7 @@ from edgewise import GaussianGraph
 from tests.cli.test_bad_input import complaint
 
 
-def same(streamed, whole):
+def assert_same(streamed, whole):
     assert streamed.record["n_edges"] == whole.record["n_edges"] > 0
     assert streamed.record["alpha"] == pytest.approx(whole.record["alpha"], rel=1e-10)
     assert streamed.record["data"] == whole.record["data"]
@@ -29,7 +29,7 @@ def same(streamed, whole):
 @pytest.mark.slow
 def test_streamed_is_whole(learn, frame, options):
     whole, streamed = learn(frame, *options), learn(frame, *options, "--stream")
-    same(streamed, whole)
+    assert_same(streamed, whole)
     assert "summed up piece by piece, as --stream asks" in streamed.record["treatment"]
 
 

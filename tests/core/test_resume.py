@@ -43,9 +43,8 @@ def kept_files(folder):
     return list((folder / "kept").glob("*.tasks"))
 
 
-def same(first, second):
+def assert_same(first, second):
     np.testing.assert_equal(first, second)
-    return True
 
 
 @pytest.fixture
@@ -59,8 +58,8 @@ def test_nothing_runs_twice(tmp_path, marks):
     with resumable(tmp_path / "kept"):
         first = parallel_map(note_and_draw, tasks(marks))
         again = parallel_map(note_and_draw, tasks(marks), n_jobs=2)
-    assert same(plain, first)
-    assert same(plain, again)
+    assert_same(plain, first)
+    assert_same(plain, again)
     assert n_runs(marks) == 8
     # Once the block has ended, nothing is kept or read.
     parallel_map(note_and_draw, tasks(marks))
@@ -75,8 +74,8 @@ def test_a_record_cut_short_runs_again(tmp_path, marks, cut):
         os.truncate(file, file.stat().st_size - cut)
         again = parallel_map(note_and_draw, tasks(marks))
         third = parallel_map(note_and_draw, tasks(marks))
-    assert same(first, again)
-    assert same(first, third)
+    assert_same(first, again)
+    assert_same(first, third)
     assert n_runs(marks) == 5
 
 
@@ -88,9 +87,9 @@ def test_damage_is_noticed(tmp_path, marks):
         content[-10] ^= 1
         file.write_bytes(content)
         with pytest.warns(DataWarning, match="is damaged"):
-            assert same(first, parallel_map(note_and_draw, tasks(marks)))
+            assert_same(first, parallel_map(note_and_draw, tasks(marks)))
         # What was damaged is gone, and said no more.
-        assert same(first, parallel_map(note_and_draw, tasks(marks)))
+        assert_same(first, parallel_map(note_and_draw, tasks(marks)))
     assert n_runs(marks) == 5
 
 
@@ -104,7 +103,7 @@ def test_every_record_says_whose_it_is(tmp_path, marks, order):
         # As two runs would leave them that write at once, or workers that end out of order.
         for number in order:
             kept.add(number, first[number])
-        assert same(first, parallel_map(note_and_draw, tasks(marks)))
+        assert_same(first, parallel_map(note_and_draw, tasks(marks)))
     assert n_runs(marks) == 4 + len({0, 1, 2, 3} - {*order})
 
 
@@ -112,8 +111,8 @@ def test_tasks_with_keys_are_found_among_any_others(tmp_path, marks):
     with resumable(tmp_path / "kept"):
         first = parallel_map(note_and_draw, tasks(marks)[1:3], keys=["b", "c"])
         again = parallel_map(note_and_draw, tasks(marks), keys=list("abcd"))
-    assert same(first, again[1:3])
-    assert same(again, parallel_map(note_and_draw, tasks(marks)))
+    assert_same(first, again[1:3])
+    assert_same(again, parallel_map(note_and_draw, tasks(marks)))
     assert n_runs(marks) == 2 + 2 + 4
 
 
@@ -122,7 +121,7 @@ def test_another_call_is_not_taken_for_this_one(tmp_path, marks, other):
     with resumable(tmp_path / "kept"):
         parallel_map(note_and_draw, tasks(marks))
         found = parallel_map(note_and_draw, tasks(marks, **other))
-    assert same(found, parallel_map(note_and_draw, tasks(marks, **other)))
+    assert_same(found, parallel_map(note_and_draw, tasks(marks, **other)))
     assert len(kept_files(tmp_path)) == 2
 
 

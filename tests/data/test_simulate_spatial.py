@@ -50,7 +50,7 @@ def test_one_block_as_written_out():
     assert model.smallest_eigenvalue == pytest.approx(0.1)
 
 
-def check_model(model, min_eigenvalue):
+def assert_model(model, min_eigenvalue):
     Theta = model.precision
     assert (Theta == Theta.T).all()
     np.testing.assert_allclose(Theta @ model.covariance, np.eye(len(Theta)), atol=1e-12)
@@ -87,7 +87,7 @@ def boxes_of(block, shape):
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_join_boxes(shape, size, n_blocks, box, seed):
     model = block_model(shape, n_blocks=n_blocks, size=size, rng=seed)
-    check_model(model, 0.2)
+    assert_model(model, 0.2)
     weights = np.where(model.adjacency, model.precision, 0)
     values = np.unique(weights[weights != 0])
     assert len(values) == n_blocks
@@ -119,7 +119,7 @@ def test_options_of_blocks_matter():
     assert np.abs(weak.precision[weak.adjacency]).max() <= 0.02
     assert (np.diagonal(weak.precision) == 1).all()
     strong = block_model(**default, strength=(1, 2))
-    check_model(strong, 0.2)
+    assert_model(strong, 0.2)
     assert strong.smallest_eigenvalue == pytest.approx(0.2)
     assert (np.diagonal(strong.precision) > 1).all()
     well = block_model(**default, strength=(1, 2), min_eigenvalue=0.5)
@@ -137,8 +137,8 @@ def test_seed_decides():
 @pytest.mark.parametrize("strength", [(0.15, 0.4), (1.0, 2.0)])
 def test_changed_models_differ_in_one_block_only(strength):
     before, after = changed_block_models((10, 10), n_blocks=4, strength=strength, rng=3)
-    check_model(before, 0.2)
-    check_model(after, 0.2)
+    assert_model(before, 0.2)
+    assert_model(after, 0.2)
     delta = after.precision - before.precision
     assert len(np.unique(delta[delta != 0])) == 1
     assert np.count_nonzero(delta) == 2 * 81

@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("tables")
 
 
-def check(folder, name, content):
+def assert_safe(folder, name, content):
     """Read a file; return the table if there is one, having looked at what it promises."""
     path = folder / name
     path.write_bytes(content)
@@ -84,8 +84,8 @@ def records(content, delimiter):
     ]
 
 
-def check_text(folder, name, content):
-    table = check(folder, name, content)
+def assert_safe_text(folder, name, content):
+    table = assert_safe(folder, name, content)
     if table is not None:
         note = " ".join(table.notes)
         other = {"split at the comma": ",", "split at the semicolon": ";", "split at the tab": "\t"}
@@ -100,19 +100,19 @@ def check_text(folder, name, content):
 @examples(80)
 @given(content=mutated(TEXTS), suffix=st.sampled_from(["csv", "tsv"]))
 def test_altered_text(folder, content, suffix):
-    check_text(folder, f"t.{suffix}", content)
+    assert_safe_text(folder, f"t.{suffix}", content)
 
 
 @examples(40)
 @given(parts=st.lists(st.one_of(st.sampled_from(TOKENS), st.binary(max_size=5)), max_size=30))
 def test_text_made_of_what_breaks_parsers(folder, parts):
-    check_text(folder, "t.csv", b"a,b\n" + b"".join(parts))
+    assert_safe_text(folder, "t.csv", b"a,b\n" + b"".join(parts))
 
 
 @examples(30)
 @given(content=st.binary(max_size=300), suffix=st.sampled_from(["csv", "tsv", "npz", "parquet"]))
 def test_noise(folder, content, suffix):
-    check(folder, f"t.{suffix}", content)
+    assert_safe(folder, f"t.{suffix}", content)
 
 
 CELLS = st.one_of(
@@ -137,7 +137,7 @@ def test_valid_text_is_read_exactly(folder, data):
     cells = [data.draw(st.lists(CELLS, min_size=n_columns, max_size=n_columns))] * n_rows
     text = io.StringIO(newline="")
     csv.writer(text).writerows([names, *cells])
-    table = check(folder, "t.csv", text.getvalue().encode())
+    table = assert_safe(folder, "t.csv", text.getvalue().encode())
     assert table is not None
     assert table.names == tuple(names)
     values = np.array([[float(cell) for cell in row] for row in cells])
@@ -155,13 +155,13 @@ def _is_number(text):
 @examples(80)
 @given(content=mutated(NPZ))
 def test_altered_npz(folder, content):
-    check(folder, "t.npz", content)
+    assert_safe(folder, "t.npz", content)
 
 
 @examples(40)
 @given(content=mutated(PARQUET))
 def test_altered_parquet(folder, content):
-    check(folder, "t.parquet", content)
+    assert_safe(folder, "t.parquet", content)
 
 
 HEADERS = st.one_of(
@@ -190,7 +190,7 @@ def test_arrays_with_lying_headers(folder, header, version, payload):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("X.npy", entry)
-    check(folder, "t.npz", stream.getvalue())
+    assert_safe(folder, "t.npz", stream.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_names_of_members_lead_nowhere(folder, names):
     with zipfile.ZipFile(stream, "w") as archive:
         for name in names:
             archive.writestr(name, entry.getvalue())
-    check(folder, "t.npz", stream.getvalue())
+    assert_safe(folder, "t.npz", stream.getvalue())
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def test_many_altered_files(folder, kind):
     @examples(2000)
     @given(content=mutated(seeds))
     def search(content):
-        (check_text if kind == "text" else check)(
+        (assert_safe_text if kind == "text" else assert_safe)(
             folder, "t.csv" if kind == "text" else f"t.{kind}", content
         )
 

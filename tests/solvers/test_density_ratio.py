@@ -24,7 +24,7 @@ from tests.solvers.ratio_problems import (
 )
 
 
-def check(solution, X_p, X_q, alpha, ridge, tol, **options):
+def assert_optimal(solution, X_p, X_q, alpha, ridge, tol, **options):
     """What must hold for every solution."""
     assert solution.converged
     assert 0.0 <= solution.gap <= tol * X_q.shape[1]
@@ -51,7 +51,7 @@ def test_agrees_with_an_interior_point_method(name, ridge, penalize_diagonal):
     for share in (0.5, 0.15):
         alpha = smallest + share * (largest - smallest)
         solution = density_ratio(X_p, X_q, alpha, ridge=ridge, tol=tol, **options)
-        check(solution, X_p, X_q, alpha, ridge, tol, **options)
+        assert_optimal(solution, X_p, X_q, alpha, ridge, tol, **options)
         expected = cvxpy_ratio(X_p, X_q, alpha, ridge, **options)
         value = objective(expected, X_p, X_q, alpha, ridge, **options)
         assert solution.objective == pytest.approx(value, abs=1e-7)
@@ -214,7 +214,7 @@ def test_a_path_equals_cold_solves(name, ridge, solver):
     assert not path[0].value.any()
     for solution, alpha in zip(path, alphas, strict=True):
         cold = density_ratio(X_p, X_q, alpha, **options)
-        check(solution, X_p, X_q, alpha, ridge, 1e-10, **_named(options))
+        assert_optimal(solution, X_p, X_q, alpha, ridge, 1e-10, **_named(options))
         assert solution.objective == pytest.approx(cold.objective, abs=3e-9)
         np.testing.assert_allclose(solution.value, cold.value, atol=2e-3)
 
@@ -241,7 +241,7 @@ def test_offset(solver, ridge):
     options = {"ridge": ridge, "offset": offset}
     tol = 1e-12 if ridge else 1e-9
     solution = density_ratio(X_p, X_q, alpha, solver=solver, tol=tol, **options)
-    check(solution, X_p, X_q, alpha, tol=tol, **options)
+    assert_optimal(solution, X_p, X_q, alpha, tol=tol, **options)
     expected = cvxpy_ratio(X_p, X_q, alpha, **options)
     np.testing.assert_allclose(listed(solution.value), expected, atol=1e-5)
     plain = density_ratio(X_p, X_q, alpha, ridge=ridge, solver=solver)
@@ -345,7 +345,7 @@ def test_one_row_before_leaves_nothing_to_choose():
 def test_few_rows(n_p, n_q):
     X_p, X_q = draw(np.random.default_rng(18), n_p=n_p, n_q=n_q, d=8)
     solution = density_ratio(X_p, X_q, 0.2, tol=1e-12)
-    check(solution, X_p, X_q, 0.2, 0.1, 1e-12)
+    assert_optimal(solution, X_p, X_q, 0.2, 0.1, 1e-12)
     np.testing.assert_allclose(listed(solution.value), cvxpy_ratio(X_p, X_q, 0.2, 0.1), atol=1e-5)
 
 

@@ -39,7 +39,7 @@ def random_weights(rng, p):
     return (weights + weights.T) / 2
 
 
-def check_solution(solution, S, thresholds, tau, D, tol):
+def assert_optimal(solution, S, thresholds, tau, D, tol):
     """Everything that a solution promises, by independent arithmetic."""
     p = len(S)
     Theta = solution.value
@@ -76,7 +76,7 @@ def test_agrees_with_cvxpy(kind, penalize_diagonal, with_weights):
                 tol=1e-8,
                 max_iter=20_000,
             )
-            check_solution(solution, S, thresholds, tau, D, 1e-8)
+            assert_optimal(solution, S, thresholds, tau, D, 1e-8)
             best, _ = cvxpy_difference_penalized(S, thresholds, tau, D)
             assert -1e-7 <= solution.objective - best <= solution.gap + 1e-8
 
@@ -166,7 +166,7 @@ def test_variables_of_very_different_scale():
     D = difference_matrix(pairs_of("chain", 6), 6)
     weights = np.outer(scale, scale)
     solution = difference_penalized(S, 0.05, 1e-3, D, weights=weights)
-    check_solution(solution, S, 0.05 * weights, 1e-3, D, 1e-6)
+    assert_optimal(solution, S, 0.05 * weights, 1e-3, D, 1e-6)
 
 
 def test_permuted_variables_give_the_permuted_solution():
@@ -230,7 +230,7 @@ def test_free_edges_where_the_optimum_exists():
             tol=1e-8,
             max_iter=50_000,
         )
-        check_solution(solution, S, thresholds, 0.02, D, 1e-8)
+        assert_optimal(solution, S, thresholds, 0.02, D, 1e-8)
         best, _ = cvxpy_difference_penalized(S, thresholds, 0.02, D)
         assert -1e-6 <= solution.objective - best <= solution.gap + 1e-7
 
@@ -242,7 +242,7 @@ def test_covariance_with_negative_eigenvalues():
     D = difference_matrix(pairs_of("chain", 4), 4)
     solution = difference_penalized(S, 0.3, 0.1, D, penalize_diagonal=False, tol=1e-8)
     thresholds = elementwise(4, 0.3, None, False)
-    check_solution(solution, S, thresholds, 0.1, D, 1e-8)
+    assert_optimal(solution, S, thresholds, 0.1, D, 1e-8)
     best, _ = cvxpy_difference_penalized(S, thresholds, 0.1, D)
     assert abs(solution.objective - best) <= solution.gap + 1e-7
 

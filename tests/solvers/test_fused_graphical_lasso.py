@@ -51,7 +51,7 @@ def oracle(S, alpha, sparsity, weights=(1.0, 1.0), penalize_diagonal=True):
     return np.stack([one.value for one in Theta])
 
 
-def check(solution, S, options, tol):
+def assert_optimal(solution, S, options, tol):
     """What must hold for every solution."""
     p = S.shape[1]
     assert solution.converged
@@ -83,7 +83,7 @@ def test_agrees_with_an_interior_point_method(sizes, options):
     largest = fused_graphical_lasso_alpha_max(S, **options)
     alpha = 0.3 * largest
     solution = fused_graphical_lasso(S, alpha, tol=1e-8, **options)
-    check(solution, S, options, 1e-8)
+    assert_optimal(solution, S, options, 1e-8)
     weights = options.get("group_weights", (1.0, 1.0))
     diagonal = options.get("penalize_diagonal", True)
     problem = (alpha, options.get("sparsity", 0.0), weights)
@@ -216,7 +216,7 @@ def test_variables_of_very_different_units():
     S = covariances(two_samples(6))
     unit = 10.0 ** np.array([-3, -2, -1, 0, 1, 2, 3])
     scaled = S * np.outer(unit, unit)
-    check(fused_graphical_lasso(scaled, 0.1, sparsity=0.05), scaled, {}, 1e-6)
+    assert_optimal(fused_graphical_lasso(scaled, 0.1, sparsity=0.05), scaled, {}, 1e-6)
 
 
 def test_blocks_are_solved_apart_and_change_nothing():
@@ -228,7 +228,7 @@ def test_blocks_are_solved_apart_and_change_nothing():
     S[0, :4, 4:8] = S[0, 4:8, :4] = 0.01
     S[1, :4, 4:8] = S[1, 4:8, :4] = -0.05
     solution = fused_graphical_lasso(S, 0.1, sparsity=0.03, tol=1e-9)
-    check(solution, S, {}, 1e-9)
+    assert_optimal(solution, S, {}, 1e-9)
     assert not solution.value[:, :4, 4:].any()
     for k, part in enumerate(parts):
         alone = fused_graphical_lasso(part, 0.1, sparsity=0.03, tol=1e-9)
@@ -260,7 +260,7 @@ def test_a_path_gives_what_single_solves_do():
         path = fused_graphical_lasso_path(S, alphas, tol=1e-8, **options)
         assert [solution.alpha for solution in path] == alphas
         for alpha, solution in zip(alphas, path, strict=True):
-            check(solution, S, options, 1e-8)
+            assert_optimal(solution, S, options, 1e-8)
             alone = fused_graphical_lasso(S, alpha, tol=1e-8, **options)
             assert solution.objective == pytest.approx(alone.objective, abs=2e-7)
 
@@ -287,7 +287,7 @@ def test_groups_that_are_alike_do_not_change():
 
 def test_more_variables_than_rows():
     S = covariances(two_samples(2, d=12, sizes=(8, 7)))
-    check(fused_graphical_lasso(S, 0.05), S, {}, 1e-6)
+    assert_optimal(fused_graphical_lasso(S, 0.05), S, {}, 1e-6)
     fewer = covariances(two_samples(2, d=12, sizes=(6, 5)))
     for function in (
         lambda: fused_graphical_lasso(fewer, 0.05),
@@ -295,14 +295,14 @@ def test_more_variables_than_rows():
     ):
         with pytest.raises(SolverError, match="Pass sparsity above 0"):
             function()
-    check(fused_graphical_lasso(fewer, 0.05, sparsity=0.05), fewer, {}, 1e-6)
+    assert_optimal(fused_graphical_lasso(fewer, 0.05, sparsity=0.05), fewer, {}, 1e-6)
 
 
 def test_a_variable_that_is_constant_in_one_group():
     both = two_samples(9)
     both[0][:, 2] = 0.0
     S = covariances(both)
-    check(fused_graphical_lasso(S, 0.1, sparsity=0.05), S, {}, 1e-6)
+    assert_optimal(fused_graphical_lasso(S, 0.1, sparsity=0.05), S, {}, 1e-6)
     with pytest.raises(InputError, match="Variable 2 has no variance in one of the groups"):
         fused_graphical_lasso(S, 0.1, sparsity=0.05, penalize_diagonal=False)
     both[1][:, 2] = 0.0

@@ -146,7 +146,7 @@ def test_layers_hold_every_pair_once_and_are_few(kind, shape, n_layers):
     for order in (np.arange(len(pairs)), np.random.default_rng(0).permutation(len(pairs))):
         layers = cover_by_paths(pairs[order], p)
         assert layers.n_layers == n_layers
-        check_layers(layers, pairs[order], p)
+        assert_covered(layers, pairs[order], p)
 
 
 def test_layers_of_arbitrary_pairs():
@@ -154,7 +154,7 @@ def test_layers_of_arbitrary_pairs():
     for _ in range(20):
         p = int(rng.integers(2, 12))
         pairs = random_pairs(rng, p, int(rng.integers(0, p * (p - 1) // 2 + 1)))
-        check_layers(cover_by_paths(pairs, p), pairs, p)
+        assert_covered(cover_by_paths(pairs, p), pairs, p)
 
 
 def test_a_ring_through_some_of_the_variables_does_not_close():
@@ -162,10 +162,10 @@ def test_a_ring_through_some_of_the_variables_does_not_close():
     layers = cover_by_paths(pairs, 6)
     assert layers.n_layers == 2
     assert not layers.is_joined[:, -1].any()
-    check_layers(layers, pairs, 6)
+    assert_covered(layers, pairs, 6)
 
 
-def check_layers(layers, pairs, p):
+def assert_covered(layers, pairs, p):
     found = set()
     for k in range(layers.n_layers):
         assert sorted(layers.nodes[k]) == list(range(p))

@@ -28,7 +28,7 @@ def cvxpy_solution(S, T):
     return Theta.value, problem.value
 
 
-def check_solution(solution, S, T, tol):
+def assert_optimal(solution, S, T, tol):
     """Everything that a solution promises, by independent arithmetic."""
     p = len(S)
     Theta = solution.value
@@ -63,7 +63,7 @@ def test_agrees_with_cvxpy_on_random_problems(p, n, seed, share, penalize_diagon
     solution = graphical_lasso(
         S, alpha, weights=weights, penalize_diagonal=penalize_diagonal, tol=1e-9
     )
-    check_solution(solution, S, T, 1e-9)
+    assert_optimal(solution, S, T, 1e-9)
     expected, value = cvxpy_solution(S, T)
     scale = np.abs(expected).max()
     assert solution.objective <= value + 1e-5
@@ -91,7 +91,7 @@ def test_optimality_conditions_at_300_variables(n):
     alpha = 0.2 * alpha_max(S)
     solution = graphical_lasso(S, alpha, tol=1e-12)
     T = penalty_matrix(300, alpha)
-    check_solution(solution, S, T, 1e-12)
+    assert_optimal(solution, S, T, 1e-12)
     assert kkt_residual(S, solution.value, T) < 1e-6
 
 
@@ -100,7 +100,7 @@ def test_optimality_conditions_at_300_variables(n):
 def test_from_strong_to_very_weak_penalties(p, n, share):
     S = sample_covariance(p, n, 7)
     alpha = share * alpha_max(S)
-    check_solution(graphical_lasso(S, alpha), S, penalty_matrix(p, alpha), 1e-6)
+    assert_optimal(graphical_lasso(S, alpha), S, penalty_matrix(p, alpha), 1e-6)
 
 
 @pytest.mark.parametrize("correlation", [0.9, 0.999, 0.99999])
@@ -108,21 +108,21 @@ def test_variables_that_are_nearly_copies_of_each_other(correlation):
     S = sample_covariance(40, 60, 1, correlation=correlation)
     for share in (0.5, 0.05):
         alpha = share * alpha_max(S)
-        check_solution(graphical_lasso(S, alpha), S, penalty_matrix(40, alpha), 1e-6)
+        assert_optimal(graphical_lasso(S, alpha), S, penalty_matrix(40, alpha), 1e-6)
 
 
 @pytest.mark.parametrize("p", [30, 120])
 def test_long_chains_with_strong_links(p):
     S = 0.95 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
     for alpha in (0.3, 0.05, 0.005):
-        check_solution(graphical_lasso(S, alpha), S, penalty_matrix(p, alpha), 1e-6)
+        assert_optimal(graphical_lasso(S, alpha), S, penalty_matrix(p, alpha), 1e-6)
 
 
 def test_exactly_singular_and_duplicated_variables():
     S = sample_covariance(12, 30, 2)
     S = S[np.ix_([0, 0, *range(1, 12)], [0, 0, *range(1, 12)])]
     solution = graphical_lasso(S, 0.2)
-    check_solution(solution, S, penalty_matrix(13, 0.2), 1e-6)
+    assert_optimal(solution, S, penalty_matrix(13, 0.2), 1e-6)
 
 
 def test_scales_from_tiny_to_huge():
@@ -180,7 +180,7 @@ def test_forbidden_and_free_edges(p):
     weights[0, 1] = weights[1, 0] = np.inf
     weights[2, 3] = weights[3, 2] = 0.0
     solution = graphical_lasso(S, 0.4, weights=weights, tol=1e-10)
-    check_solution(solution, S, penalty_matrix(p, 0.4, weights), 1e-10)
+    assert_optimal(solution, S, penalty_matrix(p, 0.4, weights), 1e-10)
     assert solution.value[0, 1] == 0
     assert solution.covariance[2, 3] == pytest.approx(S[2, 3], abs=1e-6)
     plain = graphical_lasso(S, 0.4, tol=1e-10)
@@ -228,7 +228,7 @@ def test_path_equals_single_solves_in_the_order_given(p, penalize_diagonal):
     for alpha, solution in zip(alphas, path, strict=True):
         assert solution.alpha == alpha
         T = penalty_matrix(p, alpha, None, penalize_diagonal)
-        check_solution(solution, S, T, 1e-10)
+        assert_optimal(solution, S, T, 1e-10)
         single = graphical_lasso(S, alpha, penalize_diagonal=penalize_diagonal, tol=1e-10)
         np.testing.assert_allclose(solution.value, single.value, atol=1e-5)
 
@@ -247,7 +247,7 @@ def test_a_misleading_warm_start_does_no_harm(p):
     S = sample_covariance(p, 60, 12)
     init = np.linalg.inv(sample_covariance(p, 500, 99))
     solution = graphical_lasso(S, 0.1, init=init)
-    check_solution(solution, S, penalty_matrix(p, 0.1), 1e-6)
+    assert_optimal(solution, S, penalty_matrix(p, 0.1), 1e-6)
 
 
 @pytest.mark.parametrize("p", [15, 70])

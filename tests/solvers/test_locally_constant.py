@@ -27,7 +27,7 @@ ARRANGEMENTS = [
 ]
 
 
-def check(solution, S, thresholds, tau, pairs, tol=1e-6):
+def assert_optimal(solution, S, thresholds, tau, pairs, tol=1e-6):
     """What must hold for every solution."""
     p = len(S)
     Theta = solution.value
@@ -54,7 +54,7 @@ def test_agrees_with_an_interior_point_method(kind, shape, seed):
     tau = alpha * 10 ** rng.uniform(-1, 1)
     solution = locally_constant(S, alpha, tau, pairs)
     thresholds = elementwise(p, alpha)
-    check(solution, S, thresholds, tau, pairs)
+    assert_optimal(solution, S, thresholds, tau, pairs)
     value, _ = cvxpy_locally_constant(S, thresholds, tau, pairs)
     assert solution.objective - solution.gap - 1e-7 <= value <= solution.objective + 1e-7
 
@@ -73,7 +73,7 @@ def test_arbitrary_pairs_weights_and_a_free_diagonal(seed):
         S, 0.1, 0.06, pairs, weights=weights, penalize_diagonal=is_diagonal_penalized, tol=1e-8
     )
     thresholds = elementwise(p, 0.1, weights, penalize_diagonal=is_diagonal_penalized)
-    check(solution, S, thresholds, 0.06, pairs, tol=1e-8)
+    assert_optimal(solution, S, thresholds, 0.06, pairs, tol=1e-8)
     value, _ = cvxpy_locally_constant(S, thresholds, 0.06, pairs)
     assert solution.objective == pytest.approx(value, abs=2e-7)
     assert solution.value[1, 4] == 0
@@ -193,7 +193,7 @@ def test_a_path_gives_what_single_solves_give():
     for alpha, row in zip(alphas, rows, strict=True):
         for tau, solution in zip(taus, row, strict=True):
             assert (solution.alpha, solution.tau) == (alpha, tau)
-            check(solution, S, elementwise(9, alpha), tau, pairs, tol=1e-8)
+            assert_optimal(solution, S, elementwise(9, alpha), tau, pairs, tol=1e-8)
             single = locally_constant(S, alpha, tau, pairs, tol=1e-8)
             assert solution.objective == pytest.approx(single.objective, abs=2e-7)
 
@@ -232,7 +232,7 @@ def test_a_problem_that_needs_thousands_of_iterations_gets_there():
         S, alpha, tau = stored["S"], float(stored["alpha"]), float(stored["tau"])
         pairs = stored["pairs"]
     solution = locally_constant(S, alpha, tau, pairs)
-    check(solution, S, elementwise(len(S), alpha), tau, pairs)
+    assert_optimal(solution, S, elementwise(len(S), alpha), tau, pairs)
 
 
 def test_the_history_ends_with_the_gap():
