@@ -94,10 +94,11 @@ def spread_sites(sheet: Sheet, fewest: int, most: int) -> tuple[list[int], tuple
     if prod(sheet.shape) <= most:
         return list(range(len(sheet.row))), sheet.shape
     choices = product(*(range(1, min(size, most) + 1) for size in sheet.shape))
-    counts = min(
-        (choice for choice in choices if fewest <= prod(choice) <= most),
-        key=lambda choice: float(np.ptp(np.log(np.divide(sheet.shape, choice)))),
-    )
+
+    def unevenness(choice: tuple[int, ...]) -> float:
+        return float(np.ptp(np.log(np.divide(sheet.shape, choice))))
+
+    counts = min((choice for choice in choices if fewest <= prod(choice) <= most), key=unevenness)
     targets = product(
         *(
             ((np.arange(count) + 0.5) * size / count).astype(int)

@@ -139,11 +139,13 @@ def _member_term(
     merged, margins, slices, sums = merge_member(member, counts)
     value = np.full(len(sums), _log_odds_against(prior, len(sums)))
     for g in range(len(merged)):
-        value[slices[merged[g]]] += rise(a, counts.totals[g], rises)
+        group = merged[g]
+        value[slices[group]] += rise(a, counts.totals[g], rises)
     for m in range(len(margins)):
         value[slices[m]] -= rise(a_row, margins[m], rises)
     for z in range(len(counts.slice_totals)):
-        value[slices[merged[counts.starts[z]]]] -= rise(a_column, counts.slice_totals[z], rises)
+        group = merged[counts.starts[z]]
+        value[slices[group]] -= rise(a_column, counts.slice_totals[z], rises)
     result = 0.0
     for z in range(len(sums)):
         if sums[z] == 1:
