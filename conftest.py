@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from tests.working_tree import files_below
+
+ROOT = Path(__file__).parent
+BEFORE = pytest.StashKey[set[Path]]()
+LEFT = pytest.StashKey[list[Path]]()
 
 # The same examples in every run, so that a green suite stays green; HYPOTHESIS_PROFILE=search
 # looks for new ones.
@@ -18,3 +26,26 @@ def pytest_configure(config) -> None:
     # Collecting a solver's file for doctests before its package would hide the function of the
     # same name behind the module.
     import edgewise.solvers  # noqa: F401
+
+
+def pytest_sessionstart(session) -> None:
+    """Remember what is in the working tree, in the process that starts the workers."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[BEFORE] = files_below(ROOT)
+
+
+# First, since others may write their reports into the tree.
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session) -> None:
+    """Fail a run whose tests have left files behind: they write to ``tmp_path`` only."""
+    if BEFORE in session.config.stash:
+        left = sorted(files_below(ROOT) - session.config.stash[BEFORE])
+        session.config.stash[LEFT] = left
+        if left and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Name the files."""
+    for path in terminalreporter.config.stash.get(LEFT, []):
+        terminalreporter.write_line(f"FAILED a test has left {path.relative_to(ROOT)}", red=True)
