@@ -169,7 +169,7 @@ def test_signals_end_a_run(tmp_path, frame, jobs, number):
 
 DEAF_RUN = """
 import hashlib, sys, time
-from edgewise.cli import _learning, main
+from edgewise.cli import _learning, _summary, main
 
 def count():
     # As long as a compiled kernel of a large table, which hears nothing until it is done.
@@ -182,12 +182,12 @@ def swallow():
         except KeyboardInterrupt:
             pass
 
-def learn_graph(*arguments, **options):
+def work(*arguments, **options):
     open("begun", "w").close()
     {work}()
 
-_learning.learn_graph = learn_graph
-sys.argv = ["edgewise", "learn", "data.csv"]
+{place} = work
+sys.argv = ["edgewise", "learn", "data.csv", "--alpha", "0.1", "--no-confidence"]
 main()
 """
 
@@ -196,12 +196,26 @@ main()
 @pytest.mark.parametrize("work", ["count", pytest.param("swallow", marks=slow)])
 def test_a_run_that_does_not_hear_is_ended(tmp_path, frame, work):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    process = begin(tmp_path, "-c", DEAF_RUN.format(work=work))
+    process = begin(tmp_path, "-c", DEAF_RUN.format(work=work, place="_learning.learn_graph"))
     wait_for(tmp_path / "begun")
     stderr, seconds = stop(process, signal.SIGINT)
     assert (process.returncode, stderr) == (130, NOTHING)
     assert seconds < SECONDS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["begun", "data.csv"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_results_that_are_written_stay(tmp_path, frame):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    process = begin(tmp_path, "-c", DEAF_RUN.format(work="count", place="_summary.announce"))
+    wait_for(tmp_path / "begun")
+    stderr, seconds = stop(process, signal.SIGINT)
+    assert (process.returncode, stderr) == (130, "Interrupted; the results were written.\n")
+    assert seconds < SECONDS
+    names = {path.name for path in (tmp_path / "edgewise-out").iterdir()}
+    assert {"run.json", "edges.csv"} <= names
+    assert not [name for name in names if name.startswith(".")]
 
 
 @pytest.mark.slow

@@ -48,3 +48,20 @@ def interrupts_raised() -> Iterator[Callable[[], None]]:
     finally:
         signal.signal(signal.SIGINT, handler)
     check()
+
+
+@contextmanager
+def workers_deaf() -> Iterator[None]:
+    """Let processes that are started in this block not hear Ctrl-C, from their first moment.
+
+    A terminal sends it to all of them. The process that starts them hears it, also in this block,
+    and ends them; their own complaints would only hide what it has to say.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
-from edgewise._core.interrupts import interrupts_raised
+from edgewise._core.interrupts import interrupts_raised, workers_deaf
 from edgewise._core.resume import Key, kept_tasks, not_resumable
 
 Result = TypeVar("Result")
@@ -67,7 +67,8 @@ def parallel_map(
         interrupts_raised() as check,
     ):
         sender = os.getpid()
-        results = run(delayed(_call)(sender, k, function, *task_list[k]) for k in left)
+        with workers_deaf():
+            results = run(delayed(_call)(sender, k, function, *task_list[k]) for k in left)
         try:
             for k, result in results:
                 check()
@@ -83,8 +84,8 @@ def parallel_map(
 def _call(sender: int, k: int, function: Callable[..., Result], *task: Any) -> tuple[int, Result]:
     """Run a task, where joblib sends it."""
     if os.getpid() != sender and threading.current_thread() is threading.main_thread():
-        # Ctrl-C at a terminal reaches workers, too. The process that sent the task hears it and
-        # ends them; one that raised it by itself could return it as a failure of its task.
+        # One that somebody else has started. If it raised the interrupt by itself, it could return
+        # it as a failure of its task.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return k, function(*task)
 

@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit."""
-    from edgewise.cli._interrupt import end, end_on_signals, is_interrupted
+    from edgewise.cli._interrupt import end, end_on_signals, finish, is_interrupted
 
     end_on_signals()
     try:
@@ -16,6 +16,7 @@ def main() -> None:
     finally:
         if is_interrupted():
             end()
+        finish()
 
 
 def _run() -> None:

@@ -31,20 +31,23 @@ class _Stop:
         The signal.
     is_asked : bool
         Whether it has come.
-    is_late : bool
-        Whether it came when the results were on their way, so that the run ends well instead.
+    is_written : bool
+        Whether the results were there by then, so that the run ends well if it ends soon.
+    is_over : bool
+        Whether the run has ended by itself.
     is_told : bool
         Whether the user has been told.
     clear : list of callable
         What takes away what the run has written so far, and returns the folder of finished tasks
         where there is one.
     moving, telling : lock
-        Held while results are moved, and while the user is told.
+        Held while results are moved, so that nothing ends the run, and while the user is told.
     """
 
     number: int = signal.SIGINT
     is_asked: bool = False
-    is_late: bool = False
+    is_written: bool = False
+    is_over: bool = False
     is_told: bool = False
     clear: list[Callable[[], str | None]] = field(default_factory=list)
     moving: threading.Lock = field(default_factory=threading.Lock)
@@ -61,6 +64,7 @@ def end_on_signals() -> None:
     garbage collection drop it. Whatever became of it, a thread of its own ends the process once
     `PATIENCE` is over.
     """
+    _stop.is_over = False
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     # Python's own handlers wait for the main thread; the byte that is sent here does not.
@@ -72,6 +76,15 @@ def end_on_signals() -> None:
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
     threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+
+
+def finish() -> None:
+    """Leave nothing that a run that is over would wait for, or that could still end it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _stop.moving:
+        _stop.is_over = True
+    # joblib would ask them to end and wait, for seconds on a busy machine.
+    _end_workers()
 
 
 def is_interrupted() -> bool:
@@ -90,6 +103,7 @@ def cleared(clear: Callable[[], str | None]) -> Iterator[None]:
 
     It is called in another thread, and returns the folder of finished tasks, if there is one.
     """
+    _stop.is_written = False
     _stop.clear.append(clear)
     try:
         yield
@@ -99,11 +113,12 @@ def cleared(clear: Callable[[], str | None]) -> Iterator[None]:
 
 @contextmanager
 def not_stopped() -> Iterator[None]:
-    """Do something short to its end, unless the run was stopped before."""
+    """Write the results to their end, unless the run was stopped before."""
     with _stop.moving:
         if _stop.is_asked:
             raise KeyboardInterrupt
         yield
+        _stop.is_written = True
 
 
 def tell_stopped(kept: str | None = None) -> None:
@@ -114,7 +129,7 @@ def tell_stopped(kept: str | None = None) -> None:
 
 
 def _tell(kept: str | None) -> None:
-    what = "nothing was written."
+    what = "the results were written." if _stop.is_written else "nothing was written."
     if kept is not None:
         what = (
             f"what was finished is kept in '{kept}'. Run the same command again to go on from "
@@ -135,10 +150,7 @@ def end() -> NoReturn:
     _stop.telling.acquire()
     if not _stop.is_told:
         _tell(next(filter(None, left), None))
-    if (module := sys.modules.get("multiprocessing.process")) is not None:
-        for worker in module.active_children():
-            with suppress(OSError):
-                os.kill(worker.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+    _end_workers()
     # Else joblib complains about what its workers leave. The rest of Python's own end takes too
     # long on a busy machine, and no thread could cut it short.
     last = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
@@ -147,10 +159,16 @@ def end() -> NoReturn:
     os._exit(exit_code())
 
 
+def _end_workers() -> None:
+    if (module := sys.modules.get("multiprocessing.process")) is not None:
+        for worker in module.active_children():
+            with suppress(OSError):
+                os.kill(worker.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _stop.moving.locked():
-        _stop.is_late = True
-    elif not _stop.is_asked:
+    is_late = _stop.is_written or _stop.moving.locked()
+    if not is_late and not _stop.is_asked:
         # Once: what clears up is not to be interrupted itself.
         _stop.is_asked = True
         raise KeyboardInterrupt
@@ -167,6 +185,5 @@ def _watch(reader: socket.socket) -> None:
     _stop.number = reader.recv(1)[0]
     time.sleep(PATIENCE)
     with _stop.moving:
-        if _stop.is_late:
-            return
-        end()
+        if not _stop.is_over:
+            end()
