@@ -1,6 +1,7 @@
 """``edgewise direct``: two directed networks of one table."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,6 @@ import pytest
 
 import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, Graph
-from edgewise.cli import _direct_files
 from edgewise.cli._direct_options import BlanketMethod
 from edgewise.cli._directing import arc_table
 from edgewise.estimators._blanket_structure import METHODS
@@ -82,7 +82,7 @@ def test_everything_is_written_and_agrees(direct, lawn):
     for picture in ("dag", "cpdag", "penalized", "coefficients", "confidence"):
         assert (run.out / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
     page = (run.out / "report.html").read_text()
-    assert all(words in page for words in _direct_files.ALT.values())
+    assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 5
     assert "4 arcs among the 6 columns" in page
     first = run.arcs[run.arcs.found_by == "both"].iloc[0]
     assert f"both methods found is {first.source} -&gt; {first.target} (" in page

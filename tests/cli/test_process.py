@@ -169,7 +169,8 @@ def test_signals_end_a_run(tmp_path, frame, jobs, number):
 
 DEAF_RUN = """
 import hashlib, sys, time
-from edgewise.cli import _learning, _summary, main
+from edgewise import GaussianGraph
+from edgewise.cli import _summary, main
 
 def count():
     # As long as a compiled kernel of a large table, which hears nothing until it is done.
@@ -196,7 +197,7 @@ main()
 @pytest.mark.parametrize("work", ["count", pytest.param("swallow", marks=slow)])
 def test_a_run_that_does_not_hear_is_ended(tmp_path, frame, work):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    process = begin(tmp_path, "-c", DEAF_RUN.format(work=work, place="_learning.learn_graph"))
+    process = begin(tmp_path, "-c", DEAF_RUN.format(work=work, place="GaussianGraph.fit"))
     wait_for(tmp_path / "begun")
     stderr, seconds = stop(process, signal.SIGINT)
     assert (process.returncode, stderr) == (130, NOTHING)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from edgewise import InputError, SolverError
-from edgewise.solvers._dense import inverse_and_log_determinant, log_determinant
 from edgewise.solvers.difference_penalty import difference_penalized
 from edgewise.solvers.graphical_lasso import graphical_lasso
 from tests.solvers.locally_constant_problems import (
@@ -306,23 +305,3 @@ def test_bad_input_is_named(change, message):
     arguments = {"S": np.eye(2), "alpha": 0.1, "tau": 0.1, "operator": np.array([[1.0, -1.0]])}
     with pytest.raises(InputError, match=message):
         difference_penalized(**arguments | change)
-
-
-class OtherArray(np.ndarray):
-    """Stands for another array library: what is not a plain numpy array goes by the standard."""
-
-
-@pytest.mark.parametrize("p", [1, 4, 30])
-def test_determinant_and_inverse_on_any_array_library(p):
-    rng = np.random.default_rng(p)
-    A = np.cov(rng.normal(size=(3 * p + 2, p)), rowvar=False).reshape(p, p)
-    for array in (A, A.view(OtherArray)):
-        inverse, value = inverse_and_log_determinant(array)
-        assert value == pytest.approx(np.linalg.slogdet(A)[1], abs=1e-12)
-        assert log_determinant(array) == value
-        assert np.array_equal(inverse, inverse.T)
-        np.testing.assert_allclose(inverse @ A, np.eye(p), atol=1e-10)
-        assert type(inverse) is type(array)
-    for array in (-A, (-A).view(OtherArray)):
-        assert inverse_and_log_determinant(array) == (None, -np.inf)
-        assert log_determinant(array) == -np.inf
