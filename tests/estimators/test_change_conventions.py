@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
-from edgewise import DTraceChange, FusedNetworkChange, InputError, SeparateNetworkChange
-from tests.estimators.change_rows import odd_groups, standardized
+from edgewise import (
+    DTraceChange,
+    FusedNetworkChange,
+    InputError,
+    NetworkChange,
+    SeparateNetworkChange,
+)
+from tests.estimators.change_rows import odd_groups, standardized, two_groups
 
 ESTIMATORS = {
     "dtrace": DTraceChange(0.05),
@@ -36,6 +44,20 @@ def test_search_options(make):
     np.testing.assert_array_equal(again.change_, model.change_)
     other = make(**options, random_state=1).fit(X, y)
     assert (other.selection_.details != model.selection_.details).any()
+
+
+@pytest.mark.parametrize(
+    "model", [*ESTIMATORS.values(), NetworkChange(0.05)], ids=[*ESTIMATORS, "ratio"]
+)
+def test_the_number_of_threads_changes_no_digit(model):
+    X, y = two_groups(400, 400, n_features=40)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(clone(model).fit(X, y))
+    one, two = found
+    np.testing.assert_array_equal(two.change_, one.change_)
+    assert (two.gap_, two.objective_) == (one.gap_, one.objective_)
 
 
 def test_a_bar_is_drawn_when_asked_for(make, capsys):

@@ -320,7 +320,7 @@ class ChangeEstimator(TableEstimator):
         largest = self._largest_alpha(samples)
         # Between identical groups a difference of moments is rounding, and no change is found.
         size = max(float(np.abs(rows).max()) for rows in (samples.first, samples.second)) ** 2
-        return alpha_grid(largest if largest > 1e-14 * size else 0.0, self.n_alphas, self._ratio())
+        return alpha_grid(largest if largest > 1e-12 * size else 0.0, self.n_alphas, self._ratio())
 
     def _ratio(self) -> float:
         """Smallest alpha that a rule tries, as a share of the largest."""

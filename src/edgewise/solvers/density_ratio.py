@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._ratio_bounds import smallest_bounded_alpha
@@ -246,14 +247,17 @@ def ratio_alpha_max(
         X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
         power_scale=power_scale, offset=offset,
     )  # fmt: skip
-    point, distance = starting_point(problem), 0.0
-    if not penalize_diagonal:
-        # What is left to explain once the variables themselves have changed.
-        stop = Stop(gap=1e-12, slightly=1e-9, max_iter=500)
-        point = solve_with_screening(problem, np.inf, point, np.inf, "dual", stop)
-        found = point.certificate
+    distance = 0.0
+    with blas_threads_for(problem.features.n_variables):
+        point = starting_point(problem)
+        if not penalize_diagonal:
+            # What is left to explain once the variables themselves have changed.
+            stop = Stop(gap=1e-12, slightly=1e-9, max_iter=500)
+            point = solve_with_screening(problem, np.inf, point, np.inf, "dual", stop)
+    if not penalize_diagonal and ridge > 0:
         # Without a ridge a share of alpha is left open at any rate.
-        distance = moment_distance(problem.features, found.gap + found.rounding) if ridge else 0.0
+        certificate = point.certificate
+        distance = moment_distance(problem.features, certificate.gap + certificate.rounding)
     largest = problem.target.largest(point.certificate.moments, diagonal=penalize_diagonal)
     if largest == 0.0:
         return 0.0
@@ -351,7 +355,8 @@ def _make_problem(
     if shift.shape != (n,) or not np.isfinite(shift).all():
         raise InputError(f"offset must hold one finite number for each of the {n} rows of X_q.")
     denominator = pair_features(X_q, basis, degree, power_scale=power_scale)
-    target = pair_means(X_p, basis, degree, power_scale=power_scale)
+    with blas_threads_for(d_p):
+        target = pair_means(X_p, basis, degree, power_scale=power_scale)
     if target.at(np.zeros(1, dtype=np.int64)).shape[1] != denominator.size:
         raise InputError("The basis function returned different numbers of features for X_p, X_q.")
     return RatioProblem(
@@ -377,12 +382,15 @@ def _walk(
     tol: float, max_iter: int,
 ) -> Iterator[RatioSolution]:  # fmt: skip
     stop = Stop(gap=tol * problem.features.n_variables, slightly=tol, max_iter=max_iter)
-    point = starting_point(problem, start)
+    with blas_threads_for(problem.features.n_variables):
+        point = starting_point(problem, start)
     alpha_before = problem.target.largest(point.certificate.moments, diagonal=True)
     for alpha in alphas:
-        point = solve_with_screening(problem, float(alpha), point, alpha_before, solver, stop)
+        with blas_threads_for(problem.features.n_variables):
+            point = solve_with_screening(problem, float(alpha), point, alpha_before, solver, stop)
+            solution = _solution(problem, point, float(alpha), stop)
         alpha_before = float(alpha)
-        yield _solution(problem, point, float(alpha), stop)
+        yield solution
 
 
 def _sparse(features: PairFeatures, theta: FloatArray, name: str) -> Coefficients:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from edgewise._core.errors import InputError, SolverError
+from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._dense import inverse_and_log_determinant
 from edgewise.solvers._fused_pairs import regress_differences, regress_pairs
@@ -195,11 +196,17 @@ def fused_neighborhood_path(
     start = _check_start(init, S.shape)
     order = np.argsort(-strengths, kind="stable")
     solve = _solve_differences if sparsity == 0 else _solve_pairs
-    values, gaps, rounds = solve(S, strengths[order], float(sparsity), start, float(tol), max_iter)
+    with blas_threads_for(S.shape[1]):
+        values, gaps, rounds = solve(
+            S, strengths[order], float(sparsity), start, float(tol), max_iter
+        )
+        objectives = [
+            _objective(S, values[k], alpha, sparsity) for k, alpha in enumerate(strengths[order])
+        ]
     solutions = [
         FusedNeighborhoodSolution(
             value=values[k],
-            objective=_objective(S, values[k], alpha, sparsity),
+            objective=objectives[k],
             gap=float(gaps[k].sum()),
             n_iter=int(rounds[k].max()),
             converged=bool((gaps[k] <= tol).all()),
@@ -237,24 +244,30 @@ def fused_neighborhood_alpha_max(
     0.3
     """
     S = check_two_covariances(S, sparsity)
-    if sparsity == 0:
-        B, H = _pooled_inverse(S)
-        needed = np.abs(H) / B.diagonal()
-    else:
-        pooled = np.zeros_like(S[0])
-        goal = 1e-13 * float(S.diagonal(axis1=1, axis2=2).max())
-        regress_all(S[0] + S[1], 2.0 * sparsity, pooled, goal, max_iter)
-        B = pooled.T
-        first, second = S - S @ B
-        needed = np.where(
-            B == 0,
-            np.maximum(np.abs(first), np.abs(second)) - sparsity,
-            0.5 * np.abs(second - first),
-        )
+    with blas_threads_for(S.shape[1]):
+        needed = _fusion_needed(S, sparsity, max_iter)
     np.fill_diagonal(needed, 0.0)
     largest = float(needed.max())
     # Groups that are alike differ by rounding at most.
     return largest * (1.0 + 1e-9) if largest > ROUNDING * np.abs(S).max() else 0.0
+
+
+def _fusion_needed(S: FloatArray, sparsity: float, max_iter: int) -> FloatArray:
+    """Return the strength of fusion that holds each coefficient in common in its place."""
+    if sparsity == 0:
+        B, H = _pooled_inverse(S)
+        return np.asarray(np.abs(H) / B.diagonal())
+    pooled = np.zeros_like(S[0])
+    goal = 1e-13 * float(S.diagonal(axis1=1, axis2=2).max())
+    regress_all(S[0] + S[1], 2.0 * sparsity, pooled, goal, max_iter)
+    B = pooled.T
+    first, second = S - S @ B
+    needed: FloatArray = np.where(
+        B == 0,
+        np.maximum(np.abs(first), np.abs(second)) - sparsity,
+        0.5 * np.abs(second - first),
+    )
+    return needed
 
 
 def _check_start(init: FloatArray | None, shape: tuple[int, ...]) -> FloatArray:
