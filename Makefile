@@ -8,7 +8,7 @@ LOCK := requirements/test.lock
 INSTALL := $(RUN) -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK)
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-portable slow test-min test-latest dist smoke lock docs bench clean
+.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke lock docs bench clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -32,6 +32,15 @@ portable-%: $(VENV)/.installed-test
 
 slow: $(VENV)/.installed-test
 	$(RUN) -m pytest -m slow
+
+# Lines of src that the tests run. Nothing sees lines of a compiled kernel, so that the tests of kernels run
+# once more without compiling. Least and report are in pyproject.toml.
+coverage: $(VENV)/.installed-test
+	$(RUN) -m coverage erase
+	$(RUN) -m coverage run -m pytest -n 2
+	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -n 2 -p no:randomly -p tools.uncompiled tests/data tests/solvers tests/stats
+	$(RUN) -m coverage combine --quiet
+	$(RUN) -m coverage report
 
 # The oldest versions of dependencies that pyproject.toml allows, and the newest there are. Old ones
 # may call what is deprecated in packages they themselves build on.
@@ -97,5 +106,5 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache edgewise-demo
+	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .coverage* edgewise-demo
 	find src -name __pycache__ -exec rm -rf {} +
