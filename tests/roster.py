@@ -50,7 +50,7 @@ class Entry:
     searches : sequence of estimators
         Models that resample rows, or split them into folds, and spread that over processes.
     conventions : sequence of estimators
-        Models for scikit-learn's own checks.
+        Models for scikit-learn's own checks, after the first among the slow tests.
     gaps : sequence of estimators
         Models that take missing values.
     options : sequence of estimators

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from edgewise.cli.app import app
+from tests.commands import invoke as invoke_command
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +24,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def invoke(*arguments, code=0):
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        result = invoke_command(*arguments)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, result.stderr

@@ -6,12 +6,12 @@ import warnings
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from edgewise import GaussianGraph
 from edgewise.cli._folder import results_folder
 from edgewise.cli._shell import OPTIONS, in_options, printable, warnings_told
 from edgewise.cli.app import EXAMPLES, app
+from tests.commands import invoke
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_bug_is_not_hidden(run, data, monkeypatch):
 
 def test_a_reader_that_leaves_early_is_no_error(data, monkeypatch):
     fail_with(monkeypatch, BrokenPipeError(errno.EPIPE, "Broken pipe"))
-    result = CliRunner().invoke(app, ["learn", str(data)])
+    result = invoke("learn", data)
     assert "Error" not in result.stderr
 
 

@@ -62,13 +62,11 @@ def assert_same(wanted, got, where):
 
 
 def run_command(line):
-    from typer.testing import CliRunner
-
-    from edgewise.cli.app import app
+    from tests.commands import invoke
 
     program, *arguments = shlex.split(line)
     assert program == "edgewise", f"only edgewise itself is run: {line}"
-    return CliRunner().invoke(app, arguments, prog_name="edgewise").output
+    return invoke(*arguments, prog_name="edgewise").output
 
 
 def name_of(page):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from edgewise import ConditionalGraph, GraphTree, KernelGraph
-from tests.roster import ROSTER, cases
+from tests.roster import ROSTER
 
 
 class TwoResponses:
@@ -51,8 +51,16 @@ def _checked(model):
 # that say so are right.
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
 @pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
-@parametrize_with_checks([_checked(model) for _, model in cases("conventions")])
+@parametrize_with_checks([_checked(entry.conventions[0]) for entry in ROSTER])
 def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
+@pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
+@parametrize_with_checks([_checked(model) for entry in ROSTER for model in entry.conventions[1:]])
+def test_scikit_learn_conventions_with_other_options(estimator, check):
     check(estimator)
 
 

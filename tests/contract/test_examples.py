@@ -48,6 +48,7 @@ def test_weather_network(run, tmp_path):
     assert graph.confidence is not None
 
 
+@pytest.mark.slow
 def test_simulated_recovery(run):
     printed = run("simulated_recovery.py")
     areas = {name.strip(): float(area) for name, area in re.findall(r"(.*) area (\S+)", printed)}
@@ -64,6 +65,7 @@ def test_prior_knowledge(run):
     assert divergence["far is rare"] < divergence["far is forbidden"] < divergence["nothing"]
 
 
+@pytest.mark.slow
 def test_digits_in_space(run):
     printed = run("digits_in_space.py")
     assert "converged: True" in printed
@@ -75,6 +77,7 @@ def test_digits_in_space(run):
     assert n_groups < n_edges
 
 
+@pytest.mark.slow
 def test_patches_in_space(run):
     rows = table(run("patches_in_space.py"), "method")
     divergence = {name: row[-1] for name, row in rows.items()}
@@ -119,6 +122,7 @@ def test_tumour_classes(run):
     assert "at most 1.0% worse" in printed
 
 
+@pytest.mark.slow
 def test_climate_tree(run, tmp_path):
     printed = run("climate_tree.py")
     assert "split by lon" in printed.splitlines()[0]

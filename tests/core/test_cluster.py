@@ -89,18 +89,17 @@ def test_the_command_line_takes_an_address(client, tmp_path, monkeypatch):
     import json
 
     import pandas as pd
-    from typer.testing import CliRunner
 
-    from edgewise.cli.app import app
+    from tests.commands import invoke
 
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
     frame.to_csv("data.csv", index=False)
     options = ["learn", "data.csv", "--alpha", "0.05", "--resamples", "8"]
     address = client.scheduler.address
-    there = CliRunner().invoke(app, [*options, "--out", "there", "--cluster", address])
+    there = invoke(*options, "--out", "there", "--cluster", address)
     assert there.exit_code == 0, there.output
-    here = CliRunner().invoke(app, [*options, "--out", "here"])
+    here = invoke(*options, "--out", "here")
     assert (tmp_path / "here/edges.csv").read_text() == (tmp_path / "there/edges.csv").read_text()
     assert there.stdout.replace("there", "here") == here.stdout
     assert json.loads((tmp_path / "there/run.json").read_text())["n_nodes"] == 3

@@ -1,14 +1,10 @@
 """Every file of the corpus, handed to every command in this process."""
 
-from functools import cache
-
 import pandas as pd
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from edgewise.cli.app import app
 from edgewise.io import read_table
+from tests.commands import invoke
 from tests.corpus.binary_files import BAD_BINARY
 from tests.corpus.commands import COMMANDS, about_refusal, contents
 from tests.corpus.graph_files import BAD_GRAPHS
@@ -22,14 +18,9 @@ def tell(case):
     return case.name
 
 
-#: Building the commands takes longer than refusing a file.
-built_once = cache(typer.main.get_command)
-
-
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("typer.testing._get_command", built_once)
 
 
 @pytest.mark.parametrize("case", SOUND_FILES, ids=tell)
@@ -44,7 +35,7 @@ def test_bad_files_are_refused(case, tmp_path):
     for command, options in COMMANDS.items():
         outcome = case.outcome_for(command, "commands")
         if outcome.kind == "refused":
-            result = CliRunner().invoke(app, [command, file, "--out", "out", *options])
+            result = invoke(command, file, "--out", "out", *options)
             if said := about_refusal(result, outcome.says, tmp_path / "out"):
                 found.append(f"{command}: {said}")
     assert not "\n".join(found)
@@ -55,14 +46,14 @@ def test_bad_files_are_refused_piece_by_piece(case, tmp_path):
     if case.outcome_for("learn", "commands").kind == "refused":
         file = case.build(tmp_path).name
         options = ["--stream", "--alpha", "0.1", "--drop", "group", "--out", "out"]
-        result = CliRunner().invoke(app, ["learn", file, *options])
+        result = invoke("learn", file, *options)
         assert not about_refusal(result, (), tmp_path / "out")
 
 
 @pytest.mark.parametrize("case", BAD_GRAPHS, ids=tell)
 def test_bad_graphs_are_refused(case, tmp_path):
     file = case.build(tmp_path).name
-    result = CliRunner().invoke(app, ["export", file, "out.csv"])
+    result = invoke("export", file, "out.csv")
     assert not about_refusal(result, case.outcome.says, tmp_path / "out.csv")
 
 
@@ -70,7 +61,7 @@ def test_bad_graphs_are_refused(case, tmp_path):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_sound_files_give_the_same_network(command, tmp_path):
     def edges(file, out):
-        result = CliRunner().invoke(app, [command, str(file), "--out", out, *COMMANDS[command]])
+        result = invoke(command, file, "--out", out, *COMMANDS[command])
         assert result.exit_code == 0, result.stderr
         assert "encountered in" not in result.stderr
         return pd.read_csv(tmp_path / out / "edges.csv")

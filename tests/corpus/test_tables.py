@@ -1,6 +1,7 @@
 """Every table of the corpus, handed to every estimator."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,7 @@ from tests.corpus.representations import REPRESENTATIONS
 from tests.corpus.subjects import SUBJECTS, Subject
 from tests.corpus.verdict import complaint, quietly, signature
 
-
-def tell(case: Case) -> str:
-    return case.name
+SLOW = pytest.mark.slow
 
 
 @cache
@@ -26,7 +25,7 @@ def clean_signature(name: str) -> dict[str, np.ndarray]:
     return quietly(lambda: signature(subject.fit(table), subject, table))
 
 
-def verdicts(case: Case, subjects: list[Subject] = SUBJECTS) -> str:
+def verdicts(case: Case, subjects: list[Subject]) -> str:
     found = []
     for subject in subjects:
         table = case.build(subject.clean())
@@ -36,16 +35,24 @@ def verdicts(case: Case, subjects: list[Subject] = SUBJECTS) -> str:
     return "\n".join(found)
 
 
-@pytest.mark.parametrize("case", REPRESENTATIONS, ids=tell)
-def test_equal_tables_are_learned_from_alike(case):
-    assert not verdicts(case)
+def in_turn(cases: list[Case]) -> list[Any]:
+    """Each case with a third of the estimators; the slow tests try all of them."""
+    return [
+        *(pytest.param(case, SUBJECTS[k % 3 :: 3], id=case.name) for k, case in enumerate(cases)),
+        *(pytest.param(case, SUBJECTS, id=f"{case.name}-all", marks=SLOW) for case in cases),
+    ]
 
 
-@pytest.mark.parametrize("case", [*FAULTS, *OTHER_TYPES, *NOT_TABLES], ids=tell)
-def test_faults_are_named(case):
-    assert not verdicts(case)
+@pytest.mark.parametrize(("case", "subjects"), in_turn(REPRESENTATIONS))
+def test_equal_tables_are_learned_from_alike(case, subjects):
+    assert not verdicts(case, subjects)
 
 
-@pytest.mark.parametrize("case", HARD_NUMBERS, ids=tell)
-def test_hard_numbers_do_no_harm(case):
-    assert not verdicts(case)
+@pytest.mark.parametrize(("case", "subjects"), in_turn([*FAULTS, *OTHER_TYPES, *NOT_TABLES]))
+def test_faults_are_named(case, subjects):
+    assert not verdicts(case, subjects)
+
+
+@pytest.mark.parametrize(("case", "subjects"), in_turn(HARD_NUMBERS))
+def test_hard_numbers_do_no_harm(case, subjects):
+    assert not verdicts(case, subjects)

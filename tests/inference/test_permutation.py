@@ -177,10 +177,10 @@ def test_many_shuffles_come_near_all_assignments():
         nulls.append(np.abs(correlations(X[second]) - correlations(X[list(first)])))
     exact = np.mean([null >= observed - 1e-12 for null in nulls], axis=0)
     largest = np.array([null.max() for null in nulls])
-    test = permutation_test(Correlation(), X, y, n_permutations=2500, random_state=0)
-    # Four standard errors of a share of 2500; both labelings of a split always tie.
-    np.testing.assert_allclose(test.pvalues, exact, atol=0.04)
-    assert test.pvalue == pytest.approx(np.mean(largest >= observed.max() - 1e-12), abs=0.04)
+    test = permutation_test(Correlation(), X, y, n_permutations=1000, random_state=0)
+    # Four standard errors of a share of 1000; both labelings of a split always tie.
+    np.testing.assert_allclose(test.pvalues, exact, atol=0.064)
+    assert test.pvalue == pytest.approx(np.mean(largest >= observed.max() - 1e-12), abs=0.064)
     assert test.pvalues.min() > 0.9 * 2 / 70
 
 

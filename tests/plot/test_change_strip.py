@@ -159,13 +159,13 @@ def test_options_of_all_panels():
         np.testing.assert_array_equal(points(ax), given)
     assert "changed" in legend(plot_change_strip([change], signed=False))
     assert "changed" not in legend(plot_change_strip([change]))
-    crowded = random_changes(150, 500)
+    crowded = random_changes(100, 300)
     counts = {
         labels: len(written(plot_change_strip([crowded], labels=labels).axes[0]))
         for labels in ("none", "auto", "all")
     }
     assert counts["none"] == 0
-    assert counts["none"] < counts["auto"] < counts["all"] == 150
+    assert counts["none"] < counts["auto"] < counts["all"] == 100
     with pytest.raises(InputError, match="'auto', 'all' or 'none', got 'some'"):
         plot_change_strip([change], labels="some")
 

@@ -193,14 +193,14 @@ def test_coinciding_positions_are_drawn():
 
 
 def test_labels_option():
-    crowded = random_graph(200, 900)
+    crowded = random_graph(100, 300)
     size = {"figsize": (3, 3)}
     counts = {}
     for labels in ("none", "auto", "all"):
         ax = plot_network(crowded, ax=Figure(**size).add_subplot(), labels=labels)
         counts[labels] = len(ax.texts)
     assert counts["none"] == 0
-    assert counts["none"] < counts["auto"] < counts["all"] == 200
+    assert counts["none"] < counts["auto"] < counts["all"] == 100
     with pytest.raises(InputError, match="'auto', 'all' or 'none', got 'some'"):
         plot_network(crowded, labels="some")
 
