@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -152,10 +152,11 @@ def results_folder(
             _check_targets(out, outdated)
             if is_alone:
                 _clear_drafts(out)
-            draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=out))
+            draft = out / f"{DRAFT}{secrets.token_hex(8)}"
             run = _Run(out=out, draft=draft, tasks=out / kept, is_new=is_new)
             with cleared(run.abandon):
                 try:
+                    draft.mkdir()
                     with resumable(run.tasks, paths=False):
                         yield draft
                     with not_stopped():
