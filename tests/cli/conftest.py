@@ -53,6 +53,23 @@ def learn(run, tmp_path):
 
 
 @pytest.fixture
+def jobs_of(monkeypatch):
+    """List the number of jobs of every fit of a class from now on."""
+
+    def watch(estimator):
+        jobs, fit = [], estimator.fit
+
+        def watched(self, *arguments, **options):
+            jobs.append(self.n_jobs)
+            return fit(self, *arguments, **options)
+
+        monkeypatch.setattr(estimator, "fit", watched)
+        return jobs
+
+    return watch
+
+
+@pytest.fixture
 def frame():
     """A chain a - b - c, beside d and e, which have nothing to do with them."""
     values = np.random.default_rng(7).normal(size=(120, 5))

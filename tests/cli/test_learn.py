@@ -220,14 +220,16 @@ def test_seed(learn, frame):
     assert confidence(1) != confidence(2)
 
 
-def test_jobs_change_nothing_but_the_number_of_workers(learn, frame):
+def test_jobs_change_nothing_but_the_number_of_workers(learn, frame, jobs_of):
     options = ("--alpha", "0.2", "--resamples", "4")
+    resampled = jobs_of(edgewise.BootstrapGraph)
     one = learn(frame, *options)
     two = learn(frame, *options, "--jobs", "2")
     pd.testing.assert_frame_equal(one.edges, two.edges)
-    assert edgewise.load(two.out / "model.edgewise").n_jobs == 2
-    search = learn(frame, "--alpha", "cv", "--jobs", "2")
-    assert edgewise.load(search.out / "model.edgewise").n_jobs == 2
+    assert resampled == [1, 2]
+    searched = jobs_of(edgewise.GaussianGraph)
+    learn(frame, "--alpha", "cv", "--jobs", "2", "--no-confidence")
+    assert searched == [2]
 
 
 def test_repair(learn, frame):

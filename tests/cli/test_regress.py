@@ -195,15 +195,22 @@ def test_rows_that_judge(regress, rows):
         (("--min-leaf", "100"), "min_samples_leaf", 100),
         (("--min-gain", "1000000"), "min_gain", 1e6),
         (("--seed", "3"), "random_state", 3),
-        (("--jobs", "2"), "n_jobs", 2),
     ],
 )
 def test_options_reach_the_tree(regress, rows, options, parameter, value):
     run = regress(rows, "--on", "lat,lon", "--drop", "place,odd", *options)
     assert run.tree.get_params()[parameter] == value
-    expected = GraphTree(**{**run.tree.get_params(), "n_jobs": None})
+    expected = GraphTree(**run.tree.get_params())
     expected.fit(rows[["lat", "lon"]], rows[NAMES])
     assert run.tree.export_text() == expected.export_text()
+
+
+def test_jobs_reach_the_tree_and_change_nothing(regress, rows, jobs_of):
+    jobs = jobs_of(GraphTree)
+    options = ("--on", "lat,lon", "--drop", "place,odd")
+    one, two = regress(rows, *options), regress(rows, *options, "--jobs", "2")
+    assert one.tree.export_text() == two.tree.export_text()
+    assert jobs == [1, 2]
 
 
 def test_json(run, rows, tmp_path):
