@@ -51,7 +51,9 @@ def boxes(ax):
         (random_graph(10, 12, isolated=2), 10),
         (random_graph(10, 12, directed=True), 10),
         (random_graph(200, 260, isolated=30), 190),
-        (random_graph(200, 200, isolated=30, directed=True), 190),
+        pytest.param(
+            random_graph(200, 200, isolated=30, directed=True), 190, marks=pytest.mark.slow
+        ),
         (Graph(np.zeros((12, 12))), 12),
         (Graph([[0.0]]), 1),
         (Graph([[0, -1], [-1, 0]]), 2),

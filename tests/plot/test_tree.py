@@ -10,6 +10,7 @@ from matplotlib.colors import to_hex
 from edgewise import GraphTree, InputError
 from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
 from edgewise.plot._leaves import leaf_color, leaf_hatch, leaf_marker
+from tests.cases import by_default
 
 
 def draw(n=1200, seed=0):
@@ -86,7 +87,7 @@ def test_leaf_graphs_have_the_signs_of_the_leaves(tree):
     assert lines == expected
 
 
-@pytest.mark.parametrize("which", ["tree", "many"])
+@pytest.mark.parametrize("which", by_default(1, ["tree", "many"]))
 def test_texts_of_a_tree_do_not_cover_each_other(which, request):
     fitted = request.getfixturevalue(which)
     ax = plot_tree(fitted)

@@ -165,6 +165,7 @@ def test_several_questions_have_a_list():
     assert held(page, 2)["names"] == ["x0", "x1", "x2", "x3"]
 
 
+@pytest.mark.slow
 def test_size_at_a_thousand_nodes():
     assert len(render([report(graph_of(1000, 4000))], title="large")) < 5_000_000
 

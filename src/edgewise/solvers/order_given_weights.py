@@ -118,7 +118,8 @@ def minimize_agony(weights: FloatArray) -> tuple[IntArray, float, float, int]:
     The weights are at least 0, with a diagonal of 0.
     """
     n_nodes = len(weights)
-    tails, heads = np.nonzero(weights)
+    # Contiguous, so that the kernels are compiled once: a single arc is, and others are not.
+    tails, heads = map(np.ascontiguousarray, np.nonzero(weights))
     if len(tails) == 0:
         return np.zeros(n_nodes, dtype=np.int64), 0.0, 0.0, 0
     amounts = weights[tails, heads]
