@@ -13,9 +13,9 @@ from typing import IO, Any
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise.graph import _xml
 from edgewise.graph._convert import Edge, edge_list, from_edge_list
 from edgewise.graph._text import guard_cell, unguard_cell
+from edgewise.graph._xml import read_gexf, read_graphml, write_gexf, write_graphml
 from edgewise.graph.graph import Graph
 from edgewise.io.atomic import atomic_path
 
@@ -240,8 +240,8 @@ def _with_absent(graph: Graph, absent: Any) -> Graph:
 
 
 _FORMATS: dict[str, tuple[Callable[..., None], Callable[..., Graph]]] = {
-    ".graphml": (_xml.write_graphml, _xml.read_graphml),
-    ".gexf": (_xml.write_gexf, _xml.read_gexf),
+    ".graphml": (write_graphml, read_graphml),
+    ".gexf": (write_gexf, read_gexf),
     ".csv": (_write_csv, _read_csv),
     ".json": (_write_json, _read_json),
 }

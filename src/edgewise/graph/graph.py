@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.graph import _arrays
+from edgewise.graph._arrays import (
+    check_adjacency,
+    check_confidence,
+    check_names,
+    check_weights,
+    edge_positions,
+    partial_correlations,
+    square_matrix,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -77,15 +85,15 @@ class Graph:
         adjacency: ArrayLike | None = None,
         confidence: ArrayLike | None = None,
     ) -> None:
-        weight_matrix = _arrays.square_matrix(weights, "weights")
-        checked_names = _arrays.check_names(names, len(weight_matrix))
-        weight_matrix = _arrays.check_weights(weight_matrix, checked_names, directed)
+        weight_matrix = square_matrix(weights, "weights")
+        checked_names = check_names(names, len(weight_matrix))
+        weight_matrix = check_weights(weight_matrix, checked_names, directed)
         fields = {
             "weights": weight_matrix,
             "names": checked_names,
             "directed": bool(directed),
-            "adjacency": _arrays.check_adjacency(adjacency, weight_matrix, checked_names, directed),
-            "confidence": _arrays.check_confidence(confidence, checked_names, directed),
+            "adjacency": check_adjacency(adjacency, weight_matrix, checked_names, directed),
+            "confidence": check_confidence(confidence, checked_names, directed),
         }
         self.__setstate__(fields)
 
@@ -128,9 +136,9 @@ class Graph:
         array([[0. , 0.5],
                [0.5, 0. ]])
         """
-        Theta = _arrays.square_matrix(precision, "precision")
-        checked_names = _arrays.check_names(names, len(Theta))
-        weights = _arrays.partial_correlations(Theta, checked_names)
+        Theta = square_matrix(precision, "precision")
+        checked_names = check_names(names, len(Theta))
+        weights = partial_correlations(Theta, checked_names)
         return cls(weights, names=checked_names, confidence=confidence)
 
     @property
@@ -163,7 +171,7 @@ class Graph:
         """
         import pandas as pd
 
-        rows, columns = _arrays.edge_positions(self.adjacency, directed=self.directed)
+        rows, columns = edge_positions(self.adjacency, directed=self.directed)
         order = np.argsort(-np.abs(self.weights[rows, columns]), kind="stable")
         rows, columns = rows[order], columns[order]
         if self.confidence is None:

@@ -13,7 +13,7 @@ from edgewise.plot._style import POSITIVE, axes_or_new
 from edgewise.plot.curves import draw_grid, mark_chosen
 from edgewise.selection import Selection
 
-_SIZE: Final = (6.0, 3.6)
+_SEARCH_SIZE: Final = (6.0, 3.6)
 #: What the criterion of each rule is.
 CRITERIA: Final = {
     "ebic": "extended BIC (smaller is better)",
@@ -47,7 +47,7 @@ def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
     >>> plot_selection(model.selection_).get_ylabel()
     'extended BIC (smaller is better)'
     """
-    ax = axes_or_new(ax, _SIZE)
+    ax = axes_or_new(ax, _SEARCH_SIZE)
     is_known = np.isfinite(selection.values)
     alphas, values = selection.alphas[is_known], selection.values[is_known]
     ax.plot(alphas, values, color=POSITIVE, marker="o", markersize=3)
@@ -89,7 +89,7 @@ def plot_score_history(history: ArrayLike, ax: Axes | None = None) -> Axes:
     if given.ndim not in (1, 2):
         raise InputError(f"history must have one or two dimensions, got shape {given.shape}.")
     scores = given if given.ndim == 1 else given[:, 0]
-    ax = axes_or_new(ax, _SIZE)
+    ax = axes_or_new(ax, _SEARCH_SIZE)
     ax.plot(np.arange(len(scores)), scores, color=POSITIVE, marker="o", markersize=2.5)
     ax.set_xlabel("pair flipped")
     ax.set_ylabel("score (larger is better)")

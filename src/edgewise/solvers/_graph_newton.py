@@ -51,7 +51,7 @@ def newton_on_graph(
         Sigma = _inverse(Theta)
         if Sigma is None or Theta.diagonal().max() > UNBOUNDED:
             break
-        gap = _bound_gap(np.where(is_free, S, Sigma), Theta)
+        gap = bound_newton_gap(np.where(is_free, S, Sigma), Theta)
         if gap <= target:
             return NewtonFit(Theta=Theta, gap=gap, n_iter=count, has_minimum=True)
         gradient = np.where(is_free, S - Sigma, 0.0)
@@ -101,7 +101,7 @@ def _inverse(Theta: FloatArray) -> FloatArray | None:
     return 0.5 * (inverse + inverse.T)
 
 
-def _bound_gap(W: FloatArray, Theta: FloatArray) -> float:
+def bound_newton_gap(W: FloatArray, Theta: FloatArray) -> float:
     """Bound the duality gap of a positive definite ``Theta`` at the dual point ``W``."""
     R = Theta @ W - np.eye(len(W))
     square = max(float(np.vdot(R, R.T)), 0.0)

@@ -39,7 +39,7 @@ def report(frame: pd.DataFrame) -> Report:
             INTRODUCTION,
             _reading(summary, frame),
             "### The first splits",
-            _splits(frame),
+            _split_rows(frame),
             "### Edges of the leaves that are not in the graph of all rows",
             _hidden(hidden),
             "### Coast and inland",
@@ -86,7 +86,7 @@ def _reading(summary: pd.Series, frame: pd.DataFrame) -> str:
     )
 
 
-def _splits(frame: pd.DataFrame) -> str:
+def _split_rows(frame: pd.DataFrame) -> str:
     splits = frame[frame["kind"] == SPLIT].head(N_SPLITS_SHOWN)
     rows = [
         [
