@@ -40,7 +40,7 @@ from edgewise.solvers import (
     order_given_weights,
     total_conditioning,
 )
-from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
+from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 
 Array = NDArray[Any]
 

@@ -39,7 +39,7 @@ from edgewise.solvers import (
     fisher_networks,
     margin_networks,
 )
-from edgewise.solvers.fisher_scores import score_correlations, select_arcs
+from edgewise.solvers.classify.fisher_scores import score_correlations, select_arcs
 
 Array = NDArray[Any]
 

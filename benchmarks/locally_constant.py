@@ -26,10 +26,10 @@ from benchmarks.measure import LONG_CALL, MEASUREMENT, REPEATS, THRESHOLD
 from benchmarks.report import duration, say
 from benchmarks.tables import Benchmark
 from edgewise.solvers import locally_constant, locally_constant_path
-from edgewise.solvers._coordinate_directions import coordinate_directions
-from edgewise.solvers._fused_screening import split_blocks
-from edgewise.solvers._fused_splitting import FusedProblem, alternate
-from edgewise.solvers.locally_constant import SOLVERS
+from edgewise.solvers.space.blocks import split_blocks
+from edgewise.solvers.space.fused_splitting import FusedProblem, alternate
+from edgewise.solvers.space.locally_constant import SOLVERS
+from edgewise.solvers.space.published_descent import coordinate_directions
 
 Row = dict[str, Any]
 Result = TypeVar("Result")

@@ -56,7 +56,7 @@ from edgewise.solvers import (
     ratio_alpha_max,
     separating_sets,
 )
-from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
+from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 from edgewise.stats import covariance, stream_counts, stream_covariance
 
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from edgewise.data import gaussian_change
 from edgewise.estimators.dtrace_change import DTraceChange
 from edgewise.estimators.network_change import NetworkChange
 from edgewise.selection import SelectionWarning
-from edgewise.solvers.dtrace import dtrace, dtrace_alpha_max
+from edgewise.solvers.change.dtrace import dtrace, dtrace_alpha_max
 from edgewise.stats import (
     kendall_correlation,
     nonparanormal_correlation,

@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from edgewise import DataWarning, InputError, SolverError
 from edgewise.estimators.fused_change import FusedNetworkChange
 from edgewise.estimators.network_change import NetworkChange
-from edgewise.solvers.fused_graphical_lasso import fused_graphical_lasso
-from edgewise.solvers.fused_neighborhood import fused_neighborhood
+from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso
+from edgewise.solvers.change.fused_neighborhood import fused_neighborhood
 from edgewise.stats import nonparanormal_correlation
 from tests.estimators.change_rows import UNITS, moments, odd_groups, spread, standardized
 

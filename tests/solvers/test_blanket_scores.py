@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import independence_logposterior, log_score
-from edgewise.solvers._coded_table import CodedTable
-from edgewise.solvers._slice_counts import _scatter, count_groups, number_codes
-from edgewise.solvers.blanket_scores import IndependenceRows, ScoreSettings, code_table
+from edgewise.solvers.discrete.coded_table import CodedTable
+from edgewise.solvers.discrete.scores import IndependenceRows, ScoreSettings, code_table
+from edgewise.solvers.discrete.slice_counts import _scatter, count_groups, number_codes
 from tests.oracle import slow_blankets
 
 EXACT = {"rel": 1e-11, "abs": 1e-11}

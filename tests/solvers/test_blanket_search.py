@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import edgewise.solvers.blanket_search as blanket_search
+import edgewise.solvers.discrete.blanket_search as blanket_search
 from edgewise import InputError
 from edgewise.data import (
     MarkovModel,
@@ -13,7 +13,7 @@ from edgewise.data import (
     sample_markov,
 )
 from edgewise.solvers import independence_logposterior, learn_structure, log_score
-from edgewise.solvers.blanket_scores import IndependenceRows, ScoreSettings, code_table
+from edgewise.solvers.discrete.scores import IndependenceRows, ScoreSettings, code_table
 from tests.oracle import slow_blankets
 
 CRITERIA = ("bjp", "ib", "mpl")

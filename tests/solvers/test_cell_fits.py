@@ -9,9 +9,9 @@ from edgewise.solvers import (
     graphical_lasso_path,
     refit_precision,
 )
-from edgewise.solvers._cell_fits import fit_cells, n_sums
-from edgewise.solvers._cell_general import best_by_general_solver
-from edgewise.solvers._cell_path import (
+from edgewise.solvers.covariates.cell_fits import fit_cells, n_sums
+from edgewise.solvers.covariates.cell_general import best_by_general_solver
+from edgewise.solvers.covariates.cell_path import (
     BEST,
     LASSO,
     REFIT,

@@ -6,10 +6,10 @@ from scipy.optimize import approx_fprime
 
 from edgewise import InputError
 from edgewise.solvers import fisher_kernel, fisher_networks, margin_networks
-from edgewise.solvers._class_arcs import ClassArcs
-from edgewise.solvers._projected_gradient import Balls, minimize_over_balls
-from edgewise.solvers.fisher_networks import _PairBound
-from edgewise.solvers.margin_networks import _Margins
+from edgewise.solvers.classify.class_arcs import ClassArcs
+from edgewise.solvers.classify.fisher import _PairBound
+from edgewise.solvers.classify.margin import _Margins
+from edgewise.solvers.linalg.projected_gradient import Balls, minimize_over_balls
 from tests.cases import by_default
 from tests.solvers.class_problems import (
     by_slsqp,

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgewise.solvers._coordinate_directions import (
+from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
+from edgewise.solvers.space.published_descent import (
     _adjacency,
     _descend,
     _minimize,
     coordinate_directions,
 )
-from edgewise.solvers.graphical_lasso import graphical_lasso
 from tests.solvers.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,

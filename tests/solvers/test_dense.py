@@ -4,7 +4,7 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 
-from edgewise.solvers._dense import (
+from edgewise.solvers.linalg.dense import (
     inverse_and_log_determinant,
     likelihood_step,
     log_determinant,

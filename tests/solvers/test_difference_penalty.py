@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from edgewise import InputError, SolverError
-from edgewise.solvers.difference_penalty import difference_penalized
-from edgewise.solvers.graphical_lasso import graphical_lasso
+from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
+from edgewise.solvers.space.difference_penalty import difference_penalized
 from tests.cases import by_default
 from tests.solvers.locally_constant_problems import (
     cvxpy_difference_penalized,

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewise import InputError, SolverError
-from edgewise.solvers._dtrace_problem import DTraceProblem
-from edgewise.solvers._dtrace_support import Entries
-from edgewise.solvers.dtrace import dtrace, dtrace_alpha_max, dtrace_path
+from edgewise.solvers.change.dtrace import dtrace, dtrace_alpha_max, dtrace_path
+from edgewise.solvers.change.dtrace_problem import DTraceProblem
+from edgewise.solvers.change.dtrace_support import Entries
 
 
 def covariance(rng, d, n, mixing):

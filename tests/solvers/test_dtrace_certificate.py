@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from edgewise.solvers.dtrace import dtrace, dtrace_alpha_max
+from edgewise.solvers.change.dtrace import dtrace, dtrace_alpha_max
 
 #: Powers of a half by which two columns differ.
 CLOSENESS = (2, 10, 13, 15)

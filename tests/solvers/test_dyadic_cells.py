@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from edgewise.solvers._cell_path import LASSO, PathRules
-from edgewise.solvers._dyadic_cells import GaussianCells, Rows
-from edgewise.solvers.dyadic_tree import greedy_tree, optimal_tree
+from edgewise.solvers.covariates.cell_path import LASSO, PathRules
+from edgewise.solvers.covariates.cells import GaussianCells, Rows
+from edgewise.solvers.covariates.dyadic_tree import greedy_tree, optimal_tree
 
 RULES = PathRules(LASSO, 15, 0.05, 5, 0.0, True, False)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.solvers._dyadic_cells import Cell
-from edgewise.solvers.dyadic_tree import (
+from edgewise.solvers.covariates.cells import Cell
+from edgewise.solvers.covariates.dyadic_tree import (
     code_length_price,
     count_cells,
     greedy_tree,

@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 
 from edgewise import InputError
 from edgewise.solvers import fisher_kernel, fisher_vectors
-from edgewise.solvers.fisher_scores import score_correlations, select_arcs
+from edgewise.solvers.classify.fisher_scores import score_correlations, select_arcs
 from tests.solvers.class_problems import class_problem, log_likelihoods
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from edgewise import InputError
 from edgewise.solvers import fisher_z_test, partial_correlation
-from edgewise.solvers.fisher_z import significant_from
+from edgewise.solvers.directed.partial_correlation import significant_from
 
 
 def rows(seed, n_rows=60, n_columns=6):

@@ -11,7 +11,7 @@ import pytest
 
 from edgewise import InputError, SolverError
 from edgewise.solvers import graphical_lasso
-from edgewise.solvers.fused_graphical_lasso import (
+from edgewise.solvers.change.fused_graphical_lasso import (
     fused_graphical_lasso,
     fused_graphical_lasso_alpha_max,
     fused_graphical_lasso_path,

@@ -6,12 +6,12 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from edgewise import InputError, SolverError
-from edgewise.solvers._fused_pairs import _best_pair
-from edgewise.solvers.fused_neighborhood import (
+from edgewise.solvers.change.fused_neighborhood import (
     fused_neighborhood,
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
 )
+from edgewise.solvers.change.fused_pairs import _best_pair
 
 SIZES = [(40, 30), (7, 6), (150, 6)]
 

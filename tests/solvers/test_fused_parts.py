@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgewise.solvers._fused_prox import fused_path, fused_path_unweighted
-from edgewise.solvers._fused_rows import find_groups, penalty, shrink_layers
-from edgewise.solvers._fused_screening import restrict, split_blocks
-from edgewise.solvers._fused_splitting import FusedProblem, alternate
-from edgewise.solvers._layers import cover_by_paths
+from edgewise.solvers.space.blocks import restrict, split_blocks
+from edgewise.solvers.space.fused_prox import fused_path, fused_path_unweighted
+from edgewise.solvers.space.fused_rows import find_groups, penalty, shrink_layers
+from edgewise.solvers.space.fused_splitting import FusedProblem, alternate
+from edgewise.solvers.space.layers import cover_by_paths
 from tests.solvers.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewise.solvers import graphical_lasso
-from edgewise.solvers._block_descent import descend
-from edgewise.solvers._component import solve_component
-from edgewise.solvers._newton import newton
-from edgewise.solvers._rows import clip_to_box
-from edgewise.solvers._sparse_inverse import factorize, inverse
-from edgewise.solvers._splitting import alternate
-from edgewise.solvers._standard_form import check_problem, components, standard_form
+from edgewise.solvers.gaussian.block_descent import descend
+from edgewise.solvers.gaussian.component import solve_component
+from edgewise.solvers.gaussian.newton import newton
+from edgewise.solvers.gaussian.splitting import alternate
+from edgewise.solvers.gaussian.standard_form import check_problem, components, standard_form
+from edgewise.solvers.linalg.rows import clip_to_box
+from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 from tests.solvers.glasso_problems import clipped_gap, objective, penalty_matrix, sample_covariance
 
 

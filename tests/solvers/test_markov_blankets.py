@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import markov_blankets
-from edgewise.solvers.markov_blankets import METHODS
+from edgewise.solvers.directed.markov_blankets import METHODS
 from tests.solvers.bayes_net_problems import linear_network
 from tests.solvers.blanket_problems import (
     EXACT,

@@ -13,7 +13,7 @@ from edgewise.data import MarkovModel, graph_structure, markov_model, sample_mar
 from edgewise.data.cliques import CliqueLayout
 from edgewise.data.codes import check_codes
 from edgewise.solvers import fit_potentials
-from edgewise.solvers.markov_potentials import _Problem
+from edgewise.solvers.discrete.markov_potentials import _Problem
 
 LEVELS = [2, 3, 2, 4, 2]
 #: Members of one clique out of order, and one clique inside another.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import order_bayes_net
-from edgewise.solvers._bayes_net import arc_lassos
+from edgewise.solvers.directed.bayes_net import arc_lassos
 from tests.solvers.bayes_net_problems import (
     is_acyclic,
     lasso_objective,

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from edgewise import InputError
-from edgewise.solvers.sampled_likelihood import (
+from edgewise.solvers.change.sampled_likelihood import (
     Proposals,
     draw_proposals,
     sampled_fused_alpha_max,

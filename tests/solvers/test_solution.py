@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.graphical_lasso import PrecisionSolution
+from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
 
 
 def solution(gap, objective=1.0, history=None):

@@ -17,7 +17,7 @@ from edgewise.estimators._fisher_machine import FisherMachines, pair_votes
 from edgewise.estimators._table import TableEstimator
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.fisher_scores import fisher_vectors, network_residuals
+from edgewise.solvers.classify.fisher_scores import fisher_vectors, network_residuals
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgewise._core.typing import FloatArray
-from edgewise.solvers.fisher_scores import network_residuals, with_constant
+from edgewise.solvers.classify.fisher_scores import network_residuals, with_constant
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ import numpy as np
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.estimators._arrangement import arrangement
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
-from edgewise.solvers._bayes_net import BayesNetSolution
-from edgewise.solvers._class_arcs import ClassNetworksSolution
-from edgewise.solvers.fisher_scores import score_correlations, select_arcs
+from edgewise.solvers.classify.class_arcs import ClassNetworksSolution
+from edgewise.solvers.classify.fisher_scores import score_correlations, select_arcs
+from edgewise.solvers.directed.bayes_net import BayesNetSolution
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgewise._core.libsvm import train_on_kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.fisher_scores import fisher_kernel
+from edgewise.solvers.classify.fisher_scores import fisher_kernel
 
 #: Squared slack is in the diagonal of the kernel, so that the margin itself is hard.
 HARD = 1e6

@@ -13,7 +13,7 @@ from edgewise.estimators._statistics import Statistics
 from edgewise.graph import Graph
 from edgewise.selection import gaussian_log_likelihood
 from edgewise.solvers import Solution
-from edgewise.solvers.graphical_lasso import PrecisionSolution
+from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
 
 
 class PathFit(Protocol):

@@ -27,7 +27,7 @@ from edgewise.estimators._numbers import is_number
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import SelectionWarning
-from edgewise.solvers._nearby_fits import NearbyFits, fit_nearby
+from edgewise.solvers.covariates.nearby_fits import NearbyFits, fit_nearby
 from edgewise.stats.kernel import effective_samples
 
 CHOICES: Final = {"mean": ("local", "global"), "scale": ("range", "none")}

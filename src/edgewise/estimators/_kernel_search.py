@@ -15,8 +15,8 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.estimators._base import default_ratio
 from edgewise.selection import alpha_grid
 from edgewise.selection.search import make_folds
-from edgewise.solvers._nearby_fits import path_risks
-from edgewise.solvers.graphical_lasso import alpha_max
+from edgewise.solvers.covariates.nearby_fits import path_risks
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.stats.kernel import (
     bandwidth_for,
     effective_samples,

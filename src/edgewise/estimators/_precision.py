@@ -14,7 +14,7 @@ from edgewise.estimators._base import GraphEstimator
 from edgewise.estimators._fits import GaussianModel, PrecisionFit
 from edgewise.estimators._statistics import RANKS, Statistics
 from edgewise.selection import gaussian_log_likelihood, row_log_likelihood
-from edgewise.solvers.graphical_lasso import alpha_max
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.stats import covariance as covariance_of
 
 

@@ -16,7 +16,7 @@ from edgewise.estimators._tree_nodes import Covariate
 from edgewise.estimators.gaussian_graph import GaussianGraph
 from edgewise.io.messages import quote_names
 from edgewise.selection import gaussian_log_likelihood
-from edgewise.solvers.graphical_lasso import PrecisionSolution, graphical_lasso_path
+from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso_path
 
 #: Share of a response's variance below which nothing is left of it.
 EXPLAINED = 1e-10

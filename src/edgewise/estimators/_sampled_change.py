@@ -20,7 +20,7 @@ from edgewise.solvers import (
     log_density_ratio,
     ratio_alpha_max,
 )
-from edgewise.solvers.sampled_likelihood import (
+from edgewise.solvers.change.sampled_likelihood import (
     Proposals,
     draw_proposals,
     sampled_fused_alpha_max,

@@ -35,10 +35,15 @@ from edgewise.estimators._tree_nodes import Box, Covariate, Split, TreeNode, chi
 from edgewise.estimators._tree_responses import TreeRows
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers._cell_fits import CellFits
-from edgewise.solvers._cell_path import PathRules
-from edgewise.solvers._dyadic_cells import Cell, GaussianCells, Rows
-from edgewise.solvers.dyadic_tree import TreeSearch, code_length_price, greedy_tree, optimal_tree
+from edgewise.solvers.covariates.cell_fits import CellFits
+from edgewise.solvers.covariates.cell_path import PathRules
+from edgewise.solvers.covariates.cells import Cell, GaussianCells, Rows
+from edgewise.solvers.covariates.dyadic_tree import (
+    TreeSearch,
+    code_length_price,
+    greedy_tree,
+    optimal_tree,
+)
 
 CHOICES: Final = {
     "criterion": ("heldout", "penalized"),

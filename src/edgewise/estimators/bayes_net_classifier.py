@@ -31,12 +31,12 @@ from edgewise.estimators._class_checks import (
 from edgewise.estimators._class_decisions import ClassDecisions
 from edgewise.estimators._class_networks import ClassRows
 from edgewise.estimators._fisher_machine import FisherMachines, hard_machine
-from edgewise.solvers.fisher_networks import fisher_networks
-from edgewise.solvers.fisher_scores import (
+from edgewise.solvers.classify.fisher import fisher_networks
+from edgewise.solvers.classify.fisher_scores import (
     score_correlations,
     select_arcs,
 )
-from edgewise.solvers.margin_networks import margin_networks
+from edgewise.solvers.classify.margin import margin_networks
 
 
 class BayesNetClassifier(ClassifierMixin, ClassDecisions):

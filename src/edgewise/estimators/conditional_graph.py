@@ -28,7 +28,7 @@ from edgewise.selection import (
     choose_by_cv,
     choose_by_ebic,
 )
-from edgewise.solvers.graphical_lasso import alpha_max
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 
 RULES: Final = ("ebic", "cv")
 

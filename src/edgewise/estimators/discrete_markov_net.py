@@ -26,8 +26,8 @@ from edgewise.estimators._step_counter import step_counter
 from edgewise.estimators._table import named, note_columns, require_fit_memory
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.blanket_search import learn_structure
-from edgewise.solvers.markov_potentials import fit_potentials
+from edgewise.solvers.discrete.blanket_search import learn_structure
+from edgewise.solvers.discrete.markov_potentials import fit_potentials
 from edgewise.stats import Counts
 
 

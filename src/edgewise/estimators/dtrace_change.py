@@ -18,7 +18,7 @@ from edgewise.estimators._covariance_change import (
     in_log_ratio,
 )
 from edgewise.estimators._numbers import is_number
-from edgewise.solvers.dtrace import DifferenceSolution, dtrace_alpha_max, dtrace_path
+from edgewise.solvers.change.dtrace import DifferenceSolution, dtrace_alpha_max, dtrace_path
 
 
 class _DifferenceModel(NamedTuple):

@@ -25,12 +25,12 @@ from edgewise.estimators._sampled_change import (
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import gaussian_log_likelihood
-from edgewise.solvers.fused_graphical_lasso import (
+from edgewise.solvers.change.fused_graphical_lasso import (
     FusedPrecisionSolution,
     fused_graphical_lasso_alpha_max,
     fused_graphical_lasso_path,
 )
-from edgewise.solvers.fused_neighborhood import (
+from edgewise.solvers.change.fused_neighborhood import (
     RULES,
     FusedNeighborhoodSolution,
     fused_neighborhood_alpha_max,

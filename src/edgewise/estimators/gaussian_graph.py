@@ -18,7 +18,7 @@ from edgewise.estimators._statistics import RANKS, Statistics, labels, warn_of_s
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, choose_by_ebic
-from edgewise.solvers.graphical_lasso import (
+from edgewise.solvers.gaussian.graphical_lasso import (
     PrecisionSolution,
     graphical_lasso,
     graphical_lasso_path,

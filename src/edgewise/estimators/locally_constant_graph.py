@@ -20,7 +20,7 @@ from edgewise.estimators._path import LocallyConstantPath
 from edgewise.estimators._statistics import Statistics, labels
 from edgewise.graph import Graph
 from edgewise.selection.grid import decreasing
-from edgewise.solvers.locally_constant import (
+from edgewise.solvers.space.locally_constant import (
     SOLVERS,
     LocallyConstantSolution,
     locally_constant,

@@ -19,7 +19,7 @@ from edgewise.estimators._statistics import RANKS, Statistics, labels
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, choose_by_ebic
 from edgewise.solvers import Solution
-from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
+from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 from edgewise.stats import covariance as covariance_of
 
 RULES_OF_JOINING = ("and", "or")

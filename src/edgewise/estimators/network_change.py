@@ -28,7 +28,7 @@ from edgewise.solvers import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers.density_ratio import SOLVERS
+from edgewise.solvers.change.density_ratio import SOLVERS
 from edgewise.stats.pair_features import BASES
 
 #: Fewer rows of the first group than this share of them, or than this number, are few.

@@ -26,7 +26,7 @@ from edgewise.graph import Graph
 from edgewise.selection import Selection, ebic, gaussian_log_likelihood
 from edgewise.selection.grid import make_selection
 from edgewise.solvers import Solution
-from edgewise.solvers.graphical_lasso import alpha_max
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 
 
 class _PrecisionsModel(NamedTuple):

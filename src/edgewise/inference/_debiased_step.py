@@ -9,8 +9,8 @@ from scipy import linalg
 
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._ratio_certificate import log_softmax, log_total
-from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
+from edgewise.solvers.change.ratio_certificate import log_softmax, log_total
+from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 
 #: A variance below this share of the mean square is rounding.
 NO_CURVATURE = 1e-10

@@ -1,11 +1,7 @@
 """Numerical problems: arrays in, a frozen `Solution` with its certificate out."""
 
-from edgewise.solvers._class_arcs import ClassNetworksSolution
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.bcd_bayes_net import bcd_bayes_net
-from edgewise.solvers.blanket_scores import independence_logposterior, log_score
-from edgewise.solvers.blanket_search import learn_structure
-from edgewise.solvers.density_ratio import (
+from edgewise.solvers.change.density_ratio import (
     RatioSolution,
     density_ratio,
     density_ratio_path,
@@ -13,42 +9,54 @@ from edgewise.solvers.density_ratio import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers.difference_penalty import difference_penalized
-from edgewise.solvers.dtrace import DifferenceSolution, dtrace, dtrace_alpha_max, dtrace_path
-from edgewise.solvers.fisher_networks import fisher_networks
-from edgewise.solvers.fisher_scores import fisher_kernel, fisher_vectors, network_residuals
-from edgewise.solvers.fisher_z import FisherTest, fisher_z_test, partial_correlation
-from edgewise.solvers.fused_graphical_lasso import (
+from edgewise.solvers.change.dtrace import DifferenceSolution, dtrace, dtrace_alpha_max, dtrace_path
+from edgewise.solvers.change.fused_graphical_lasso import (
     FusedPrecisionSolution,
     fused_graphical_lasso,
     fused_graphical_lasso_alpha_max,
     fused_graphical_lasso_path,
 )
-from edgewise.solvers.fused_neighborhood import (
+from edgewise.solvers.change.fused_neighborhood import (
     FusedNeighborhoodSolution,
     fused_neighborhood,
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
 )
-from edgewise.solvers.graphical_lasso import alpha_max, graphical_lasso, graphical_lasso_path
-from edgewise.solvers.greedy_bayes_net import greedy_bayes_net
-from edgewise.solvers.lasso_blankets import lasso_blankets
-from edgewise.solvers.locally_constant import locally_constant, locally_constant_path
-from edgewise.solvers.margin_networks import margin_networks
-from edgewise.solvers.markov_blankets import markov_blankets
-from edgewise.solvers.markov_potentials import PotentialSolution, fit_potentials
-from edgewise.solvers.order_bayes_net import order_bayes_net
-from edgewise.solvers.order_given_weights import order_given_weights
-from edgewise.solvers.refit_precision import RefitSolution, refit_precision
-from edgewise.solvers.sampled_likelihood import (
+from edgewise.solvers.change.sampled_likelihood import (
     Proposals,
     SampledFusedSolution,
     draw_proposals,
     sampled_fused_alpha_max,
     sampled_fused_path,
 )
-from edgewise.solvers.separating_sets import separating_sets
-from edgewise.solvers.total_conditioning import total_conditioning
+from edgewise.solvers.classify.class_arcs import ClassNetworksSolution
+from edgewise.solvers.classify.fisher import fisher_networks
+from edgewise.solvers.classify.fisher_scores import fisher_kernel, fisher_vectors, network_residuals
+from edgewise.solvers.classify.margin import margin_networks
+from edgewise.solvers.directed.bcd import bcd_bayes_net
+from edgewise.solvers.directed.greedy_bayes_net import greedy_bayes_net
+from edgewise.solvers.directed.lasso_blankets import lasso_blankets
+from edgewise.solvers.directed.markov_blankets import markov_blankets
+from edgewise.solvers.directed.order import order_bayes_net
+from edgewise.solvers.directed.order_given_weights import order_given_weights
+from edgewise.solvers.directed.partial_correlation import (
+    FisherTest,
+    fisher_z_test,
+    partial_correlation,
+)
+from edgewise.solvers.directed.separation import separating_sets
+from edgewise.solvers.directed.total_conditioning import total_conditioning
+from edgewise.solvers.discrete.blanket_search import learn_structure
+from edgewise.solvers.discrete.markov_potentials import PotentialSolution, fit_potentials
+from edgewise.solvers.discrete.scores import independence_logposterior, log_score
+from edgewise.solvers.gaussian.graphical_lasso import (
+    alpha_max,
+    graphical_lasso,
+    graphical_lasso_path,
+)
+from edgewise.solvers.gaussian.refit_precision import RefitSolution, refit_precision
+from edgewise.solvers.space.difference_penalty import difference_penalized
+from edgewise.solvers.space.locally_constant import locally_constant, locally_constant_path
 
 __all__ = [
     "ClassNetworksSolution",

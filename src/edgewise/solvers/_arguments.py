@@ -8,8 +8,8 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._sparse_inverse import factorize, inverse
-from edgewise.solvers._standard_form import writable
+from edgewise.solvers.gaussian.standard_form import writable
+from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 
 
 def check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: int) -> None:

@@ -32,7 +32,7 @@ from edgewise.reproduce.bayes_net._published import (
 from edgewise.reproduce.bayes_net.invariance import parse_coefficients
 from edgewise.reproduce.bayes_net.networks_report import PUBLISHED_AS, Errors
 from edgewise.reproduce.bayes_net.scales import SCALES
-from edgewise.solvers.bcd_bayes_net import UPDATES
+from edgewise.solvers.directed.bcd import UPDATES
 
 BLUE: Final = "#0072B2"
 VERMILION: Final = "#D55E00"

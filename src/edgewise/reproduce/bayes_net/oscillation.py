@@ -11,7 +11,7 @@ from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.bayes_net._methods import ALPHA, simulate
 from edgewise.reproduce.bayes_net._published import NETWORKS
 from edgewise.solvers import bcd_bayes_net
-from edgewise.solvers.bcd_bayes_net import UPDATES
+from edgewise.solvers.directed.bcd import UPDATES
 
 SCHEDULES: Final = ("literal", "homotopy")
 #: Rounds that are followed after the solver has stopped, at the largest strength.

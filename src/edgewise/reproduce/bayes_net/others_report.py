@@ -14,7 +14,7 @@ from edgewise.reproduce.bayes_net._published import FALSE, INVARIANCE, PDAG, TOT
 from edgewise.reproduce.bayes_net.oscillation import SCHEDULES
 from edgewise.reproduce.bayes_net.scales import SCALES
 from edgewise.reproduce.bjp._verdicts import verdict
-from edgewise.solvers.bcd_bayes_net import UPDATES
+from edgewise.solvers.directed.bcd import UPDATES
 
 #: Coefficients that differ by less are the same.
 SAME: Final = 1e-9

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from edgewise._core.typing import FloatArray
 from edgewise.estimators._fisher_machine import FisherMachines, hard_machine
 from edgewise.reproduce.discriminative._tables import Split
-from edgewise.solvers.fisher_scores import (
+from edgewise.solvers.classify.fisher_scores import (
     fisher_vectors,
     network_residuals,
     score_correlations,

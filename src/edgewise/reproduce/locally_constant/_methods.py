@@ -17,8 +17,8 @@ from edgewise.solvers import (
     locally_constant,
     locally_constant_path,
 )
-from edgewise.solvers.graphical_lasso import PrecisionSolution
-from edgewise.solvers.neighborhood_lasso import neighborhood_lasso
+from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
+from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 
 #: Smallest eigenvalue of a precision put together from regressions, as a share of the largest.
 CLIP = 1e-3

@@ -1,0 +1,1 @@
+"""Solvers: what changed between two conditions."""

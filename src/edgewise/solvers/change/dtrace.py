@@ -1,0 +1,319 @@
+"""Sparse difference of two precision matrices by the D-trace loss, certified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.threads import blas_threads_for
+from edgewise._core.typing import FloatArray
+from edgewise.solvers._arguments import check_numbers
+from edgewise.solvers._solution import Solution
+from edgewise.solvers.change.dtrace_kernels import measure
+from edgewise.solvers.change.dtrace_problem import DTraceProblem
+from edgewise.solvers.change.dtrace_support import improve
+from edgewise.solvers.gaussian.standard_form import writable
+
+#: A round need not be more accurate than this share of the gap before it.
+FORCING = 0.01
+#: Nor less than as many times the goal: a dual point far off makes gaps that say little.
+LOOSEST = 1e3
+#: Rounds without progress after which rounding must be in the way.
+PATIENCE = 20
+#: An objective, which has no unit, that can fall by as much per variable has no minimum.
+BOTTOMLESS = 1e10
+#: Products of two covariances of this size can be squared and summed without overflow.
+LARGEST = 1e70
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DifferenceSolution(Solution):
+    """Solution whose ``value`` is a difference of two precision matrices.
+
+    Attributes
+    ----------
+    alpha : float
+        Penalty strength that the problem was solved for.
+    """
+
+    alpha: float
+
+
+def dtrace(
+    S_q: FloatArray,
+    S_p: FloatArray,
+    alpha: float,
+    *,
+    ridge: float = 0.0,
+    penalize_diagonal: bool = True,
+    init: FloatArray | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+) -> DifferenceSolution:
+    r"""Estimate a sparse difference of two precision matrices without estimating either.
+
+    Minimises over symmetric :math:`\Delta`
+
+    .. math::
+        \tfrac14 \left( \langle S_P \Delta, \Delta S_Q \rangle
+        + \langle S_Q \Delta, \Delta S_P \rangle \right) - \langle \Delta, S_Q - S_P \rangle
+        + \tfrac{\mathrm{ridge}}{2} \|\Delta\|^2 + \alpha \sum_{ij} |\Delta_{ij}|,
+
+    where :math:`S_Q` and :math:`S_P` are the covariances before and after [1]_. Without penalties
+    the minimum is where :math:`S_P \Delta S_Q = S_Q - S_P`, that is, at
+    :math:`\Delta = S_P^{-1} - S_Q^{-1}`. Every entry of the symmetric matrix counts, so that a
+    pair costs :math:`2 \alpha |\Delta_{ij}|`; the sum leaves out :math:`i = j` unless
+    ``penalize_diagonal``.
+
+    Parameters
+    ----------
+    S_q, S_p : ndarray of shape (d, d)
+        Covariances of Q, before, and of P, after; positive semidefinite.
+    alpha : float
+        Penalty strength, at least 0. From `dtrace_alpha_max` on nothing changes.
+    ridge : float
+        Curvature in all directions. With 0 and a singular covariance (no more rows than
+        variables) there is a minimum only if alpha is large enough.
+    penalize_diagonal : bool
+        Whether alpha counts for the diagonal, the change of each variable given all others.
+    init : ndarray of shape (d, d), optional
+        Difference to start from, such as the solution for a nearby ``alpha``.
+    tol : float
+        Duality gap per variable at which to stop.
+    max_iter : int
+        Largest number of rounds, the first of which only looks at the start.
+
+    Returns
+    -------
+    DifferenceSolution
+        ``value`` is the precision of P minus that of Q: symmetric, with exact zeros.
+
+    Raises
+    ------
+    InputError
+        If an argument is not valid.
+    SolverError
+        If the objective falls without bound.
+
+    Notes
+    -----
+    Each round sweeps over the entries that are not 0 or have too large a residual, one at a time,
+    takes Newton's step for the signs these have then, by conjugate gradients, and computes all
+    residuals with two products of matrices. The loss is curved like
+    :math:`\Delta \mapsto (S_P \Delta S_Q + S_Q \Delta S_P) / 2`, an operator that is never formed.
+
+    The gap is exact at a feasible dual point: with a ridge, the point of :math:`\Delta` itself;
+    with two covariances of full rank, the residual scaled down to alpha. Where neither holds,
+    alpha is lowered inside the solver by so little that the gap bears it, and the residual of that
+    problem is feasible as it is; until then the gap is infinite. What rounding may have done to
+    the residuals counts in the gap.
+
+    References
+    ----------
+    .. [1] Yuan, Xi, Chen and Deng (2017). Differential network analysis via lasso penalized
+       D-trace loss. *Biometrika* 104(4). https://doi.org/10.1093/biomet/asx049
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.solvers import dtrace
+    >>> before = np.eye(3)
+    >>> after = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.1], [0.0, 0.1, 1.0]])
+    >>> solution = dtrace(before, after, 0.2)
+    >>> solution.value.round(3)
+    array([[ 0.062, -0.437,  0.   ],
+           [-0.437,  0.062,  0.   ],
+           [ 0.   ,  0.   ,  0.   ]])
+    >>> solution.converged, solution.gap <= 1e-6 * 3
+    (True, True)
+    """
+    path = dtrace_path(
+        S_q, S_p, [alpha], ridge=ridge, penalize_diagonal=penalize_diagonal, init=init, tol=tol,
+        max_iter=max_iter,
+    )  # fmt: skip
+    return next(path)
+
+
+def dtrace_path(
+    S_q: FloatArray,
+    S_p: FloatArray,
+    alphas: Sequence[float] | FloatArray,
+    *,
+    ridge: float = 0.0,
+    penalize_diagonal: bool = True,
+    init: FloatArray | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+) -> Iterator[DifferenceSolution]:
+    """Solve `dtrace` at one alpha after the other, each from the solution before.
+
+    Parameters
+    ----------
+    S_q, S_p : ndarray of shape (d, d)
+        Covariances of Q, before, and of P, after.
+    alphas : sequence of float
+        Penalty strengths, best from large to small.
+    ridge, penalize_diagonal, init, tol, max_iter
+        As in `dtrace`.
+
+    Yields
+    ------
+    DifferenceSolution
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.solvers import dtrace_path
+    >>> before = np.eye(3)
+    >>> after = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.1], [0.0, 0.1, 1.0]])
+    >>> path = dtrace_path(before, after, [0.7, 0.3, 0.0])
+    >>> [int(np.count_nonzero(np.triu(solution.value, 1))) for solution in path]
+    [0, 1, 3]
+    """
+    problem = _checked(S_q, S_p, ridge, penalize_diagonal)
+    strengths = np.asarray(alphas, dtype=np.float64)
+    if strengths.ndim != 1 or strengths.size == 0:
+        raise InputError("alphas must be a non-empty sequence of numbers.")
+    check_numbers(strengths, tol, max_iter)
+    start = np.zeros_like(problem.A) if init is None else _checked_start(init, len(problem.A))
+    return _walk(problem, strengths, start, tol, max_iter)
+
+
+def dtrace_alpha_max(
+    S_q: FloatArray, S_p: FloatArray, *, ridge: float = 0.0, penalize_diagonal: bool = True
+) -> float:
+    """Return the smallest ``alpha`` at which `dtrace` finds no change.
+
+    Parameters
+    ----------
+    S_q, S_p : ndarray of shape (d, d)
+        Covariances of Q, before, and of P, after.
+    ridge, penalize_diagonal
+        As in `dtrace`. A free diagonal may change at any alpha, and the residuals with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.solvers import dtrace_alpha_max
+    >>> dtrace_alpha_max(np.eye(2), np.array([[1.0, -0.6], [-0.6, 1.0]]))
+    0.6
+    """
+    problem = _checked(S_q, S_p, ridge, penalize_diagonal)
+    Delta = np.zeros_like(problem.A)
+    return float(measure(Delta, problem.residual(Delta), not penalize_diagonal)[2])
+
+
+def _checked(
+    S_q: FloatArray, S_p: FloatArray, ridge: float, penalize_diagonal: bool
+) -> DTraceProblem:
+    """Return the problem, or say which argument does not fit."""
+    B, A = (_checked_covariance(S, name) for S, name in ((S_q, "S_q"), (S_p, "S_p")))
+    if A.shape != B.shape:
+        raise InputError(f"S_q and S_p must be of one shape, got {B.shape} and {A.shape}.")
+    if not 0.0 <= ridge < np.inf:
+        raise InputError(f"ridge must be a finite number of at least 0, got {ridge}.")
+    problem = DTraceProblem(A, B, float(ridge), penalize_diagonal)
+    with blas_threads_for(len(A)):
+        problem.check()
+    return problem
+
+
+def _checked_covariance(S: FloatArray, name: str) -> FloatArray:
+    S = writable(S)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
+        raise InputError(f"{name} must be a square covariance matrix, got shape {S.shape}.")
+    if not np.isfinite(S).all():
+        raise InputError(f"{name} contains NaN or infinite entries.")
+    if np.abs(S).max() > LARGEST:
+        raise InputError(
+            f"{name} has entries of up to {np.abs(S).max():.3g}, whose products overflow. Scale "
+            "the columns (standardize=True), or change their unit."
+        )
+    if np.abs(S - S.T).max() > 1e-8 * np.abs(S).max():
+        raise InputError(f"{name} is not symmetric. Pass (S + S.T) / 2 if that is what you mean.")
+    return 0.5 * (S + S.T)
+
+
+def _checked_start(init: FloatArray, d: int) -> FloatArray:
+    start = np.array(init, dtype=np.float64)
+    if start.shape != (d, d) or not np.isfinite(start).all():
+        raise InputError(f"init must be a finite matrix of shape ({d}, {d}), like S_q.")
+    return 0.5 * (start + start.T)
+
+
+def _walk(
+    problem: DTraceProblem, alphas: FloatArray, Delta: FloatArray, tol: float, max_iter: int
+) -> Iterator[DifferenceSolution]:
+    """Solve for each of ``alphas`` in turn; residuals do not depend on alpha and are kept."""
+    with blas_threads_for(len(Delta)):
+        residual = problem.residual(Delta)
+    for alpha in alphas:
+        with blas_threads_for(len(Delta)):
+            solution, residual = _solve(problem, Delta, residual, float(alpha), tol, max_iter)
+        yield solution
+
+
+def _solve(
+    problem: DTraceProblem,
+    Delta: FloatArray,
+    residual: FloatArray,
+    alpha: float,
+    tol: float,
+    max_iter: int,
+) -> tuple[DifferenceSolution, FloatArray]:
+    """Run rounds until the gap is met; ``Delta`` is changed in place."""
+    goal = tol * len(Delta)
+    if alpha == 0.0 and problem.ridge == 0.0 and problem.is_definite:
+        Delta[:] = problem.unpenalised
+        residual = problem.residual(Delta)
+    history = [problem.gap(Delta, residual, alpha)]
+    if problem.may_be_unbounded and history[-1] > goal and alpha < problem.bottomless_alpha:
+        problem.no_minimum(alpha)
+    while history[-1] > goal and len(history) < max_iter:
+        # Where the gap is infinite, no less than the goal makes it finite.
+        effort = min(max(1.0, FORCING * history[-1] / goal), LOOSEST) * goal
+        if np.isinf(history[-1]):
+            effort = goal
+        before = Delta.copy(), residual
+        improve(problem, Delta, residual, _inner_alpha(problem, Delta, alpha, goal), effort)
+        residual = problem.residual(Delta)
+        if problem.may_be_unbounded:
+            _refuse_ray(problem, Delta - before[0], before[1] - residual, alpha, goal)
+        history.append(problem.gap(Delta, residual, alpha))
+        if np.isfinite(history[-1]) and history[-1] >= min(history[:-PATIENCE], default=np.inf):
+            break
+    solution = DifferenceSolution(
+        value=Delta.copy(),
+        objective=problem.objective(Delta, residual, alpha),
+        gap=history[-1],
+        n_iter=len(history),
+        converged=history[-1] <= goal,
+        history=np.array(history),
+        alpha=alpha,
+    )
+    return solution, residual
+
+
+def _inner_alpha(problem: DTraceProblem, Delta: FloatArray, alpha: float, goal: float) -> float:
+    """Lower alpha by as little as half of the goal can bear, where no scaling is feasible."""
+    if not problem.may_be_unbounded:
+        return alpha
+    size = measure(Delta, Delta, not problem.penalize_diagonal)[0]
+    return alpha - min(0.5 * goal / size, 0.1 * alpha) if size > 0.0 else alpha
+
+
+def _refuse_ray(
+    problem: DTraceProblem, step: FloatArray, curved: FloatArray, alpha: float, goal: float
+) -> None:
+    """Raise an error where the objective falls on and on along the step of the last round.
+
+    With slope -s and curvature c along the step it falls by up to s^2 / 2c.
+    """
+    size = measure(step, step, not problem.penalize_diagonal)[0]
+    slope = float(np.vdot(problem.C, step)) - alpha * size
+    curvature = max(float(np.vdot(step, curved)), 0.0)
+    if slope > goal and slope**2 > 2.0 * curvature * BOTTOMLESS * len(step):
+        problem.no_minimum(alpha)

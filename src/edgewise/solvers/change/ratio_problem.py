@@ -1,0 +1,242 @@
+"""The density-ratio problem: shrinking, its two objectives and what they certify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.solvers.change.ratio_certificate import (
+    conjugate_gap,
+    divergence,
+    divergence_rounding,
+    log_softmax,
+    log_total,
+    slack_rounding,
+)
+from edgewise.solvers.change.ratio_kernels import inner_product, merge
+from edgewise.stats.pair_features import PairFeatures, PairMoments
+
+#: Stands in for a target of 0.
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Coefficients of a few pairs, in order of their numbers; all others are 0.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, shape (m,)
+    values : ndarray of shape (m, b)
+    """
+
+    pairs: IntArray
+    values: FloatArray
+
+    @classmethod
+    def none(cls, size: int) -> Coefficients:
+        """No pair at all."""
+        return cls(np.empty(0, dtype=np.int64), np.empty((0, size)))
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Length of the vector of each pair."""
+        return np.asarray(np.sqrt(np.sum(self.values**2, axis=1)))
+
+    def dot(self, other: Coefficients) -> float:
+        """Inner product."""
+        return float(inner_product(self.pairs, self.values, other.pairs, other.values))
+
+    def scaled(self, factor: float) -> Coefficients:
+        """Multiply all coefficients."""
+        return Coefficients(self.pairs, factor * self.values)
+
+    def plus(self, other: Coefficients, factor: float = 1.0) -> Coefficients:
+        """Add ``factor`` times others, over the pairs of both."""
+        return Coefficients(
+            *merge(self.pairs, self.values, other.pairs, other.values, float(factor))
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatioProblem:
+    r"""Minimise the loss of `density_ratio` plus its penalties, over the pairs of some variables.
+
+    Attributes
+    ----------
+    features : PairFeatures
+        Of the rows of the denominator.
+    target : PairMoments
+        Mean features of the numerator.
+    offset : ndarray of shape (n,)
+        Added to the log ratio of each row.
+    ridge : float
+    penalize_diagonal : bool
+    """
+
+    features: PairFeatures
+    target: PairMoments
+    offset: FloatArray
+    ridge: float
+    penalize_diagonal: bool
+
+    @property
+    def log_n(self) -> float:
+        """Logarithm of the number of rows of the denominator."""
+        return float(np.log(self.features.n_samples))
+
+    def subset(self, variables: IntArray) -> RatioProblem:
+        """Keep the pairs among some of the variables, which are in order."""
+        return RatioProblem(
+            features=self.features.subset(variables),
+            target=self.target.subset(variables),
+            offset=self.offset,
+            ridge=self.ridge,
+            penalize_diagonal=self.penalize_diagonal,
+        )
+
+    def is_diagonal(self, pairs: IntArray) -> BoolArray:
+        """Which pairs are a variable with itself."""
+        d = self.features.n_variables
+        return np.asarray(pairs // d == pairs % d)
+
+    def thresholds(self, pairs: IntArray, alpha: float) -> FloatArray:
+        """Penalty of each pair."""
+        if self.penalize_diagonal:
+            return np.full(len(pairs), alpha)
+        return np.where(self.is_diagonal(pairs), 0.0, alpha)
+
+    def slack(self, moments: PairMoments, pairs: IntArray) -> FloatArray:
+        """Target less moments of some pairs: the gradient of the loss with its sign turned."""
+        return self.target.at(pairs) - moments.at(pairs)
+
+    def shrink(
+        self,
+        moments: PairMoments,
+        alpha: float,
+        curvature: float,
+        shift: Coefficients | None = None,
+    ) -> Coefficients:
+        r"""Maximise ``z'theta - alpha sum |theta_G| - curvature / 2 |theta|^2``.
+
+        ``z`` is target less moments, plus ``shift``. The solution is ``z_G`` shortened by alpha,
+        over the curvature.
+        """
+        free = alpha if self.penalize_diagonal else 0.0
+        pairs = self.target.above(moments, alpha, free)
+        if shift is None:
+            z = self.slack(moments, pairs)
+        else:
+            nothing = Coefficients(pairs, np.zeros((len(pairs), self.features.size)))
+            shifted = nothing.plus(shift)
+            pairs, z = shifted.pairs, shifted.values
+            z += self.slack(moments, pairs)
+        length = np.sqrt(np.sum(z**2, axis=1))
+        limit = self.thresholds(pairs, alpha)
+        is_kept = length > limit
+        shorter = (1.0 - limit[is_kept] / length[is_kept]) / curvature
+        return Coefficients(pairs[is_kept], z[is_kept] * shorter[:, None])
+
+    def log_ratio(self, theta: Coefficients) -> FloatArray:
+        """Logarithm of the ratio of each row, not normalised, with the offset."""
+        return self.features.values(theta.pairs, theta.values) + self.offset
+
+    def loss(self, theta: Coefficients, log_ratio: FloatArray) -> float:
+        """``log mean exp(log ratio)`` less the mean of the numerator, plus the ridge."""
+        mean = float(np.sum(self.target.at(theta.pairs) * theta.values))
+        squares = float(np.sum(theta.values**2))
+        return log_total(log_ratio) - self.log_n - mean + 0.5 * self.ridge * squares
+
+    def penalty(self, theta: Coefficients, alpha: float) -> float:
+        """Sum of the lengths of the penalised pairs, times alpha."""
+        return float(self.thresholds(theta.pairs, alpha) @ theta.lengths)
+
+    def entropy(self, log_weights: FloatArray) -> float:
+        """``sum a (log a - offset)`` for weights a on the rows."""
+        return float(np.exp(log_weights) @ (log_weights - self.offset))
+
+    def feature_variance(self) -> float:
+        """Variance of the features of some pairs over the rows: the unit of curvature."""
+        d = self.features.n_variables
+        first = np.arange(max(d - 1, 1))
+        pairs = first * d + np.minimum(first + 1, d - 1)
+        columns = self.features.columns(pairs, np.ones(self.features.n_samples))
+        variance = float(np.mean(np.var(columns, axis=2)))
+        return variance if variance > 0 else 1.0
+
+    def certify(
+        self, theta: Coefficients, log_ratio: FloatArray, log_weights: FloatArray, alpha: float
+    ) -> Certificate:
+        """Duality gap at some weights of the rows, which sum to 1.
+
+        With a ridge the dual point is feasible and the gap is that of the problem itself. Without
+        one, only weights are feasible that leave slacks of at most alpha and, where the diagonal
+        is free, match the target there. The gap is then that of the problem in which alpha is
+        raised by the share ``excess``, and the diagonal penalised by the slack that it has. The
+        excess is at least that slack as a share of the target.
+        """
+        moments = self.features.moments(np.exp(log_weights))
+        excess, free = (0.0, 0.0) if self.ridge > 0 else self._excess(moments, alpha)
+        both = theta
+        if self.ridge > 0:
+            both = self.shrink(moments, alpha, self.ridge).scaled(0.0).plus(theta)
+        limit = self.thresholds(both.pairs, alpha * (1.0 + excess))
+        if not self.penalize_diagonal:
+            limit[self.is_diagonal(both.pairs)] = free
+        slack = self.slack(moments, both.pairs)
+        open_terms, distance = conjugate_gap(both.values, slack, limit, self.ridge)
+        return Certificate(
+            gap=divergence(log_weights, log_softmax(log_ratio)) + open_terms,
+            excess=excess,
+            rounding=self.rounding(theta, log_ratio, log_weights, distance),
+            moments=moments,
+        )
+
+    def rounding(
+        self,
+        theta: Coefficients,
+        log_ratio: FloatArray,
+        log_weights: FloatArray,
+        distance: float = 0.0,
+    ) -> float:
+        """Bound what rounding hides of a gap, at coefficients so far from the best for weights."""
+        fitted = log_softmax(log_ratio)
+        hidden = divergence_rounding(self.features, theta.values, self.offset, log_weights, fitted)
+        return hidden + slack_rounding(self.features, log_weights, distance, self.ridge)
+
+    def _excess(self, moments: PairMoments, alpha: float) -> tuple[float, float]:
+        """Share by which slacks exceed alpha, and the longest slack of a free diagonal."""
+        excess = max(0.0, self.target.largest(moments, diagonal=self.penalize_diagonal) / alpha - 1)
+        if self.penalize_diagonal:
+            return excess, 0.0
+        own = np.arange(self.features.n_variables) * (self.features.n_variables + 1)
+        free = _longest(self.slack(moments, own))
+        return max(excess, free / max(_longest(self.target.at(own)), SMALLEST)), free
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Certificate:
+    """How far coefficients are from the best, at most.
+
+    Attributes
+    ----------
+    gap : float
+        Duality gap as computed.
+    excess : float
+        What the gap of a problem without a ridge leaves out, as `RatioProblem.certify` says.
+    rounding : float
+        What rounding may hide of the gap.
+    moments : PairMoments
+        Of the rows with the weights of the dual point.
+    """
+
+    gap: float
+    excess: float
+    rounding: float
+    moments: PairMoments
+
+
+def _longest(vectors: FloatArray) -> float:
+    return float(np.sqrt(np.sum(vectors**2, axis=1).max()))

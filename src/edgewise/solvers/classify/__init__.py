@@ -1,0 +1,1 @@
+"""Solvers: classification by networks."""

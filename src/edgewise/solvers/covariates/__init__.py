@@ -1,0 +1,1 @@
+"""Solvers: networks that vary with covariates."""

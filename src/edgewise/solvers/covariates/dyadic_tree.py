@@ -1,0 +1,297 @@
+r"""Dyadic trees of least risk: greedy growth with lookahead, and the exact optimum.
+
+A tree cuts the unit cube into cells, halving one coordinate at a time. Its risk is the sum over
+its leaves; the penalised risk adds a price that depends on the number of leaves alone. Either
+search looks at some cells and some of the ways to halve each; among all trees made of those the
+best is found by dynamic programming, so that a grown tree is pruned by the same rule by which the
+optimum over all cells is found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers.covariates.best_tree import SLACK, Branch, Halving, Key, Price, best_tree
+from edgewise.solvers.covariates.cells import Cell
+
+
+class Cells(Protocol):
+    """Where cells and their risks come from, see `GaussianCells`."""
+
+    @property
+    def depths(self) -> IntArray:
+        """How often each coordinate can be halved."""
+        ...
+
+    @property
+    def max_total_depth(self) -> int:
+        """Largest number of halvings of a cell."""
+        ...
+
+    @property
+    def min_samples(self) -> int:
+        """Fewest rows of a cell."""
+        ...
+
+    def root(self) -> Cell:
+        """Return the cell of all rows."""
+        ...
+
+    def split(self, cells: Sequence[Cell], *, in_order: bool = False) -> list[FloatArray]:
+        """Return the risks of the halves of each cell by coordinate, NaN where not allowed."""
+        ...
+
+    def child(self, cell: Cell, coordinate: int, side: int, risk: float) -> Cell:
+        """Return one half of a cell."""
+        ...
+
+    def counts(self, cell: Cell, *, in_order: bool) -> IntArray:
+        """Return the rows in each half, -1 where a coordinate may not be halved."""
+        ...
+
+    def judge(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells with the risks by which trees are compared in the end."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeSearch:
+    """The best tree that a search found.
+
+    Attributes
+    ----------
+    tree : Branch
+        The tree.
+    risk : float
+        Its risk, without the price.
+    n_cells : int
+        Cells whose risk was computed.
+    """
+
+    tree: Branch
+    risk: float
+    n_cells: int
+
+
+def greedy_tree(
+    cells: Cells, *, lookahead: int = 0, min_gain: float = 0.0, price: Price | None = None
+) -> TreeSearch:
+    """Halve each cell where that lowers its risk most, then prune.
+
+    Parameters
+    ----------
+    cells : GaussianCells
+        Where cells and their risks come from.
+    lookahead : int
+        How many levels below the last halving that paid off growth goes on; 0 stops at once.
+    min_gain : float
+        Decrease in risk that each leaf beyond the first must be worth.
+    price : callable, optional
+        Price of a number of leaves instead. A halving then pays off if it beats the price of a
+        second leaf, the least that any leaf costs.
+
+    Returns
+    -------
+    TreeSearch
+    """
+    worth = max(SLACK, min_gain if price is None else price(2) - price(1))
+    root = cells.root()
+    known = {root.key: root}
+    ways: dict[Key, list[Halving]] = {}
+    frontier = [(root, lookahead)]
+    n_cells = 1
+    while frontier:
+        grown = []
+        all_risks = cells.split([cell for cell, _ in frontier])
+        for (cell, budget), risks in zip(frontier, all_risks, strict=True):
+            n_cells += int(np.count_nonzero(~np.isnan(risks)))
+            coordinate, gain = _best_halving(cell, risks)
+            if coordinate < 0 or (gain <= worth and budget <= 0):
+                continue
+            halves = [
+                cells.child(cell, coordinate, side, float(risks[coordinate, side]))
+                for side in (0, 1)
+            ]
+            known.update((half.key, half) for half in halves)
+            ways[cell.key] = [Halving(coordinate, halves[0].key, halves[1].key)]
+            left = lookahead if gain > worth else budget - 1
+            grown += [(half, left) for half in halves]
+        frontier = grown
+    return _best(cells, known, ways, n_cells, min_gain, price)
+
+
+def optimal_tree(
+    cells: Cells,
+    *,
+    min_gain: float = 0.0,
+    price: Price | None = None,
+    max_cells: int = 25_000,
+) -> TreeSearch:
+    r"""Find the dyadic tree of least risk among all there are.
+
+    With :math:`R` the risk of a cell and :math:`A^k_0, A^k_1` its halves by coordinate k,
+
+    .. math:: V(A) = \min\bigl( R(A),\; g + \min_k V(A^k_0) + V(A^k_1) \bigr)
+
+    is the least risk of a tree on :math:`A` with a price of g per halving, each cell being solved
+    once. A price that depends on the number of leaves m in another way is not a sum over them;
+    then :math:`V(A, m)` is kept for every m.
+
+    Parameters
+    ----------
+    cells : GaussianCells
+        Where cells and their risks come from.
+    min_gain : float
+        Decrease in risk that each leaf beyond the first must be worth.
+    price : callable, optional
+        Price of a number of leaves instead, increasing and convex.
+    max_cells : int
+        Refuse if more cells than this hold enough rows.
+
+    Returns
+    -------
+    TreeSearch
+
+    Raises
+    ------
+    InputError
+        With the number of cells, if there are too many.
+    """
+    _refuse_too_many(cells, max_cells)
+    root = cells.root()
+    known = {root.key: root}
+    frontier = [root]
+    while frontier:
+        found = []
+        for cell, risks in zip(frontier, cells.split(frontier, in_order=True), strict=True):
+            for coordinate, side in np.argwhere(~np.isnan(risks)).tolist():
+                found.append(cells.child(cell, coordinate, side, float(risks[coordinate, side])))
+        known.update((cell.key, cell) for cell in found)
+        frontier = found
+    ways = {key: _ways(cell, known) for key, cell in known.items()}
+    return _best(cells, known, ways, len(known), min_gain, price)
+
+
+def code_length_price(n: int, p: int, d: int, gamma: float) -> Price:
+    r"""Price of the penalised form, by the length of a prefix code for trees.
+
+    .. math::
+        \gamma\, m \sqrt{\frac{[[T]] \log 2 + 2 \log(n p)}{n}}, \qquad
+        [[T]] = 3 m - 1 + (m - 1) \log_2 d,
+
+    for m leaves, n rows, p responses and d coordinates (Liu et al. 2010, definition 3.1).
+
+    Examples
+    --------
+    >>> price = code_length_price(1000, 20, 2, gamma=0.1)
+    >>> [round(price(m), 4) for m in (1, 2, 3)]
+    [0.0146, 0.031, 0.0491]
+    """
+
+    def price(m: int) -> float:
+        code = 3.0 * m - 1.0 + (m - 1.0) * math.log2(d)
+        return gamma * m * math.sqrt((code * math.log(2.0) + 2.0 * math.log(n * p)) / n)
+
+    return price
+
+
+def count_cells(depths: IntArray, max_total_depth: int) -> int:
+    """Count the cells of a cube whose coordinates can be halved so often each, and in all.
+
+    Examples
+    --------
+    >>> count_cells(np.array([10, 10]), 7)
+    1793
+    """
+    by_depth = [1]
+    for depth in depths.tolist():
+        deepest = min(len(by_depth) - 1 + depth, max_total_depth)
+        longer = [0] * (deepest + 1)
+        for before, count in enumerate(by_depth):
+            for k in range(min(depth, deepest - before) + 1):
+                longer[before + k] += count << k
+        by_depth = longer
+    return sum(by_depth)
+
+
+def _best(
+    cells: Cells,
+    known: dict[Key, Cell],
+    ways: dict[Key, list[Halving]],
+    n_cells: int,
+    min_gain: float,
+    price: Price | None,
+) -> TreeSearch:
+    """Judge all cells that were found, the root being the first, and put the best together."""
+    judged = {cell.key: cell for cell in cells.judge(list(known.values()))}
+    root = next(iter(judged))
+    tree = best_tree(judged, ways, root, min_gain=min_gain, price=price)
+    return TreeSearch(tree=tree, risk=tree.risk, n_cells=n_cells)
+
+
+def _best_halving(cell: Cell, risks: FloatArray) -> tuple[int, float]:
+    """Coordinate of the largest gain and that gain; the first of those that are equal."""
+    gains = cell.risk - risks.sum(axis=1)
+    if np.isnan(gains).all():
+        return -1, -math.inf
+    best = int(np.flatnonzero(gains >= np.nanmax(gains) - SLACK)[0])
+    return best, float(gains[best])
+
+
+def _ways(cell: Cell, known: dict[Key, Cell]) -> list[Halving]:
+    """Ways to halve a cell into two that are known."""
+    d = len(cell.levels)
+    ways = []
+    for k in range(d):
+        key = list(cell.key)
+        key[k] += 1
+        key[d + k] *= 2
+        left = tuple(key)
+        key[d + k] += 1
+        right = tuple(key)
+        if left in known and right in known:
+            ways.append(Halving(k, left, right))
+    return ways
+
+
+def _refuse_too_many(cells: Cells, max_cells: int) -> None:
+    """Raise with the number of cells where more than ``max_cells`` hold enough rows."""
+    n_cells = count_cells(cells.depths, cells.max_total_depth)
+    if n_cells <= max_cells or _has_few_cells(cells, max_cells):
+        return
+    deepest = 0
+    while count_cells(cells.depths, deepest + 1) <= max_cells:
+        deepest += 1
+    shown = f"{n_cells:,}" if n_cells < 10**12 else f"{float(n_cells):.1e}"
+    n_coordinates = int(np.count_nonzero(cells.depths))
+    raise InputError(
+        f"The exact search would go through up to {shown} cells of {n_coordinates} covariates, and "
+        f"more than max_cells={max_cells:,} of them hold enough rows. Pass "
+        f"max_total_depth={deepest} ({count_cells(cells.depths, deepest):,} cells), name fewer "
+        'covariates in split_on, or use search="greedy".'
+    )
+
+
+def _has_few_cells(cells: Cells, max_cells: int) -> bool:
+    """Whether no more than so many cells hold enough rows; counts rows, fits nothing."""
+    n_cells = 1
+    # Children are made when their turn comes: most never are, where there are too many.
+    waiting: deque[Callable[[], Cell]] = deque([cells.root])
+    while waiting:
+        cell = waiting.popleft()()
+        counts = cells.counts(cell, in_order=True)
+        found = np.argwhere(counts >= cells.min_samples).tolist()
+        n_cells += len(found)
+        if n_cells > max_cells:
+            return False
+        waiting += [partial(cells.child, cell, k, side, math.nan) for k, side in found]
+    return True

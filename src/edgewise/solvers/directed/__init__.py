@@ -1,0 +1,1 @@
+"""Solvers: directed acyclic graphs."""

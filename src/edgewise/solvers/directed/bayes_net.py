@@ -1,0 +1,246 @@
+"""What the solvers for sparse Gaussian Bayesian networks share: their lassos and their result."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.io.messages import quote_names
+from edgewise.solvers._arguments import check_numbers
+from edgewise.solvers._solution import Solution
+from edgewise.solvers.directed.arc_kernels import regress_all, set_penalties
+from edgewise.solvers.directed.order_given_weights import minimize_agony
+from edgewise.solvers.gaussian.standard_form import check_problem, writable
+
+SCHEDULES: Final = ("homotopy", "literal")
+#: Largest number of rounds of one lasso; each ends with an exact step on its support.
+MAX_ROUNDS = 1000
+#: Values that the strength of the order takes on its way up to the bound, and where it starts.
+N_STRENGTHS = 12
+FIRST_STRENGTH = 0.02
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BayesNetSolution(Solution):
+    """Coefficients of a sparse Gaussian Bayesian network.
+
+    ``value[i, j]`` is the coefficient of the arc i -> j. ``objective`` is that of the lassos, to
+    which arcs against the order add nothing where there are none; ``gap`` the sum of their duality
+    gaps given what the order allows; ``violation`` the largest miss of their optimality
+    conditions, in units of correlation.
+
+    Attributes
+    ----------
+    tiers : ndarray of shape (m,)
+        Smallest tiers in which every arc goes up, from 0.
+    intercept : ndarray of shape (m,)
+        Penalised intercepts; 0 where ``S`` is all the solver was given.
+    strengths : ndarray of shape (n_iter,)
+        Strength of the order behind each entry of ``history``; infinite where arcs against the
+        order are forbidden outright.
+    """
+
+    tiers: IntArray
+    intercept: FloatArray
+    strengths: FloatArray
+    violation: float
+
+    @property
+    def is_acyclic(self) -> bool:
+        """Whether every arc goes up."""
+        tails, heads = np.nonzero(self.value)
+        return bool((self.tiers[tails] < self.tiers[heads]).all())
+
+
+@dataclass(kw_only=True)
+class ArcLassos:
+    """All regressions of a network, with the history of how they were solved.
+
+    Coefficients are held as ``rows``: ``rows[j, i]`` is that of the arc i -> j. The penalised
+    intercept is the coefficient of one more variable, constant and below every tier.
+    """
+
+    G: FloatArray
+    base: FloatArray
+    n_nodes: int
+    tol: float
+    n_jobs: int | None
+    history: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scale = np.sqrt(self.G.diagonal())
+        self.penalties = np.empty_like(self.base)
+        self.report = np.zeros((self.n_nodes, 3))
+
+    @property
+    def bound(self) -> float:
+        r"""Strength that kills every arc which does not go up by at least one tier.
+
+        An arc with a coefficient has :math:`b_{ij} + s (1 - d) = |x_i^\top r_j| / n` for its
+        penalty b, the strength s, its climb d and the residual r of its child. By Cauchy and
+        Schwarz that is at most :math:`\sqrt{G_{ii} G_{jj}}`. Tiers are whole numbers, so that
+        1 - d is 0 or at least 1. Orders that are no vertices, as from an interior point method,
+        have arcs that fall short of going up by any small amount; no strength is enough for them.
+        """
+        excess = np.outer(self.scale, self.scale) - self.base
+        # A little more, for the rounding of covariances.
+        return (1 + 1e-9) * float(max(excess[: self.n_nodes, : self.n_nodes].max(), 0.0))
+
+    def strengths(self, schedule: str) -> list[float]:
+        """List the strengths to go through, the last of which is the bound."""
+        bound = self.bound
+        if schedule == "literal" or bound == 0:
+            return [bound]
+        smallest = float(self.base[np.isfinite(self.base)].min())
+        start = min(max(FIRST_STRENGTH * smallest, 1e-6 * bound), bound)
+        grown: list[float] = np.geomspace(start, bound, N_STRENGTHS).tolist()
+        return [*grown[:-1], bound]
+
+    def start(self, init: FloatArray | None) -> FloatArray:
+        """Rows to start from: those given, as far as allowed, or the lasso without an order."""
+        rows = np.zeros_like(self.base)
+        if init is not None:
+            m = self.n_nodes
+            rows[:m, :m] = np.where(np.isfinite(self.base[:m, :m]), init.T, 0.0)
+            return rows
+        self.regress(rows, self.base)
+        return rows
+
+    def regress(self, rows: FloatArray, penalties: FloatArray) -> None:
+        """Solve every regression in place, some columns at a time on each thread."""
+        n_threads = min(effective_n_jobs(self.n_jobs), self.n_nodes)
+        # Blocks of unequal effort even out when there are a few per thread.
+        n_blocks = 1 if n_threads == 1 else min(8 * n_threads, self.n_nodes)
+        edges = np.linspace(0, self.n_nodes, n_blocks + 1).astype(int).tolist()
+
+        def solve(first: int, last: int) -> None:
+            regress_all(
+                self.G, self.scale, penalties, rows, first, last, self.tol, MAX_ROUNDS, self.report
+            )
+
+        if n_threads == 1:
+            solve(0, self.n_nodes)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(solve, edges[:-1], edges[1:]))
+
+    def regress_in_order(
+        self,
+        rows: FloatArray,
+        tiers: IntArray,
+        strength: float,
+        *,
+        free: BoolArray | None = None,
+    ) -> float:
+        """Solve with a penalty on arcs that do not go up, but for those ``free`` of it.
+
+        Returns the objective and notes it in the history.
+        """
+        m = self.n_nodes
+        if len(self.base) > m:
+            tiers = np.append(tiers, -1)
+        set_penalties(self.base, tiers, strength, self.penalties)
+        if free is not None:
+            self.penalties[:m, :m][free.T] = self.base[:m, :m][free.T]
+        self.regress(rows, self.penalties)
+        return self.note(strength)
+
+    def note(self, strength: float) -> float:
+        """Put the objective of the last regressions down in the history, and return it."""
+        objective = float(self.report[:, 0].sum())
+        self.history.append((objective, strength))
+        return objective
+
+    def sizes(self, rows: FloatArray) -> FloatArray:
+        """Absolute coefficients of the arcs, [i, j] for i -> j."""
+        return np.abs(rows[: self.n_nodes, : self.n_nodes].T)
+
+    def tiers(self, rows: FloatArray) -> IntArray:
+        """Tiers that agree best with the coefficients."""
+        return minimize_agony(self.sizes(rows))[0]
+
+    def solution(self, rows: FloatArray, *, converged: bool) -> BayesNetSolution:
+        """Collect the result; the last regressions must have been those of ``rows``."""
+        m = self.n_nodes
+        violation = float(self.report[:, 2].max())
+        history = np.array(self.history).reshape(-1, 2)
+        return BayesNetSolution(
+            value=np.ascontiguousarray(rows[:m, :m].T),
+            objective=self.history[-1][0],
+            gap=float(self.report[:, 1].sum()),
+            n_iter=len(history),
+            converged=converged and violation <= self.tol,
+            history=history[:, 0].copy(),
+            tiers=self.tiers(rows),
+            intercept=rows[:m, m].copy() if len(rows) > m else np.zeros(m),
+            strengths=history[:, 1].copy(),
+            violation=violation,
+        )
+
+
+def arc_lassos(
+    S: FloatArray,
+    alpha: float,
+    *,
+    schedule: str,
+    weights: FloatArray | None,
+    location: FloatArray | None,
+    init: FloatArray | None,
+    tol: float,
+    max_iter: int,
+    n_jobs: int | None,
+) -> ArcLassos:
+    """Check the arguments of a solver and set its regressions up."""
+    if schedule not in SCHEDULES:
+        raise InputError(f"schedule must be one of {quote_names(SCHEDULES)}, got {schedule!r}.")
+    check_numbers([alpha], tol, max_iter)
+    if alpha <= 0:
+        raise InputError("alpha must be positive: without a penalty every pair is joined.")
+    S, _ = check_problem(S, None)
+    m = len(S)
+    if init is not None and (np.shape(init) != (m, m) or not np.isfinite(init).all()):
+        raise InputError(f"init must be a finite array of shape ({m}, {m}), like S.")
+    if init is not None and np.diagonal(init).any():
+        raise InputError("init must have a diagonal of 0: no variable is its own parent.")
+    base = alpha * _checked_weights(weights, m)
+    np.fill_diagonal(base, np.inf)
+    if location is not None:
+        location = np.asarray(location, dtype=np.float64)
+        if location.shape != (m,) or not np.isfinite(location).all():
+            raise InputError(f"location must be {m} finite numbers, one per variable.")
+        S, base = _with_constant(S, base, location, alpha)
+    return ArcLassos(G=S, base=base, n_nodes=m, tol=tol, n_jobs=n_jobs)
+
+
+def _checked_weights(weights: FloatArray | None, m: int) -> FloatArray:
+    """Return penalty weights with one row per child."""
+    if weights is None:
+        return np.ones((m, m))
+    weights = writable(np.asarray(weights, dtype=np.float64).T)
+    if weights.shape != (m, m):
+        raise InputError(f"weights must have shape ({m}, {m}) like S, got {weights.T.shape}.")
+    off_diagonal = weights[~np.eye(m, dtype=bool)]
+    if np.isnan(off_diagonal).any() or (off_diagonal <= 0).any():
+        raise InputError("weights must be above 0 (inf = forbidden arc).")
+    return weights.copy()
+
+
+def _with_constant(
+    S: FloatArray, base: FloatArray, location: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Add a constant variable, whose coefficients are the intercepts."""
+    m = len(S)
+    G = np.empty((m + 1, m + 1))
+    G[:m, :m] = S + np.outer(location, location)
+    G[m, :m] = G[:m, m] = location
+    G[m, m] = 1.0
+    penalties = np.full((m + 1, m + 1), alpha)
+    penalties[:m, :m] = base
+    penalties[m] = np.inf
+    return G, penalties

@@ -1,0 +1,189 @@
+"""Which variables of a Bayesian network are joined, and where two arcs meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.solvers._solution import Solution
+from edgewise.solvers.directed.markov_blankets import MOST_TESTS, largest_condition
+from edgewise.solvers.directed.partial_correlation import (
+    check_test,
+    correlations,
+    significant_from,
+    truth_matrix,
+)
+from edgewise.solvers.directed.separation_kernels import correlation_given, separate_pairs
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SkeletonSolution(Solution):
+    """Pairs that are joined: ``value`` is symmetric; ``objective`` and ``gap`` are NaN.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, shape (n_separated, 2)
+        Members of each other's blankets that are not joined.
+    separators : ndarray of bool, shape (n_separated, m)
+        Members of the set given which each of them is independent.
+    colliders : ndarray of int, shape (n_colliders, 3)
+        Triples x, z, y of arcs x -> z <- y, with x and y not joined. The one with the most
+        significant dependence of x and y given z and their separating set comes first.
+    n_tests : int
+        Partial correlations that were compared with their bounds.
+    """
+
+    pairs: IntArray
+    separators: BoolArray
+    colliders: IntArray
+    n_tests: int
+
+
+def separating_sets(
+    S: FloatArray,
+    n_samples: float,
+    blankets: ArrayLike,
+    *,
+    significance: float = 0.01,
+    max_condition: int | None = None,
+    allowed: ArrayLike | None = None,
+    required: ArrayLike | None = None,
+) -> SkeletonSolution:
+    """Tell neighbours in a Bayesian network from spouses, by tests of independence.
+
+    Two members of each other's blankets are joined unless some subset of the smaller of their two
+    blankets separates them: given its members, they are independent. If they are not joined, the
+    neighbours of x in the moral graph of the ancestors of x and y are such a set, so that one
+    blanket is enough [1]_. Subsets are tried from small to large; of those with the same size, the
+    one with the smallest partial correlation counts. A common neighbour that is not in the set, and
+    given which the two are dependent, is their common child.
+
+    Parameters
+    ----------
+    S : ndarray of shape (m, m)
+        Covariance of the rows.
+    n_samples : float
+        Number of rows.
+    blankets : array-like of bool, shape (m, m)
+        Whether i and j are in each other's blankets; symmetric.
+    significance : float
+        Level of each test.
+    max_condition : int, optional
+        Largest separating set tried. By default as large as 20,000 tests for each pair allow,
+        which is all of them for blankets of up to 15.
+    allowed : array-like of bool, shape (m, m), optional
+        Whether there may be an arc i -> j. A pair without any is not joined, and what cannot be an
+        ancestor of either variable is in no separating set.
+    required : array-like of bool, shape (m, m), optional
+        Whether there must be an arc i -> j; such a pair is joined without a test.
+
+    Returns
+    -------
+    SkeletonSolution
+        ``value`` says which pairs are joined; ``colliders`` where arcs meet.
+
+    References
+    ----------
+    .. [1] Margaritis and Thrun (1999). Bayesian network induction via local neighborhoods.
+       *NIPS* 12. https://papers.nips.cc/paper/1685
+
+    Examples
+    --------
+    In 0 -> 2 <- 1, 2 -> 3 the parents of 2 are not joined:
+
+    >>> import numpy as np
+    >>> from edgewise.solvers import markov_blankets, separating_sets
+    >>> effects = np.eye(4)
+    >>> effects[[0, 1], 2] = effects[[0, 1, 2], 3] = 1.0
+    >>> S = effects.T @ effects
+    >>> found = separating_sets(S, 1000, markov_blankets(S, 1000).value)
+    >>> found.value.astype(int)
+    array([[0, 0, 1, 0],
+           [0, 0, 1, 0],
+           [1, 1, 0, 1],
+           [0, 0, 1, 0]])
+    >>> found.colliders
+    array([[0, 2, 1]])
+    """
+    check_test(n_samples, significance, max_condition)
+    R = correlations(S)
+    m = len(R)
+    partners = truth_matrix(blankets, "blankets", m)
+    if (partners != partners.T).any():
+        raise InputError("blankets must be symmetric. Combine them by & or | with the transpose.")
+    may_be = truth_matrix(True if allowed is None else allowed, "allowed", m)
+    must_be = truth_matrix(False if required is None else required, "required", m)
+    is_required = must_be | must_be.T
+    partners |= is_required
+    np.fill_diagonal(partners, False)
+    limits = significant_from(n_samples, significance, m)
+
+    pairs = np.argwhere(np.triu(partners & ~is_required))
+    sizes = np.empty(len(pairs), dtype=np.int64)
+    is_member = np.zeros((len(pairs), m), dtype=bool)
+    n_tests = separate_pairs(
+        R,
+        pairs,
+        partners,
+        _may_precede(may_be) if allowed is not None else may_be,
+        limits,
+        largest_condition(n_samples, max_condition, m),
+        MOST_TESTS,
+        sizes,
+        is_member,
+    )
+    is_separated = sizes >= 0
+    separated, separators = pairs[is_separated], is_member[is_separated]
+    skeleton = partners & (may_be | may_be.T | is_required)
+    skeleton[separated[:, 0], separated[:, 1]] = False
+    skeleton[separated[:, 1], separated[:, 0]] = False
+    colliders, n_more = _find_colliders(
+        R, n_samples, limits, skeleton & may_be, separated, separators
+    )
+    return SkeletonSolution(
+        value=skeleton,
+        objective=float("nan"),
+        gap=float("nan"),
+        n_iter=1,
+        converged=True,
+        pairs=separated,
+        separators=separators,
+        colliders=colliders,
+        n_tests=int(n_tests) + n_more,
+    )
+
+
+def _may_precede(allowed: BoolArray) -> BoolArray:
+    """Whether a path of allowed arcs leads from i to j."""
+    reached = allowed.copy()
+    for k in range(len(reached)):
+        reached |= reached[:, [k]] & reached[k]
+    return reached
+
+
+def _find_colliders(
+    R: FloatArray,
+    n_samples: float,
+    limits: FloatArray,
+    arcs: BoolArray,
+    pairs: IntArray,
+    separators: BoolArray,
+) -> tuple[IntArray, int]:
+    """List the common children of separated pairs, the surest first, and count the tests."""
+    found = []
+    n_tests = 0
+    for (x, y), is_member in zip(pairs.tolist(), separators, strict=True):
+        given = np.flatnonzero(is_member)
+        for z in np.flatnonzero(arcs[x] & arcs[y] & ~is_member).tolist():
+            n_tests += 1
+            strength = abs(correlation_given(R, x, y, np.append(given, z)))
+            if strength > limits[len(given) + 1]:
+                freedom = n_samples - len(given) - 4
+                sureness = np.sqrt(freedom) * np.arctanh(min(strength, 1.0 - 1e-16))
+                found.append((sureness, x, z, y))
+    found.sort(key=lambda triple: -triple[0])
+    return np.array([triple[1:] for triple in found], dtype=np.int64).reshape(-1, 3), n_tests

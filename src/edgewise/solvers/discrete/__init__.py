@@ -1,0 +1,1 @@
+"""Solvers: discrete Markov networks."""

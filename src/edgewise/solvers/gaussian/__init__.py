@@ -1,0 +1,1 @@
+"""Solvers: one undirected Gaussian graph."""

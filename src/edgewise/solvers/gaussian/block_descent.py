@@ -1,0 +1,273 @@
+r"""Dual block coordinate descent for the graphical lasso, one column of the covariance at a time.
+
+The problem is standardised first, so that the covariance :math:`W` keeps a unit diagonal. Column
+:math:`i` of :math:`W` becomes :math:`v = W_{\setminus i} b` where :math:`b` solves the lasso
+
+.. math::
+    \min_b \tfrac12 b^\top W_{\setminus i} b - s_i^\top b + \sum_j t_{ij} |b_j|,
+
+with thresholds :math:`t_{ij}` (Friedman, Hastie and Tibshirani 2008, eq. 2.4). Three things keep a
+sweep at about ``degree * p^2`` operations instead of ``p^3``:
+
+- the lasso runs on the Gram matrix of its active set only;
+- the full column is formed once, by adding up the active rows of :math:`W`, and serves both as
+  optimality check for the variables left out and as the new column;
+- columns are written back in blocks, so that the strided half of the symmetric update touches each
+  cache line once.
+
+The start is the soft-thresholded covariance: dual feasible, and already exact wherever the solution
+has an edge, so that two to five sweeps do for most problems.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgewise._core.jit import kernel
+from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise.solvers.gaussian.certificate import assemble, certify
+from edgewise.solvers.gaussian.column_lasso import active_lasso
+from edgewise.solvers.linalg.rows import add_rows, fill_thresholds
+
+#: Columns whose strided write-back is put together.
+BLOCK = 16
+#: Accuracy of the columns in the first sweep, times the number of variables.
+FIRST = 2e-3
+#: Conditional variance, as a share of the variance, at which a variable counts as redundant.
+SINGULAR = 1e-13
+#: Rounds of adding violators to one active set.
+MAX_ROUNDS = 50
+
+
+@kernel
+def descend(
+    S: FloatArray,
+    alpha: float,
+    scale: FloatArray,
+    weights: FloatArray,
+    W: FloatArray,
+    support: IntArray,
+    coef: FloatArray,
+    size: IntArray,
+    theta: FloatArray,
+    Theta: FloatArray,
+    R: FloatArray,
+    target: float,
+    max_sweeps: int,
+    change: float,
+) -> tuple[int, int, float, float, float, IntArray, FloatArray]:
+    """Sweep until the certified gap is at most ``target``.
+
+    Row ``i`` of ``support`` and ``coef`` lists the ``size[i]`` non-zero lasso coefficients of
+    column ``i``, ``theta`` holds the diagonal of the precision, ``Theta`` receives the precision
+    and ``R`` is scratch.
+
+    Returns a status (1 certified, 0 out of sweeps, -1 start not positive definite), the number of
+    sweeps, the gap, the last change, its ratio to the change before, and the two arrays that may
+    have grown.
+    """
+    p = S.shape[0]
+    finest = 0.05 * target / p
+    gap = np.inf
+    ratio = 1.0
+    # Calibrated on random, hub, grid and block graphs of 20 to 1000 variables; beside a sweep over
+    # few variables the certificate costs next to nothing.
+    eagerness = (40.0 if p <= 64 else 12.0) / np.sqrt(p)
+    for count in range(1, max_sweeps + 1):
+        # Columns need no more accuracy than the sweep as a whole can have.
+        coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
+        eps = max(finest, coarse)
+        before = change
+        change, support, coef = _sweep(S, alpha, scale, weights, W, support, coef, size, theta, eps)
+        if change < 0.0:
+            return -1, count, np.inf, change, 1.0, support, coef
+        ratio = min(change / before, 1.0) if before > 0.0 else 1.0
+        # The gap follows the square root of what the next sweep would change.
+        if np.sqrt(change * ratio) <= eagerness * target or count == max_sweeps:
+            assemble(support, coef, size, theta, Theta)
+            gap = certify(S, alpha, scale, weights, W, support, size, Theta, R)
+            if gap <= target:
+                return 1, count, gap, change, ratio, support, coef
+    return 0, max_sweeps, gap, change, ratio, support, coef
+
+
+@kernel
+def _sweep(
+    S: FloatArray,
+    alpha: float,
+    scale: FloatArray,
+    weights: FloatArray,
+    W: FloatArray,
+    support: IntArray,
+    coef: FloatArray,
+    size: IntArray,
+    theta: FloatArray,
+    eps: float,
+) -> tuple[float, IntArray, FloatArray]:
+    """Update every column once, in place on ``W``, ``size`` and ``theta``.
+
+    The first returned value is the estimated change in objective, or -1 when ``W`` was found not
+    to be positive definite.
+    """
+    p = S.shape[0]
+    t = np.empty(p)
+    v = np.empty(p)
+    index = np.empty(p, np.int64)
+    b = np.empty(p)
+    total = 0.0
+    for first in range(0, p, BLOCK):
+        last = min(first + BLOCK, p)
+        for i in range(first, last):
+            fill_thresholds(i, alpha, scale, weights, t)
+            n = size[i]
+            for k in range(n):
+                index[k] = support[i, k]
+                b[k] = coef[i, k]
+            n = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
+            if n < 0:
+                return -1.0, support, coef
+            schur = 1.0
+            for k in range(n):
+                schur -= b[k] * v[index[k]]
+            if schur <= SINGULAR:
+                return -1.0, support, coef
+            theta[i] = 1.0 / schur
+            if n > support.shape[1]:
+                support = _widen(support, min(p, 2 * n))
+                coef = _widen(coef, min(p, 2 * n))
+            size[i] = n
+            for k in range(n):
+                support[i, k] = index[k]
+                coef[i, k] = b[k]
+            v[i] = 1.0
+            t[i] = np.inf
+            total += _write_row(W[i], v, S[i], t, theta) * theta[i]
+            for j in range(first, last):
+                W[j, i] = W[i, j]
+        _write_columns(W, first, last)
+    return total, support, coef
+
+
+@kernel
+def _solve_column(
+    i: int,
+    first: int,
+    s: FloatArray,
+    t: FloatArray,
+    W: FloatArray,
+    index: IntArray,
+    b: FloatArray,
+    n: int,
+    v: FloatArray,
+    eps: float,
+) -> int:
+    """Solve the lasso of column ``i`` from the active set ``index[:n]``, adding what violates it.
+
+    Rows ``first`` to ``i`` of ``W`` are newer than their columns. Leaves the full column in ``v``
+    and returns the size of the active set, or -1 when the lasso is unbounded.
+    """
+    p = v.size
+    for _ in range(MAX_ROUNDS):
+        G = np.empty((n, n))
+        c = np.empty(n)
+        ta = np.empty(n)
+        for a in range(n):
+            ja = index[a]
+            c[a] = s[ja]
+            ta[a] = t[ja]
+            G[a, a] = 1.0
+            for e in range(a):
+                je = index[e]
+                G[a, e] = W[je, ja] if first <= je < i else W[ja, je]
+                G[e, a] = G[a, e]
+        if not active_lasso(G, c, ta, b, n, eps):
+            return -1
+        kept = 0
+        for k in range(n):
+            if b[k] != 0.0:
+                index[kept] = index[k]
+                b[kept] = b[k]
+                kept += 1
+        n = kept
+        add_rows(W, index, b, n, v)
+        for j in range(first, i):
+            v[j] = 0.0
+            for k in range(n):
+                v[j] += b[k] * W[j, index[k]]
+        v[i] = s[i]
+        n_violators = 0
+        for j in range(p):
+            n_violators += abs(s[j] - v[j]) > t[j] + eps
+        if n_violators == 0:
+            break
+        known = n
+        for j in range(p):
+            if abs(s[j] - v[j]) > t[j] + eps and not _contains(index, known, j):
+                index[n] = j
+                b[n] = 0.0
+                n += 1
+        if n == known:
+            break
+    return n
+
+
+@kernel
+def _contains(index: IntArray, n: int, j: int) -> bool:
+    """Look for ``j`` among the first ``n`` entries."""
+    for k in range(n):  # noqa: SIM110 (numba compiles the loop as it stands)
+        if index[k] == j:
+            return True
+    return False
+
+
+@kernel
+def _write_row(
+    row: FloatArray, v: FloatArray, s: FloatArray, t: FloatArray, theta: FloatArray
+) -> float:
+    """Clip ``v`` to the dual box, store it in ``row`` and measure the change.
+
+    The measure is the row's share of the drop in log-determinant divergence, with the precision
+    taken as diagonal: an estimate that only decides when the certificate is worth its cost.
+    """
+    even = 0.0
+    odd = 0.0
+    p = v.size
+    half = p - p % 2
+    for j in range(0, half, 2):
+        x = min(max(v[j], s[j] - t[j]), s[j] + t[j])
+        y = min(max(v[j + 1], s[j + 1] - t[j + 1]), s[j + 1] + t[j + 1])
+        even += theta[j] * (x - row[j]) ** 2
+        odd += theta[j + 1] * (y - row[j + 1]) ** 2
+        row[j] = x
+        row[j + 1] = y
+    for j in range(half, p):
+        x = min(max(v[j], s[j] - t[j]), s[j] + t[j])
+        even += theta[j] * (x - row[j]) ** 2
+        row[j] = x
+    return even + odd
+
+
+@kernel
+def _write_columns(W: FloatArray, first: int, last: int) -> None:
+    """Copy rows ``first`` to ``last`` into the columns of the same numbers."""
+    p = W.shape[0]
+    if last - first == BLOCK:
+        for j in range(p):
+            row = W[j]
+            # A fixed number of steps, which the compiler unrolls.
+            for k in range(BLOCK):
+                row[first + k] = W[first + k, j]
+    else:
+        for j in range(p):
+            for i in range(first, last):
+                W[j, i] = W[i, j]
+
+
+@kernel
+def _widen(array: AnyArray, n_columns: int) -> AnyArray:
+    """Copy a two-dimensional array into one with more columns."""
+    wider = np.empty((array.shape[0], n_columns), array.dtype)
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            wider[i, j] = array[i, j]
+    return wider

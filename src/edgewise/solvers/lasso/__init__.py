@@ -1,0 +1,1 @@
+"""Lasso regressions from a Gram matrix."""

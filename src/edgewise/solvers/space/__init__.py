@@ -1,0 +1,1 @@
+"""Solvers: variables that sit in space: sparse and locally constant graphs."""
