@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from edgewise import DataWarning, GaussianGraph, InputError
-from edgewise.estimators.separate_change import SeparateNetworkChange
+from edgewise.estimators.change.separate import SeparateNetworkChange
 from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
 from edgewise.stats import (
     kendall_correlation,

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from edgewise import BayesNetClassifier, InputError
 from edgewise.data.row_order import row_order
-from edgewise.estimators._arrangement import arrangement
+from edgewise.estimators.base.arrangement import arrangement
 from edgewise.reproduce.discriminative import (
     STUDY,
     _deciders,

@@ -165,7 +165,7 @@ def _by_order(
     import numpy as np
 
     from edgewise.estimators import GaussianBayesNet
-    from edgewise.estimators._known_arcs import known_arcs
+    from edgewise.estimators.directed.known_arcs import known_arcs
     from edgewise.graph.equivalence import complete_dag
 
     names = list(frame.columns)

@@ -83,7 +83,7 @@ def _no_split(regressed: Regressed) -> list[str]:
 
 def _untried(regressed: Regressed) -> list[str]:
     """Say why covariates were not tried."""
-    from edgewise.estimators._tree_fit import UNTRIED
+    from edgewise.estimators.covariates.tree_fit import UNTRIED
 
     notes = [note for note in regressed.tree.treatment_ if note.startswith(UNTRIED)]
     return [f"{UNTRIED.capitalize()}{in_options(note.removeprefix(UNTRIED))}." for note in notes]

@@ -1,28 +1,28 @@
 """Estimators that follow scikit-learn's conventions and return a `Graph`."""
 
-from edgewise.estimators._archive import load
-from edgewise.estimators._direction import DirectionCheck
-from edgewise.estimators._path import (
+from edgewise.estimators.base.archive import load
+from edgewise.estimators.base.paths import (
     ChangePath,
     CoefficientPath,
     GraphPath,
     LocallyConstantPath,
     PrecisionPath,
 )
-from edgewise.estimators.bayes_net_classifier import BayesNetClassifier
-from edgewise.estimators.blanket_bayes_net import BlanketBayesNet
-from edgewise.estimators.conditional_graph import ConditionalGraph
-from edgewise.estimators.discrete_markov_net import DiscreteMarkovNet
-from edgewise.estimators.dtrace_change import DTraceChange
-from edgewise.estimators.fused_change import FusedNetworkChange
-from edgewise.estimators.gaussian_bayes_net import GaussianBayesNet
-from edgewise.estimators.gaussian_graph import GaussianGraph
-from edgewise.estimators.graph_tree import GraphTree
-from edgewise.estimators.kernel_graph import KernelGraph
-from edgewise.estimators.locally_constant_graph import LocallyConstantGraph
-from edgewise.estimators.neighborhood_graph import NeighborhoodGraph
-from edgewise.estimators.network_change import NetworkChange
-from edgewise.estimators.separate_change import SeparateNetworkChange
+from edgewise.estimators.change.direction import DirectionCheck
+from edgewise.estimators.change.dtrace import DTraceChange
+from edgewise.estimators.change.fused import FusedNetworkChange
+from edgewise.estimators.change.network_change import NetworkChange
+from edgewise.estimators.change.separate import SeparateNetworkChange
+from edgewise.estimators.classify.bayes_net_classifier import BayesNetClassifier
+from edgewise.estimators.covariates.conditional_graph import ConditionalGraph
+from edgewise.estimators.covariates.graph_tree import GraphTree
+from edgewise.estimators.covariates.kernel_graph import KernelGraph
+from edgewise.estimators.directed.blanket_bayes_net import BlanketBayesNet
+from edgewise.estimators.directed.gaussian_bayes_net import GaussianBayesNet
+from edgewise.estimators.discrete.markov_net import DiscreteMarkovNet
+from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
+from edgewise.estimators.gaussian.neighborhood import NeighborhoodGraph
+from edgewise.estimators.space.locally_constant_graph import LocallyConstantGraph
 
 __all__ = [
     "BayesNetClassifier",

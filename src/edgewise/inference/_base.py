@@ -14,9 +14,9 @@ from edgewise._core.memory import local_workers
 from edgewise._core.random import spawn
 from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
-from edgewise.estimators._archive import save_estimator
-from edgewise.estimators._conditional import CovariateEstimator
-from edgewise.estimators._table import TableEstimator, note_columns
+from edgewise.estimators.base.archive import save_estimator
+from edgewise.estimators.base.table import TableEstimator, note_columns
+from edgewise.estimators.covariates.conditional import CovariateEstimator
 from edgewise.graph import Graph
 from edgewise.inference._resample import (
     Draw,

@@ -11,10 +11,10 @@ import numpy as np
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data import SimulatedChange
 from edgewise.data.two_groups import TwoSamples
-from edgewise.estimators._change import ChangeEstimator
-from edgewise.estimators.dtrace_change import DTraceChange
-from edgewise.estimators.fused_change import FusedNetworkChange
-from edgewise.estimators.separate_change import SeparateNetworkChange
+from edgewise.estimators.change.change import ChangeEstimator
+from edgewise.estimators.change.dtrace import DTraceChange
+from edgewise.estimators.change.fused import FusedNetworkChange
+from edgewise.estimators.change.separate import SeparateNetworkChange
 from edgewise.metrics import precision_recall_curve
 from edgewise.reproduce._study import Row
 from edgewise.stats import covariance, nonparanormal_correlation

@@ -11,7 +11,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.data import gaussian_change
 from edgewise.data.two_groups import TwoSamples
 from edgewise.estimators import NetworkChange
-from edgewise.estimators._path import ChangePath
+from edgewise.estimators.base.paths import ChangePath
 from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.change._methods import (
     GAUSSIAN_RIVALS,

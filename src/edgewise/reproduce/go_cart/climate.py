@@ -10,7 +10,7 @@ import pandas as pd
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import load_climate, load_table
 from edgewise.estimators import GraphTree
-from edgewise.estimators._tree_nodes import TreeNode
+from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
 from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.go_cart._coast import kilometers, kilometers_to_sea

@@ -11,7 +11,7 @@ import numpy as np
 from edgewise.data import PartitionedGraphs, tree_partition
 from edgewise.data.simulate import PARTITION_LAYOUTS
 from edgewise.estimators import GraphTree
-from edgewise.estimators._tree_nodes import TreeNode
+from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce._study import Part, Row
 

@@ -1,0 +1,1 @@
+"""Estimators: what changed between two conditions."""

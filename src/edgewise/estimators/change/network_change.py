@@ -1,0 +1,390 @@
+"""What changed between two conditions, by the ratio of their densities."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.typing import FloatArray
+from edgewise.data.two_groups import TwoGroups, TwoSamples
+from edgewise.estimators.base.numbers import is_number
+from edgewise.estimators.change.change import ChangeEstimator
+from edgewise.estimators.change.direction import DirectionCheck, compare_directions
+from edgewise.estimators.change.group_folds import choose_by_group_cv, make_group_folds
+from edgewise.estimators.change.group_rows import Standard
+from edgewise.estimators.change.ratio_fit import RatioFit, RatioModel
+from edgewise.io.messages import quote_names
+from edgewise.selection import Selection
+from edgewise.selection.grid import alpha_grid
+from edgewise.solvers import (
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+    ratio_alpha_min,
+)
+from edgewise.solvers.change.density_ratio import SOLVERS
+from edgewise.stats.pair_features import BASES
+
+#: Fewer rows of the first group than this share of them, or than this number, are few.
+FEW = (0.05, 5.0)
+
+
+class NetworkChange(ChangeEstimator):
+    r"""Learn what changed between two networks directly, without learning either.
+
+    The logarithm of the ratio of the density after to that before is modelled as
+    :math:`\theta' f(x)` with features :math:`f` of pairs of variables. What did not change cancels
+    in the ratio, so :math:`\theta` is sparse even where both networks are dense:
+
+    .. math::
+
+        \min_\theta\; \log \frac{1}{n_q} \sum_{i \in Q} e^{\theta' f(x_i)}
+        - \frac{1}{n_p} \sum_{j \in P} \theta' f(x_j)
+        + \frac{\mathrm{ridge}}{2} \|\theta\|^2 + \alpha \sum_{u \ge v} \|\theta_{uv}\|
+
+    with Q the rows of ``classes_[0]`` and P those of ``classes_[1]`` [1]_.
+
+    Parameters
+    ----------
+    alpha : float or "cv"
+        Sparsity; ``"cv"`` takes the largest held-out log ratio.
+    ridge : float
+        Curvature that keeps the coefficients finite. With 0, alpha has a smallest value that
+        depends on the rows.
+    basis : {"gaussian", "power", "polynomial", "ising"} or callable
+        Features of a pair, as in `edgewise.stats.pair_features`: ``x_u x_v``, which is right for
+        Gaussian networks; the same of signed powers; all products of powers up to ``degree``, for
+        links that no correlation shows; products of entries -1 and 1; or a function of two
+        columns.
+    degree : int or sequence of int
+        Of ``"power"`` and ``"polynomial"``. Of several, held-out rows choose, with
+        ``alpha="cv"``.
+    solver : {"auto", "dual", "primal"}
+        As in `edgewise.solvers.density_ratio`.
+    standardize : bool
+        Take away the mean of its group from every column, divide by the standard deviation
+        within groups, and scale powers to a standard deviation of 1 (not with ``"ising"``). With
+        False the rows are used as they are, so that a change of the means counts as well.
+    penalize_diagonal : bool
+        Whether alpha is for a change of each variable by itself too.
+    negligible : float
+        Changes up to this size are left out of ``graph_``.
+    n_alphas : int
+        Number of alphas that a search tries.
+    alpha_ratio : float, optional
+        Smallest alpha that a search tries, as a share of the largest; 0.1 by default.
+    cv : int or splitter, optional
+        Folds, each with rows of both groups; by default 5, or one per row of the smaller group
+        where that has fewer.
+    tol : float
+        Largest duality gap per variable.
+    max_iter : int
+        Newton steps.
+    n_jobs : int, optional
+        Folds at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Deals the rows to folds.
+    verbose : int
+        Above 0, a progress bar is drawn on standard error.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (d, d, b)
+        Coefficients of the features of every pair, in standardised units.
+    change_ : ndarray of shape (d, d)
+        The coefficient where a pair has one feature: above 0 where a link became more positive.
+        With several features, the length of their vector.
+    graph_ : Graph
+        Pairs that changed by more than ``negligible``.
+    classes_ : ndarray of shape (2,)
+        Labels before and after.
+    alpha_ : float
+        The sparsity used.
+    degree_ : int
+        The degree used.
+    effective_sample_size_ : float
+        How many rows of the first group the ratio leaves in play: the inverse of the sum of
+        squared weights. Few mean that the ratio is that of a handful of rows.
+    log_normalizer_ : float
+        Logarithm of the mean of the ratio over the first group, before it is normalised.
+    locations_, scale_ : ndarray
+        Means of the groups and standard deviations that were taken out.
+    power_scale_ : ndarray or None
+        What powers were divided by.
+    gap_, objective_, converged_, n_iter_
+        Certificate of the solver.
+    selection_ : Selection or None
+        The search for alpha.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X is a data frame with text column names.
+
+    See Also
+    --------
+    DTraceChange : For Gaussian rows the strongest simple alternative; try it beside this one.
+    edgewise.permutation_test : Whether the change is more than chance.
+    edgewise.inference.max_change_test : The same in a second, without a fit.
+    edgewise.inference.change_intervals : How much each link changed, with an interval.
+
+    References
+    ----------
+    .. [1] Liu, Quinn, Gutmann, Suzuki and Sugiyama (2014). Direct learning of sparse changes in
+       Markov networks by density ratio estimation. *Neural Computation* 26(6).
+       https://doi.org/10.1162/NECO_a_00589
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import NetworkChange
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> y = np.repeat(["before", "after"], 100)
+    >>> X[y == "after", 1] += 0.8 * X[y == "after", 0]
+    >>> model = NetworkChange(alpha=0.3).fit(X, y)
+    >>> model.classes_
+    array(['after', 'before'], dtype='<U6')
+    >>> model.graph_.edges()[["source", "target"]]
+      source target
+    0     x0     x1
+    """
+
+    _matrices_held = 5.0
+    _copies_held = 4.0
+
+    def __init__(
+        self,
+        alpha: float | str = "cv",
+        ridge: float = 0.1,
+        *,
+        basis: str | Callable[..., Any] = "gaussian",
+        degree: int | Sequence[int] = 2,
+        solver: str = "auto",
+        standardize: bool = True,
+        penalize_diagonal: bool = True,
+        negligible: float = 0.0,
+        n_alphas: int = 30,
+        alpha_ratio: float | None = None,
+        cv: Any = None,
+        tol: float = 1e-8,
+        max_iter: int = 500,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.ridge = ridge
+        self.basis = basis
+        self.degree = degree
+        self.solver = solver
+        self.standardize = standardize
+        self.penalize_diagonal = penalize_diagonal
+        self.negligible = negligible
+        self.n_alphas = n_alphas
+        self.alpha_ratio = alpha_ratio
+        self.cv = cv
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def density_ratio(self, X: Any) -> FloatArray:
+        """Density after over density before, at some rows.
+
+        The mean over the rows of the first group that were learned from is 1. If the rows are
+        standardised, those given are taken for rows of the first group: its mean is taken away.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        rows = self._as_rows(X, reset=False)
+        if not np.isfinite(rows).all():
+            raise InputError("X contains NaN or infinite entries. Drop those rows.")
+        values = self._log_ratio(self._fitted(), (rows - self.locations_[0]) / self.scale_)
+        return np.asarray(np.exp(values - self.log_normalizer_))
+
+    def check_directions(self, X: Any, y: Any) -> DirectionCheck:
+        """Learn the change from second to first as well, and compare.
+
+        The ratio is not symmetric: rows of the denominator are weighted so that they look like
+        the numerator. Where both ways round find different changes, neither is to be trusted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows of both groups.
+        y : array-like of shape (n,)
+            Their labels.
+
+        Returns
+        -------
+        DirectionCheck
+        """
+        check_is_fitted(self)
+        forward = clone(self).set_params(alpha=self.alpha_, degree=self.degree_)
+        rows, groups = forward._check_input(X, y)
+        samples = forward._standardize(rows, groups).samples(rows, groups)
+        swapped = TwoSamples(first=samples.second, second=samples.first)
+        alphas = np.array([self.alpha_])
+        graphs = [
+            forward._graph(next(forward._solve_path(way, alphas))) for way in (samples, swapped)
+        ]
+        return compare_directions(*graphs, is_signed=self._is_signed())
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not is_number(self.ridge, least=0):
+            raise InputError(f"ridge must be a number of at least 0, got {self.ridge!r}.")
+        if not callable(self.basis) and self.basis not in BASES:
+            names = ", ".join(f'"{name}"' for name in BASES)
+            raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
+        if self.solver not in SOLVERS:
+            raise InputError(f'solver must be "auto", "dual" or "primal", got {self.solver!r}.')
+        if len(self._degrees()) > 1:
+            if not isinstance(self.alpha, str):
+                raise InputError(
+                    f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among '
+                    "them. Pass one degree."
+                )
+            if self.basis not in ("polynomial", "power"):
+                raise InputError(
+                    'Several degrees need basis="polynomial" or "power"; with others there is '
+                    "nothing to choose. Pass one degree."
+                )
+
+    def _check_input(self, X: Any, y: Any, *, reset: bool = True) -> tuple[FloatArray, TwoGroups]:
+        rows, groups = super()._check_input(X, y, reset=reset)
+        if self.basis == "ising" and (is_other := (np.abs(rows) != 1).any(axis=0)).any():
+            which = quote_names(self._labels(is_other))
+            raise InputError(
+                f'basis="ising" takes entries of -1 and 1; there are others in {which}. Recode '
+                "columns of 0 and 1 as 2 * x - 1."
+            )
+        return rows, groups
+
+    def _degrees(self) -> list[int]:
+        degrees = [self.degree] if np.ndim(self.degree) == 0 else list(self.degree)  # type: ignore[arg-type]
+        if not degrees:
+            raise InputError("degree must be a whole number or several of them, got none.")
+        return degrees  # type: ignore[return-value]
+
+    def _standardize(self, rows: FloatArray, groups: TwoGroups) -> Standard:
+        if self.basis == "ising":
+            d = rows.shape[1]
+            return Standard(locations=np.zeros((2, d)), scale=np.ones(d))
+        return super()._standardize(rows, groups)
+
+    def _features(self, samples: TwoSamples) -> dict[str, Any]:
+        """Arguments of the solver that say what the features are."""
+        degrees, scale = self._degrees(), None
+        if len(degrees) > 1:
+            raise InputError(
+                f"A path is for one degree, and there are several, {self.degree!r}. Pass one, such "
+                "as degree_ after fit."
+            )
+        degree = degrees[0]
+        if self.standardize and self.basis == "polynomial":
+            rows = np.concatenate([samples.first, samples.second])
+            scale = np.stack([np.std(rows**k, axis=0) for k in range(1, degree + 1)])
+            scale = np.where(scale > 0, scale, 1.0)
+        return {"basis": self.basis, "degree": degree, "power_scale": scale}
+
+    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[RatioFit]:
+        features = self._features(samples)
+        path = density_ratio_path(
+            samples.second, samples.first, alphas, ridge=self.ridge, solver=self.solver,
+            penalize_diagonal=self.penalize_diagonal, tol=self.tol, max_iter=self.max_iter,
+            **features,
+        )  # fmt: skip
+        return (RatioFit(solution, features) for solution in path)
+
+    def _largest_alpha(self, samples: TwoSamples) -> float:
+        return ratio_alpha_max(
+            samples.second, samples.first, ridge=self.ridge,
+            penalize_diagonal=self.penalize_diagonal, **self._features(samples),
+        )  # fmt: skip
+
+    def _grid(self, samples: TwoSamples) -> FloatArray:
+        if self.ridge > 0:
+            return super()._grid(samples)
+        largest = self._largest_alpha(samples)
+        if largest == 0:
+            return super()._grid(samples)
+        smallest = ratio_alpha_min(
+            samples.second, samples.first, penalize_diagonal=self.penalize_diagonal,
+            **self._features(samples),
+        )  # fmt: skip
+        ratio = self._ratio()
+        # A little above the smallest, where the solution begins to run away.
+        return alpha_grid(largest, self.n_alphas, min(max(ratio, 1.05 * smallest / largest), 0.99))
+
+    def _choose_alpha(
+        self, rows: FloatArray, groups: TwoGroups, samples: TwoSamples
+    ) -> tuple[Any, float, Selection | None]:
+        """Choose the degree too, if there are several."""
+        degrees = self._degrees()
+        if len(degrees) == 1:
+            return super()._choose_alpha(rows, groups, samples)
+        folds = make_group_folds(groups, len(rows), self.cv, self.random_state)
+        tried = []
+        for degree in degrees:
+            model = clone(self).set_params(degree=degree)
+            alphas = model._grid(samples)
+            tried.append((model, choose_by_group_cv(model, rows, groups, alphas, folds)))
+        model, selection = max(tried, key=lambda pair: pair[1].values[pair[1].index])
+        *_, fit = model._solve_path(samples, selection.alphas[: selection.index + 1])
+        return fit, selection.alpha, selection
+
+    def _search_advice(self, selection: Selection) -> str:
+        ratio = selection.alphas[-1] / selection.alphas[0]
+        if self.ridge > 0 or ratio <= self._ratio() * (1 + 1e-9):
+            return super()._search_advice(selection)
+        return "Below it there is no solution without a ridge. Pass ridge=0.1 to search further."
+
+    def _score_fit(self, fit: RatioFit | RatioModel, samples: TwoSamples) -> float:
+        """Mean log ratio of other rows of the second group, normalised by those of the first."""
+        after, before = (self._log_ratio(fit, rows) for rows in (samples.second, samples.first))
+        largest = before.max()
+        normalizer = largest + np.log(np.mean(np.exp(before - largest)))
+        return float(np.mean(after) - normalizer)
+
+    def _log_ratio(self, fit: RatioFit | RatioModel, rows: FloatArray) -> FloatArray:
+        return log_density_ratio(rows, fit.theta, **fit.features)
+
+    def _fitted(self) -> RatioModel:
+        return RatioModel(
+            self.theta_,
+            {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_},
+        )
+
+    def _is_signed(self) -> bool:
+        return bool(self.theta_.shape[2] == 1)
+
+    def _store(self, fit: RatioFit, samples: TwoSamples) -> None:
+        self.theta_ = fit.solution.value
+        self.degree_ = fit.features["degree"]
+        self.power_scale_ = fit.features["power_scale"]
+        self.log_normalizer_ = fit.solution.log_normalizer
+        self.effective_sample_size_ = fit.solution.effective_sample_size
+        n_rows, (share, number) = len(samples.first), FEW
+        # Of a group that is small itself, no more than half can be asked for.
+        if self.effective_sample_size_ < max(share * n_rows, min(number, n_rows / 2)):
+            warnings.warn(
+                f"The ratio rests on {self.effective_sample_size_:.1f} of the "
+                f"{n_rows} rows of group {self.classes_.tolist()[0]!r}: the groups hardly "
+                "overlap. Raise ridge or alpha, or compare the other way round.",
+                DataWarning,
+                stacklevel=3,
+            )

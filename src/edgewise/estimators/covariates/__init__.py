@@ -1,0 +1,1 @@
+"""Estimators: networks that vary with covariates."""

@@ -1,0 +1,338 @@
+"""Bayesian networks by Markov blankets and tests of independence as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray, RandomState
+from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
+from edgewise.data.table import Table
+from edgewise.estimators.base.arrangement import ArrangedStatistics, arrangement
+from edgewise.estimators.base.relations import refuse_relations
+from edgewise.estimators.base.statistics import MISSING, REPAIRS, labels, row_statistics
+from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.directed.blanket_structure import (
+    METHODS,
+    SEARCHES,
+    Settings,
+    Structure,
+    fit_equations,
+    learn_structure,
+)
+from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs
+from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork
+from edgewise.graph import Graph
+from edgewise.graph.orientation import longest_paths
+from edgewise.io.messages import quote_names
+
+
+class BlanketBayesNet(LinearNetwork, TableEstimator):
+    r"""Which way influences run, as far as the data can tell: by tests of independence.
+
+    First the Markov blanket [2]_ of each column is found: the columns given which it is independent
+    of all others. Two columns in each other's blankets are joined unless some subset of the blanket
+    separates them. Where x and y are not joined but are both joined with z, which is not in the set
+    that separates them, arcs meet: x -> z <- y. Meek's rules [1]_ then direct every edge that
+    these arcs force; ``cpdag_`` shows which, and leaves the others without a direction, since no
+    linear Gaussian data can tell it. ``graph_`` and ``coef_`` take one direction for each that
+    agrees with it.
+
+    All tests are of partial correlations by Fisher's z, see `edgewise.solvers.fisher_z_test`; with
+    exact correlations of a network that hides no independence, every method finds its
+    ``cpdag_``. The result does not depend on the order or the units of the columns. On simulated
+    networks it makes fewer errors than `GaussianBayesNet`.
+
+    Parameters
+    ----------
+    method : str
+        How blankets are found: by adding and dropping columns one test at a time (``"iamb"``,
+        ``"inter-iamb"``, ``"fast-iamb"``, ``"iamb-npc"``, ``"inter-iamb-npc"``, ``"gs"``,
+        `edgewise.solvers.markov_blankets`); by the partial correlations given all other columns,
+        as they are or by backward elimination, which takes more rows than columns plus 3
+        (``"tc"``, ``"tc-bw"``, `edgewise.solvers.total_conditioning`); or by lasso paths
+        (``"l1mb"``, `edgewise.solvers.lasso_blankets`).
+    significance : float
+        Level of each test. Larger ones find more edges, and more false ones.
+    search : {"tests", "greedy"}
+        Find neighbours and directions inside the blankets by tests; or by adding, deleting and
+        reversing arcs as long as the BIC improves (`edgewise.solvers.greedy_bayes_net`), which with
+        ``"l1mb"`` is L1MB as published and finds directions less reliably.
+    forbidden : array of bool of shape (m, m) or iterable of pairs, optional
+        Arcs that cannot be: as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of
+        columns by name or number. Rows and columns of a data frame are found by name.
+    required : array of bool of shape (m, m) or iterable of pairs, optional
+        Arcs that must be.
+    tiers : sequence of m numbers or mapping of columns to numbers, optional
+        No arc leads from a column to one in a lower tier, such as from later to earlier
+        measurements. None or NaN, or no entry, where nothing is known.
+    max_condition : int, optional
+        Largest separating set that is tried. By default as large as 20,000 tests for each pair
+        allow: all subsets of blankets of up to 15 columns.
+    gamma : float
+        For ``"l1mb"`` and ``"greedy"``: from 0, the BIC, to 1, the extended BIC that allows the
+        fewest arcs.
+    missing : {"error", "pairwise", "em"}
+        What to do with NaN: refuse; take each covariance from the rows that have both columns; or
+        maximise the Gaussian likelihood of what is there. Tests count the rows of the pair of
+        columns that has fewest in common.
+    repair : {None, "ridge", "clip"}
+        What to do with columns bound by exact relations: refuse them, or raise the small
+        eigenvalues of their correlations. ``treatment_`` then says how.
+    random_state : int, Generator, RandomState or None
+        Draws the rows of ``sample``; nothing else is random.
+
+    Attributes
+    ----------
+    cpdag_ : Graph
+        Directed; an edge whose direction is not identified runs both ways. With ``forbidden``,
+        ``required`` or ``tiers``, these direct more.
+    graph_ : Graph
+        Directed and without cycles, one of those that ``cpdag_`` stands for; the weight of an arc
+        is its coefficient for standardised columns.
+    coef_ : ndarray of shape (m, m)
+        ``coef_[i, j]`` is the least squares coefficient of the arc i -> j of ``graph_``, in the
+        units of X.
+    intercept_, noise_variance_ : ndarray of shape (m,)
+        Of each column's equation.
+    blankets_ : ndarray of bool, shape (m, m)
+        Which columns are in each other's Markov blankets.
+    order_ : ndarray of shape (m,)
+        Tier of each column in ``graph_``, from 0: the longest path of arcs that ends in it.
+    total_effects_ : ndarray of shape (m, m)
+        Entry [i, j] is by how much j rises when i is set one unit higher, over all paths.
+    location_ : ndarray of shape (m,)
+        Mean of the columns.
+    n_tests_ : int
+        Number of tests.
+    is_consistent_ : bool
+        Whether the tests did not contradict each other on directions. Otherwise the surest come
+        first, and some arcs of the rest are turned round.
+    converged_, n_iter_, treatment_
+        Whether the greedy search ended by itself and its length (True and 1 for tests), and what
+        was done to the data.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X is a data frame with text column names.
+
+    References
+    ----------
+    .. [1] Meek (1995). Causal inference and causal explanation with background knowledge. *UAI*.
+       https://doi.org/10.48550/arXiv.1302.4972
+    .. [2] Pellet and Elisseeff (2008). Using Markov blankets for causal structure learning.
+       *Journal of Machine Learning Research* 9. https://jmlr.org/papers/v9/pellet08a.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from edgewise import BlanketBayesNet
+    >>> rng = np.random.default_rng(0)
+    >>> rain, sprinkler, wet, slip = rng.normal(size=(4, 1000))
+    >>> wet += rain + sprinkler
+    >>> slip += wet
+    >>> lawn = pd.DataFrame({"slip": slip, "rain": rain, "sprinkler": sprinkler, "wet": wet})
+    >>> model = BlanketBayesNet().fit(lawn)
+    >>> model.graph_.edges()[["source", "target"]]
+          source target
+    0        wet   slip
+    1  sprinkler    wet
+    2       rain    wet
+    >>> bool((model.cpdag_.adjacency == (model.coef_ != 0)).all())
+    True
+    """
+
+    _matrices_held = 10.0
+    _copies_held = 4.5
+
+    def __init__(
+        self,
+        method: str = "iamb",
+        significance: float = 0.01,
+        *,
+        search: str = "tests",
+        forbidden: Any = None,
+        required: Any = None,
+        tiers: Any = None,
+        max_condition: int | None = None,
+        gamma: float = 0.0,
+        missing: str = "error",
+        repair: str | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.method = method
+        self.significance = significance
+        self.search = search
+        self.forbidden = forbidden
+        self.required = required
+        self.tiers = tiers
+        self.max_condition = max_condition
+        self.gamma = gamma
+        self.missing = missing
+        self.repair = repair
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the network.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+            Rows.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; a weight of 2 counts as two equal rows.
+
+        Returns
+        -------
+        BlanketBayesNet
+        """
+        settings = self._settings()
+        rows, weights = self._check_input(X, sample_weight)
+        names = labels(self._names(), range(rows.shape[1]))
+        known = known_arcs(self.forbidden, self.required, self.tiers, names)
+        statistics = self._statistics(rows, weights, names)
+        structure = learn_structure(
+            statistics.S,
+            statistics.n_samples or 0.0,
+            settings,
+            KnownArcs(
+                allowed=statistics.arranged(known.allowed),
+                required=statistics.arranged(known.required),
+            ),
+            [names[k] for k in statistics.arrangement],
+        )
+        self._store(structure, statistics)
+        return self
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean Gaussian log-likelihood per row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+            Rows; one with missing values does not count, unless ``missing="error"``, which refuses
+            it.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows = self._as_rows(X, reset=False)
+        is_bad = ~np.isfinite(rows) if self.missing == "error" else np.isinf(rows)
+        if bad := np.flatnonzero(is_bad.any(axis=0)).tolist():
+            raise InputError(
+                f"Columns {quote_names(labels(self._names(), bad))} hold NaN or inf. Drop those "
+                'rows; missing="pairwise" or missing="em" lets NaN pass.'
+            )
+        weights = Table.from_input(rows, sample_weight=sample_weight).weights
+        model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
+        return model.log_likelihood(rows, weights)
+
+    def _settings(self) -> Settings:
+        """Refuse parameters that no data could make sense of."""
+        choices: dict[str, tuple[str | None, ...]] = {
+            "method": METHODS,
+            "search": SEARCHES,
+            "missing": MISSING,
+            "repair": (*REPAIRS, None),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name} must be one of {quote_names(allowed)}, got {getattr(self, name)!r}."
+                )
+        if not 0 <= self.gamma <= 1:
+            raise InputError(f"gamma must be between 0 and 1, got {self.gamma!r}.")
+        return Settings(
+            method=self.method,
+            search=self.search,
+            significance=self.significance,
+            max_condition=self.max_condition,
+            gamma=self.gamma,
+        )
+
+    def _check_input(self, X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray | None]:
+        """Return rows that count as floats, with their weights or None."""
+        rows = self._as_rows(X, reset=True)
+        refuse_covariance(
+            rows,
+            "Pass the rows; edgewise.solvers.markov_blankets and separating_sets take a "
+            "covariance.",
+        )
+        weights = Table.from_input(rows, sample_weight=sample_weight).weights
+        if weights is not None:
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        names = self._names()
+        check_columns(rows, names, allow_missing=self.missing != "error", allow_identical=True)
+        if self.repair is None:
+            refuse_identical(rows, names)
+        return rows, weights
+
+    def _statistics(
+        self, X: FloatArray, weights: FloatArray | None, names: list[str]
+    ) -> ArrangedStatistics:
+        """Correlations of the columns in an order of their own."""
+        order = arrangement(X)
+        arranged_names = [names[k] for k in order]
+        statistics = row_statistics(
+            np.ascontiguousarray(X[:, order]),
+            weights,
+            names=arranged_names,
+            covariance="empirical",
+            missing=self.missing,
+            repair=self.repair,
+        ).on_correlation_scale()
+        if self.repair is None:
+            refuse_relations(statistics, X, arranged_names)
+        fields = {**vars(statistics), "n_samples": _fewest_rows(X, weights)}
+        return ArrangedStatistics(**fields, arrangement=order)
+
+    def _store(self, structure: Structure, statistics: ArrangedStatistics) -> None:
+        """Put what was learned into the order and the units of the columns."""
+        scale, location = statistics.scale, statistics.location
+        equations = fit_equations(statistics.S, structure.dag)
+        coef = equations.coef * scale / scale[:, None]
+        restored = statistics.restored
+        self.cpdag_ = Graph(
+            restored(structure.cpdag).astype(float), names=self._names(), directed=True
+        )
+        self.blankets_ = restored(structure.blankets)
+        self.coef_ = restored(coef)
+        self.intercept_ = restored(location - location @ coef)
+        self.noise_variance_ = restored(equations.noise_variance * scale**2)
+        self.order_ = restored(longest_paths(structure.dag))
+        self.location_ = restored(location)
+        self.graph_ = Graph(
+            restored(equations.coef),
+            names=self._names(),
+            directed=True,
+            adjacency=restored(structure.dag),
+        )
+        self.n_tests_ = structure.n_tests
+        self.is_consistent_ = structure.is_consistent
+        self.converged_ = structure.converged
+        self.n_iter_ = structure.n_steps
+        self.treatment_ = list(statistics.treatment)
+
+
+def _fewest_rows(X: FloatArray, weights: FloatArray | None) -> float:
+    """Rows, or the sum of their weights, that any two columns have in common at least."""
+    count = np.ones(len(X)) if weights is None else weights
+    is_seen = ~np.isnan(X)
+    if is_seen.all():
+        return float(count.sum())
+    common: FloatArray = (is_seen * count[:, None]).T @ is_seen
+    return float(common.min())

@@ -1,0 +1,1 @@
+"""Estimators: one undirected Gaussian graph."""

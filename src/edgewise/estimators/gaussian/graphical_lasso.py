@@ -1,0 +1,318 @@
+"""The graphical lasso as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.resume import chain
+from edgewise._core.typing import FloatArray, RandomState
+from edgewise.estimators.base.fits import GaussianFit
+from edgewise.estimators.base.paths import PrecisionPath
+from edgewise.estimators.base.precision import PrecisionEstimator
+from edgewise.estimators.base.statistics import RANKS, Statistics, labels, warn_of_scales
+from edgewise.graph import Graph
+from edgewise.io.messages import quote_names
+from edgewise.selection import Selection, choose_by_ebic
+from edgewise.solvers.gaussian.graphical_lasso import (
+    PrecisionSolution,
+    graphical_lasso,
+    graphical_lasso_path,
+)
+
+
+class GaussianGraph(PrecisionEstimator):
+    r"""Sparse Gaussian graph by the graphical lasso, with a certificate.
+
+    .. math::
+
+        \min_{\Theta \succ 0} \; \mathrm{tr}(S \Theta) - \log\det\Theta
+        + \alpha \sum_{i \ne j} w_{ij} |\Theta_{ij}|
+
+    where :math:`S` is the covariance of the data, :math:`\Theta` the precision matrix and
+    :math:`w_{ij}` the ``weights``. Two variables are joined when their entry of :math:`\Theta` is
+    not 0: they are then dependent given all the others [1]_.
+
+    Parameters
+    ----------
+    alpha : float or {"ebic", "cv", "stars"}
+        Strength of the penalty, counted for every entry of the symmetric matrix, or the rule
+        that picks it along a path: the extended BIC [2]_, held-out likelihood, or stability [3]_.
+    covariance : str
+        What stands for S. ``"empirical"``; ``"correlation"``, which penalises all columns alike
+        and gives the result back in the units of X; ``"nonparanormal"``, ``"spearman"`` or
+        ``"kendall"``, correlations that see ranks only; or ``"precomputed"``, where ``fit`` takes
+        a covariance matrix instead of rows.
+    penalize_diagonal : bool
+        Whether the penalty includes the diagonal.
+    weights : array-like of shape (p, p), optional
+        Multiplies alpha per entry: 0 leaves an edge free, ``inf`` forbids it.
+    missing : {"error", "pairwise", "em"}
+        What to do with NaN: refuse; take each covariance from the rows that have both columns;
+        or maximise the Gaussian likelihood of what is there.
+    repair : {None, "ridge", "clip"}
+        What to do with a covariance that is not positive definite: refuse it where it has
+        negative eigenvalues, or raise its small eigenvalues, by adding to the diagonal or one by
+        one. ``treatment_`` then says how.
+    assume_centered : bool
+        Take the mean as 0 instead of estimating it.
+    n_samples : float, optional
+        Rows behind a precomputed covariance, for ``alpha="ebic"``.
+    n_alphas : int
+        Alphas tried by a rule, log-spaced down from the smallest with an empty graph.
+    alpha_ratio : float, optional
+        Smallest alpha tried as a share of the largest. By default :math:`0.2 / \sqrt n`, at most
+        0.05, and 0.1 with no more rows than columns; then, with more than two rows per column,
+        up to three decades less while the best alpha is the smallest.
+    gamma : float
+        Parameter of the extended BIC, from 0 (ordinary BIC) to 1 (sparsest).
+    cv : int, splitter or iterable
+        Folds for ``alpha="cv"``; a number is shuffled by ``random_state``.
+    instability : float
+        Largest instability that ``alpha="stars"`` accepts.
+    n_subsamples : int
+        Subsamples drawn by ``alpha="stars"``.
+    tol : float
+        Stop once the duality gap is at most ``tol * p``.
+    max_iter : int
+        Largest number of iterations of one fit.
+    n_jobs : int, optional
+        Folds or subsamples fitted at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Shuffles folds and draws subsamples.
+    verbose : int
+        Above 0, a progress bar of folds or subsamples is drawn on standard error.
+
+    Attributes
+    ----------
+    precision_, covariance_ : ndarray of shape (p, p)
+        In the units of X (of ranks' latent Gaussian for the rank correlations); each other's
+        inverse. Absent edges are exact zeros of the precision.
+    location_ : ndarray of shape (p,)
+        Mean of the columns; 0 for ranks and for a precomputed covariance.
+    partial_correlation_ : ndarray of shape (p, p)
+        With a diagonal of 1.
+    graph_ : Graph
+        Weights are partial correlations.
+    alpha_ : float
+        The strength used.
+    alphas_ : ndarray
+        The strengths tried.
+    selection_ : Selection or None
+        Criterion along the path, when a rule picked alpha.
+    gap_, objective_ : float
+        Duality gap and objective of the fit, on the scale the solver works on.
+    converged_ : bool
+        Whether the gap met the tolerance.
+    n_iter_ : int
+        Iterations of the fit.
+    treatment_ : list of str
+        What was done to the data: missing values, repair.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X is a data frame with text column names.
+
+    References
+    ----------
+    .. [1] Friedman, Hastie and Tibshirani (2008). Sparse inverse covariance estimation with the
+       graphical lasso. *Biostatistics* 9(3). https://doi.org/10.1093/biostatistics/kxm045
+    .. [2] Foygel and Drton (2010). Extended Bayesian information criteria for Gaussian graphical
+       models. https://doi.org/10.48550/arXiv.1011.6640
+    .. [3] Liu, Roeder and Wasserman (2010). Stability approach to regularization selection
+       (StARS) for high dimensional graphical models. https://doi.org/10.48550/arXiv.1006.3316
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import GaussianGraph
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> X[:, 1] += X[:, 0]
+    >>> model = GaussianGraph().fit(X)
+    >>> model.graph_.adjacency
+    array([[False,  True, False],
+           [ True, False, False],
+           [False, False, False]])
+    """
+
+    _covariances = ("empirical", "correlation", "precomputed", *RANKS)
+    _matrices_held = 9.0
+    #: A path that takes more memory than this is solved and judged one alpha at a time.
+    _path_bytes = 2**30
+
+    def __init__(
+        self,
+        alpha: float | str = "ebic",
+        *,
+        covariance: str = "empirical",
+        penalize_diagonal: bool = False,
+        weights: ArrayLike | None = None,
+        missing: str = "error",
+        repair: str | None = None,
+        assume_centered: bool = False,
+        n_samples: float | None = None,
+        n_alphas: int = 30,
+        alpha_ratio: float | None = None,
+        gamma: float = 0.5,
+        cv: Any = 5,
+        instability: float = 0.05,
+        n_subsamples: int = 20,
+        tol: float = 1e-6,
+        max_iter: int = 5000,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.covariance = covariance
+        self.penalize_diagonal = penalize_diagonal
+        self.weights = weights
+        self.missing = missing
+        self.repair = repair
+        self.assume_centered = assume_centered
+        self.n_samples = n_samples
+        self.n_alphas = n_alphas
+        self.alpha_ratio = alpha_ratio
+        self.gamma = gamma
+        self.cv = cv
+        self.instability = instability
+        self.n_subsamples = n_subsamples
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the graph.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p), or Moments
+            Rows; a (p, p) covariance when ``covariance="precomputed"``; or what
+            `edgewise.stats.stream_covariance` made of rows that do not fit into memory.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; a weight of 2 counts as two equal rows, which a fold or subsample
+            has both or neither of.
+
+        Returns
+        -------
+        GaussianGraph
+        """
+        fit, statistics = self._fit(X, sample_weight)
+        self.precision_ = fit.precision
+        self.covariance_ = fit.covariance
+        self.location_ = statistics.location
+        self.graph_ = Graph.from_precision(fit.solution.value, names=self._names())
+        self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
+        if self.covariance == "empirical":
+            warn_of_scales(statistics, self._names())
+        return self
+
+    def path(
+        self,
+        X: Any,
+        alphas: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> PrecisionPath:
+        """Fit the graph for a sequence of alphas, each started from the one before.
+
+        Leaves the estimator as it is, fitted or not.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            As for ``fit``.
+        alphas : array-like, optional
+            From large to small; by default those that a rule for alpha would try.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        PrecisionPath
+            ``alphas``, ``graphs``, ``precisions``, ``gaps``, ``converged`` and ``n_edges``.
+        """
+        fits, grid, names = self._fit_along(X, alphas, sample_weight)
+        return PrecisionPath(
+            alphas=grid,
+            graphs=tuple(Graph.from_precision(fit.solution.value, names=names) for fit in fits),
+            precisions=np.stack([fit.precision for fit in fits]),
+            gaps=np.array([fit.solution.gap for fit in fits]),
+            converged=np.array([fit.converged for fit in fits]),
+        )
+
+    def _adapt(self, statistics: Statistics) -> Statistics:
+        """Refuse data for which the likelihood has no maximum; a penalty makes it have one."""
+        weights = self._edge_weights(len(statistics.S))
+        if self.alpha != 0 and (weights is None or weights.all()):
+            return statistics
+        pair = statistics.perfect_pair()
+        if pair is not None and (self.alpha == 0 or (weights is not None and not weights[pair])):
+            names = quote_names(labels(self._names(), pair))
+            raise InputError(
+                f"Columns {names} are identical up to scale and nothing penalises their edge, so "
+                'its weight is infinite. Drop one, or pass repair="ridge" or a positive alpha.'
+            )
+        if self.alpha == 0 and weights is None and not self.penalize_diagonal:
+            n_features = len(statistics.S)
+            rank = int(np.linalg.matrix_rank(statistics.on_correlation_scale().S, hermitian=True))
+            if rank < n_features:
+                raise InputError(
+                    f"alpha=0 needs a covariance of full rank; this one has rank {rank} for "
+                    f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
+                )
+        return statistics
+
+    def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[GaussianFit]:
+        n_features = len(statistics.S)
+        options: dict[str, Any] = {
+            "weights": self._edge_weights(n_features),
+            "penalize_diagonal": self.penalize_diagonal,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+        if 8 * n_features**2 * len(alphas) <= self._path_bytes:
+            solutions = iter(graphical_lasso_path(statistics.S, alphas, **options))
+        else:
+            # Only one solution is held at a time.
+            tasks = [(float(alpha), statistics, options) for alpha in alphas]
+            solutions = chain(_next_on_path, tasks)
+        for alpha, solution in zip(alphas, solutions, strict=True):
+            penalty = alpha * self._weighted_norm(solution.value, options["weights"])
+            yield GaussianFit(solution, statistics, penalty)
+
+    def _weighted_norm(self, Theta: FloatArray, weights: FloatArray | None) -> float:
+        """Sum of the sizes of the penalised entries; forbidden ones are 0."""
+        size = np.abs(Theta)
+        if weights is not None:
+            size *= np.where(np.isfinite(weights), weights, 0.0)
+        total = float(size.sum())
+        return total if self.penalize_diagonal else total - float(np.trace(size))
+
+    def _choose_by_ebic(self, statistics: Statistics, alphas: FloatArray) -> Selection:
+        n_samples = statistics.n_samples or 0.0
+        return choose_by_ebic(
+            self._solve_path(statistics, alphas),
+            alphas,
+            log_likelihood=lambda fit: n_samples * fit.log_likelihood,
+            count_edges=lambda fit: int(np.count_nonzero(fit.adjacency)) // 2,
+            n_samples=n_samples,
+            n_features=len(statistics.S),
+            gamma=self.gamma,
+        )
+
+
+def _next_on_path(
+    previous: PrecisionSolution | None,
+    alpha: float,
+    statistics: Statistics,
+    options: dict[str, Any],
+) -> PrecisionSolution:
+    """Solve for one alpha, starting from the solution for the alpha before."""
+    init = None if previous is None else previous.value
+    return graphical_lasso(statistics.S, alpha, init=init, **options)

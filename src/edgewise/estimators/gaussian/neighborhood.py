@@ -1,0 +1,329 @@
+"""Neighbourhood selection as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from edgewise._core.errors import InputError
+from edgewise._core.resume import chain
+from edgewise._core.typing import FloatArray, RandomState
+from edgewise.estimators.base.base import GraphEstimator
+from edgewise.estimators.base.fits import NeighborhoodFit, NeighborhoodModel, residual_variances
+from edgewise.estimators.base.paths import CoefficientPath
+from edgewise.estimators.base.statistics import RANKS, Statistics, labels
+from edgewise.io.messages import quote_names
+from edgewise.selection import Selection, choose_by_ebic
+from edgewise.solvers import Solution
+from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.stats import covariance as covariance_of
+
+RULES_OF_JOINING = ("and", "or")
+
+
+class NeighborhoodGraph(GraphEstimator):
+    r"""Gaussian graph by regressing each variable on all the others with the lasso.
+
+    Columns are standardised. Variable i is chosen as a neighbour of j when its coefficient in
+    the regression of j,
+
+    .. math::
+
+        \min_{b} \; \frac{1}{2n} \Big\| x_j - \sum_{i \ne j} b_i x_i \Big\|^2
+        + \alpha \sum_{i \ne j} |b_i|,
+
+    is not 0 [1]_. The regressions are solved apart, so that i may choose j but not the other way;
+    ``rule`` says what becomes of such a pair.
+
+    Parameters
+    ----------
+    alpha : float or {"ebic", "cv", "stars"}
+        Strength of the penalty, from 0 to 1 in units of correlation and the same for all
+        regressions, or the rule that picks it along a path: the sum of the regressions' extended
+        BIC [2]_, held-out pseudo-likelihood, or stability [3]_.
+    rule : {"and", "or"}
+        Join a pair when both, or at least one, of its two coefficients are not 0.
+    covariance : str
+        ``"empirical"``; ``"nonparanormal"``, ``"spearman"`` or ``"kendall"``, which see ranks
+        only; or ``"precomputed"``, where ``fit`` takes a covariance matrix instead of rows.
+    missing : {"error", "pairwise", "em"}
+        What to do with NaN: refuse; take each covariance from the rows that have both columns;
+        or maximise the Gaussian likelihood of what is there.
+    repair : {None, "ridge", "clip"}
+        What to do with a covariance that is not positive definite: refuse it where it has
+        negative eigenvalues or equal columns, or raise its small eigenvalues, by adding to the
+        diagonal or one by one. ``treatment_`` then says how.
+    n_samples : float, optional
+        Rows behind a precomputed covariance, for ``alpha="ebic"``.
+    n_alphas : int
+        Alphas tried by a rule, log-spaced down from the smallest with an empty graph.
+    alpha_ratio : float, optional
+        Smallest alpha tried as a share of the largest. By default :math:`0.2 / \sqrt n`, at most
+        0.05, and 0.1 with no more rows than columns; then, with more than two rows per column,
+        up to three decades less while the best alpha is the smallest.
+    gamma : float
+        Parameter of the extended BIC, from 0 (ordinary BIC) to 1 (sparsest).
+    cv : int, splitter or iterable
+        Folds for ``alpha="cv"``; a number is shuffled by ``random_state``.
+    instability : float
+        Largest instability that ``alpha="stars"`` accepts.
+    n_subsamples : int
+        Subsamples drawn by ``alpha="stars"``.
+    tol : float
+        Stop each regression once its duality gap, in units of the variance of its standardised
+        column, is at most ``tol``.
+    max_iter : int
+        Largest number of rounds of one regression.
+    n_jobs : int, optional
+        Folds or subsamples fitted at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Shuffles folds and draws subsamples.
+    verbose : int
+        Above 0, a progress bar of folds or subsamples is drawn on standard error.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (p, p)
+        ``coef_[i, j]`` is the coefficient of variable i in the regression of j, in the units of
+        X: ``X - location_`` is predicted by ``(X - location_) @ coef_``.
+    noise_variance_ : ndarray of shape (p,)
+        Residual variance of each regression.
+    location_ : ndarray of shape (p,)
+        Mean of the columns; 0 for ranks and for a precomputed covariance.
+    graph_ : Graph
+        The weight of an edge is the mean of its two coefficients for standardised columns.
+    alpha_, alphas_, selection_
+        The strength used, those tried, and the criterion along them (None for a number).
+    gap_, objective_ : float
+        Sums over the regressions of standardised columns.
+    converged_ : bool
+        Whether every regression met the tolerance.
+    n_iter_ : int
+        Rounds of the slowest regression.
+    treatment_ : list of str
+        What was done to the data: missing values, repair.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X is a data frame with text column names.
+
+    References
+    ----------
+    .. [1] Meinshausen and Bühlmann (2006). High-dimensional graphs and variable selection with
+       the lasso. *Annals of Statistics* 34(3). https://doi.org/10.1214/009053606000000281
+    .. [2] Chen and Chen (2008). Extended Bayesian information criteria for model selection with
+       large model spaces. *Biometrika* 95(3). https://doi.org/10.1093/biomet/asn034
+    .. [3] Liu, Roeder and Wasserman (2010). Stability approach to regularization selection
+       (StARS) for high dimensional graphical models. https://doi.org/10.48550/arXiv.1006.3316
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import NeighborhoodGraph
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> X[:, 1] += X[:, 0]
+    >>> NeighborhoodGraph().fit(X).graph_.adjacency
+    array([[False,  True, False],
+           [ True, False, False],
+           [False, False, False]])
+    """
+
+    _covariances = ("empirical", "precomputed", *RANKS)
+    _matrices_held = 8.0
+
+    def __init__(
+        self,
+        alpha: float | str = "ebic",
+        *,
+        rule: str = "and",
+        covariance: str = "empirical",
+        missing: str = "error",
+        repair: str | None = None,
+        n_samples: float | None = None,
+        n_alphas: int = 30,
+        alpha_ratio: float | None = None,
+        gamma: float = 0.5,
+        cv: Any = 5,
+        instability: float = 0.05,
+        n_subsamples: int = 20,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.rule = rule
+        self.covariance = covariance
+        self.missing = missing
+        self.repair = repair
+        self.n_samples = n_samples
+        self.n_alphas = n_alphas
+        self.alpha_ratio = alpha_ratio
+        self.gamma = gamma
+        self.cv = cv
+        self.instability = instability
+        self.n_subsamples = n_subsamples
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the graph.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p), or Moments
+            Rows; a (p, p) covariance when ``covariance="precomputed"``; or what
+            `edgewise.stats.stream_covariance` made of rows that do not fit into memory.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Weight of each row; a weight of 2 counts as two equal rows, which a fold or subsample
+            has both or neither of.
+
+        Returns
+        -------
+        NeighborhoodGraph
+        """
+        fit, statistics = self._fit(X, sample_weight)
+        self.coef_ = fit.coef
+        self.noise_variance_ = fit.residual_variance
+        self.location_ = statistics.location
+        self.graph_ = fit.graph(self._names())
+        return self
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean Gaussian log-pseudo-likelihood per row: the sum over variables given the others.
+
+        For the rank correlations, that of the latent Gaussian, from the ranks within ``X``. A row
+        with missing values does not count, unless ``missing="error"``, which refuses it.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Rows, also when the fit was to a precomputed covariance (of centred columns).
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows, weights = self._check_input(X, sample_weight, reset=False)
+        model = NeighborhoodModel(self.location_, self.coef_, self.noise_variance_)
+        return self._score_fit(model, rows, weights)
+
+    def path(
+        self,
+        X: Any,
+        alphas: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> CoefficientPath:
+        """Fit the graph for a sequence of alphas, each started from the one before.
+
+        Leaves the estimator as it is, fitted or not.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            As for ``fit``.
+        alphas : array-like, optional
+            From large to small; by default those that a rule for alpha would try.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        CoefficientPath
+            ``alphas``, ``graphs``, ``coefs``, ``gaps``, ``converged`` and ``n_edges``.
+        """
+        fits, grid, names = self._fit_along(X, alphas, sample_weight)
+        return CoefficientPath(
+            alphas=grid,
+            graphs=tuple(fit.graph(names) for fit in fits),
+            coefs=np.stack([fit.coef for fit in fits]),
+            gaps=np.array([fit.solution.gap for fit in fits]),
+            converged=np.array([fit.converged for fit in fits]),
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.rule not in RULES_OF_JOINING:
+            raise InputError(f"rule must be 'and' or 'or', got {self.rule!r}.")
+        if self.alpha == 0:
+            raise InputError("alpha must be positive: without a penalty every pair is joined.")
+
+    def _adapt(self, statistics: Statistics) -> Statistics:
+        """Standardise; refuse columns that predict each other perfectly."""
+        statistics = statistics.on_correlation_scale()
+        pair = statistics.perfect_pair()
+        if pair is not None:
+            raise InputError(
+                f"Columns {quote_names(labels(self._names(), pair))} are identical up to scale, "
+                "so that each predicts the other perfectly and hides the rest. Drop one, or pass "
+                'repair="ridge".'
+            )
+        return statistics
+
+    def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[NeighborhoodFit]:
+        options = {"tol": self.tol, "max_iter": self.max_iter}
+        tasks = [(float(alpha), statistics, options) for alpha in alphas]
+        for solution in chain(_next_on_path, tasks):
+            yield NeighborhoodFit(solution, statistics, self.rule)
+
+    def _largest_alpha(self, statistics: Statistics) -> float:
+        size = np.abs(statistics.S)
+        np.fill_diagonal(size, 0.0)
+        return float(size.max())
+
+    def _choose_by_ebic(self, statistics: Statistics, alphas: FloatArray) -> Selection:
+        # The sum of the regressions' criteria, -2 l + k log n + 2 gamma k log p for k
+        # coefficients: that of a graph with k edges and half the gamma.
+        return choose_by_ebic(
+            self._solve_path(statistics, alphas),
+            alphas,
+            log_likelihood=_log_pseudo_likelihood,
+            count_edges=lambda fit: int(np.count_nonzero(fit.solution.value)),
+            n_samples=statistics.n_samples or 0.0,
+            n_features=len(statistics.S),
+            gamma=self.gamma / 2,
+        )
+
+    def _score_fit(
+        self,
+        fit: NeighborhoodFit | NeighborhoodModel,
+        X: FloatArray,
+        sample_weight: FloatArray | None,
+    ) -> float:
+        if self.covariance in RANKS:
+            moments = self._statistics(X, sample_weight).S
+        else:
+            is_whole = ~np.isnan(X).any(axis=1)
+            if not is_whole.any():
+                raise InputError("No row is complete, and only complete rows can be scored.")
+            deviation = X[is_whole] - fit.location
+            weights = None if sample_weight is None else sample_weight[is_whole]
+            moments = covariance_of(deviation, sample_weight=weights, assume_centered=True)[1]
+        squared = residual_variances(fit.coef, moments) / fit.residual_variance
+        constant = np.log(2 * np.pi * fit.residual_variance)
+        return float(-0.5 * np.sum(constant + squared))
+
+
+def _log_pseudo_likelihood(fit: NeighborhoodFit) -> float:
+    variance = residual_variances(fit.solution.value, fit.statistics.S)
+    n_samples = fit.statistics.n_samples or 0.0
+    return float(-0.5 * n_samples * np.sum(np.log(2 * np.pi * variance) + 1.0))
+
+
+def _next_on_path(
+    previous: Solution | None, alpha: float, statistics: Statistics, options: dict[str, Any]
+) -> Solution:
+    """Solve for one alpha, starting from the solution for the alpha before."""
+    init = None if previous is None else previous.value
+    return neighborhood_lasso(statistics.S, alpha, init=init, **options)

@@ -1,0 +1,1 @@
+"""Estimators: variables that sit in space: sparse and locally constant graphs."""
