@@ -29,10 +29,10 @@ from benchmarks.report import duration, say
 from benchmarks.tables import Benchmark, Row
 from edgewise import BlanketBayesNet, GaussianBayesNet
 from edgewise.data import linear_sem, random_dag, sample_linear_sem
-from edgewise.reproduce.bayes_net import networks
-from edgewise.reproduce.bayes_net._methods import ALPHA, count_errors, list_methods, simulate
-from edgewise.reproduce.bayes_net._peers import installed_peers, peer
-from edgewise.reproduce.bayes_net._published import NETWORKS
+from edgewise.reproduce.directed import networks
+from edgewise.reproduce.directed.methods import ALPHA, count_errors, list_methods, simulate
+from edgewise.reproduce.directed.peers import installed_peers, peer
+from edgewise.reproduce.directed.published import NETWORKS
 from edgewise.solvers import (
     bcd_bayes_net,
     markov_blankets,

@@ -18,7 +18,7 @@ from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet
 from edgewise.data import linear_sem, load_dag, sample_linear_sem
 from edgewise.metrics import cpdag, edge_metrics, pdag_errors, r2_sortability, varsortability
 from edgewise.plot import plot_arc_confidence, plot_dag, save_figure
-from edgewise.reproduce.bayes_net.sort_and_regress import sort_and_regress
+from edgewise.reproduce.directed.sort_and_regress import sort_and_regress
 
 N_ROWS = 1000
 

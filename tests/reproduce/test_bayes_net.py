@@ -12,20 +12,20 @@ import pytest
 from edgewise import BlanketBayesNet, GaussianBayesNet
 from edgewise.data import load_dag
 from edgewise.metrics import cpdag
-from edgewise.reproduce.bayes_net import (
+from edgewise.reproduce.directed import (
     STUDY,
-    _methods,
-    _peers,
     figures,
     invariance,
     networks,
     networks_report,
     oscillation,
-    others_report,
     scales,
 )
-from edgewise.reproduce.bayes_net._methods import COLUMNWISE, GREEDY, LITERAL, simulate
-from edgewise.reproduce.bayes_net._published import (
+from edgewise.reproduce.directed import methods as _methods
+from edgewise.reproduce.directed import others as others_report
+from edgewise.reproduce.directed import peers as _peers
+from edgewise.reproduce.directed.methods import COLUMNWISE, GREEDY, LITERAL, simulate
+from edgewise.reproduce.directed.published import (
     COLUMNS,
     FALSE,
     MEASURES,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from edgewise.data import markov_model, sample_markov, six_node_graph
-from edgewise.reproduce.bjp import (
+from edgewise.reproduce.discrete import (
     STUDY,
     figures,
     karate,
@@ -15,8 +15,8 @@ from edgewise.reproduce.bjp import (
     six_nodes,
     six_report,
 )
-from edgewise.reproduce.bjp._scores import CRITERIA, PRIORS, column_title, score_options
-from edgewise.reproduce.bjp._verdicts import is_clearly_positive, verdict
+from edgewise.reproduce.discrete.scores import CRITERIA, PRIORS, column_title, score_options
+from edgewise.reproduce.verdicts import is_clearly_positive, verdict
 from edgewise.solvers import learn_structure, log_score
 
 

@@ -11,11 +11,8 @@ from sklearn.svm import SVC
 from edgewise import BayesNetClassifier, InputError
 from edgewise.data.row_order import row_order
 from edgewise.estimators.base.arrangement import arrangement
-from edgewise.reproduce.discriminative import (
+from edgewise.reproduce.classify import (
     STUDY,
-    _deciders,
-    _lobes,
-    _tables,
     accuracy_claims,
     accuracy_report,
     connectivity,
@@ -25,8 +22,11 @@ from edgewise.reproduce.discriminative import (
     splits,
     with_table,
 )
-from edgewise.reproduce.discriminative._accuracies import Accuracies
-from edgewise.reproduce.discriminative.splits import BIASES, KL, MM, OR, H
+from edgewise.reproduce.classify import deciders as _deciders
+from edgewise.reproduce.classify import lobes as _lobes
+from edgewise.reproduce.classify import tables as _tables
+from edgewise.reproduce.classify.accuracies import Accuracies
+from edgewise.reproduce.classify.splits import BIASES, KL, MM, OR, H
 
 REGIONS = [
     "lh_G_front_sup", "rh_G_front_sup", "lh_S_central", "lh_G_precuneus", "rh_S_postcentral",

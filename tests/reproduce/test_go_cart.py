@@ -9,9 +9,8 @@ import pytest
 from edgewise import GraphTree
 from edgewise.data import drifting_chain, drifting_grid, load_climate, load_table, tree_partition
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.go_cart import (
+from edgewise.reproduce.covariates import (
     STUDY,
-    _coast,
     climate,
     climate_report,
     drift,
@@ -20,6 +19,7 @@ from edgewise.reproduce.go_cart import (
     partition,
     partition_report,
 )
+from edgewise.reproduce.covariates import coast as _coast
 from edgewise.solvers import graphical_lasso
 
 CELL_SIZES = ["small"] * 16 + ["middle"] * 4 + ["large"] * 2

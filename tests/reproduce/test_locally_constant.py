@@ -8,7 +8,7 @@ from sklearn.linear_model import Lasso
 
 from edgewise.data import contour_model, load_table, neighbor_pairs, sample_gaussian
 from edgewise.metrics import gaussian_kl
-from edgewise.reproduce.locally_constant import (
+from edgewise.reproduce.space import (
     STUDY,
     blocks,
     contour,
@@ -18,7 +18,7 @@ from edgewise.reproduce.locally_constant import (
     reports,
     stalls,
 )
-from edgewise.reproduce.locally_constant._methods import (
+from edgewise.reproduce.space.methods import (
     FINER,
     Fit,
     Grid,
@@ -32,7 +32,7 @@ from edgewise.reproduce.locally_constant._methods import (
     refine,
     refit,
 )
-from edgewise.reproduce.locally_constant._tuning import (
+from edgewise.reproduce.space.tuning import (
     best,
     count_unconverged,
     divergences,

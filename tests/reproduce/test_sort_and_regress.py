@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from edgewise import InputError
 from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.bayes_net.sort_and_regress import sort_and_regress
+from edgewise.reproduce.directed.sort_and_regress import sort_and_regress
 
 
 @settings(max_examples=15, deadline=None)

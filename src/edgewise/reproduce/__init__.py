@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 #: Name of a study to the module that holds it as ``STUDY``; loaded only when it is asked for.
 STUDIES: Final = {
-    "locally-constant": "edgewise.reproduce.locally_constant",
-    "bjp": "edgewise.reproduce.bjp",
+    "locally-constant": "edgewise.reproduce.space",
+    "bjp": "edgewise.reproduce.discrete",
     "change": "edgewise.reproduce.change",
-    "go-cart": "edgewise.reproduce.go_cart",
-    "bayes-net": "edgewise.reproduce.bayes_net",
-    "discriminative": "edgewise.reproduce.discriminative",
+    "go-cart": "edgewise.reproduce.covariates",
+    "bayes-net": "edgewise.reproduce.directed",
+    "discriminative": "edgewise.reproduce.classify",
 }
 
 __all__ = ["load_study"]

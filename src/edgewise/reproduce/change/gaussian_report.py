@@ -10,7 +10,6 @@ import pandas as pd
 from edgewise._core.typing import FloatArray
 from edgewise.reproduce._files import markdown_table, mean_and_error
 from edgewise.reproduce._study import Claim, Report
-from edgewise.reproduce.bjp._verdicts import CLEAR, is_clearly_positive, verdict
 from edgewise.reproduce.change._methods import (
     DIFFERENCE,
     ENTRY,
@@ -33,6 +32,7 @@ from edgewise.reproduce.change.gaussian import (
     SETTINGS,
     SHARED,
 )
+from edgewise.reproduce.verdicts import CLEAR, is_clearly_positive, verdict
 
 CHANCE: Final = area_of_chance(N_FEATURES, N_CHANGED)
 #: Areas this close are as good as equal.

@@ -9,8 +9,8 @@ import pandas as pd
 
 from edgewise.reproduce._files import markdown_table
 from edgewise.reproduce._study import Claim, Report
-from edgewise.reproduce.bjp._verdicts import CLEAR, verdict
 from edgewise.reproduce.change.lattice import FACTORS, SIZES
+from edgewise.reproduce.verdicts import CLEAR, verdict
 
 #: Success rates of two sizes that differ by less are as good as equal.
 CLOSE: Final = 0.1

@@ -9,7 +9,6 @@ import pandas as pd
 
 from edgewise.reproduce._files import mean_and_error
 from edgewise.reproduce._study import Claim, Report
-from edgewise.reproduce.bjp._verdicts import is_clearly_positive, verdict
 from edgewise.reproduce.change import diamond, genes
 from edgewise.reproduce.change._methods import (
     ENTRY,
@@ -23,6 +22,7 @@ from edgewise.reproduce.change._methods import (
     SAMPLED_PATH,
 )
 from edgewise.reproduce.change._scores import area_of_chance, areas, areas_table
+from edgewise.reproduce.verdicts import is_clearly_positive, verdict
 
 #: Area that the polynomial of degree 4 should reach on diamonds, by magnitude.
 BAR: Final = 0.95

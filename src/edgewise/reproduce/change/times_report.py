@@ -9,7 +9,6 @@ import pandas as pd
 
 from edgewise.reproduce._files import markdown_table
 from edgewise.reproduce._study import Claim, Report
-from edgewise.reproduce.bjp._verdicts import verdict
 from edgewise.reproduce.change.times import (
     GAP,
     N_ALPHAS,
@@ -19,6 +18,7 @@ from edgewise.reproduce.change.times import (
     RIDGE,
     SPARSE,
 )
+from edgewise.reproduce.verdicts import verdict
 
 #: From this ratio on the dual is several times as fast, and from the first on somewhat.
 SOMEWHAT: Final = 1.5
