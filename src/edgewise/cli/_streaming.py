@@ -10,8 +10,8 @@ from typing import Any
 
 from edgewise._core.errors import InputError
 from edgewise.cli._confidence import Confidence
-from edgewise.cli._learning import Settings
 from edgewise.cli._tables import Source, choose_columns, fingerprint, refuse_single_column
+from edgewise.cli.learn.learning import Settings
 
 
 def without_rows(settings: Settings, **others: Any) -> Settings:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgewise.cli._classifying import ClassSettings, class_record, classify_rows
-from edgewise.cli._comparing import ChangeSettings, change_record, compare_groups
 from edgewise.cli._confidence import Confidence
 from edgewise.cli._demo_data import (
     DAYS_APART,
@@ -25,7 +23,6 @@ from edgewise.cli._demo_data import (
     tumour_nuclei,
     weather_anomalies,
 )
-from edgewise.cli._directing import DirectSettings, direct_columns, direct_record
 from edgewise.cli._folder import (
     ALL_FILES,
     CHANGE_FILES,
@@ -38,7 +35,12 @@ from edgewise.cli._folder import (
     results_folder,
 )
 from edgewise.cli._labels import TWO_VALUES
-from edgewise.cli._learning import (
+from edgewise.cli._options import Json, Quiet
+from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
+from edgewise.cli.classify.classifying import ClassSettings, class_record, classify_rows
+from edgewise.cli.compare.comparing import ChangeSettings, change_record, compare_groups
+from edgewise.cli.direct.directing import DirectSettings, direct_columns, direct_record
+from edgewise.cli.learn.learning import (
     DISCRETE,
     IN_SPACE,
     Settings,
@@ -46,9 +48,7 @@ from edgewise.cli._learning import (
     record_of,
     write_learned,
 )
-from edgewise.cli._options import Json, Quiet
-from edgewise.cli._regressing import TreeSettings, regress_rows, tree_record
-from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
+from edgewise.cli.regress.regressing import TreeSettings, regress_rows, tree_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,8 +191,8 @@ def _answer(
 
 def ask_senate(folder: Path) -> Report:
     """Find which senators changed in how they vote together."""
-    from edgewise.cli._change_files import write_compared
-    from edgewise.cli._change_words import change_summary
+    from edgewise.cli.compare.change_files import write_compared
+    from edgewise.cli.compare.change_words import change_summary
 
     frame, groups, data = senate_votes()
     settings = ChangeSettings(basis=TWO_VALUES, alpha=VOTES_ALPHA, n_permutations=VOTES_SHUFFLES)
@@ -216,8 +216,8 @@ def ask_votes(folder: Path) -> Report:
 
 def ask_tumours(folder: Path) -> Report:
     """Find which way influences run between measurements of cell nuclei."""
-    from edgewise.cli._direct_files import write_directed
-    from edgewise.cli._direct_words import direct_summary
+    from edgewise.cli.direct.direct_files import write_directed
+    from edgewise.cli.direct.direct_words import direct_summary
 
     frame, data = tumour_nuclei()
     settings = DirectSettings(confidence=Confidence(n_resamples=NUCLEI_RESAMPLES))
@@ -235,8 +235,8 @@ def ask_diagnosis(folder: Path) -> Report:
     import pandas as pd
     from sklearn.datasets import load_breast_cancer
 
-    from edgewise.cli._class_files import write_classified
-    from edgewise.cli._class_words import class_summary
+    from edgewise.cli.classify.class_files import write_classified
+    from edgewise.cli.classify.class_words import class_summary
 
     frame, data = tumour_nuclei()
     table = load_breast_cancer()
@@ -258,8 +258,8 @@ def ask_diagnosis(folder: Path) -> Report:
 
 def ask_climate(folder: Path) -> Report:
     """Find where in a country the weather hangs together in which way."""
-    from edgewise.cli._regress_files import write_regressed
-    from edgewise.cli._regress_words import tree_summary
+    from edgewise.cli.regress.regress_files import write_regressed
+    from edgewise.cli.regress.regress_words import tree_summary
     from edgewise.data import load_climate
 
     climate = load_climate()

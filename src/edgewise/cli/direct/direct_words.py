@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli._directing import BLANKETS, BOTH, OPPOSITE, PENALIZED
 from edgewise.cli._summary import RULES, count, short_name
+from edgewise.cli.direct.directing import BLANKETS, BOTH, OPPOSITE, PENALIZED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from edgewise.cli._directing import Directed, DirectSettings
+    from edgewise.cli.direct.directing import Directed, DirectSettings
 
 #: Arcs, and pairs whose direction is not told, that are written out.
 SHOWN, UNTOLD_SHOWN = 8, 5

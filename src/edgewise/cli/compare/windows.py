@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._change_files import ALT, short_rows
-from edgewise.cli._change_words import choice
-from edgewise.cli._comparing import ChangeSettings, estimator_of
-from edgewise.cli._learning import about_fit, parameters_of, run_record
 from edgewise.cli._summary import certificate, count, pair_names
+from edgewise.cli.compare.change_files import ALT, short_rows
+from edgewise.cli.compare.change_words import choice
+from edgewise.cli.compare.comparing import ChangeSettings, estimator_of
+from edgewise.cli.learn.learning import about_fit, parameters_of, run_record
 
 if TYPE_CHECKING:
     from pathlib import Path

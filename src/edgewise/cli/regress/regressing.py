@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
-from edgewise.cli._learning import parameters_of, run_record
+from edgewise.cli.learn.learning import parameters_of, run_record
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli._change_files import short_rows
 from edgewise.cli._shell import in_options
 from edgewise.cli._summary import count, pair_names, short_name
+from edgewise.cli.compare.change_files import short_rows
 
 if TYPE_CHECKING:
-    from edgewise.cli._regressing import Regressed
+    from edgewise.cli.regress.regressing import Regressed
 
 #: Lines of a tree, and edges hidden in the whole, that are written out.
 LINES, SHOWN = 60, 5

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure, SubFigure
 
-    from edgewise.cli._directing import Directed
+    from edgewise.cli.direct.directing import Directed
     from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.
@@ -24,9 +24,9 @@ ALT: Final = {
 
 def write_directed(folder: Path, directed: Directed, text: str, record: dict[str, Any]) -> Report:
     """Write everything that `direct` leaves behind, and return what its page says."""
-    from edgewise.cli._direct_words import strongest_agreed
     from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
+    from edgewise.cli.direct.direct_words import strongest_agreed
 
     figures = pictures(directed)
     write_table(directed.arcs, folder / "arcs.csv")

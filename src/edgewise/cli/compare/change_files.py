@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure, SubFigure
 
-    from edgewise.cli._comparing import ChangeSettings, Compared
+    from edgewise.cli.compare.comparing import ChangeSettings, Compared
     from edgewise.graph import Graph
     from edgewise.report import Report
 
@@ -29,8 +29,8 @@ def write_compared(
     """Write everything that a comparison leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
-    from edgewise.cli._pictures import with_search
     from edgewise.cli._summary import strongest_edge
+    from edgewise.cli.learn.pictures import with_search
 
     figures = pictures(compared, settings)
     write_table(compared.changes, folder / "changes.csv")

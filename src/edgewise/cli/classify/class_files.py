@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure, SubFigure
 
-    from edgewise.cli._classifying import Classified
+    from edgewise.cli.classify.classifying import Classified
     from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.

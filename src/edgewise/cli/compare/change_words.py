@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli._comparing import LEVEL, RATIO
 from edgewise.cli._summary import STRONGEST, certificate, count, pair_names, short_name
+from edgewise.cli.compare.comparing import LEVEL, RATIO
 
 if TYPE_CHECKING:
-    from edgewise.cli._comparing import ChangeSettings, Compared
+    from edgewise.cli.compare.comparing import ChangeSettings, Compared
 
 RULES: Final = {"cv": "held-out rows", "ebic": "the extended BIC"}
 #: Hint at the method to hold the density ratio against.

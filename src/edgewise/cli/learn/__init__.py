@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from edgewise._core.errors import InputError
 from edgewise.cli._cluster import Cluster
 from edgewise.cli._confidence import Confidence
-from edgewise.cli._learning import DISCRETE, IN_SPACE, Settings
 from edgewise.cli._options import (
     Alpha,
     AlphaRatio,
@@ -45,9 +44,10 @@ from edgewise.cli._options import (
     strength,
 )
 from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._space import PLACES, Place, chosen_place
 from edgewise.cli._streaming import stream_source, without_rows
 from edgewise.cli._tables import Source, read_source, rows_of
+from edgewise.cli.learn.learning import DISCRETE, IN_SPACE, Settings
+from edgewise.cli.learn.places import PLACES, Place, chosen_place
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph
@@ -202,8 +202,8 @@ def _in_space(
 
 def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> None:
     from edgewise.cli._folder import ALL_FILES, FILES, SPACE_FILES, files_in, results_folder
-    from edgewise.cli._learning import learn_graph, record_of, write_learned
     from edgewise.cli._summary import announce, summary
+    from edgewise.cli.learn.learning import learn_graph, record_of, write_learned
 
     name = source.fingerprint["file"]
     with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from edgewise.cli._class_options import (
+from edgewise.cli._cluster import Cluster
+from edgewise.cli._labels import read_classes
+from edgewise.cli._options import Columns, DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
+from edgewise.cli._shell import is_watched, tell, warnings_told
+from edgewise.cli._tables import rows_of
+from edgewise.cli.classify.class_options import (
     Bias,
     BiasOption,
     ClassAlpha,
@@ -18,12 +23,7 @@ from edgewise.cli._class_options import (
     Repeats,
     Slack,
 )
-from edgewise.cli._classifying import ClassSettings
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._labels import read_classes
-from edgewise.cli._options import Columns, DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
-from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._tables import rows_of
+from edgewise.cli.classify.classifying import ClassSettings
 
 
 def classify(
@@ -51,11 +51,11 @@ def classify(
     Compares networks learned together and by themselves with a linear SVM and shrunken LDA.
     Writes accuracies, networks, what the learning changed, the model and a record.
     """
-    from edgewise.cli._class_files import write_classified
-    from edgewise.cli._class_words import class_summary
-    from edgewise.cli._classifying import class_record, classify_rows
     from edgewise.cli._folder import ALL_FILES, CLASS_FILES, files_in, results_folder
     from edgewise.cli._summary import announce
+    from edgewise.cli.classify.class_files import write_classified
+    from edgewise.cli.classify.class_words import class_summary
+    from edgewise.cli.classify.classifying import class_record, classify_rows
 
     settings = ClassSettings(
         learning=learning.value,

@@ -8,20 +8,6 @@ from pathlib import Path
 from edgewise._core.errors import InputError
 from edgewise.cli._cluster import Cluster
 from edgewise.cli._confidence import Confidence
-from edgewise.cli._direct_options import (
-    ArcResamples,
-    BlanketMethod,
-    BlanketMethodOption,
-    DirectAlpha,
-    Forbid,
-    MissingRows,
-    MissingRowsOption,
-    Require,
-    Significance,
-    Standardize,
-    Tier,
-)
-from edgewise.cli._directing import DirectSettings
 from edgewise.cli._options import (
     Columns,
     ConfidenceOption,
@@ -37,6 +23,20 @@ from edgewise.cli._options import (
 )
 from edgewise.cli._shell import is_watched, tell, warnings_told
 from edgewise.cli._tables import did_you_mean, named_columns, read_source, rows_of
+from edgewise.cli.direct.direct_options import (
+    ArcResamples,
+    BlanketMethod,
+    BlanketMethodOption,
+    DirectAlpha,
+    Forbid,
+    MissingRows,
+    MissingRowsOption,
+    Require,
+    Significance,
+    Standardize,
+    Tier,
+)
+from edgewise.cli.direct.directing import DirectSettings
 
 
 def direct(
@@ -66,11 +66,11 @@ def direct(
     Two methods: Markov blankets with tests, and a penalised order as a second opinion.
     Writes both networks, what the data can tell, pictures, the model and a record.
     """
-    from edgewise.cli._direct_files import write_directed
-    from edgewise.cli._direct_words import direct_summary
-    from edgewise.cli._directing import direct_columns, direct_record
     from edgewise.cli._folder import ALL_FILES, DIRECT_FILES, files_in, results_folder
     from edgewise.cli._summary import announce
+    from edgewise.cli.direct.direct_files import write_directed
+    from edgewise.cli.direct.direct_words import direct_summary
+    from edgewise.cli.direct.directing import direct_columns, direct_record
 
     source = read_source(
         data,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
-    from edgewise.cli._learning import Learned
+    from edgewise.cli.learn.learning import Learned
 
 
 #: A picture of the search, which only a page has.

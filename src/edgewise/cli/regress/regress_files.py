@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure, SubFigure
 
-    from edgewise.cli._regressing import Regressed
+    from edgewise.cli.regress.regressing import Regressed
     from edgewise.report import Report
 
 #: Pictures in a page, with words for those who cannot see them.
@@ -29,7 +29,7 @@ def write_regressed(
     """Write everything that `regress` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results, write_table
     from edgewise.cli._page import report_of
-    from edgewise.cli._regress_words import first_split
+    from edgewise.cli.regress.regress_words import first_split
 
     tree, figures = regressed.tree, pictures(regressed)
     report = report_of(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgewise.cli._classifying import FISHER, GENERATIVE, LINEAR_SVM, MARGIN
 from edgewise.cli._summary import count, short_name
+from edgewise.cli.classify.classifying import FISHER, GENERATIVE, LINEAR_SVM, MARGIN
 
 if TYPE_CHECKING:
-    from edgewise.cli._classifying import Classified, ClassSettings
+    from edgewise.cli.classify.classifying import Classified, ClassSettings
 
 #: Changes of coefficients that are written out.
 SHOWN = 5

@@ -117,8 +117,8 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
     """Write everything that `learn` leaves behind, and return what its page says."""
     from edgewise.cli._folder import write_results
     from edgewise.cli._page import report_of
-    from edgewise.cli._pictures import ALT, pictures, with_search
     from edgewise.cli._summary import strongest_edge
+    from edgewise.cli.learn.pictures import ALT, pictures, with_search
 
     figures = dict(pictures(learned))
     report = report_of(

@@ -7,7 +7,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._change_options import (
+from edgewise.cli._cluster import Cluster
+from edgewise.cli._labels import TWO_VALUES, Groups, read_rows
+from edgewise.cli._options import (
+    Columns,
+    DataFile,
+    Drop,
+    Jobs,
+    Json,
+    MaxIter,
+    OutFolder,
+    Quiet,
+    Seed,
+    strength,
+)
+from edgewise.cli._shell import is_watched, tell, warnings_told
+from edgewise.cli._tables import Source, rows_of
+from edgewise.cli.compare.change_options import (
     Basis,
     BasisOption,
     By,
@@ -26,24 +42,8 @@ from edgewise.cli._change_options import (
     Step,
     WindowOption,
 )
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._comparing import RATIO, WITH_DEGREE, ChangeSettings
-from edgewise.cli._labels import TWO_VALUES, Groups, read_rows
-from edgewise.cli._options import (
-    Columns,
-    DataFile,
-    Drop,
-    Jobs,
-    Json,
-    MaxIter,
-    OutFolder,
-    Quiet,
-    Seed,
-    strength,
-)
-from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._tables import Source, rows_of
-from edgewise.cli._windows import SHUFFLES, Window
+from edgewise.cli.compare.comparing import RATIO, WITH_DEGREE, ChangeSettings
+from edgewise.cli.compare.windows import SHUFFLES, Window
 
 #: Shuffles of the labels of two groups.
 PERMUTATIONS: Final = 200
@@ -185,11 +185,11 @@ def _compare_groups(
     as_json: bool,
     is_asked: bool,
 ) -> None:
-    from edgewise.cli._change_files import write_compared
-    from edgewise.cli._change_words import change_summary
-    from edgewise.cli._comparing import change_record, compare_groups
     from edgewise.cli._folder import ALL_FILES, CHANGE_FILES, files_in, results_folder
     from edgewise.cli._summary import announce
+    from edgewise.cli.compare.change_files import write_compared
+    from edgewise.cli.compare.change_words import change_summary
+    from edgewise.cli.compare.comparing import change_record, compare_groups
 
     name = source.fingerprint["file"]
     notes = list(source.notes)
@@ -219,7 +219,12 @@ def _compare_windows(
 ) -> None:
     from edgewise.cli._folder import ALL_FILES, WINDOW_FILES, files_in, results_folder
     from edgewise.cli._summary import announce
-    from edgewise.cli._windows import compare_windows, window_record, window_summary, write_slid
+    from edgewise.cli.compare.windows import (
+        compare_windows,
+        window_record,
+        window_summary,
+        write_slid,
+    )
 
     if len(settings.degree) > 1:
         raise InputError("--window takes one degree, to compare windows by. Pass one to --degree.")

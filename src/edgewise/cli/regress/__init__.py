@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from edgewise._core.errors import InputError
 from edgewise.cli._cluster import Cluster
 from edgewise.cli._options import DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
-from edgewise.cli._regress_options import (
+from edgewise.cli._shell import tell, warnings_told
+from edgewise.cli._tables import rows_of
+from edgewise.cli.regress.regress_options import (
     Criterion,
     CriterionOption,
     Depth,
@@ -31,12 +33,10 @@ from edgewise.cli._regress_options import (
     SearchOption,
     TotalDepth,
 )
-from edgewise.cli._regressing import TreeSettings
-from edgewise.cli._shell import tell, warnings_told
-from edgewise.cli._tables import rows_of
+from edgewise.cli.regress.regressing import TreeSettings
 
 if TYPE_CHECKING:
-    from edgewise.cli._covariates import Rows
+    from edgewise.cli.regress.rows import Rows
 
 
 def regress(
@@ -68,7 +68,7 @@ def regress(
 
     Writes the tree, its leaves and their networks, pictures, the model and a record of the run.
     """
-    from edgewise.cli._covariates import read_regression
+    from edgewise.cli.regress.rows import read_regression
 
     _check_together(search, criterion, lookahead=lookahead, gamma=gamma, min_gain=min_gain)
     settings = TreeSettings(
@@ -110,10 +110,10 @@ def _check_together(search: Search, criterion: Criterion, **given: Any) -> None:
 
 def _regress(rows: Rows, settings: TreeSettings, out: Path, *, as_json: bool) -> None:
     from edgewise.cli._folder import ALL_FILES, TREE_FILES, files_in, results_folder
-    from edgewise.cli._regress_files import write_regressed
-    from edgewise.cli._regress_words import tree_summary
-    from edgewise.cli._regressing import regress_rows, tree_record
     from edgewise.cli._summary import announce
+    from edgewise.cli.regress.regress_files import write_regressed
+    from edgewise.cli.regress.regress_words import tree_summary
+    from edgewise.cli.regress.regressing import regress_rows, tree_record
 
     name = rows.fingerprint["file"]
     with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:

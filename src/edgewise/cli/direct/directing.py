@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli._confidence import NO_CONFIDENCE, Confidence, with_confidence
-from edgewise.cli._learning import about_fit, parameters_of, run_record
+from edgewise.cli.learn.learning import about_fit, parameters_of, run_record
 
 if TYPE_CHECKING:
     import pandas as pd
