@@ -18,7 +18,7 @@ from edgewise import (
     permutation_test,
 )
 from edgewise.plot import plot_permutation
-from tests.estimators.change_rows import two_groups
+from tests.estimators.change.change_rows import two_groups
 
 
 class Watched(NetworkChange):

@@ -10,7 +10,7 @@ from edgewise.inference import PermutationTest, max_change_test
 from edgewise.plot import plot_permutation
 from edgewise.solvers import density_ratio
 from tests.cases import by_default
-from tests.estimators.change_rows import signs, standardized, two_groups
+from tests.estimators.change.change_rows import signs, standardized, two_groups
 
 
 def memberships(y, n_permutations, seed):

@@ -10,7 +10,7 @@ from edgewise import DataWarning, GaussianGraph, InputError, NetworkChange, Solv
 from edgewise.data import gaussian_change
 from edgewise.inference import ChangeIntervals, change_intervals
 from edgewise.inference._debiased_step import RatioFeatures, one_step, refit_some
-from tests.estimators.change_rows import signs, standardized, two_groups
+from tests.estimators.change.change_rows import signs, standardized, two_groups
 
 
 def features(X):

@@ -41,7 +41,7 @@ from edgewise.solvers import (
 from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 from tests.fuzz.mutation import examples
 from tests.guarantees import assert_definite, is_acyclic
-from tests.solvers.class_problems import class_problem, hard_machine
+from tests.solvers.classify.class_problems import class_problem, hard_machine
 
 TOL = 1e-6
 SEEDS = st.integers(0, 10**6)

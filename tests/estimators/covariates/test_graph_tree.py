@@ -1,0 +1,252 @@
+"""What `GraphTree` learns and what can be done with it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import edgewise
+from edgewise import Graph, GraphTree, InputError
+from edgewise.solvers import refit_precision
+from tests.estimators.covariates.tree_rows import changing_rows, four_cells
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, Y = changing_rows()
+    return GraphTree(random_state=0, bounds=(0, 1)).fit(X, Y), X, Y
+
+
+def test_finds_where_the_graph_changes(fitted):
+    tree, X, _ = fitted
+    assert len(tree.leaves_) == 2
+    low, high = tree.leaves_
+    assert low.box == {"x0": (0.0, 1.0), "x1": (0.0, 0.5)}
+    assert high.box == {"x0": (0.0, 1.0), "x1": (0.5, 1.0)}
+    assert low.graph.weights[0, 1] < -0.5
+    assert high.graph.weights[0, 1] > 0.5
+    assert low.graph.n_edges + high.graph.n_edges <= 3
+    np.testing.assert_array_equal(tree.apply(X), (X[:, 1] > 0.5).astype(int))
+    assert tree.apply(X).dtype.kind == "i"
+
+
+def test_all_rows_together_hide_it(fitted):
+    tree, *_ = fitted
+    assert not tree.graph_.adjacency[0, 1]
+    assert tree.graph_ == tree.nodes_[0].graph
+    assert tree.graph_.names == tuple(tree.response_names_) == ("y0", "y1", "y2", "y3")
+
+
+def test_leaf_is_the_maximum_likelihood_of_its_training_rows():
+    X, Y = changing_rows(400, 1)
+    X_val, Y_val = changing_rows(400, 2)
+    for mean in ("global", "leaf"):
+        tree = GraphTree(bounds=(0, 1), mean=mean).fit(X, Y, X_val, Y_val)
+        for leaf in tree.leaves_:
+            inside = Y[tree.apply(X) == leaf.leaf]
+            assert leaf.n == len(inside)
+            assert leaf.n_validation == np.sum(tree.apply(X_val) == leaf.leaf)
+            center = Y.mean(axis=0) if mean == "global" else inside.mean(axis=0)
+            np.testing.assert_allclose(leaf.mean, center, atol=1e-12)
+            S = (inside - center).T @ (inside - center) / len(inside)
+            expected = refit_precision(S, leaf.graph.adjacency)
+            assert leaf.is_refit
+            np.testing.assert_allclose(leaf.precision, expected.value, atol=1e-3)
+            assert leaf.graph == Graph.from_precision(leaf.precision, names=leaf.graph.names)
+
+
+def test_prediction_is_that_of_the_leaf(fitted):
+    tree, X, _ = fitted
+    number = tree.apply(X[:20])
+    for k, graph, precision in zip(
+        number, tree.predict_graphs(X[:20]), tree.predict_precision(X[:20]), strict=True
+    ):
+        assert graph == tree.leaves_[k].graph
+        np.testing.assert_array_equal(precision, tree.leaves_[k].precision)
+    assert tree.predict_precision(X[:20]).shape == (20, 4, 4)
+
+
+def test_score_is_the_mean_log_likelihood(fitted):
+    tree, X, Y = fitted
+    expected = np.mean(
+        [
+            stats.multivariate_normal(
+                tree.leaves_[k].mean, np.linalg.inv(tree.leaves_[k].precision)
+            ).logpdf(y)
+            for k, y in zip(tree.apply(X), Y, strict=True)
+        ]
+    )
+    assert tree.score(X, Y) == pytest.approx(expected, rel=1e-10)
+    pooled = GraphTree(max_depth=0, random_state=0).fit(X, Y)
+    assert len(pooled.leaves_) == 1
+    assert pooled.score(X, Y) < tree.score(X, Y) - 0.1
+
+
+def test_risks_of_the_leaves_add_up(fitted):
+    tree, *_ = fitted
+    assert sum(leaf.risk for leaf in tree.leaves_) == pytest.approx(tree.risk_, abs=1e-12)
+    assert tree.risk_path_[0] == pytest.approx(tree.nodes_[0].risk)
+    assert tree.risk_path_[-1] == pytest.approx(tree.risk_)
+    assert len(tree.risk_path_) == len(tree.leaves_)
+    assert tree.n_iter_ > 1
+    assert tree.converged_
+
+
+@pytest.mark.parametrize("exchange", [False, True])
+def test_risk_of_a_node_is_in_the_units_of_the_responses(exchange):
+    X, Y = changing_rows(300, 20)
+    X_val, Y_val = changing_rows(200, 21)
+    units = np.array([0.01, 2.0, 30.0, 1.0])
+    plain, other = (
+        GraphTree(bounds=(0, 1), exchange=exchange).fit(X, Y * scale, X_val, Y_val * scale)
+        for scale in (np.ones(4), units)
+    )
+    for node, scaled in zip(plain.nodes_, other.nodes_, strict=True):
+        shares = node.n_validation / 200, node.n / 300
+        share = np.mean(shares) if exchange else shares[0]
+        expected = node.risk + share * 2 * np.log(units).sum()
+        assert scaled.risk == pytest.approx(expected, abs=1e-9)
+
+
+def test_why_a_split_is_there():
+    X, Y = changing_rows(500, 3)
+    by_graph = GraphTree(random_state=0, mean="leaf").fit(X, Y).split_report()
+    assert by_graph.loc[0, "graph"] > 0.9
+    shift = np.random.default_rng(0).normal(size=(500, 4))
+    moved = shift + 2.0 * (X[:, [0]] > 0.5)
+    by_mean = GraphTree(random_state=0, mean="leaf").fit(X, moved).split_report()
+    assert by_mean.loc[0, "covariate"] == "x0"
+    assert by_mean.loc[0, "mean"] > 0.8
+    wider = shift * np.where(X[:, [0]] > 0.5, 3.0, 1.0)
+    by_variance = GraphTree(random_state=0).fit(X, wider).split_report()
+    assert by_variance.loc[0, "variances"] > 0.8
+    for report in (by_graph, by_mean, by_variance):
+        shares = report[["mean", "variances", "graph"]].sum(axis=1)
+        np.testing.assert_allclose(shares, 1.0)
+
+
+def test_gains_of_the_splits_add_up_to_that_of_the_tree():
+    X, Y = four_cells()
+    for options in ({}, {"exchange": False}, {"mean": "leaf"}, {"criterion": "penalized"}):
+        tree = GraphTree(random_state=0, **options).fit(X, Y)
+        assert len(tree.leaves_) > 1
+        total = tree.split_report()["gain"].sum()
+        assert tree.nodes_[0].risk - tree.risk_ == pytest.approx(total, abs=1e-9)
+        for node in tree.nodes_:
+            if node.split is not None:
+                halves = [tree.nodes_[k].risk for k in (node.split.left, node.split.right)]
+                assert node.risk - sum(halves) == pytest.approx(node.split.gain, abs=1e-9)
+
+
+def test_numbers_of_nodes_and_leaves():
+    X, Y = four_cells()
+    tree = GraphTree(random_state=0).fit(X, Y)
+    assert [node.node for node in tree.nodes_] == list(range(len(tree.nodes_)))
+    assert [leaf.leaf for leaf in tree.leaves_] == list(range(len(tree.leaves_)))
+    for node in tree.nodes_:
+        if node.split is not None:
+            assert node.leaf == -1
+            for child in (node.split.left, node.split.right):
+                assert tree.nodes_[child].parent == node.node < child
+    assert sum(leaf.n for leaf in tree.leaves_) == tree.nodes_[0].n == 400
+
+
+def test_text(fitted):
+    tree, *_ = fitted
+    lines = tree.export_text().splitlines()
+    assert lines[0].startswith("split by x1: gain ")
+    assert "(mean 0, variances " in lines[0]
+    assert lines[1] == "|--- x1 <= 0.5"
+    assert lines[2] == f"|   |--- leaf 0: {tree.leaves_[0].n} rows, 1 edge"
+    assert lines[3] == "|--- x1 > 0.5"
+    one = GraphTree(max_depth=0, random_state=0).fit(*changing_rows(60))
+    assert one.export_text() == "|--- leaf 0: 30 rows, 0 edges\n"
+
+
+def test_comparing_leaves(fitted):
+    tree, *_ = fitted
+    comparison = tree.compare_leaves(0, 1)
+    assert comparison.leaves == (0, 1)
+    assert comparison.boxes == {"x1": ((0.0, 0.5), (0.5, 1.0))}
+    row = comparison.edges.iloc[0]
+    assert (row["source"], row["target"], row["change"]) == ("y0", "y1", "sign")
+    assert row["before"] == tree.leaves_[0].graph.weights[0, 1]
+    assert comparison.graph.weights[0, 1] > 1
+    first, second = tree.leaves_
+    K, L = first.precision, second.precision
+    difference = first.mean - second.mean
+    forward = np.trace(L @ np.linalg.inv(K)) - 4 + np.linalg.slogdet(K)[1] - np.linalg.slogdet(L)[1]
+    backward = (
+        np.trace(K @ np.linalg.inv(L)) - 4 - np.linalg.slogdet(K)[1] + np.linalg.slogdet(L)[1]
+    )
+    forward += difference @ L @ difference
+    backward += difference @ K @ difference
+    assert comparison.divergence == pytest.approx((forward + backward) / 4, rel=1e-9)
+    deviation = np.sqrt(np.linalg.inv(L).diagonal())
+    np.testing.assert_allclose(comparison.responses["deviation_after"], deviation)
+    assert tree.compare_leaves(1, 1).divergence == pytest.approx(0, abs=1e-12)
+    with pytest.raises(InputError, match="no leaf 2; they go from 0 to 1"):
+        tree.compare_leaves(0, 2)
+
+
+def test_dictionary_and_back(fitted):
+    tree, X, Y = fitted
+    document = json.loads(json.dumps(tree.to_dict()))
+    again = GraphTree.from_dict(document)
+    np.testing.assert_array_equal(again.apply(X), tree.apply(X))
+    assert again.score(X, Y) == tree.score(X, Y)
+    assert again.export_text() == tree.export_text()
+    assert again.get_params() == tree.get_params() | {"bounds": [0, 1]}
+    assert again.leaves_[0].graph == tree.leaves_[0].graph
+    assert again.to_dict() == document
+    with pytest.raises(InputError, match="to_dict"):
+        GraphTree.from_dict({"format": "something else"})
+    with pytest.raises(InputError, match="format 99"):
+        GraphTree.from_dict(document | {"format_version": 99})
+
+
+def test_file_and_back(fitted, tmp_path):
+    tree, X, Y = fitted
+    tree.save(tmp_path / "tree.edgewise")
+    again = edgewise.load(tmp_path / "tree.edgewise")
+    assert again.score(X, Y) == tree.score(X, Y)
+    assert again.export_text() == tree.export_text()
+    assert again.leaves_[1].box == tree.leaves_[1].box
+    assert again.compare_leaves(0, 1).divergence == tree.compare_leaves(0, 1).divergence
+
+
+def test_names_are_kept():
+    X, Y = changing_rows(400)
+    covariates = pd.DataFrame(X, columns=["lat", "lon"])
+    responses = pd.DataFrame(Y, columns=["rain", "mud", "dust", "wind"])
+    tree = GraphTree(random_state=0).fit(covariates, responses)
+    assert list(tree.feature_names_in_) == ["lat", "lon"]
+    assert tree.leaves_[0].graph.names == ("rain", "mud", "dust", "wind")
+    assert tree.nodes_[0].split.covariate == "lon"
+    assert "lon <=" in tree.export_text()
+    assert tree.compare_leaves(0, 1).responses.index.tolist() == list(responses)
+    again = GraphTree.from_dict(tree.to_dict())
+    np.testing.assert_array_equal(again.apply(covariates), tree.apply(covariates))
+    # Without names, the same columns in the same order will do.
+    assert tree.score(covariates, Y) == tree.score(covariates, responses)
+    with pytest.raises(InputError, match="'rain', 'mud', 'dust' and 'wind'"):
+        tree.score(covariates, responses[["mud", "rain", "dust", "wind"]])
+
+
+def test_not_fitted():
+    tree = GraphTree()
+    with pytest.raises(NotFittedError):
+        tree.apply([[0.0]])
+    with pytest.raises(NotFittedError):
+        _ = tree.leaves_
+
+
+def test_clones_are_as_new(fitted):
+    tree, *_ = fitted
+    copy = clone(tree)
+    assert copy.get_params() == tree.get_params()
+    assert not hasattr(copy, "nodes_")

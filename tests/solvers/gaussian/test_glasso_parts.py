@@ -1,0 +1,126 @@
+"""The parts of the graphical lasso solver, each against plain linear algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgewise.solvers import graphical_lasso
+from edgewise.solvers.gaussian.block_descent import descend
+from edgewise.solvers.gaussian.component import solve_component
+from edgewise.solvers.gaussian.newton import newton
+from edgewise.solvers.gaussian.splitting import alternate
+from edgewise.solvers.gaussian.standard_form import check_problem, components, standard_form
+from edgewise.solvers.linalg.rows import clip_to_box
+from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
+from tests.solvers.gaussian.glasso_problems import (
+    clipped_gap,
+    objective,
+    penalty_matrix,
+    sample_covariance,
+)
+
+
+def form_of(S, alpha, weights=None):
+    S, weights = check_problem(S, weights)
+    return standard_form(S, alpha, weights, penalize_diagonal=False)
+
+
+def correlation(p, n, seed):
+    S = sample_covariance(p, n, seed)
+    d = np.sqrt(np.diag(S))
+    S = S / np.outer(d, d)
+    np.fill_diagonal(S, 1.0)
+    return 0.5 * (S + S.T)
+
+
+@settings(max_examples=40, deadline=None)
+@given(p=st.integers(1, 120), density=st.floats(0.0, 1.0), seed=st.integers(0, 10_000))
+def test_sparse_inverse_agrees_with_dense(p, density, seed):
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.standard_normal((p, p)) * (rng.random((p, p)) < density), 1)
+    A = A + A.T
+    A += np.diag(np.abs(A).sum(axis=1) + rng.uniform(0.5, 2.0, p))
+    factor = factorize(A)
+    assert factor is not None
+    Sigma = inverse(factor)
+    assert np.array_equal(Sigma, Sigma.T)
+    np.testing.assert_allclose(A @ Sigma, np.eye(p), atol=1e-10)
+    assert factor.logdet == pytest.approx(np.linalg.slogdet(A)[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.02, 0.1, 0.9])
+def test_factorize_says_when_a_matrix_is_not_positive_definite(density):
+    rng = np.random.default_rng(1)
+    A = np.triu(rng.standard_normal((90, 90)) * (rng.random((90, 90)) < density), 1)
+    A = A + A.T
+    smallest = np.linalg.eigvalsh(A)[0]
+    assert factorize(A - (smallest + 1e-6) * np.eye(90)) is None
+    assert factorize(A - (smallest - 1e-6) * np.eye(90)) is not None
+
+
+def test_block_descent_never_lowers_the_dual_objective():
+    S = correlation(60, 90, 3)
+    form = form_of(S, 0.1)
+    W = np.zeros_like(S)
+    clip_to_box(S, 0.1, form.scale, form.weights, W)
+    assert np.linalg.eigvalsh(W)[0] > 0
+    support, coef = np.empty((60, 60), np.int64), np.empty((60, 60))
+    size, theta = np.zeros(60, np.int64), np.ones(60)
+    Theta, R = np.empty((60, 60)), np.empty((60, 60))
+    values = [np.linalg.slogdet(W)[1]]
+    for _ in range(12):
+        _, _, _, _, _, support, coef = descend(
+            S, 0.1, form.scale, form.weights, W, support, coef, size, theta, Theta, R, 1e-12, 1, 0.0
+        )
+        assert np.abs(W - S).max() <= 0.1 + 1e-12
+        values.append(np.linalg.slogdet(W)[1])
+    assert np.diff(values).min() > -1e-9
+    assert values[-1] > values[0]
+
+
+def test_newton_steps_never_raise_the_objective():
+    S = correlation(30, 40, 4)
+    T = penalty_matrix(30, 0.02)
+    Theta = np.linalg.inv(S + 0.5 * np.eye(30))
+    values = [objective(S, Theta, T)]
+    for _ in range(8):
+        result = newton(form_of(S, 0.02), Theta, 0.0, 1)
+        Theta = result.Theta
+        values.append(objective(S, Theta, T))
+    assert np.diff(values).max() <= 1e-10
+    assert values[-1] < values[0]
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(15, 0.01), (15, 0.2), (200, 0.05)])
+def test_three_routes_to_the_same_solution(n, alpha):
+    S = correlation(25, n, 5)
+    T = penalty_matrix(25, alpha)
+    form = form_of(S, alpha)
+    reference = graphical_lasso(S, alpha, tol=1e-10).value
+    split = alternate(form, np.eye(25), np.eye(25), 1e-9, 5000)
+    assert clipped_gap(S, split.Theta, T) < 1e-8
+    np.testing.assert_allclose(split.Theta, reference, atol=1e-3 * np.abs(reference).max())
+    polished = newton(form, reference.copy(), 1e-11, 20)
+    np.testing.assert_allclose(polished.Theta, reference, atol=1e-4 * np.abs(reference).max())
+    descended = solve_component(form, 1e-9, 5000)
+    assert clipped_gap(S, descended.Theta, T) < 1e-8
+
+
+def test_newton_refuses_an_indefinite_start():
+    assert newton(form_of(np.eye(3), 0.1), -np.eye(3), 1e-6, 5) is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(p=st.integers(1, 40), seed=st.integers(0, 1000), alpha=st.floats(0.0, 1.0))
+def test_components_are_those_of_the_thresholded_graph(p, seed, alpha):
+    from scipy.sparse.csgraph import connected_components
+
+    S = correlation(p, 20, seed)
+    found = components(form_of(S, alpha))
+    n_components, label = connected_components(np.abs(S) > alpha, directed=False)
+    assert len(found) == n_components
+    assert sorted(np.concatenate(found)) == list(range(p))
+    assert all(len(set(label[part])) == 1 for part in found)
