@@ -5,7 +5,7 @@ import os
 import pytest
 
 from edgewise import GaussianGraph
-from edgewise._core.lock import LOCK, locked
+from edgewise._core.resume import LOCK, locked
 from edgewise.cli._folder import results_folder
 
 

@@ -14,8 +14,7 @@ import pytest
 
 import edgewise
 from edgewise import InputError
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import spawn
+from edgewise._core.parallel import parallel_map, spawn
 
 distributed = pytest.importorskip("distributed")
 

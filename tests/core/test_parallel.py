@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import spawn
+from edgewise._core.parallel import parallel_map, spawn
 
 
 def slow_first(position, delay):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise._core.random import as_generator, spawn
+from edgewise._core.parallel import as_generator, spawn
 
 
 def draws(generators):

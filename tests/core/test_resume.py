@@ -14,8 +14,7 @@ import pytest
 
 import edgewise
 from edgewise import DataWarning, InputError, resumable
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import spawn
+from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.graph import Graph
 from edgewise.inference import max_change_test

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from edgewise._core.scratch import KEPT_BYTES, scratch
+from edgewise._core.jit import KEPT_BYTES, scratch
 
 
 def test_a_name_keeps_its_memory_and_grows():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import scipy.linalg  # noqa: F401  (so that its BLAS is loaded too)
 import threadpoolctl
 
-from edgewise._core.threads import ONE_THREAD_BELOW, blas_threads_for
+from edgewise._core.jit import ONE_THREAD_BELOW, blas_threads_for
 
 
 def blas_threads():

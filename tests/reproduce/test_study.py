@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from edgewise import DataWarning, InputError
-from edgewise._core.random import spawn
+from edgewise._core.parallel import spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.reproduce import STUDIES, load_study
 from edgewise.reproduce._files import markdown_table, mean_and_error, write_results

@@ -6,12 +6,19 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from edgewise._core.typing import FloatArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -81,3 +88,61 @@ def _digest() -> str:
         if b"@kernel" in source:
             digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + source + b"\0")
     return digest.hexdigest()[:16]
+
+
+#: A larger buffer is given back when its user is done with it, in bytes.
+KEPT_BYTES = 16 * 2**20
+
+
+class _Buffers(threading.local):
+    """The buffers of one thread, by name."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, FloatArray] = {}
+
+
+_BUFFERS = _Buffers()
+
+
+def scratch(name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Return an array with arbitrary contents, valid until the same name is asked for again.
+
+    Parameters
+    ----------
+    name : str
+        One user per name and thread at a time.
+    shape : tuple of int
+        Shape of the array.
+
+    Examples
+    --------
+    >>> first = scratch("example", (2, 3))
+    >>> again = scratch("example", (3, 1))
+    >>> np.shares_memory(first, again)
+    True
+    """
+    size = prod(shape)
+    buffer = _BUFFERS.kept.get(name)
+    if buffer is None or buffer.size < size:
+        buffer = np.empty(size)
+        if buffer.nbytes <= KEPT_BYTES:
+            _BUFFERS.kept[name] = buffer
+    return buffer[:size].reshape(shape)
+
+
+#: Below this many variables a second BLAS thread costs more in waiting than it saves.
+ONE_THREAD_BELOW = 1000
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Find the loaded libraries once; looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def blas_threads_for(n_features: int) -> AbstractContextManager[Any]:
+    """Hold BLAS to one thread while a small problem is solved."""
+    if n_features >= ONE_THREAD_BELOW:
+        return nullcontext()
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limited

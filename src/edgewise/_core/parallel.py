@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import numpy as np
 from joblib import Parallel, delayed
 
+from edgewise._core.errors import InputError
 from edgewise._core.interrupts import interrupts_raised, workers_deaf
 from edgewise._core.resume import Key, kept_tasks, not_resumable
+from edgewise._core.typing import RandomState
 
 Result = TypeVar("Result")
 
@@ -102,3 +105,43 @@ def _progress(label: str, n_done: int, total: int, verbose: int) -> Iterator[Cal
     with Progress(console=Console(file=sys.stderr), transient=True) as progress:
         task = progress.add_task(label, completed=n_done, total=total)
         yield lambda: progress.advance(task)
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Turn a seed, a generator, a legacy ``RandomState`` or None into a generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        if random_state is not None and random_state < 0:
+            raise InputError(f"random_state must be at least 0, got {random_state}.")
+        return np.random.default_rng(random_state)
+    raise InputError(
+        "random_state must be an integer, a numpy Generator or RandomState, or None; "
+        f"got {type(random_state).__name__}."
+    )
+
+
+def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generator]:
+    """Give each of ``n_children`` tasks its own stream, so that no result depends on ``n_jobs``."""
+    return as_generator(random_state).spawn(n_children)
+
+
+@contextmanager
+def step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
+    """Count the steps of a search on standard error, if asked to."""
+    if verbose <= 0:
+        yield None
+        return
+    import sys
+
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    text = TextColumn("{task.description}")
+    with Progress(text, console=Console(file=sys.stderr), transient=True) as progress:
+        task = progress.add_task("Searching")
+        yield lambda step, score: progress.update(
+            task, description=f"Searching: step {step}, score {score:.2f}"
+        )

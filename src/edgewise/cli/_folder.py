@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import EdgewiseError, InputError
-from edgewise._core.lock import LOCK, locked
+from edgewise._core.resume import LOCK, locked
 from edgewise.cli._interrupt import cleared, is_interrupted, not_stopped
 from edgewise.cli._shell import printable
 

@@ -156,7 +156,7 @@ def _draw(kind: Kind, features: int, samples: int, seed: int) -> _Drawn:
     """Draw rows of one network."""
     import pandas as pd
 
-    from edgewise._core.random import spawn
+    from edgewise._core.parallel import spawn
     from edgewise.data import gaussian_graph, sample_gaussian
     from edgewise.graph import Graph
 
@@ -226,7 +226,7 @@ def _draw_directed(dag: str | None, kind: Kind, features: int, samples: int, see
     """Draw rows from linear equations, in columns that do not stand in the order of causes."""
     import pandas as pd
 
-    from edgewise._core.random import spawn
+    from edgewise._core.parallel import spawn
     from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
     from edgewise.graph import Graph
 

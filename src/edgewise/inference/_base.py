@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 
 from edgewise._core.errors import InputError
 from edgewise._core.memory import local_workers
-from edgewise._core.random import spawn
+from edgewise._core.parallel import spawn
 from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
 from edgewise.estimators.base.archive import save_estimator

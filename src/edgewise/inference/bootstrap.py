@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
 from edgewise.inference._base import ResamplingGraph, frequency

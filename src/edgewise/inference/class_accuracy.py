@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.inference._resample import count_rows, take_rows

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator, spawn
+from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.two_groups import TwoGroups, two_groups
 from edgewise.graph import Graph

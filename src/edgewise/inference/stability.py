@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
 from edgewise.inference._base import ResamplingGraph, frequency, number_of_pairs

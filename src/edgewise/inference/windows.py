@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator, spawn
+from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
 from edgewise.inference._resample import (

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import spawn
+from edgewise._core.jit import blas_threads_for
+from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import SUFFIX, kept_keys, resumable
-from edgewise._core.threads import blas_threads_for
 
 if TYPE_CHECKING:
     import pandas as pd

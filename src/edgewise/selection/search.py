@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import as_generator, spawn
+from edgewise._core.parallel import as_generator, parallel_map, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.selection.criteria import ebic, instability, stars_subsample_size
 from edgewise.selection.grid import Selection, decreasing, make_selection

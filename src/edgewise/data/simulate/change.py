@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator, spawn
+from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.simulate.gaussian import GaussianModel, sample_gaussian
 from edgewise.data.simulate.structure import graph_structure

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator, spawn
+from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.simulate.change import (
     SimulatedChange,

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import spawn
+from edgewise._core.parallel import spawn
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.simulate.change import SimulatedChange, pairs_as_adjacency, sample_sizes
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.simulate.structure import GraphKind, graph_structure
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.cliques import CliqueLayout, check_adjacency, maximal_cliques
 from edgewise.data.codes import check_cardinalities, check_codes

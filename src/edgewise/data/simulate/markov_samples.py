@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, RandomState
 from edgewise.data.codes import code_type
 from edgewise.data.simulate.markov import MarkovModel

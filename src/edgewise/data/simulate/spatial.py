@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.neighbors import check_grid_shape
 from edgewise.data.simulate.gaussian import GaussianModel

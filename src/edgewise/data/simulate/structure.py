@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, RandomState
 
 GraphKind: TypeAlias = Literal["erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 
 #: Graphs drawn in search of one whose degrees are small enough.

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from edgewise._core.errors import InputError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.estimators.base.statistics import Statistics, labels
 from edgewise.io.messages import quote_names

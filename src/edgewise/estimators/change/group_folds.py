@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.two_groups import TwoGroups
 from edgewise.selection import Selection, choose_by_cv

@@ -14,8 +14,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 
 from edgewise._core.errors import InputError
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
-from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes

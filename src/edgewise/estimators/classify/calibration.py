@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 
 #: Range of the logarithm of the temperature: from no trust in the scores to all of it.

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators.base.base import MAX_EXTENSIONS, default_ratio
 from edgewise.estimators.covariates.coding import describe_covariates

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from edgewise._core.errors import InputError
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
-from edgewise._core.threads import blas_threads_for
 from edgewise._core.typing import AnyArray, RandomState
 from edgewise.estimators.covariates.tree_base import FittedTree
 from edgewise.estimators.covariates.tree_fit import TreeOptions, grow

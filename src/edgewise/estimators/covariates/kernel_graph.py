@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators.covariates.coding import describe_covariates
 from edgewise.estimators.covariates.conditional import as_coordinates

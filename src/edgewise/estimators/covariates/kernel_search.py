@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import parallel_map
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.estimators.base.base import default_ratio
 from edgewise.selection import alpha_grid

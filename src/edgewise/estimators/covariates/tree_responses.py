@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import inspect_columns
 from edgewise.data.magnitude import about_size, varying_columns

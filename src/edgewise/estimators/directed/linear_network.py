@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators.base.precision import PrecisionEstimator
 from edgewise.estimators.base.statistics import Statistics

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution

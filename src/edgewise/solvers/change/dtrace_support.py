@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
-from edgewise._core.scratch import scratch
+from edgewise._core.jit import scratch
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.change.dtrace_kernels import (
     curve,

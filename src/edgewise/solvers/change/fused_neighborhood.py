@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._solution import Solution
 from edgewise.solvers._two_covariances import LARGEST_INFLATION, check_fusion, check_two_covariances

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.random import as_generator
+from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.solvers.directed.blanket_kernels import DEPENDENT, eliminate
 from edgewise.solvers.directed.markov_blankets import MarkovBlanketSolution, blanket_solution

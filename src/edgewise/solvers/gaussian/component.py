@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import SolverError
-from edgewise._core.jit import kernel
-from edgewise._core.scratch import scratch
+from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.gaussian.block_descent import descend
 from edgewise.solvers.gaussian.certificate import columns_from_precision

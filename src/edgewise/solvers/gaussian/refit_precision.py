@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers

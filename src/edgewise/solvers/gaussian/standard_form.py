@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.jit import kernel
-from edgewise._core.scratch import scratch
+from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.linalg.rows import fill_thresholds
 

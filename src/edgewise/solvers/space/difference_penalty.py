@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from edgewise._core.errors import InputError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from edgewise._core.errors import InputError
-from edgewise._core.threads import blas_threads_for
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.neighbors import neighbor_pairs
 from edgewise.solvers._arguments import check_numbers, check_start
