@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise.io import _old_pandas
+from edgewise.io import text as _old_pandas
 
 
 @pytest.fixture(params=[True, False], ids=["old", "new"])

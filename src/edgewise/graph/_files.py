@@ -17,7 +17,7 @@ from edgewise.graph._convert import Edge, edge_list, from_edge_list
 from edgewise.graph._text import guard_cell, unguard_cell
 from edgewise.graph._xml import read_gexf, read_graphml, write_gexf, write_graphml
 from edgewise.graph.graph import Graph
-from edgewise.io.atomic import atomic_path
+from edgewise.io.archive import atomic_path
 
 CSV_COLUMNS = (
     "source",

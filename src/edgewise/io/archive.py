@@ -7,10 +7,18 @@ before memory is spent on it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import secrets
+import struct
+import tokenize
+import warnings
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +26,130 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray
-from edgewise.io._zipped import DAMAGE, PLAIN_KINDS, checked_entries, entry_content, plain_array
-from edgewise.io.atomic import atomic_path
-from edgewise.io.messages import quote_names
+from edgewise.io.messages import quote_names, repeated
+
+#: Booleans, integers, floats, complex numbers, bytes and text; never Python objects.
+PLAIN_KINDS: Final = "biufcSU"
+#: Ways of packing that Python always has and that shrink data no further than `MAX_RATIO`.
+PACKINGS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+#: Deflate cannot shrink data further than 1032 to 1: above that, entries overlap on purpose.
+MAX_RATIO: Final = 1100
+#: What zipfile, zlib, json and numpy raise on a file that is cut short, altered or encrypted.
+DAMAGE: Final = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def checked_entries(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.ZipInfo]:
+    """Entries by name, once the table of contents alone shows that they are safe to unpack."""
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    if twice := repeated(names):
+        raise InputError(f"{file} holds {quote_names(twice)} twice. Do not use it.")
+    if foreign := [info.filename for info in infos if info.compress_type not in PACKINGS]:
+        raise InputError(
+            f"{file} packs {quote_names(foreign)} in a way that is not read here. Write it again."
+        )
+    total = sum(info.file_size for info in infos)
+    if total > MAX_RATIO * file.stat().st_size:
+        raise InputError(f"{file} claims to unpack to more than its size can hold. Do not use it.")
+    return dict(zip(names, infos, strict=True))
+
+
+def entry_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Bytes of one entry, never more than it declares; zipfile compares the checksum."""
+    with archive.open(info) as handle:
+        content = handle.read(info.file_size + 1)
+    if len(content) != info.file_size:
+        raise ValueError(f"{info.filename} is cut short")
+    return content
+
+
+def plain_array(content: bytes, name: str, path: str | os.PathLike[str]) -> AnyArray:
+    """Decode one npy entry after comparing the size its header claims with the bytes there."""
+    stream = BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise InputError(f"{path}: {name} has the unknown format version {version}.")
+    with warnings.catch_warnings():
+        # Of headers that Python 2 wrote, which are read all the same.
+        warnings.simplefilter("ignore", UserWarning)
+        shape, is_fortran, dtype = readers[version](stream)
+    if dtype.hasobject:
+        raise InputError(
+            f"{path}: {name} holds pickled objects, which are never loaded. Save plain numbers or "
+            "text."
+        )
+    if dtype.kind not in PLAIN_KINDS or dtype.itemsize == 0 or dtype.subdtype is not None:
+        raise InputError(f"{path}: {name} does not hold plain numbers or text. Do not use it.")
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - (
+        start := stream.tell()
+    ):
+        raise InputError(f"{path}: {name} does not hold the array its header describes.")
+    flat: AnyArray = np.frombuffer(content, dtype, offset=start).copy()
+    return flat.reshape(shape, order="F" if is_fortran else "C")
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary name beside ``path``; rename it to ``path`` once the block has ended well.
+
+    Whoever writes the file creates it, so it gets the usual permissions, and the temporary name
+    keeps the suffix, for writers that choose the format by it. When the block raises, the
+    temporary file is removed and ``path`` is left as it was. A symbolic link is written through.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to write. Its folder must exist.
+
+    Yields
+    ------
+    pathlib.Path
+        Name of a file, not yet there, in the same folder.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder) / "edges.csv"
+    ...     with atomic_path(target) as temporary:
+    ...         _ = temporary.write_text("source,target")
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['edges.csv']
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"Cannot write {path}: it is a folder. Give the name of a file.")
+    if not target.parent.is_dir():
+        raise InputError(
+            f"Cannot write {path}: the folder {target.parent} does not exist. Create it first."
+        )
+    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(8)}{target.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, target)  # noqa: PTH105, atomic by contract on every platform
+    finally:
+        temporary.unlink(missing_ok=True)
+
 
 DOCUMENT_ENTRY: Final = "document.json"
 ARRAY_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from edgewise._core.errors import InputError
-from edgewise.io._text import parse_text_chunks, text_layout
 from edgewise.io.messages import quote_names
 from edgewise.io.tables import (
     RawTable,
@@ -18,6 +17,7 @@ from edgewise.io.tables import (
     permission_error,
     reader_of,
 )
+from edgewise.io.text import parse_text_chunks, text_layout
 
 #: A chunk takes about so many bytes as numbers, unless its number of rows is given.
 CHUNK_BYTES: Final = 2**24

@@ -16,9 +16,9 @@ import numpy as np
 from edgewise._core.errors import EdgewiseError, InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import AnyArray
-from edgewise.io._text import parse_text, text_layout
-from edgewise.io._zipped import DAMAGE, checked_entries, entry_content, plain_array
+from edgewise.io.archive import DAMAGE, checked_entries, entry_content, plain_array
 from edgewise.io.messages import quote_names, repeated
+from edgewise.io.text import parse_text, text_layout
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure, SubFigure
 
 from edgewise._core.errors import InputError
-from edgewise.io.atomic import atomic_path
+from edgewise.io.archive import atomic_path
 
 _FORMATS = ("png", "pdf", "svg")
 

@@ -12,8 +12,7 @@ from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
 from edgewise.estimators.covariates.tree_nodes import Covariate, Split, TreeNode
 from edgewise.graph import Graph
-from edgewise.io._zipped import DAMAGE
-from edgewise.io.archive import read_archive, write_archive
+from edgewise.io.archive import DAMAGE, read_archive, write_archive
 from edgewise.selection import PairSelection, Selection
 
 FORMAT: Final = "edgewise estimator"
