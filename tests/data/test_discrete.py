@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewise import DataWarning, InputError
-from edgewise.data.discrete import DiscreteTable
+from edgewise.data.levels import DiscreteTable
 
 
 def decoded(table):

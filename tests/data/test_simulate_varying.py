@@ -7,7 +7,7 @@ from scipy import stats
 from edgewise import InputError
 from edgewise.data import drifting_chain, drifting_grid, tree_partition
 from edgewise.data.simulate import PARTITION_LAYOUTS
-from edgewise.data.simulate.partition import _cell_of
+from edgewise.data.simulate.covariates import _cell_of
 
 DESIGNS = {
     "partition": lambda size=100, **options: tree_partition(size, **options),

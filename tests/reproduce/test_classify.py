@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import SVC
 
 from edgewise import BayesNetClassifier, InputError
-from edgewise.data.row_order import row_order
+from edgewise.data.checks import row_order
 from edgewise.estimators.base.arrangement import arrangement
 from edgewise.reproduce.classify import (
     STUDY,

@@ -8,19 +8,20 @@ from edgewise.data.checks import (
     looks_like_covariance,
     refuse_covariance,
 )
-from edgewise.data.climate import Climate, load_climate
-from edgewise.data.cliques import maximal_cliques
 from edgewise.data.datasets import (
     DAG_NAMES,
+    Climate,
     Dataset,
     Network,
     SenateVotes,
     list_datasets,
+    load_climate,
     load_dag,
     load_network,
     load_senate,
     load_table,
 )
+from edgewise.data.markov_model import maximal_cliques
 from edgewise.data.neighbors import describe_neighbors, neighbor_pairs, site_positions
 from edgewise.data.simulate import (
     DiamondChange,

@@ -2,16 +2,91 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.data.magnitude import about_size, varying_columns
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.io.messages import NAMES_SHOWN, quote_names
+
+#: Values up to this size can be squared and summed without overflow.
+LARGEST: Final = 1e150
+#: In columns without larger values than this, squares of differences vanish.
+SMALLEST: Final = 1e-130
+#: A standard deviation of at most this share of the largest value is nothing but rounding.
+ROUNDING: Final = 4.0 * float(np.finfo(np.float64).eps)
+
+
+def about_size(
+    values: FloatArray, names: Sequence[str], noun: str = "Column", least: float = SMALLEST
+) -> str | None:
+    """Say which columns hold finite numbers too large or too small to be squared, if any do.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+    names : sequence of str
+    noun : str
+        What the columns are called.
+    least : float
+        Columns without larger values than this are too small.
+
+    Examples
+    --------
+    >>> about_size(np.array([[1.0, 1e200], [2.0, 3.0]]), ["dose", "count"])
+    "Column 'count' holds values beyond 1e+150, whose squares overflow. Change its unit."
+    """
+    largest = _largest(values)
+    is_large = (largest > LARGEST) & (largest < np.inf)
+    is_small = (largest > 0) & (largest < least)
+    for is_meant, found in (
+        (is_large, f"values beyond {LARGEST:g}, whose squares overflow"),
+        (is_small, f"no values beyond {least:g}, and squares of smaller ones vanish"),
+    ):
+        if meant := [names[k] for k in np.flatnonzero(is_meant).tolist()]:
+            if len(meant) == 1:
+                return f"{noun} {quote_names(meant)} holds {found}. Change its unit."
+            return f"{noun}s {quote_names(meant)} hold {found}. Change their unit."
+    return None
+
+
+def varying_columns(values: FloatArray) -> BoolArray:
+    """Whether the values of each column differ by more than rounding; missing ones do not count.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> varying_columns(np.array([[1.0, 0.1 + 0.2, 7.0], [2.0, 0.3, 7.0]]))
+    array([ True, False, False])
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        lowest, highest = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    size = np.maximum(np.abs(lowest), np.abs(highest))
+    # No standard deviation is smaller than this share of the range, nor larger than the range.
+    varies: BoolArray = highest - lowest > ROUNDING * size * np.sqrt(2.0 * len(values))
+    for k in np.flatnonzero(~varies & (highest > lowest)).tolist():
+        varies[k] = np.nanstd(values[:, k] - lowest[k]) > ROUNDING * size[k]
+    return varies
+
+
+def _largest(values: FloatArray) -> FloatArray:
+    with warnings.catch_warnings():
+        # A column of NaN alone is the caller's to allow.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        largest: FloatArray = np.nanmax(np.abs(values), axis=0)
+    return largest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -358,3 +433,25 @@ def _identical_pairs(values: FloatArray, skip: set[int]) -> tuple[tuple[int, int
         if original != k:
             pairs.append((original, k))
     return tuple(pairs)
+
+
+def row_order(rows: FloatArray) -> IntArray:
+    """Numbers of the rows, sorted by their values in the first column, then in the second ones.
+
+    Sums in another order are rounded otherwise, and an iteration that stops at a tolerance makes
+    more of that. In this order, the result does not depend on the order the rows come in.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p)
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> row_order(np.array([[2.0, 0.0], [1.0, 5.0], [1.0, 3.0]]))
+    array([2, 1, 0])
+    """
+    return np.lexsort(rows.T[::-1])

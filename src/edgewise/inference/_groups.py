@@ -13,8 +13,8 @@ from scipy import stats
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.checks import check_columns
+from edgewise.data.labels import TwoGroups
 from edgewise.data.table import Table
-from edgewise.data.two_groups import TwoGroups
 from edgewise.io.messages import quote_names
 
 #: Means further apart than this many standard deviations distort a shuffle noticeably.

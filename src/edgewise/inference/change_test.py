@@ -10,7 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
 from edgewise.inference._centred_features import CentredFeatures

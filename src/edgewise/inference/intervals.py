@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
 from edgewise.inference._debiased_step import DebiasedStep, RatioFeatures, one_step, refit_some

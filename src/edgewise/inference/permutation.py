@@ -12,7 +12,7 @@ from scipy import stats
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.two_groups import TwoGroups, two_groups
+from edgewise.data.labels import TwoGroups, two_groups
 from edgewise.graph import Graph
 from edgewise.graph._arrays import edge_positions
 from edgewise.graph.compare import positions_by_name

@@ -11,8 +11,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, IntArray
-from edgewise.data.codes import MOST_AXES, code_type
-from edgewise.data.discrete import DiscreteTable, Level, code_levels
+from edgewise.data.levels import MOST_AXES, DiscreteTable, Level, code_levels, code_type
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
 from edgewise.stats._chunks import describe_mismatch

@@ -10,7 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.discrete import Level, code_column, code_levels
+from edgewise.data.levels import Level, code_column, code_levels
 from edgewise.stats._chunks import Chunk, summarize
 from edgewise.stats.counts import Counts
 from edgewise.stats.covariance import Moments

@@ -10,8 +10,8 @@ from scipy import optimize
 
 from edgewise import InputError
 from edgewise.data import MarkovModel, graph_structure, markov_model, sample_markov
-from edgewise.data.cliques import CliqueLayout
-from edgewise.data.codes import check_codes
+from edgewise.data.levels import check_codes
+from edgewise.data.markov_model import CliqueLayout
 from edgewise.solvers import fit_potentials
 from edgewise.solvers.discrete.markov_potentials import _Problem
 

@@ -1,10 +1,19 @@
 """Simulated data with a known graph; one file per family of models."""
 
+from edgewise.data.markov_model import MarkovModel, markov_model
 from edgewise.data.simulate.change import (
     GaussianChange,
     SimulatedChange,
     gaussian_change,
     lattice_change,
+)
+from edgewise.data.simulate.covariates import (
+    PARTITION_LAYOUTS,
+    PartitionedGraphs,
+    VaryingGraphs,
+    drifting_chain,
+    drifting_grid,
+    tree_partition,
 )
 from edgewise.data.simulate.diamond import (
     DIAMOND_METHODS,
@@ -12,13 +21,24 @@ from edgewise.data.simulate.diamond import (
     diamond_change,
     sample_diamond,
 )
+from edgewise.data.simulate.directed import (
+    LinearSEM,
+    linear_sem,
+    random_dag,
+    sample_linear_sem,
+)
+from edgewise.data.simulate.discrete import SAMPLING_METHODS, sample_markov
 from edgewise.data.simulate.gaussian import (
+    GRAPH_KINDS,
+    HUB_LINKS,
     GaussianModel,
     ar1_covariance,
     ar1_precision,
     equicorrelation,
     gaussian_graph,
+    graph_structure,
     sample_gaussian,
+    six_node_graph,
 )
 from edgewise.data.simulate.gene_regulation import (
     REGULATION_KINDS,
@@ -26,32 +46,12 @@ from edgewise.data.simulate.gene_regulation import (
     Regulation,
     gene_regulation_change,
 )
-from edgewise.data.simulate.linear_sem import (
-    LinearSEM,
-    linear_sem,
-    random_dag,
-    sample_linear_sem,
-)
-from edgewise.data.simulate.markov import MarkovModel, markov_model
-from edgewise.data.simulate.markov_samples import SAMPLING_METHODS, sample_markov
-from edgewise.data.simulate.partition import (
-    PARTITION_LAYOUTS,
-    PartitionedGraphs,
-    tree_partition,
-)
-from edgewise.data.simulate.spatial import (
+from edgewise.data.simulate.space import (
     CONTOUR_KINDS,
     block_model,
     changed_block_models,
     contour_model,
 )
-from edgewise.data.simulate.structure import (
-    GRAPH_KINDS,
-    HUB_LINKS,
-    graph_structure,
-    six_node_graph,
-)
-from edgewise.data.simulate.varying import VaryingGraphs, drifting_chain, drifting_grid
 
 __all__ = [
     "CONTOUR_KINDS",

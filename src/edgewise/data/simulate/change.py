@@ -13,9 +13,8 @@ from scipy import linalg
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.simulate.gaussian import GaussianModel, sample_gaussian
-from edgewise.data.simulate.structure import graph_structure
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.labels import TwoSamples
+from edgewise.data.simulate.gaussian import GaussianModel, graph_structure, sample_gaussian
 
 #: Share of the pairs that `gaussian_change` joins if nothing else is asked for.
 DENSITY = 0.25

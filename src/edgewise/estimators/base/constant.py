@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.data.magnitude import ROUNDING
+from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import Statistics, labels
 from edgewise.io.messages import quote_names
 

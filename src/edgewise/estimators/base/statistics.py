@@ -12,7 +12,7 @@ from scipy import linalg
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
-from edgewise.data.magnitude import ROUNDING
+from edgewise.data.checks import ROUNDING
 from edgewise.io.messages import quote_names
 from edgewise.stats import (
     Moments,

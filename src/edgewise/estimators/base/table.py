@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, local_workers, require_memory
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.data.magnitude import about_size
+from edgewise.data.checks import about_size
 from edgewise.data.table import Table
 from edgewise.estimators.base.archive import save_estimator
 from edgewise.io.messages import quote_names

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance
-from edgewise.data.two_groups import TwoGroups, TwoSamples, two_groups
+from edgewise.data.labels import TwoGroups, TwoSamples, two_groups
 from edgewise.estimators.base.numbers import is_number
 from edgewise.estimators.base.paths import ChangePath
 from edgewise.estimators.base.table import TableEstimator

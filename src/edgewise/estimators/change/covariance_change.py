@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.statistics import RANKS, REPAIRS
 from edgewise.estimators.change.change import ChangeEstimator
 from edgewise.io.messages import quote_names

@@ -13,7 +13,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.checks import refuse_identical
-from edgewise.data.two_groups import TwoGroups, TwoSamples
+from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.fits import residual_variances
 from edgewise.estimators.base.numbers import is_number
 from edgewise.estimators.change.change import ChangeEstimator

@@ -12,7 +12,7 @@ import numpy as np
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.data.two_groups import TwoGroups
+from edgewise.data.labels import TwoGroups
 from edgewise.selection import Selection, choose_by_cv
 
 #: Folds by default, and rows of a group that leave two to train on in each of them.

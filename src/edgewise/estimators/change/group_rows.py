@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.magnitude import varying_columns
-from edgewise.data.two_groups import TwoGroups, TwoSamples
+from edgewise.data.checks import varying_columns
+from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 
 

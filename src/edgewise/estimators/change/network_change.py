@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
-from edgewise.data.two_groups import TwoGroups, TwoSamples
+from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.numbers import is_number
 from edgewise.estimators.change.change import ChangeEstimator
 from edgewise.estimators.change.direction import DirectionCheck, compare_directions

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.numbers import is_number
 from edgewise.solvers import (
     RatioSolution,

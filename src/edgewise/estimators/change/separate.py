@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
-from edgewise.data.two_groups import TwoGroups, TwoSamples
+from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.fits import GaussianFit
 from edgewise.estimators.base.numbers import is_number
 from edgewise.estimators.base.statistics import Statistics

@@ -17,9 +17,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.data.checks import check_columns, refuse_covariance
+from edgewise.data.checks import check_columns, refuse_covariance, row_order
 from edgewise.data.labels import label_codes
-from edgewise.data.row_order import row_order
 from edgewise.estimators.base.arrangement import arrangement
 from edgewise.estimators.classify.calibration import held_out_scores, temperature
 from edgewise.estimators.classify.class_checks import (

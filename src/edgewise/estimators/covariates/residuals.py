@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.data.magnitude import varying_columns
+from edgewise.data.checks import varying_columns
 from edgewise.data.table import Table
 from edgewise.estimators.covariates.tree_nodes import Covariate
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.magnitude import about_size
+from edgewise.data.checks import about_size
 from edgewise.data.table import Table
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names

@@ -10,8 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.checks import inspect_columns
-from edgewise.data.magnitude import about_size, varying_columns
+from edgewise.data.checks import about_size, inspect_columns, varying_columns
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
 

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from edgewise._core.typing import FloatArray
 from edgewise.data import gaussian_change
-from edgewise.data.two_groups import TwoSamples
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
 from edgewise.estimators.base.paths import ChangePath
 from edgewise.reproduce._study import Part, Row

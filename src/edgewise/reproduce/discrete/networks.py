@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise._core.typing import AnyArray, BoolArray
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov
-from edgewise.data.simulate.structure import HubLinks
+from edgewise.data.simulate.gaussian import HubLinks
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.discrete.scores import CONSTANT, CRITERIA, PRIORS, SHARED, score_options

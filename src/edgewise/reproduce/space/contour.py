@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise._core.typing import FloatArray
 from edgewise.data import contour_model, neighbor_pairs, sample_gaussian
-from edgewise.data.simulate.spatial import ContourKind
+from edgewise.data.simulate.space import ContourKind
 from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.space.methods import (
     Fit,

@@ -12,7 +12,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, IntArray
-from edgewise.data.codes import MOST_AXES
+from edgewise.data.levels import MOST_AXES
 
 #: Rows are handed out at most so many bytes at a time: data on disk pass through memory in pieces.
 CHUNK_BYTES = 2**26

@@ -14,8 +14,8 @@ from scipy import linalg
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.checks import check_weights
-from edgewise.data.cliques import CliqueLayout
-from edgewise.data.codes import check_cardinalities, check_codes
+from edgewise.data.levels import check_cardinalities, check_codes
+from edgewise.data.markov_model import CliqueLayout
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.discrete.potential_kernels import (

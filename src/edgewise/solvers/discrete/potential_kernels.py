@@ -13,7 +13,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.data.clique_kernels import find_cells, level_weights
+from edgewise.data.markov_model import find_cells, level_weights
 
 
 @kernel

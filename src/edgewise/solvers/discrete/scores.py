@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from edgewise.data.cliques import check_adjacency
-from edgewise.data.codes import check_cardinalities, check_codes
+from edgewise.data.levels import check_cardinalities, check_codes
+from edgewise.data.markov_model import check_adjacency
 from edgewise.solvers.discrete.coded_table import CodedTable
 from edgewise.solvers.discrete.dirichlet import rising_table
 from edgewise.solvers.discrete.family_row import family_row

@@ -11,7 +11,7 @@ from scipy import linalg
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.simulate.structure import GraphKind, graph_structure
+from edgewise.data.simulate.gaussian import GraphKind, graph_structure
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
