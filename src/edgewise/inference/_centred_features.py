@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.stats._monomial_features import MonomialFeatures
+from edgewise.stats.monomial_features import MonomialFeatures
 from edgewise.stats.pair_features import PairFeatures, pair_features
 
 #: Step of central differences, in standard deviations of a variable.

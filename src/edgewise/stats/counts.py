@@ -14,7 +14,7 @@ from edgewise._core.typing import AnyArray, IntArray
 from edgewise.data.levels import MOST_AXES, DiscreteTable, Level, code_levels, code_type
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
-from edgewise.stats._chunks import describe_mismatch
+from edgewise.stats.chunks import describe_mismatch
 
 #: A column with more levels holds measurements or row labels.
 MOST_LEVELS: Final = 2**16

@@ -122,7 +122,7 @@ def summarize(
     collection are summarised, and the summaries merged, where they are.
     """
     if type(chunks).__module__.partition(".")[0] == "dask":
-        from edgewise.stats._dask import reduce_partitions
+        from edgewise.stats.stream import reduce_partitions
 
         merged = reduce_partitions(chunks, summary, merge, fan_in=fan_in)
     else:
