@@ -27,9 +27,9 @@ from benchmarks.report import duration, say
 from benchmarks.tables import Benchmark
 from edgewise.solvers import locally_constant, locally_constant_path
 from edgewise.solvers.space.blocks import split_blocks
-from edgewise.solvers.space.fused_splitting import FusedProblem, alternate
 from edgewise.solvers.space.locally_constant import SOLVERS
 from edgewise.solvers.space.published_descent import coordinate_directions
+from edgewise.solvers.space.splitting import FusedProblem, alternate
 
 Row = dict[str, Any]
 Result = TypeVar("Result")

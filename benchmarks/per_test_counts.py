@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgewise._core.jit import kernel
-from edgewise.solvers.discrete.blanket_search import StructureSolution
+from edgewise.solvers.discrete.search import StructureSolution
 
 Array = NDArray[Any]
 

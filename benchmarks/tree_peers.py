@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from edgewise import GraphTree
 from edgewise.data import PartitionedGraphs
-from edgewise.solvers.covariates.cell_path import LASSO, PathRules, best_on_path, room_for_paths
+from edgewise.solvers.covariates.cell_fits import LASSO, PathRules, best_on_path, room_for_paths
 
 Array = NDArray[Any]
 

@@ -33,28 +33,26 @@ from edgewise.solvers.classify.class_arcs import ClassNetworksSolution
 from edgewise.solvers.classify.fisher import fisher_networks
 from edgewise.solvers.classify.fisher_scores import fisher_kernel, fisher_vectors, network_residuals
 from edgewise.solvers.classify.margin import margin_networks
+from edgewise.solvers.directed.agony import order_given_weights
 from edgewise.solvers.directed.bcd import bcd_bayes_net
-from edgewise.solvers.directed.greedy_bayes_net import greedy_bayes_net
-from edgewise.solvers.directed.lasso_blankets import lasso_blankets
-from edgewise.solvers.directed.markov_blankets import markov_blankets
+from edgewise.solvers.directed.blankets import lasso_blankets, markov_blankets, total_conditioning
+from edgewise.solvers.directed.greedy import greedy_bayes_net
 from edgewise.solvers.directed.order import order_bayes_net
-from edgewise.solvers.directed.order_given_weights import order_given_weights
 from edgewise.solvers.directed.partial_correlation import (
     FisherTest,
     fisher_z_test,
     partial_correlation,
 )
 from edgewise.solvers.directed.separation import separating_sets
-from edgewise.solvers.directed.total_conditioning import total_conditioning
-from edgewise.solvers.discrete.blanket_search import learn_structure
-from edgewise.solvers.discrete.markov_potentials import PotentialSolution, fit_potentials
+from edgewise.solvers.discrete.potentials import PotentialSolution, fit_potentials
 from edgewise.solvers.discrete.scores import independence_logposterior, log_score
+from edgewise.solvers.discrete.search import learn_structure
 from edgewise.solvers.gaussian.graphical_lasso import (
     alpha_max,
     graphical_lasso,
     graphical_lasso_path,
 )
-from edgewise.solvers.gaussian.refit_precision import RefitSolution, refit_precision
+from edgewise.solvers.gaussian.refit import RefitSolution, refit_precision
 from edgewise.solvers.space.difference_penalty import difference_penalized
 from edgewise.solvers.space.locally_constant import locally_constant, locally_constant_path
 

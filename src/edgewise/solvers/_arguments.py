@@ -1,8 +1,9 @@
-"""Arguments that solvers have in common, checked in one place."""
+"""Arguments that the fused problems of two groups have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -35,3 +36,36 @@ def check_start(init: FloatArray, p: int) -> tuple[FloatArray, FloatArray]:
     if factor is None:
         raise InputError("init must be positive definite.")
     return init, inverse(factor)
+
+
+#: A variance that others explain but for one part in as many counts as explained.
+LARGEST_INFLATION: Final = 1e8
+
+
+def check_two_covariances(S: FloatArray, sparsity: float) -> FloatArray:
+    """Return the covariances of two groups, exactly symmetric, or say what is wrong with them."""
+    S = np.array(S, dtype=np.float64, order="C")
+    if S.ndim != 3 or S.shape[0] != 2 or S.shape[1] != S.shape[2] or S.size == 0:
+        raise InputError(f"S must hold two covariance matrices, (2, d, d), got shape {S.shape}.")
+    if not np.isfinite(S).all():
+        raise InputError("S contains NaN or infinite entries.")
+    if np.abs(S - S.transpose(0, 2, 1)).max() > 1e-8 * np.abs(S).max():
+        raise InputError("Both matrices in S must be symmetric.")
+    if S.diagonal(axis1=1, axis2=2).min() < 0:
+        raise InputError("No variance in S may be negative.")
+    if not 0.0 <= sparsity < np.inf:
+        raise InputError(f"sparsity must be a finite number of at least 0, got {sparsity}.")
+    return 0.5 * (S + S.transpose(0, 2, 1))
+
+
+def check_fusion(
+    alphas: Sequence[float] | FloatArray, sparsity: float, tol: float, max_iter: int
+) -> FloatArray:
+    """Return strengths of fusion as an array, or say what is wrong with them."""
+    strengths = np.asarray(alphas, dtype=np.float64)
+    if strengths.ndim != 1 or strengths.size == 0:
+        raise InputError("alphas must be a non-empty sequence of numbers.")
+    check_numbers(strengths, tol, max_iter)
+    if sparsity == 0 and strengths.min() == 0:
+        raise InputError("alpha must be above 0 where sparsity is 0: nothing would be penalised.")
+    return strengths

@@ -14,8 +14,8 @@ from edgewise.solvers import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers.change.ratio_descent import Stop, _dual, solve_with_screening, starting_point
 from edgewise.solvers.change.ratio_newton import DualProblem, Proximal, _direction, _System, newton
+from edgewise.solvers.change.ratio_path import Stop, _dual, solve_with_screening, starting_point
 from edgewise.solvers.change.ratio_problem import Coefficients, RatioProblem
 from edgewise.stats.pair_features import pair_features
 from tests.solvers.change.ratio_problems import (

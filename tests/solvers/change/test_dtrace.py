@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError, SolverError
 from edgewise.solvers.change.dtrace import dtrace, dtrace_alpha_max, dtrace_path
-from edgewise.solvers.change.dtrace_problem import DTraceProblem
-from edgewise.solvers.change.dtrace_support import Entries
+from edgewise.solvers.change.dtrace_steps import DTraceProblem, Entries
 
 
 def covariance(rng, d, n, mixing):

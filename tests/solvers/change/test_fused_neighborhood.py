@@ -7,11 +7,11 @@ from sklearn.linear_model import Lasso
 
 from edgewise import InputError, SolverError
 from edgewise.solvers.change.fused_neighborhood import (
+    _best_pair,
     fused_neighborhood,
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
 )
-from edgewise.solvers.change.fused_pairs import _best_pair
 
 SIZES = [(40, 30), (7, 6), (150, 6)]
 

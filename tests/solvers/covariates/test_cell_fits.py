@@ -9,14 +9,15 @@ from edgewise.solvers import (
     graphical_lasso_path,
     refit_precision,
 )
-from edgewise.solvers.covariates.cell_fits import fit_cells, n_sums
-from edgewise.solvers.covariates.cell_general import best_by_general_solver
-from edgewise.solvers.covariates.cell_path import (
+from edgewise.solvers.covariates.cell_fits import (
     BEST,
     LASSO,
     REFIT,
     PathRules,
+    best_by_general_solver,
     best_on_path,
+    fit_cells,
+    n_sums,
     room_for_paths,
 )
 

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from edgewise.solvers.covariates.cell_path import LASSO, PathRules
+from edgewise.solvers.covariates.cell_fits import LASSO, PathRules
 from edgewise.solvers.covariates.cells import GaussianCells, Rows
 from edgewise.solvers.covariates.dyadic_tree import greedy_tree, optimal_tree
 

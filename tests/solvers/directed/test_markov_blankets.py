@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import markov_blankets
-from edgewise.solvers.directed.markov_blankets import METHODS
+from edgewise.solvers.directed.blankets import METHODS
 from tests.solvers.directed.bayes_net_problems import linear_network
 from tests.solvers.directed.blanket_problems import (
     EXACT,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import order_bayes_net
-from edgewise.solvers.directed.bayes_net import arc_lassos
+from edgewise.solvers.directed.arc_lassos import arc_lassos
 from tests.solvers.directed.bayes_net_problems import (
     is_acyclic,
     lasso_objective,

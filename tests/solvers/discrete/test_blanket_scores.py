@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import independence_logposterior, log_score
-from edgewise.solvers.discrete.coded_table import CodedTable
+from edgewise.solvers.discrete.counts import CodedTable, _scatter, count_groups, number_codes
 from edgewise.solvers.discrete.scores import IndependenceRows, ScoreSettings, code_table
-from edgewise.solvers.discrete.slice_counts import _scatter, count_groups, number_codes
 from tests.oracle import slow_blankets
 
 EXACT = {"rel": 1e-11, "abs": 1e-11}

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import edgewise.solvers.discrete.blanket_search as blanket_search
+import edgewise.solvers.discrete.search as blanket_search
 from edgewise import InputError
 from edgewise.data import (
     MarkovModel,

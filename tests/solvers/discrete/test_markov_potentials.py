@@ -13,7 +13,7 @@ from edgewise.data import MarkovModel, graph_structure, markov_model, sample_mar
 from edgewise.data.levels import check_codes
 from edgewise.data.markov_model import CliqueLayout
 from edgewise.solvers import fit_potentials
-from edgewise.solvers.discrete.markov_potentials import _Problem
+from edgewise.solvers.discrete.potentials import _Problem
 
 LEVELS = [2, 3, 2, 4, 2]
 #: Members of one clique out of order, and one clique inside another.

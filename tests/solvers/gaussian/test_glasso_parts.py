@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewise.solvers import graphical_lasso
-from edgewise.solvers.gaussian.block_descent import descend
 from edgewise.solvers.gaussian.component import solve_component
+from edgewise.solvers.gaussian.descent import descend
 from edgewise.solvers.gaussian.newton import newton
 from edgewise.solvers.gaussian.splitting import alternate
 from edgewise.solvers.gaussian.standard_form import check_problem, components, standard_form
-from edgewise.solvers.linalg.rows import clip_to_box
+from edgewise.solvers.linalg.kernels import clip_to_box
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 from tests.solvers.gaussian.glasso_problems import (
     clipped_gap,

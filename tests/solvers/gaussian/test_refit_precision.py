@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import graphical_lasso, refit_precision
-from edgewise.solvers.gaussian.graph_newton import newton_on_graph
+from edgewise.solvers.gaussian.refit import newton_on_graph
 
 
 def covariance(n_rows, p, seed):

@@ -6,10 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewise.solvers.space.blocks import restrict, split_blocks
-from edgewise.solvers.space.fused_prox import fused_path, fused_path_unweighted
-from edgewise.solvers.space.fused_rows import find_groups, penalty, shrink_layers
-from edgewise.solvers.space.fused_splitting import FusedProblem, alternate
-from edgewise.solvers.space.layers import cover_by_paths
+from edgewise.solvers.space.fused_rows import (
+    find_groups,
+    fused_path,
+    fused_path_unweighted,
+    penalty,
+    shrink_layers,
+)
+from edgewise.solvers.space.splitting import FusedProblem, alternate, cover_by_paths
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,

@@ -12,7 +12,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.estimators.base.numbers import is_number
 from edgewise.estimators.directed.gaussian_bayes_net import BIASES, METHODS
 from edgewise.io.messages import quote_names
-from edgewise.solvers.directed.bayes_net import SCHEDULES
+from edgewise.solvers.directed.arc_lassos import SCHEDULES
 
 LEARNINGS: Final = ("generative", "fisher", "margin")
 DECISIONS: Final = ("likelihood", "svm")

@@ -13,7 +13,7 @@ from edgewise.estimators.base.arrangement import arrangement
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 from edgewise.solvers.classify.class_arcs import ClassNetworksSolution
 from edgewise.solvers.classify.fisher_scores import score_correlations, select_arcs
-from edgewise.solvers.directed.bayes_net import BayesNetSolution
+from edgewise.solvers.directed.arc_lassos import BayesNetSolution
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -42,8 +42,7 @@ from edgewise.estimators.covariates.tree_nodes import (
 from edgewise.estimators.covariates.tree_responses import TreeRows
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.covariates.cell_fits import CellFits
-from edgewise.solvers.covariates.cell_path import PathRules
+from edgewise.solvers.covariates.cell_fits import CellFits, PathRules
 from edgewise.solvers.covariates.cells import Cell, GaussianCells, Rows
 from edgewise.solvers.covariates.dyadic_tree import (
     TreeSearch,

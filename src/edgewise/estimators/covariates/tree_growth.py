@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 
 from edgewise._core.typing import FloatArray
-from edgewise.solvers.covariates.best_tree import Branch
-from edgewise.solvers.covariates.cell_fits import fit_cells
-from edgewise.solvers.covariates.cell_path import BEST, LASSO, REFIT, PathRules
+from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, PathRules, fit_cells
 from edgewise.solvers.covariates.cells import Cell, GaussianCells
+from edgewise.solvers.covariates.dyadic_tree import Branch
 
 #: Estimates that risks can be of, by the name of ``grow_risk``.
 ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}

@@ -25,7 +25,7 @@ from edgewise.graph.equivalence import cpdag
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, alpha_grid
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
-from edgewise.solvers.directed.bayes_net import SCHEDULES, BayesNetSolution
+from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
 
 METHODS = ("order", "bcd")
 BIASES = ("free", "penalized")

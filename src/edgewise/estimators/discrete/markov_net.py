@@ -25,8 +25,8 @@ from edgewise.estimators.base.archive import save_estimator
 from edgewise.estimators.base.table import named, note_columns, require_fit_memory
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.discrete.blanket_search import learn_structure
-from edgewise.solvers.discrete.markov_potentials import fit_potentials
+from edgewise.solvers.discrete.potentials import fit_potentials
+from edgewise.solvers.discrete.search import learn_structure
 from edgewise.stats import Counts
 
 

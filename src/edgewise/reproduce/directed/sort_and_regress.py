@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.directed.lasso_blankets import lasso_blankets
+from edgewise.solvers.directed.blankets import lasso_blankets
 from edgewise.solvers.gaussian.standard_form import check_problem
 from edgewise.stats.covariance import explained_variance
 

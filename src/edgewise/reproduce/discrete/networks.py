@@ -16,7 +16,7 @@ from edgewise.metrics import edge_metrics
 from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.discrete.scores import CONSTANT, CRITERIA, PRIORS, SHARED, score_options
 from edgewise.solvers import learn_structure
-from edgewise.solvers.discrete.blanket_search import StructureSolution
+from edgewise.solvers.discrete.search import StructureSolution
 
 #: Nodes, hubs, and how the hubs are joined.
 HUBS: Final[dict[str, tuple[int, int, HubLinks]]] = {

@@ -12,16 +12,16 @@ from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.ratio_bounds import smallest_bounded_alpha
 from edgewise.solvers.change.ratio_certificate import (
     log_softmax,
     log_total,
     moment_distance,
     moment_rounding,
 )
-from edgewise.solvers.change.ratio_descent import (
+from edgewise.solvers.change.ratio_path import (
     RatioPoint,
     Stop,
+    smallest_bounded_alpha,
     solve_with_screening,
     starting_point,
 )

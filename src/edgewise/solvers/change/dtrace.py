@@ -12,9 +12,7 @@ from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.dtrace_kernels import measure
-from edgewise.solvers.change.dtrace_problem import DTraceProblem
-from edgewise.solvers.change.dtrace_support import improve
+from edgewise.solvers.change.dtrace_steps import DTraceProblem, improve, measure
 from edgewise.solvers.gaussian.standard_form import writable
 
 #: A round need not be more accurate than this share of the gap before it.

@@ -10,9 +10,13 @@ import numpy as np
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._arguments import check_start
+from edgewise.solvers._arguments import (
+    LARGEST_INFLATION,
+    check_fusion,
+    check_start,
+    check_two_covariances,
+)
 from edgewise.solvers._solution import Solution
-from edgewise.solvers._two_covariances import LARGEST_INFLATION, check_fusion, check_two_covariances
 from edgewise.solvers.change.two_group_splitting import (
     PairState,
     TwoGroupProblem,

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from edgewise._core.typing import FloatArray
-from edgewise.solvers.linalg.rounding import sum_error
+from edgewise.solvers.linalg.kernels import sum_error
 from edgewise.stats.pair_features import PairFeatures
 
 #: Log ratios closer than this have a divergence that would cancel if it were not rearranged.

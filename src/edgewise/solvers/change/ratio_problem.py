@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.change.ratio_certificate import (
     conjugate_gap,
@@ -15,8 +16,58 @@ from edgewise.solvers.change.ratio_certificate import (
     log_total,
     slack_rounding,
 )
-from edgewise.solvers.change.ratio_kernels import inner_product, merge
 from edgewise.stats.pair_features import PairFeatures, PairMoments
+
+
+@kernel
+def merge(
+    pairs: IntArray,
+    values: FloatArray,
+    other_pairs: IntArray,
+    other_values: FloatArray,
+    factor: float,
+) -> tuple[IntArray, FloatArray]:
+    """Add ``factor`` times other coefficients; return the pairs of both and their coefficients."""
+    size = values.shape[1]
+    merged = np.empty(len(pairs) + len(other_pairs), dtype=np.int64)
+    out = np.zeros((len(merged), size))
+    i, j, m = 0, 0, 0
+    while i < len(pairs) or j < len(other_pairs):
+        takes_other = i == len(pairs) or (j < len(other_pairs) and other_pairs[j] <= pairs[i])
+        takes_own = j == len(other_pairs) or (i < len(pairs) and pairs[i] <= other_pairs[j])
+        if takes_own:
+            merged[m] = pairs[i]
+            for b in range(size):
+                out[m, b] += values[i, b]
+            i += 1
+        if takes_other:
+            merged[m] = other_pairs[j]
+            for b in range(size):
+                out[m, b] += factor * other_values[j, b]
+            j += 1
+        m += 1
+    return merged[:m].copy(), out[:m].copy()
+
+
+@kernel
+def inner_product(
+    pairs: IntArray, values: FloatArray, other_pairs: IntArray, other_values: FloatArray
+) -> float:
+    """Sum the products of the coefficients of the pairs that both have."""
+    total = 0.0
+    i, j = 0, 0
+    while i < len(pairs) and j < len(other_pairs):
+        if pairs[i] == other_pairs[j]:
+            for b in range(values.shape[1]):
+                total += values[i, b] * other_values[j, b]
+            i += 1
+            j += 1
+        elif pairs[i] < other_pairs[j]:
+            i += 1
+        else:
+            j += 1
+    return total
+
 
 #: Stands in for a target of 0.
 SMALLEST = float(np.finfo(np.float64).tiny)

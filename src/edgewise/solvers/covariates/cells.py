@@ -11,8 +11,7 @@ import numpy as np
 from edgewise._core.jit import kernel
 from edgewise._core.parallel import parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.covariates.cell_fits import CellFits, fit_cells, n_sums
-from edgewise.solvers.covariates.cell_path import PathRules
+from edgewise.solvers.covariates.cell_fits import CellFits, PathRules, fit_cells, n_sums
 
 #: Cells that are judged together.
 CHUNK = 64

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.gaussian.graph_regressions import fit_to_graph, room_for_regressions
 from edgewise.solvers.gaussian.graphical_lasso import (
     PrecisionSolution,
     graphical_lasso,
     graphical_lasso_path,
 )
+from edgewise.solvers.gaussian.refit import fit_to_graph, room_for_regressions
 
 #: Duality gap per variable of the refits, and the sweeps they may take.
 REFIT_TOL = 1e-8

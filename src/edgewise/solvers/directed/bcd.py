@@ -8,8 +8,14 @@ from typing import Final
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.io.messages import quote_names
-from edgewise.solvers.directed.bayes_net import MAX_ROUNDS, ArcLassos, BayesNetSolution, arc_lassos
-from edgewise.solvers.directed.path_kernels import descend_columns, penalize_paths
+from edgewise.solvers.directed.arc_lassos import (
+    MAX_ROUNDS,
+    ArcLassos,
+    BayesNetSolution,
+    arc_lassos,
+    descend_columns,
+    penalize_paths,
+)
 
 UPDATES: Final = ("columns", "whole")
 #: Coefficients that change by less, in units of correlation, have settled.

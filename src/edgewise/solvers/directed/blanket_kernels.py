@@ -1,4 +1,4 @@
-"""Markov blankets of one variable at a time, from correlations."""
+"""Sets of variables given which two others are independent."""
 
 from __future__ import annotations
 
@@ -195,3 +195,246 @@ def eliminate(K: FloatArray, nodes: IntArray, size: int, limits: FloatArray) -> 
             K[k, weakest] = K[k, size]
         size -= 1
     return size, n_tests
+
+
+@kernel
+def separate_pairs(
+    R: FloatArray,
+    pairs: IntArray,
+    blankets: BoolArray,
+    may_precede: BoolArray,
+    limits: FloatArray,
+    deepest: int,
+    budget: int,
+    sizes: IntArray,
+    is_member: BoolArray,
+) -> int:
+    """Find a separating set for each pair inside the smaller of its two blankets.
+
+    ``blankets[j]`` is that of j. Of the members, only those that may be an ancestor of either
+    variable can be needed: ``may_precede[i, j]`` says whether i may be one of j. ``sizes[k]`` is
+    set to the size of the set of pair k, -1 where there is none, and ``is_member[k]`` to its
+    members. Returns the number of tests.
+    """
+    m = R.shape[0]
+    pool, other, best = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    n_tests = 0
+    for k in range(len(pairs)):
+        x, y = pairs[k]
+        n_pool, size = list_pool(R, x, y, blankets, may_precede, pool)
+        n_other, other_size = list_pool(R, y, x, blankets, may_precede, other)
+        # Blankets of one length are told apart by what does not change with the order of columns.
+        is_other = n_other < n_pool or (n_other == n_pool and other_size < size)
+        chosen = other[:n_other] if is_other else pool[:n_pool]
+        sizes[k], n_more = find_separator(R, x, y, chosen, limits, deepest, budget, best)
+        n_tests += n_more
+        for i in range(sizes[k]):
+            is_member[k, best[i]] = True
+    return n_tests
+
+
+@kernel
+def list_pool(
+    R: FloatArray, x: int, y: int, blankets: BoolArray, may_precede: BoolArray, pool: IntArray
+) -> tuple[int, float]:
+    """List what may separate x and y in the blanket of x; also add up its correlations with x."""
+    n_pool, total = 0, 0.0
+    for i in range(len(pool)):
+        if blankets[x, i] and i != y and (may_precede[i, x] or may_precede[i, y]):
+            pool[n_pool] = i
+            n_pool += 1
+            total += abs(R[x, i])
+    return n_pool, total
+
+
+@kernel
+def find_separator(
+    R: FloatArray,
+    x: int,
+    y: int,
+    pool: IntArray,
+    limits: FloatArray,
+    deepest: int,
+    budget: int,
+    best: IntArray,
+) -> tuple[int, int]:
+    """Find the smallest subset of ``pool`` given which x and y are independent.
+
+    Of several with that size, the one with the smallest partial correlation. A size is not tried
+    where that would take more than ``budget`` tests in all. Returns the size, -1 for none, and the
+    number of tests.
+    """
+    C = gather(R, x, y, pool)
+    depth = min(deepest, len(pool))
+    L, left = np.empty((depth, depth + 2)), np.empty((depth + 1, 3))
+    chosen, weakest = np.empty(depth, np.int64), np.empty(depth, np.int64)
+    n_tests, n_subsets = 0, 1
+    for size in range(depth + 1):
+        if n_tests + n_subsets > budget:
+            break
+        n_tests += n_subsets
+        if weakest_subset(C, size, chosen, weakest, L, left) <= limits[size]:
+            for k in range(size):
+                best[k] = pool[weakest[k] - 2]
+            return size, n_tests
+        n_subsets = n_subsets * (len(pool) - size) // (size + 1)
+    return -1, n_tests
+
+
+@kernel
+def correlation_given(R: FloatArray, x: int, y: int, given: IntArray) -> float:
+    """Return the partial correlation of two variables given others."""
+    C, size = gather(R, x, y, given), len(given)
+    L, left = np.empty((size, size + 2)), np.empty((size + 1, 3))
+    left[0, 0], left[0, 1], left[0, 2] = C[0, 0], C[1, 1], C[0, 1]
+    chosen = np.arange(2, size + 2)
+    for k in range(size):
+        append(C, chosen, k, L, left)
+    return ratio(left[size])
+
+
+@kernel
+def gather(R: FloatArray, x: int, y: int, others: IntArray) -> FloatArray:
+    """Copy the correlations of x, y and others, in that order."""
+    nodes = np.empty(len(others) + 2, np.int64)
+    nodes[0], nodes[1] = x, y
+    for k in range(len(others)):
+        nodes[k + 2] = others[k]
+    C = np.empty((len(nodes), len(nodes)))
+    for a in range(len(nodes)):
+        for b in range(len(nodes)):
+            C[a, b] = R[nodes[a], nodes[b]]
+    return C
+
+
+@kernel
+def weakest_subset(
+    C: FloatArray,
+    size: int,
+    chosen: IntArray,
+    weakest: IntArray,
+    L: FloatArray,
+    left: FloatArray,
+) -> float:
+    """Go through all subsets of a size for the smallest partial correlation of variables 0 and 1.
+
+    Subsets come in lexicographic order, and only rows of the Cholesky factor that changed are
+    computed again.
+    """
+    left[0, 0], left[0, 1], left[0, 2] = C[0, 0], C[1, 1], C[0, 1]
+    for k in range(size):
+        chosen[k] = k + 2
+    smallest, first = np.inf, 0
+    while True:
+        for k in range(first, size):
+            append(C, chosen, k, L, left)
+        strength = abs(ratio(left[size]))
+        if strength < smallest:
+            smallest = strength
+            for k in range(size):
+                weakest[k] = chosen[k]
+        first = size - 1
+        while first >= 0 and chosen[first] == len(C) - size + first:
+            first -= 1
+        if first < 0:
+            return smallest
+        chosen[first] += 1
+        for k in range(first + 1, size):
+            chosen[k] = chosen[k - 1] + 1
+
+
+@kernel
+def append(C: FloatArray, chosen: IntArray, k: int, L: FloatArray, left: FloatArray) -> None:
+    """Condition variables 0 and 1 on ``chosen[k]``, given those chosen before.
+
+    ``L[k]`` becomes its row of the Cholesky factor, with its entries in the rows of variables 0
+    and 1 in the last two columns; ``left[k + 1]`` their variances and their covariance given all.
+    """
+    node, width = chosen[k], L.shape[1]
+    pivot, first, second = C[node, node], C[node, 0], C[node, 1]
+    for j in range(k):
+        value = C[node, chosen[j]]
+        for i in range(j):
+            value -= L[k, i] * L[j, i]
+        value /= L[j, j]
+        L[k, j] = value
+        pivot -= value * value
+        first -= value * L[j, width - 2]
+        second -= value * L[j, width - 1]
+    if pivot > DEPENDENT:
+        L[k, k] = np.sqrt(pivot)
+        first /= L[k, k]
+        second /= L[k, k]
+    else:
+        # It follows from those before, and adds nothing to what they explain.
+        L[k, k], first, second = 1.0, 0.0, 0.0
+    L[k, width - 2], L[k, width - 1] = first, second
+    left[k + 1, 0] = left[k, 0] - first * first
+    left[k + 1, 1] = left[k, 1] - second * second
+    left[k + 1, 2] = left[k, 2] - first * second
+
+
+@kernel
+def ratio(left: FloatArray) -> float:
+    """Correlation from two variances and a covariance; 0 where nothing is left of a variance."""
+    if left[0] <= DEPENDENT or left[1] <= DEPENDENT:
+        return 0.0
+    value: float = left[2] / np.sqrt(left[0] * left[1])
+    return value
+
+
+@kernel
+def keep_neighbors_and_spouses(
+    R: FloatArray,
+    candidates: BoolArray,
+    limits: FloatArray,
+    deepest: int,
+    budget: int,
+    is_member: BoolArray,
+) -> int:
+    """Prune blankets by separating sets; return the number of tests.
+
+    A candidate stays if no subset of the others separates it from the variable j itself, or if
+    none separates it from such a neighbour of j which is not in the set that separates it from
+    j: then that neighbour is a common child. ``candidates[j]`` is the blanket of j before,
+    ``is_member[j]`` that after.
+    """
+    m, n_tests = R.shape[0], 0
+    pool, best = np.empty(m, np.int64), np.empty(m, np.int64)
+    for target in range(m):
+        separator = np.zeros((m, m), np.bool_)
+        for y in range(m):
+            if candidates[target, y]:
+                n_pool = list_others(candidates[target], y, target, pool)
+                size, n_more = find_separator(
+                    R, target, y, pool[:n_pool], limits, deepest, budget, best
+                )
+                n_tests += n_more
+                is_member[target, y] = size < 0
+                for k in range(size):
+                    separator[y, best[k]] = True
+        neighbors = is_member[target].copy()
+        for y in range(m):
+            if candidates[target, y] and not neighbors[y]:
+                for child in range(m):
+                    if is_member[target, y] or not neighbors[child] or separator[y, child]:
+                        continue
+                    n_pool = list_others(candidates[target], y, child, pool)
+                    pool[n_pool] = target
+                    size, n_more = find_separator(
+                        R, y, child, pool[: n_pool + 1], limits, deepest, budget, best
+                    )
+                    n_tests += n_more
+                    is_member[target, y] = size < 0
+    return n_tests
+
+
+@kernel
+def list_others(is_member: BoolArray, x: int, y: int, pool: IntArray) -> int:
+    """List members but for two; return how many there are."""
+    n_pool = 0
+    for i in range(len(is_member)):
+        if is_member[i] and i not in (x, y):
+            pool[n_pool] = i
+            n_pool += 1
+    return n_pool

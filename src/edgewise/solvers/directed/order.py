@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.directed.bayes_net import ArcLassos, BayesNetSolution, arc_lassos
+from edgewise.solvers.directed.arc_lassos import ArcLassos, BayesNetSolution, arc_lassos
 
 #: A smaller relative fall of the objective is rounding.
 STALL = 1e-9

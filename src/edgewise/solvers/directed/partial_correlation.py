@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.solvers.directed.separation_kernels import correlation_given
+from edgewise.solvers.directed.blanket_kernels import correlation_given
 from edgewise.solvers.gaussian.standard_form import check_problem
 
 

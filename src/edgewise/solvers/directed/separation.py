@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.directed.markov_blankets import MOST_TESTS, largest_condition
+from edgewise.solvers.directed.blanket_kernels import correlation_given, separate_pairs
+from edgewise.solvers.directed.blankets import MOST_TESTS, largest_condition
 from edgewise.solvers.directed.partial_correlation import (
     check_test,
     correlations,
     significant_from,
     truth_matrix,
 )
-from edgewise.solvers.directed.separation_kernels import correlation_given, separate_pairs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,11 +13,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.levels import check_cardinalities, check_codes
 from edgewise.data.markov_model import check_adjacency
-from edgewise.solvers.discrete.coded_table import CodedTable
-from edgewise.solvers.discrete.dirichlet import rising_table
-from edgewise.solvers.discrete.family_row import family_row
-from edgewise.solvers.discrete.independence_row import independence_row
-from edgewise.solvers.discrete.slice_counts import count_groups
+from edgewise.solvers.discrete.counts import CodedTable, count_groups
+from edgewise.solvers.discrete.score_kernels import family_row, independence_row, rising_table
 
 CRITERIA: Final = ("bjp", "ib", "mpl")
 TIES: Final = ("index", "mean")

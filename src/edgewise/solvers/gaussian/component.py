@@ -9,12 +9,11 @@ import numpy as np
 from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.gaussian.block_descent import descend
-from edgewise.solvers.gaussian.certificate import columns_from_precision
+from edgewise.solvers.gaussian.descent import columns_from_precision, descend
 from edgewise.solvers.gaussian.newton import newton
 from edgewise.solvers.gaussian.splitting import alternate
 from edgewise.solvers.gaussian.standard_form import StandardForm
-from edgewise.solvers.linalg.rows import clip_to_box, fill_thresholds
+from edgewise.solvers.linalg.kernels import clip_to_box, fill_thresholds
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 
 #: Sweeps before the other solver is thought of; doubled each time.

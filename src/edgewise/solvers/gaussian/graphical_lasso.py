@@ -14,7 +14,7 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._arguments import check_numbers, check_start
 from edgewise.solvers._solution import Solution, sum_histories
 from edgewise.solvers.gaussian.component import solve_component
-from edgewise.solvers.gaussian.small_path import small_path
+from edgewise.solvers.gaussian.small import small_path
 from edgewise.solvers.gaussian.standard_form import (
     StandardForm,
     check_problem,
@@ -24,7 +24,7 @@ from edgewise.solvers.gaussian.standard_form import (
     standard_form,
     submatrix,
 )
-from edgewise.solvers.linalg.rows import penalty
+from edgewise.solvers.linalg.kernels import penalty
 
 #: Up to this many variables a whole path runs as one compiled call.
 SMALL = 48

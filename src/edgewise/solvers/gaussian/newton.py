@@ -18,9 +18,9 @@ import numpy as np
 from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray
-from edgewise.solvers.gaussian.certificate import certify, columns_from_precision
+from edgewise.solvers.gaussian.descent import certify, columns_from_precision
 from edgewise.solvers.gaussian.standard_form import StandardForm
-from edgewise.solvers.linalg.rows import fill_thresholds
+from edgewise.solvers.linalg.kernels import fill_thresholds
 from edgewise.solvers.linalg.sparse_inverse import Factor, factorize, inverse
 
 #: Conjugate gradient steps for one Newton direction.

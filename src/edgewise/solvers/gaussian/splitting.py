@@ -25,7 +25,7 @@ from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray
 from edgewise.solvers.gaussian.newton import NewtonResult, newton, refuse_unbounded
 from edgewise.solvers.gaussian.standard_form import StandardForm
-from edgewise.solvers.linalg.rows import fill_thresholds, soft_threshold
+from edgewise.solvers.linalg.kernels import fill_thresholds, soft_threshold
 
 RELAXATION = 1.6
 #: Iterations between two looks at the residuals and at the gap.

@@ -9,7 +9,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.linalg.rows import fill_thresholds
+from edgewise.solvers.linalg.kernels import fill_thresholds
 
 #: Stands for "every weight is one" without a p by p array.
 NO_WEIGHTS: FloatArray = np.empty((0, 0))

@@ -20,7 +20,7 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.space.fused_splitting import FusedProblem
+from edgewise.solvers.space.splitting import FusedProblem
 
 
 def split_blocks(problem: FusedProblem) -> list[IntArray]:

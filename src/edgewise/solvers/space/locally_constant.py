@@ -22,8 +22,8 @@ from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.space.blocks import restrict, split_blocks
 from edgewise.solvers.space.difference_penalty import difference_penalized
 from edgewise.solvers.space.fused_rows import find_groups
-from edgewise.solvers.space.fused_splitting import FusedProblem, SplitState, alternate
 from edgewise.solvers.space.published_descent import coordinate_directions
+from edgewise.solvers.space.splitting import FusedProblem, SplitState, alternate
 
 SOLVERS: Final = ("admm", "descent", "dual")
 

@@ -25,9 +25,272 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.solvers.gaussian.certificate import assemble, certify
-from edgewise.solvers.gaussian.column_lasso import active_lasso
-from edgewise.solvers.linalg.rows import add_rows, fill_thresholds
+from edgewise.solvers.linalg.kernels import add_rows, dot, fill_thresholds, soft_threshold
+
+_TILE = 32
+
+
+@kernel
+def columns_from_precision(
+    Theta: FloatArray,
+) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+    """List the lasso coefficients ``-Theta[i, j] / Theta[i, i]`` of each column.
+
+    Returns support, coefficients, sizes and the diagonal, as block descent keeps them.
+    """
+    p = Theta.shape[0]
+    size = np.zeros(p, np.int64)
+    for i in range(p):
+        for j in range(p):
+            size[i] += Theta[i, j] != 0.0
+        size[i] -= 1
+    room = max(size.max(), 1)
+    support = np.empty((p, room), np.int64)
+    coef = np.empty((p, room))
+    theta = np.empty(p)
+    for i in range(p):
+        theta[i] = Theta[i, i]
+        n = 0
+        for j in range(p):
+            if Theta[i, j] != 0.0 and j != i:
+                support[i, n] = j
+                coef[i, n] = -Theta[i, j] / Theta[i, i]
+                n += 1
+    return support, coef, size, theta
+
+
+@kernel
+def assemble(
+    support: IntArray, coef: FloatArray, size: IntArray, theta: FloatArray, Theta: FloatArray
+) -> None:
+    """Write the symmetric precision that the columns agree on into ``Theta``.
+
+    Column ``i`` says ``Theta[i, j] = -coef[i, j] * theta[i]``. An edge stays only if both of its
+    columns have it with the same sign, as the mean of the two values.
+    """
+    p = size.size
+    Theta[:] = 0.0
+    for i in range(p):
+        Theta[i, i] = theta[i]
+        for k in range(size[i]):
+            Theta[i, support[i, k]] = -coef[i, k] * theta[i]
+    for i in range(p):
+        for k in range(size[i]):
+            j = support[i, k]
+            if i < j:
+                value = 0.5 * (Theta[i, j] + Theta[j, i])
+                if Theta[i, j] * Theta[j, i] <= 0.0:
+                    value = 0.0
+                Theta[i, j] = value
+                Theta[j, i] = value
+    for i in range(p):
+        for k in range(size[i]):
+            j = support[i, k]
+            if Theta[j, i] == 0.0:
+                Theta[i, j] = 0.0
+
+
+@kernel
+def certify(
+    S: FloatArray,
+    alpha: float,
+    scale: FloatArray,
+    weights: FloatArray,
+    W: FloatArray,
+    support: IntArray,
+    size: IntArray,
+    Theta: FloatArray,
+    R: FloatArray,
+) -> float:
+    r"""Bound the duality gap of a positive definite ``Theta``, moving ``W`` onto its edges.
+
+    To the gap at ``W`` is added what the dual point :math:`\Theta^{-1}`, clipped to the box, loses
+    by slackness (to first order in :math:`R`), so that whoever has only the precision can confirm
+    the figure. Infinite where the bound does not hold. ``R`` is scratch.
+    """
+    p = S.shape[0]
+    _pin_edges(S, alpha, scale, weights, W, support, size, Theta)
+    index = np.empty(support.shape[1] + 1, np.int64)
+    value = np.empty(support.shape[1] + 1)
+    for i in range(p):
+        n = 1
+        index[0] = i
+        value[0] = Theta[i, i]
+        for k in range(size[i]):
+            if Theta[i, support[i, k]] != 0.0:
+                index[n] = support[i, k]
+                value[n] = Theta[i, support[i, k]]
+                n += 1
+        add_rows(W, index, value, n, R[i])
+        R[i, i] -= 1.0
+    square = _transpose_and_trace_square(R)
+    if not square < 1.0:
+        return np.inf
+    square = max(square, 0.0)
+    slack = 0.0
+    for i in range(p):
+        for k in range(size[i]):
+            j = support[i, k]
+            if j > i and Theta[i, j] != 0.0:
+                slack += 2.0 * max(0.0, Theta[i, j] * dot(W[i], R[j]))
+    bound: float = 0.5 * square / (1.0 - np.sqrt(square)) + slack
+    return bound
+
+
+@kernel
+def _pin_edges(
+    S: FloatArray,
+    alpha: float,
+    scale: FloatArray,
+    weights: FloatArray,
+    W: FloatArray,
+    support: IntArray,
+    size: IntArray,
+    Theta: FloatArray,
+) -> None:
+    """Move ``W`` to the edge of its box wherever ``Theta`` has an edge."""
+    t = np.empty(size.size)
+    for i in range(size.size):
+        fill_thresholds(i, alpha, scale, weights, t)
+        for k in range(size[i]):
+            j = support[i, k]
+            if Theta[i, j] != 0.0:
+                W[i, j] = S[i, j] + (t[j] if Theta[i, j] > 0.0 else -t[j])
+                W[j, i] = W[i, j]
+
+
+@kernel
+def _transpose_and_trace_square(R: FloatArray) -> float:
+    """Transpose ``R`` in place, tile by tile, and return the trace of its square."""
+    p = R.shape[0]
+    square = 0.0
+    for a in range(0, p, _TILE):
+        for b in range(0, a + 1, _TILE):
+            part = 0.0
+            for i in range(a, min(a + _TILE, p)):
+                for j in range(b, min(b + _TILE, i + 1)):
+                    x = R[i, j]
+                    y = R[j, i]
+                    part += x * y if i == j else 2.0 * x * y
+                    R[i, j] = y
+                    R[j, i] = x
+            square += part
+    return square
+
+
+#: Passes over one active set before the column is left for the next sweep.
+MAX_PASSES = 500
+#: A coordinate step beyond this shows that the Gram matrix is not positive definite.
+BLOW_UP = 1e8
+
+
+@kernel
+def active_lasso(
+    G: FloatArray,
+    c: FloatArray,
+    t: FloatArray,
+    b: FloatArray,
+    n: int,
+    eps: float,
+) -> bool:
+    """Minimise over ``b[:n]`` in place; False says that the problem is unbounded.
+
+    Descent runs until no coordinate moves by more than ``eps``. Whenever it has cost as much as a
+    Cholesky factorisation would, one is tried.
+    """
+    r = np.empty(n)
+    _residual(G, c, b, n, r)
+    patience = 2 + n // 6
+    for count in range(1, MAX_PASSES + 1):
+        largest = 0.0
+        for k in range(n):
+            old = b[k]
+            new = soft_threshold(r[k] + old, t[k])
+            d = new - old
+            if d != 0.0:
+                b[k] = new
+                row = G[k]
+                for m in range(n):
+                    r[m] -= d * row[m]
+                largest = max(largest, abs(d))
+        if largest <= eps:
+            return True
+        if largest > BLOW_UP:
+            return False
+        if count % patience == 0:
+            if not _solve_on_signs(G, c, t, b, n):
+                return False
+            _residual(G, c, b, n, r)
+    return True
+
+
+@kernel
+def _residual(G: FloatArray, c: FloatArray, b: FloatArray, n: int, r: FloatArray) -> None:
+    """Set ``r = c - G b``."""
+    for k in range(n):
+        r[k] = c[k]
+    for k in range(n):
+        if b[k] != 0.0:
+            row = G[k]
+            for m in range(n):
+                r[m] -= b[k] * row[m]
+
+
+@kernel
+def _leading_dot(x: FloatArray, y: FloatArray, n: int) -> float:
+    """Inner product of the first ``n`` entries; slicing only pays for itself on long ones."""
+    if n > 16:
+        return dot(x[:n], y[:n])
+    total = 0.0
+    for k in range(n):
+        total += x[k] * y[k]
+    return total
+
+
+@kernel
+def _solve_on_signs(G: FloatArray, c: FloatArray, t: FloatArray, b: FloatArray, n: int) -> bool:
+    """Move ``b`` to the minimum on its signs, or as far towards it as the signs allow.
+
+    The objective is quadratic up to the first sign change, so the move never raises it. False
+    says that the Gram matrix is not positive definite.
+    """
+    L = np.empty((n, n))
+    x = np.empty(n)
+    for i in range(n):
+        if b[i] == 0.0:
+            continue
+        row = L[i]
+        for j in range(i):
+            if b[j] != 0.0:
+                row[j] = (G[i, j] - _leading_dot(row, L[j], j)) / L[j, j]
+            else:
+                row[j] = 0.0
+        pivot = G[i, i] - _leading_dot(row, row, i)
+        if pivot <= 1e-14:
+            return False
+        row[i] = np.sqrt(pivot)
+    for i in range(n):
+        x[i] = 0.0
+        if b[i] != 0.0:
+            target = c[i] - (t[i] if b[i] > 0.0 else -t[i])
+            x[i] = (target - _leading_dot(L[i], x, i)) / L[i, i]
+    for i in range(n - 1, -1, -1):
+        if b[i] != 0.0:
+            x[i] /= L[i, i]
+            for j in range(i):
+                x[j] -= L[i, j] * x[i]
+    step = 1.0
+    blocked = -1
+    for i in range(n):
+        if b[i] * x[i] < 0.0 and b[i] / (b[i] - x[i]) < step:
+            step = b[i] / (b[i] - x[i])
+            blocked = i
+    for i in range(n):
+        b[i] += step * (x[i] - b[i])
+    if blocked >= 0:
+        b[blocked] = 0.0
+    return True
+
 
 #: Columns whose strided write-back is put together.
 BLOCK = 16

@@ -3,16 +3,186 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.change.ratio_bounds import smallest_bounded_alpha
 from edgewise.solvers.change.ratio_certificate import log_softmax
 from edgewise.solvers.change.ratio_newton import DualProblem, Proximal, newton
-from edgewise.solvers.change.ratio_primal import accelerated_gradients
 from edgewise.solvers.change.ratio_problem import Certificate, Coefficients, RatioProblem
+from edgewise.stats.pair_features import PairMoments
+
+#: Pairs added to the linear programme at a time.
+BATCH = 200
+#: Accuracy relative to the bound, and to the standard deviation of the features.
+RELATIVE, ABSOLUTE = 1e-6, 1e-8
+#: Accuracy of the linear programme, whose features have a standard deviation of 1.
+FEASIBLE: Any = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+INFEASIBLE = 2
+
+
+def smallest_bounded_alpha(problem: RatioProblem, *, max_rounds: int = 200) -> float:
+    r"""Minimise ``max_G |g_G - H_G a|`` over weights a on the simplex.
+
+    The objective without a ridge is bounded below if and only if some weights have all slacks at
+    most alpha. Lengths are approximated from below by the cuts ``u'(g_G - H_G a) <= t``, u the
+    direction of a slack that was too long: a linear programme that grows until no pair is longer
+    than its optimum. What is returned is the largest length, which the last weights attain.
+    """
+    features, unit = problem.features, np.sqrt(problem.feature_variance())
+    n = features.n_samples
+    weights = np.full(n, 1.0 / n)
+    cuts, limits = np.empty((0, n + 1)), np.empty(0)
+    exact, values = _free_diagonal(problem)
+    lower, largest = 0.0, np.inf
+    for _ in range(max_rounds):
+        moments = features.moments(weights)
+        pairs = _longest(problem, moments, lower)
+        slack = problem.slack(moments, pairs)
+        length = np.sqrt(np.sum(slack**2, axis=1))
+        largest = float(np.max(length, initial=lower))
+        if largest <= lower + max(RELATIVE * lower, ABSOLUTE * unit):
+            break
+        # A single feature can be too long either way, and soon will be.
+        units = [slack / length[:, None]]
+        if features.size == 1:
+            units.append(-units[0])
+        columns = features.columns(pairs, np.ones(n))
+        for along in units:
+            rows = -np.einsum("gb,gbn->gn", along, columns) / unit
+            cuts = np.vstack([cuts, np.column_stack([rows, -np.ones(len(rows))])])
+            target = np.sum(along * problem.target.at(pairs), axis=1)
+            limits = np.append(limits, -target / unit)
+        found = linprog(
+            np.append(np.zeros(n), 1.0), A_ub=cuts, b_ub=limits,
+            A_eq=np.vstack([np.append(np.ones(n), 0.0), exact / unit]),
+            b_eq=np.append(1.0, values / unit), bounds=(0.0, None), method="highs",
+            options=FEASIBLE,
+        )  # fmt: skip
+        if found.x is None:
+            raise SolverError(_reason(found.status, found.message))
+        lower = float(found.x[n]) * unit
+        weights = np.maximum(found.x[:n], 0.0)
+        weights /= weights.sum()
+    return largest
+
+
+def _longest(problem: RatioProblem, moments: PairMoments, lower: float) -> IntArray:
+    """Penalised pairs with the longest slacks above a bound, at most so many at a time."""
+    diagonal = lower if problem.penalize_diagonal else np.inf
+    pairs = problem.target.above(moments, lower, diagonal)
+    length = np.sum(problem.slack(moments, pairs) ** 2, axis=1)
+    return np.sort(pairs[np.argsort(-length, kind="stable")[:BATCH]])
+
+
+def _free_diagonal(problem: RatioProblem) -> tuple[FloatArray, FloatArray]:
+    """Equations ``H_G a = g_G`` of the variables whose own features carry no penalty."""
+    n, d = problem.features.n_samples, problem.features.n_variables
+    if problem.penalize_diagonal:
+        return np.empty((0, n + 1)), np.empty(0)
+    pairs = np.arange(d) * (d + 1)
+    rows = problem.features.columns(pairs, np.ones(n)).reshape(-1, n)
+    values = problem.target.at(pairs).ravel()
+    return np.column_stack([rows, np.zeros(len(rows))]), values
+
+
+def _reason(status: int, message: str) -> str:
+    if status == INFEASIBLE:
+        return (
+            "Without a ridge and with a free diagonal the ratio has no minimum for any alpha: no "
+            "weights of the first group match the variances of the second. Pass a ridge."
+        )
+    return f"The linear programme for the smallest alpha failed: {message}"
+
+
+#: Steps between two looks at the gap.
+CHECK = 10
+#: Share by which the curvature is lowered at every step, so that steps can grow again.
+EASE = 0.97
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrimalResult:
+    """Where the gradient steps stopped."""
+
+    theta: Coefficients
+    log_ratio: FloatArray
+    certificate: Certificate
+    n_iter: int
+    history: list[float]
+
+
+def accelerated_gradients(
+    problem: RatioProblem,
+    alpha: float,
+    start: Coefficients,
+    *,
+    gap: float,
+    slightly: float,
+    max_iter: int,
+    spread: float,
+) -> PrimalResult:
+    """Step until the gap is small, with an excess of at most ``slightly``.
+
+    Momentum starts anew whenever it points uphill. Steps end when the log ratios of two rows are
+    ``spread`` apart: without a ridge the objective then has no minimum.
+    """
+    theta, ratio = start, problem.log_ratio(start)
+    ahead, ratio_ahead = theta, ratio
+    momentum, curvature = 1.0, problem.feature_variance() + problem.ridge
+    history: list[float] = []
+    for n_iter in range(max_iter + 1):
+        if n_iter % CHECK == 0 or n_iter == max_iter:
+            found = problem.certify(theta, ratio, log_softmax(ratio), alpha)
+            history.append(found.gap)
+            if found.gap <= gap and found.excess <= slightly:
+                break
+            if n_iter == max_iter or np.ptp(ratio) > spread:
+                break
+        moved, moved_ratio, curvature = _step(problem, alpha, ahead, ratio_ahead, curvature)
+        forward = moved.plus(theta, -1.0)
+        if ahead.dot(forward) > moved.dot(forward):
+            momentum, ahead, ratio_ahead = 1.0, moved, moved_ratio
+        else:
+            following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            share = (momentum - 1.0) / following
+            ahead = moved.plus(forward, share)
+            ratio_ahead = moved_ratio + share * (moved_ratio - ratio)
+            momentum = following
+        theta, ratio = moved, moved_ratio
+        curvature *= EASE
+    return PrimalResult(
+        theta=theta, log_ratio=ratio, certificate=found, n_iter=n_iter, history=history
+    )
+
+
+def _step(
+    problem: RatioProblem,
+    alpha: float,
+    ahead: Coefficients,
+    ratio_ahead: FloatArray,
+    curvature: float,
+) -> tuple[Coefficients, FloatArray, float]:
+    """One proximal step, with the curvature doubled until it bounds the loss from above."""
+    loss = problem.loss(ahead, ratio_ahead)
+    moments = problem.features.moments(np.exp(log_softmax(ratio_ahead)))
+    while True:
+        shift = ahead.scaled(curvature - problem.ridge)
+        moved = problem.shrink(moments, alpha, curvature, shift)
+        ratio = problem.log_ratio(moved)
+        step = moved.plus(ahead, -1.0)
+        squares = float(np.sum(step.values**2))
+        slope = problem.ridge * ahead.dot(step) - float(
+            np.sum(problem.slack(moments, step.pairs) * step.values)
+        )
+        bound = loss + slope + 0.5 * curvature * squares
+        if problem.loss(moved, ratio) <= bound + 1e-13 * max(1.0, abs(loss)):
+            return moved, ratio, curvature
+        curvature *= 2.0
+
 
 #: Size of the first proximal term, what it grows by, and the largest, for features of variance 1.
 PROXIMAL = (10.0, 10.0, 1e4)

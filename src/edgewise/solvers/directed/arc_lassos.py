@@ -10,13 +10,135 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from edgewise._core.errors import InputError
+from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.directed.arc_kernels import regress_all, set_penalties
-from edgewise.solvers.directed.order_given_weights import minimize_agony
+from edgewise.solvers.directed.agony import minimize_agony
 from edgewise.solvers.gaussian.standard_form import check_problem, writable
+from edgewise.solvers.lasso.gram import (
+    PARTIAL,
+    certificate,
+    find_support,
+    polish,
+    set_residual,
+    sweep,
+)
+
+#: Passes over the support, and exact steps on it, between two checks of all coefficients.
+_SUPPORT_PASSES = 10
+_POLISHES = 10
+
+
+@kernel
+def set_penalties(
+    base: FloatArray, tiers: IntArray, strength: float, penalties: FloatArray
+) -> None:
+    """Write ``base[j, i] + strength * max(0, 1 - (tiers[j] - tiers[i]))``, for i in equation j.
+
+    An infinite strength forbids every arc that does not go up, and adds nothing to the others.
+    """
+    for j in range(base.shape[0]):
+        for i in range(base.shape[1]):
+            climb = tiers[j] - tiers[i]
+            penalties[j, i] = base[j, i]
+            if climb < 1:
+                penalties[j, i] += strength * (1 - climb)
+
+
+@kernel
+def regress_all(
+    G: FloatArray,
+    scale: FloatArray,
+    penalties: FloatArray,
+    rows: FloatArray,
+    first: int,
+    last: int,
+    tol: float,
+    max_rounds: int,
+    report: FloatArray,
+) -> None:
+    """Regress the variables from ``first`` to ``last`` on all others, in place.
+
+    ``scale`` is the root of the diagonal of G.
+    ``rows[j, i]`` is the coefficient of i in the regression of j, and ``penalties[j, i]`` its
+    weight. ``report[j]`` is set to objective, duality gap and violation, as in `solve_column`.
+    """
+    residual = np.empty(G.shape[0])
+    support = np.empty(G.shape[0], np.int64)
+    for j in range(first, last):
+        solve_column(
+            G, scale, j, penalties[j], rows[j], residual, support, tol, max_rounds, report[j]
+        )
+
+
+@kernel
+def solve_column(
+    G: FloatArray,
+    scale: FloatArray,
+    j: int,
+    w: FloatArray,
+    b: FloatArray,
+    residual: FloatArray,
+    support: IntArray,
+    tol: float,
+    max_rounds: int,
+    report: FloatArray,
+) -> None:
+    """Minimise G_jj / 2 - G_j'b + b'G b / 2 + sum_i w_i |b_i| from the start ``b``, in place.
+
+    Coordinate descent with exact steps on the support, as in `_lasso_kernels.descend`, but until
+    no optimality condition is violated by more than ``tol``: |r_i - w_i sign(b_i)| on the support
+    and |r_i| - w_i elsewhere, for r = G_j - G b, both in units of ``scale[i] * scale[j]``.
+    """
+    n_variables = G.shape[0]
+    c = G[j]
+    for i in range(n_variables):
+        if w[i] == np.inf:
+            b[i] = 0.0
+    set_residual(G, c, b, residual)
+    violation = np.inf
+    for _ in range(max_rounds):
+        for i in range(n_variables):
+            support[i] = i
+        sweep(G, w, b, residual, support, n_variables)
+        set_residual(G, c, b, residual)
+        violation = largest_violation(w, b, residual, scale) / scale[j]
+        if violation <= tol:
+            break
+        n_support = find_support(b, support)
+        for _ in range(_SUPPORT_PASSES):
+            if sweep(G, w, b, residual, support, n_support) <= (tol * scale[j]) ** 2:
+                break
+        for _ in range(_POLISHES):
+            n_support = find_support(b, support)
+            if polish(G, c, w, b, residual, support[:n_support]) != PARTIAL:
+                break
+    fit = c[j]
+    penalty = 0.0
+    for i in range(n_variables):
+        if b[i] != 0.0:
+            fit -= b[i] * (c[i] + residual[i])
+            penalty += w[i] * abs(b[i])
+    report[0] = 0.5 * fit + penalty
+    report[1] = certificate(c, w, b, residual, c[j])
+    report[2] = violation
+
+
+@kernel
+def largest_violation(
+    w: FloatArray, b: FloatArray, residual: FloatArray, scale: FloatArray
+) -> float:
+    """Find by how much the optimality condition of a coefficient is missed, at most."""
+    largest = 0.0
+    for i in range(len(b)):
+        miss = abs(residual[i]) - w[i]
+        if b[i] != 0.0:
+            miss = abs(residual[i] - w[i] * np.sign(b[i]))
+        largest = max(largest, miss / scale[i])
+    return largest
+
 
 SCHEDULES: Final = ("homotopy", "literal")
 #: Largest number of rounds of one lasso; each ends with an exact step on its support.
@@ -244,3 +366,111 @@ def _with_constant(
     penalties[:m, :m] = base
     penalties[m] = np.inf
     return G, penalties
+
+
+@kernel
+def descend_columns(
+    G: FloatArray,
+    scale: FloatArray,
+    base: FloatArray,
+    strength: float,
+    rows: FloatArray,
+    n_nodes: int,
+    tol: float,
+    max_rounds: int,
+    report: FloatArray,
+) -> float:
+    """Regress each variable in turn, in place; return the largest change of a coefficient.
+
+    ``rows[j, i]`` is the coefficient of the arc i -> j. It costs ``strength`` on top of
+    ``base[j, i]`` where a path leads from j to i at the time. Changes are in units of
+    ``scale[j] / scale[i]``.
+    """
+    n_variables = G.shape[0]
+    weights = np.empty(n_variables)
+    before = np.empty(n_variables)
+    residual = np.empty(n_variables)
+    support = np.empty(n_variables, np.int64)
+    children = np.empty((n_nodes, n_nodes), np.int64)
+    n_children = np.empty(n_nodes, np.int64)
+    is_reached = np.empty(n_nodes, np.bool_)
+    list_children(rows, children, n_children)
+    change = 0.0
+    for j in range(n_nodes):
+        reach(children, n_children, j, support, is_reached)
+        for i in range(n_variables):
+            before[i] = rows[j, i]
+            weights[i] = base[j, i]
+            if i < n_nodes and is_reached[i]:
+                weights[i] += strength
+        solve_column(G, scale, j, weights, rows[j], residual, support, tol, max_rounds, report[j])
+        for i in range(n_variables):
+            change = max(change, abs(rows[j, i] - before[i]) * scale[i] / scale[j])
+        for i in range(n_nodes):
+            if before[i] == 0.0 and rows[j, i] != 0.0:
+                children[i, n_children[i]] = j
+                n_children[i] += 1
+            elif before[i] != 0.0 and rows[j, i] == 0.0:
+                remove(children[i], n_children[i], j)
+                n_children[i] -= 1
+    return change
+
+
+@kernel
+def penalize_paths(
+    base: FloatArray, strength: float, rows: FloatArray, n_nodes: int, penalties: FloatArray
+) -> None:
+    """Write the penalties of all arcs at once, ``strength`` more where a path leads back."""
+    children = np.empty((n_nodes, n_nodes), np.int64)
+    n_children = np.empty(n_nodes, np.int64)
+    stack = np.empty(n_nodes, np.int64)
+    is_reached = np.empty(n_nodes, np.bool_)
+    list_children(rows, children, n_children)
+    for j in range(n_nodes):
+        reach(children, n_children, j, stack, is_reached)
+        for i in range(base.shape[1]):
+            penalties[j, i] = base[j, i]
+            if i < n_nodes and is_reached[i]:
+                penalties[j, i] += strength
+
+
+@kernel
+def list_children(rows: FloatArray, children: IntArray, n_children: IntArray) -> None:
+    """List the nodes that each node has an arc to."""
+    n_nodes = n_children.shape[0]
+    for i in range(n_nodes):
+        n_children[i] = 0
+    for j in range(n_nodes):
+        for i in range(n_nodes):
+            if rows[j, i] != 0.0:
+                children[i, n_children[i]] = j
+                n_children[i] += 1
+
+
+@kernel
+def reach(
+    children: IntArray, n_children: IntArray, node: int, stack: IntArray, is_reached: BoolArray
+) -> None:
+    """Mark the nodes that a path leads to from ``node``."""
+    for v in range(is_reached.shape[0]):
+        is_reached[v] = False
+    stack[0] = node
+    top = 1
+    while top > 0:
+        top -= 1
+        v = stack[top]
+        for k in range(n_children[v]):
+            child = children[v, k]
+            if not is_reached[child]:
+                is_reached[child] = True
+                stack[top] = child
+                top += 1
+
+
+@kernel
+def remove(items: IntArray, n_items: int, item: int) -> None:
+    """Take one item out of a list whose order does not matter."""
+    for k in range(n_items):
+        if items[k] == item:
+            items[k] = items[n_items - 1]
+            return

@@ -2,27 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.discrete.all_structures import TOLERANCE, best_by_assertions, best_by_families
-from edgewise.solvers.discrete.column_order import column_order, first_of, first_pair
+from edgewise.solvers.discrete.counts import CodedTable
 from edgewise.solvers.discrete.scores import (
     BDEU,
     FamilyRows,
     IndependenceRows,
     ScoreSettings,
     code_table,
+    log_dependent,
     pair_supports,
     support_row,
 )
+
+#: Odd numbers that scatter 64 bits.
+MULTIPLIERS = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15], np.uint64)
+
+
+def column_order(data: CodedTable) -> IntArray:
+    """Order the columns by what they hold, whatever the order of columns and rows.
+
+    A column has a number, at first that of its levels. A row gets the sum of numbers drawn from
+    its columns and levels, and a column a new one from the rows that each of its levels has. Again
+    and again, columns that differ come to have different numbers. Columns that have the same in
+    the end, as identical ones do, stay in the order they come in.
+    """
+    numbers = data.cardinalities.astype(np.uint64)
+    n_different = 0
+    while n_different < len(np.unique(numbers)):
+        n_different = len(np.unique(numbers))
+        if n_different == len(numbers):
+            break
+        numbers = _renumber(data, numbers)
+    return np.argsort(numbers, kind="stable")
+
+
+def first_pair(values: FloatArray, order: IntArray, tolerance: float) -> tuple[int, int]:
+    """Find the smallest entry of a symmetric matrix; of those that tie the first in an order."""
+    arranged = values[np.ix_(order, order)]
+    i, j = divmod(first_of(arranged.ravel(), np.arange(arranged.size), tolerance), len(order))
+    first, second = sorted((int(order[i]), int(order[j])))
+    return first, second
+
+
+def first_of(values: FloatArray, order: IntArray, tolerance: float) -> int:
+    """Find the smallest value; of those that tie the first in an order."""
+    arranged = values[order]
+    return int(order[np.argmax(arranged <= arranged.min() + tolerance)])
+
+
+def _renumber(data: CodedTable, numbers: AnyArray) -> AnyArray:
+    """Give each column a number made of the rows that its levels have."""
+    starts = np.append(0, np.cumsum(data.cardinalities))
+    levels = np.concatenate([np.arange(1, r + 1, dtype=np.uint64) for r in data.cardinalities])
+    labels = _scatter(np.repeat(numbers, data.cardinalities) + levels * MULTIPLIERS[2])
+    sums = np.zeros(starts[-1], dtype=np.uint64)
+    for chunk in data.chunks():
+        rows = np.zeros(len(chunk.weight), dtype=np.uint64)
+        for k, column in enumerate(chunk.columns):
+            rows += labels[starts[k] + column.astype(np.int64)]
+        rows = _scatter(rows) * chunk.weight.astype(np.uint64)
+        for k, column in enumerate(chunk.columns):
+            np.add.at(sums, starts[k] + column.astype(np.int64), rows)
+    return np.add.reduceat(_scatter(labels + sums), starts[:-1], dtype=np.uint64)
+
+
+def _scatter(numbers: AnyArray) -> AnyArray:
+    """Turn numbers into others without a pattern, different ones into different ones."""
+    for shift, factor in ((30, MULTIPLIERS[0]), (27, MULTIPLIERS[1])):
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * factor
+    scattered: AnyArray = numbers ^ (numbers >> np.uint64(31))
+    return scattered
+
+
+#: Most variables for which all structures are tried.
+MOST_EXHAUSTIVE: Final = 7
+#: Scores closer than this count as equal, so that rounding decides nothing.
+TOLERANCE: Final = 1e-9
+
+
+def _structures(
+    most: IntArray, order: IntArray
+) -> tuple[list[tuple[int, int]], IntArray, BoolArray]:
+    """Return all pairs, the blankets in each structure as bit patterns, and which are allowed.
+
+    Structures are numbered by the edges they have, those between variables early in the order
+    counting least.
+    """
+    n = len(most)
+    if n > MOST_EXHAUSTIVE:
+        n_structures = 2 ** (n * (n - 1) // 2)
+        raise InputError(
+            f"{n} variables have {n_structures:.3g} structures, too many to try. Use "
+            f"search='hill', or at most {MOST_EXHAUSTIVE} variables."
+        )
+    pairs = [(min(pair), max(pair)) for pair in combinations(order.tolist(), 2)]
+    numbers = np.arange(2 ** len(pairs))
+    blankets = np.zeros((len(numbers), n), dtype=np.int64)
+    for bit, (i, j) in enumerate(pairs):
+        is_joined = numbers >> bit & 1
+        blankets[:, i] |= is_joined << j
+        blankets[:, j] |= is_joined << i
+    degree = np.bitwise_count(blankets)
+    is_allowed: BoolArray = np.all(degree <= most, axis=1)
+    return pairs, blankets, is_allowed
+
+
+def best_by_assertions(
+    rows: IndependenceRows, most: IntArray, order: IntArray
+) -> tuple[BoolArray, float]:
+    """Return the structure with the best sum of assertions, from a table of all rows."""
+    pairs, blankets, is_allowed = _structures(most, order)
+    n = len(most)
+    table = np.zeros((n, 2**n, n))
+    for i, bits, members in _blankets(n):
+        table[i, bits] = -rows.row(i, members)
+        table[i, bits, members] = log_dependent(rows.row(i, members)[members])
+    degree = np.bitwise_count(blankets)
+    scores = np.zeros(len(blankets))
+    for i, j in pairs:
+        of_i, of_j = table[i, blankets[:, i], j], table[j, blankets[:, j], i]
+        if rows.settings.criterion == "ib":
+            scores += of_i + of_j
+            continue
+        part = np.where(degree[:, i] <= degree[:, j], of_i, of_j)
+        if rows.settings.ties == "mean":
+            part = np.where(degree[:, i] == degree[:, j], (of_i + of_j) / 2, part)
+        scores += part
+    return _best(scores, blankets, is_allowed)
+
+
+def best_by_families(families: FamilyRows, most: IntArray, order: IntArray) -> BoolArray:
+    """Return the structure with the best marginal pseudo-likelihood, from a table of all rows."""
+    _, blankets, is_allowed = _structures(most, order)
+    n = len(most)
+    table = np.zeros((n, 2**n))
+    for i, bits, members in _blankets(n):
+        table[i, bits] = families.row(i, members)[0]
+    scores = table[np.arange(n), blankets].sum(axis=1)
+    return _best(scores, blankets, is_allowed)[0]
+
+
+def _blankets(n: int) -> Iterator[tuple[int, int, IntArray]]:
+    """Yield every variable with every set of others, as a bit pattern and as a list."""
+    for i in range(n):
+        for bits in range(2**n):
+            if not bits >> i & 1:
+                yield i, bits, np.flatnonzero(bits >> np.arange(n) & 1)
+
+
+def _best(scores: FloatArray, blankets: IntArray, is_allowed: BoolArray) -> tuple[BoolArray, float]:
+    """Return the best structure; of those that score alike the first with the fewest edges."""
+    scores[~is_allowed] = -np.inf
+    tied = np.flatnonzero(scores >= scores.max() - TOLERANCE)
+    n_edges = np.bitwise_count(blankets[tied]).sum(axis=1)
+    best = tied[n_edges.argmin()]
+    bits = np.arange(blankets.shape[1])
+    return (blankets[best][:, None] >> bits & 1).astype(bool), float(scores[best])
+
 
 Pair = tuple[int, int]
 Watch = Callable[[int, float], None]

@@ -15,17 +15,154 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import gammaln
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.discrete.dirichlet import (
-    log_rise,
-    n_configurations,
-    own_table,
-    rise,
-    slice_terms,
-)
-from edgewise.solvers.discrete.slice_counts import GroupCounts, merge_member, outside, take_alike
+from edgewise.solvers.discrete.counts import GroupCounts, merge_member, outside, take_alike
+
+#: Configurations beyond this many count as so many, so that each has a share of something.
+MOST_CONFIGURATIONS = 1e280
+#: Above this size of a count its log-gamma is computed instead of looked up.
+LARGEST_TABLE = 2**20
+
+
+def rising_table(a: float, n_samples: int) -> FloatArray:
+    """Return log Gamma(m + a) - log Gamma(a) for m = 0, 1, ..."""
+    table: FloatArray = gammaln(np.arange(min(n_samples, LARGEST_TABLE) + 1) + a) - gammaln(a)
+    return table
+
+
+@kernel
+def n_configurations(members: IntArray, cardinalities: IntArray) -> float:
+    """Return how many slices there could be."""
+    product = 1.0
+    for k in members:
+        product = min(product * cardinalities[k], MOST_CONFIGURATIONS)
+    return product
+
+
+@kernel
+def slice_terms(
+    z: int,
+    counts: GroupCounts,
+    variables: IntArray,
+    offsets: IntArray,
+    s: int,
+    a: float,
+    b: float,
+    cells: FloatArray,
+    sums: FloatArray,
+    terms: FloatArray,
+) -> None:
+    """Write the part of the marginal likelihood of slice ``z`` that another variable has in it.
+
+    For each of some ``variables`` with ``s`` levels that is the sum of the rises of its cells, with
+    parameter ``a``, less those of its margin, with ``b``. ``cells`` and ``sums`` are their tables.
+    """
+    totals = counts.totals[counts.starts[z] : counts.starts[z + 1]]
+    places = counts.places[counts.starts[z] : counts.starts[z + 1]]
+    tables = counts.tables
+    margins = np.empty(s, np.int64)
+    for q in range(len(variables)):
+        for y in range(s):
+            margins[y] = 0
+        value = 0.0
+        for g in range(len(totals)):
+            # Level 0 is not marked: it has what the others leave.
+            rest = totals[g]
+            for y in range(1, s):
+                c = tables[places[g], offsets[variables[q]] + y - 1]
+                value += rise(a, c, cells)
+                margins[y] += c
+                rest -= c
+            value += rise(a, rest, cells)
+            margins[0] += rest
+        for y in range(s):
+            value -= rise(b, margins[y], sums)
+        terms[q] = value
+
+
+@kernel
+def own_table(a: float, largest: int, n_uses: int) -> FloatArray:
+    """Return a table of log Gamma(m + a) - log Gamma(a) if it is used often enough to pay."""
+    if n_uses < largest or largest > LARGEST_TABLE:
+        return np.empty(0)
+    table = np.zeros(largest + 1)
+    lost = 0.0
+    for m in range(largest):
+        # What rounding takes off a long sum is carried along.
+        step = math.log(m + a) - lost
+        table[m + 1] = table[m] + step
+        lost = (table[m + 1] - table[m]) - step
+    return table
+
+
+@kernel
+def rise(a: float, m: int, table: FloatArray) -> float:
+    """Return log Gamma(m + a) - log Gamma(a), from the table where it has it."""
+    if m < len(table):
+        known: float = table[m]
+        return known
+    return log_rise(a, m)
+
+
+@kernel
+def log_rise(a: float, m: int) -> float:
+    """Return log Gamma(m + a) - log Gamma(a)."""
+    return math.lgamma(m + a) - math.lgamma(a)
+
+
+@kernel
+def family_row(
+    i: int,
+    members: IntArray,
+    cardinalities: IntArray,
+    offsets: IntArray,
+    counts: GroupCounts,
+    cell: float,
+    ess: float,
+) -> tuple[float, FloatArray]:
+    """Return the log marginal likelihood of i given its blanket, and with each k put in or out.
+
+    Every cell has the Dirichlet parameter ``cell`` where that is above 0, and otherwise a share
+    of ``ess``.
+    """
+    r = cardinalities[i]
+    space = n_configurations(members, cardinalities)
+    result = np.zeros(len(cardinalities))
+    for q in range(len(members)):
+        _, totals, _, slice_totals = merge_member(q, counts)
+        a = cell if cell > 0.0 else ess * cardinalities[members[q]] / (r * space)
+        result[members[q]] = _family_term(r, a, totals, slice_totals)
+    is_open = outside(i, members, len(cardinalities))
+    for first in range(len(cardinalities)):
+        if is_open[first]:
+            s = cardinalities[first]
+            a = cell if cell > 0.0 else ess / (r * s * space)
+            variables = take_alike(first, cardinalities, is_open)
+            n_uses = s * len(variables)
+            cells = own_table(a, counts.largest, n_uses * len(counts.totals))
+            sums = own_table(a * r, counts.largest, n_uses * len(counts.starts))
+            terms = np.empty(len(variables))
+            for z in range(len(counts.slice_totals)):
+                slice_terms(z, counts, variables, offsets, s, a, r * a, cells, sums, terms)
+                for q in range(len(variables)):
+                    result[variables[q]] += terms[q]
+    a = cell if cell > 0.0 else ess / (r * space)
+    return _family_term(r, a, counts.totals, counts.slice_totals), result
+
+
+@kernel
+def _family_term(r: int, a: float, totals: IntArray, slice_totals: IntArray) -> float:
+    """Return the log marginal likelihood of the rows of each group, given those of each slice."""
+    value = 0.0
+    for c in totals:
+        value += log_rise(a, c)
+    for m in slice_totals:
+        value -= log_rise(r * a, m)
+    return value
+
 
 #: Smallest -log P(independent) that is told from 0, so that P(dependent) has a logarithm.
 SMALLEST = 1e-300

@@ -1,0 +1,776 @@
+r"""The D-trace problem: its products, its certificate, and where it has no minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from edgewise._core.errors import InputError, SolverError
+from edgewise._core.jit import kernel, scratch
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.solvers.linalg.kernels import add_rows, dot, soft_threshold, sum_error
+
+SQUARE_ROOT_HALF = np.sqrt(0.5)
+#: Rounding of a sum of two numbers, as a share of it.
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@kernel
+def list_entries(
+    Delta: FloatArray, residual: FloatArray, ridge: float, alpha: float, is_diagonal_free: bool
+) -> tuple[IntArray, IntArray, IntArray]:
+    """List the entries that are not 0, or that a residual above ``alpha`` pulls away from 0.
+
+    Returns ``starts``, ``columns`` and ``mates``. A free diagonal is always listed.
+    """
+    d = Delta.shape[0]
+    starts = np.zeros(d + 1, np.int64)
+    for i in range(d):
+        count = 0
+        for j in range(d):
+            pull = abs(residual[i, j] - ridge * Delta[i, j])
+            count += Delta[i, j] != 0.0 or pull > alpha or (i == j and is_diagonal_free)
+        starts[i + 1] = starts[i] + count
+    columns = np.empty(starts[d], np.int64)
+    mates = np.empty(starts[d], np.int64)
+    seen = np.zeros(d, np.int64)
+    place = 0
+    for i in range(d):
+        for j in range(d):
+            pull = abs(residual[i, j] - ridge * Delta[i, j])
+            if Delta[i, j] != 0.0 or pull > alpha or (i == j and is_diagonal_free):
+                columns[place] = j
+                # Rows come in order, so this is the next entry of row j to find its mate.
+                mates[place] = starts[j] + seen[j]
+                seen[j] += 1
+                place += 1
+    return starts, columns, mates
+
+
+@kernel
+def descend(
+    A: FloatArray,
+    B: FloatArray,
+    ridge: float,
+    thresholds: tuple[float, float],
+    starts: IntArray,
+    columns: IntArray,
+    mates: IntArray,
+    values: FloatArray,
+) -> float:
+    r"""Minimise over each listed entry in turn, in place; return the fall of the objective.
+
+    An entry and its mirror image become
+    :math:`\mathrm{soft}(r_{ij} + h_{ij} \Delta_{ij}, t) / h_{ij}` with :math:`r` the residual less
+    :math:`\mathrm{ridge}\,\Delta`, :math:`h` the curvature and :math:`t` one of ``thresholds``,
+    off and on the diagonal. Column j of :math:`\Delta B` and of :math:`\Delta A` is all that the
+    entries of column j need, and each step changes two entries of it.
+    """
+    d = A.shape[0]
+    by_B = np.empty(d)
+    by_A = np.empty(d)
+    fall = 0.0
+    for j in range(d):
+        if starts[j] == starts[j + 1] or columns[starts[j]] > j:
+            continue
+        _multiply_column(A[j], B[j], starts, columns, values, by_A, by_B)
+        for place in range(starts[j], starts[j + 1]):
+            i = columns[place]
+            if i > j:
+                break
+            x = values[place]
+            h = entry_curvature(A, B, i, j) + ridge
+            if h <= 0.0:
+                continue
+            pull = B[i, j] - A[i, j] - 0.5 * (dot(A[i], by_B) + dot(B[i], by_A)) - ridge * x
+            value = soft_threshold(pull + h * x, thresholds[int(i == j)]) / h
+            step = value - x
+            if step == 0.0:
+                continue
+            values[place] = value
+            values[mates[place]] = value
+            fall += 0.5 * h * step * step * (1.0 if i == j else 2.0)
+            by_B[i] += step * B[j, j]
+            by_A[i] += step * A[j, j]
+            if i != j:
+                by_B[j] += step * B[i, j]
+                by_A[j] += step * A[i, j]
+    return fall
+
+
+@kernel
+def entry_curvature(A: FloatArray, B: FloatArray, i: int, j: int) -> float:
+    """Second derivative of the loss along an entry and its mirror image, counted per entry."""
+    if i == j:
+        return float(A[i, i] * B[i, i])
+    return float(0.5 * (A[i, i] * B[j, j] + A[j, j] * B[i, i]) + A[i, j] * B[i, j])
+
+
+@kernel
+def _multiply_column(
+    a: FloatArray,
+    b: FloatArray,
+    starts: IntArray,
+    columns: IntArray,
+    values: FloatArray,
+    by_A: FloatArray,
+    by_B: FloatArray,
+) -> None:
+    """Multiply the listed matrix by a column of A and one of B."""
+    for i in range(a.size):
+        in_A = 0.0
+        in_B = 0.0
+        for place in range(starts[i], starts[i + 1]):
+            in_A += values[place] * a[columns[place]]
+            in_B += values[place] * b[columns[place]]
+        by_A[i] = in_A
+        by_B[i] = in_B
+
+
+@kernel
+def curve(
+    A: FloatArray,
+    B: FloatArray,
+    starts: IntArray,
+    columns: IntArray,
+    mates: IntArray,
+    values: FloatArray,
+    products: FloatArray,
+    out: FloatArray,
+) -> None:
+    r"""Write the listed entries of :math:`(A \Delta B + B \Delta A) / 2` to ``out``.
+
+    ``products`` is memory of shape (2, d, d), for the transposes of both :math:`\Delta B` and
+    :math:`\Delta A`: the rest are inner products of rows.
+    """
+    d = A.shape[0]
+    row = np.empty(d)
+    for i in range(d):
+        first = starts[i]
+        count = starts[i + 1] - first
+        add_rows(B, columns[first:], values[first:], count, row)
+        for j in range(d):
+            products[0, j, i] = row[j]
+        add_rows(A, columns[first:], values[first:], count, row)
+        for j in range(d):
+            products[1, j, i] = row[j]
+    for j in range(d):
+        for place in range(starts[j], starts[j + 1]):
+            i = columns[place]
+            if i > j:
+                break
+            out[place] = 0.5 * (dot(A[i], products[0, j]) + dot(B[i], products[1, j]))
+            out[mates[place]] = out[place]
+
+
+@kernel
+def gram(
+    A: FloatArray, B: FloatArray, ridge: float, first: IntArray, second: IntArray, out: FloatArray
+) -> None:
+    r"""Write the curvature of loss and ridge between pairs of variables to ``out``.
+
+    Pairs (i, j), i <= j, stand for :math:`(e_i e_j' + e_j e_i') / \sqrt 2`, or for
+    :math:`e_i e_i'`: an orthonormal basis of symmetric matrices.
+    """
+    for a in range(first.size):
+        i = first[a]
+        j = second[a]
+        for b in range(a + 1):
+            k = first[b]
+            m = second[b]
+            value = A[i, k] * B[j, m] + A[j, m] * B[i, k] + A[i, m] * B[j, k] + A[j, k] * B[i, m]
+            if i == j:
+                value *= SQUARE_ROOT_HALF
+            if k == m:
+                value *= SQUARE_ROOT_HALF
+            out[a, b] = 0.5 * value
+            out[b, a] = out[a, b]
+        out[a, a] += ridge
+
+
+@kernel
+def list_curvatures(
+    A: FloatArray, B: FloatArray, starts: IntArray, columns: IntArray, out: FloatArray
+) -> None:
+    """Write the curvature of every listed entry to ``out``."""
+    for i in range(A.shape[0]):
+        for place in range(starts[i], starts[i + 1]):
+            out[place] = entry_curvature(A, B, i, columns[place])
+
+
+@kernel
+def measure(
+    Delta: FloatArray, residual: FloatArray, is_diagonal_free: bool
+) -> tuple[float, float, float]:
+    """Return the penalised sum of sizes, the inner product and the largest penalised residual."""
+    d = Delta.shape[0]
+    size = 0.0
+    inner = 0.0
+    largest = 0.0
+    for i in range(d):
+        for j in range(d):
+            inner += Delta[i, j] * residual[i, j]
+            if i != j or not is_diagonal_free:
+                size += abs(Delta[i, j])
+                largest = max(largest, abs(residual[i, j]))
+    return size, inner, largest
+
+
+@kernel
+def weigh(Delta: FloatArray, a: FloatArray, b: FloatArray) -> float:
+    r"""Return :math:`\sum_{ij} a_i |\Delta_{ij}| b_j`."""
+    total = 0.0
+    for i in range(a.size):
+        for j in range(b.size):
+            total += a[i] * abs(Delta[i, j]) * b[j]
+    return total
+
+
+@kernel
+def entry_error(a: FloatArray, b: FloatArray, share: float, i: int, j: int) -> float:
+    """Bound the rounding error of an entry of both products that make a residual."""
+    return float(0.5 * share * (a[i] * b[j] + b[i] * a[j]))
+
+
+@kernel
+def largest_residual(
+    residual: FloatArray, a: FloatArray, b: FloatArray, share: float, is_diagonal_free: bool
+) -> float:
+    """Return the largest size that a penalised residual has, or has lost to rounding."""
+    largest = 0.0
+    for i in range(a.size):
+        for j in range(a.size):
+            if i != j or not is_diagonal_free:
+                size = abs(residual[i, j]) * (1.0 + EPSILON) + entry_error(a, b, share, i, j)
+                largest = max(largest, size)
+    return largest
+
+
+@kernel
+def conjugate_terms(
+    Delta: FloatArray,
+    residual: FloatArray,
+    errors: tuple[FloatArray, FloatArray, float],
+    ridge: float,
+    alpha: float,
+    scale: float,
+    is_diagonal_free: bool,
+) -> float:
+    r"""Add up what each entry leaves open between the objective and its bound.
+
+    With penalty :math:`g(x) = \alpha |x| + \mathrm{ridge}\, x^2 / 2`, the terms are
+    :math:`g(x) + g^*(y) - x y \ge 0` at y = ``scale`` times the residual. With :math:`x^*` the
+    maximiser of :math:`x y - g(x)` and z the y clipped to alpha, each is
+    :math:`\mathrm{ridge}\, (x - x^*)^2 / 2 + \alpha |x| - x z`, in which nothing large cancels;
+    and an error e of y changes it by :math:`|x - x^*| e + e^2 / (2\, \mathrm{ridge})` at most.
+    Without a ridge the caller sees to it that y is at most alpha and, on a free diagonal, 0.
+    """
+    a, b, share = errors
+    total = 0.0
+    for i in range(a.size):
+        for j in range(a.size):
+            x = Delta[i, j]
+            y = scale * residual[i, j]
+            is_free = i == j and is_diagonal_free
+            t = 0.0 if is_free else alpha
+            error = scale * (entry_error(a, b, share, i, j) + EPSILON * abs(residual[i, j]))
+            z = min(max(y, -t), t)
+            total += max(0.0, t * abs(x) - x * z)
+            if ridge > 0.0:
+                lack = abs(x - (y - z) / ridge)
+                total += 0.5 * ridge * lack**2 + lack * error + 0.5 * error**2 / ridge
+            elif not is_free:
+                total += abs(x) * error
+    return total
+
+
+#: A pivot of at most this share of the largest variance counts as rounding.
+SINGULAR = 1e-12
+#: A residual that exceeds its bound by no more than this share of it has met it.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class DTraceProblem:
+    r"""Loss and ridge of the D-trace problem, for any strength of sparsity.
+
+    Attributes
+    ----------
+    A, B : ndarray of shape (d, d)
+        Covariances after (of P) and before (of Q), symmetric and positive semidefinite.
+    ridge : float
+        Curvature added in all directions.
+    penalize_diagonal : bool
+        Whether alpha counts for the diagonal; if not, the diagonal is eliminated exactly.
+    """
+
+    A: FloatArray
+    B: FloatArray
+    ridge: float
+    penalize_diagonal: bool
+
+    @cached_property
+    def C(self) -> FloatArray:  # noqa: N802, a matrix
+        """Linear term: before minus after."""
+        return self.B - self.A
+
+    def check(self) -> None:
+        """Refuse covariances that are not positive semidefinite."""
+        _ = self.factors
+
+    @cached_property
+    def factors(self) -> tuple[FloatArray, FloatArray]:
+        """Matrices F and G with A = F'F and B = G'G, with as many rows as the rank."""
+        return _low_rank_factor(self.A, "S_p"), _low_rank_factor(self.B, "S_q")
+
+    @cached_property
+    def is_definite(self) -> bool:
+        """Whether the loss is curved in all directions."""
+        d = len(self.A)
+        return all(len(factor) == d for factor in self.factors)
+
+    @property
+    def may_be_unbounded(self) -> bool:
+        """Whether only alpha, and not curvature, keeps the objective from falling for ever."""
+        return self.ridge == 0.0 and not self.is_definite
+
+    @cached_property
+    def bottomless_alpha(self) -> float:
+        r"""An alpha up to which the objective falls without bound; the smallest may be larger.
+
+        The loss of :math:`t\, v v'` falls at the rate :math:`v' B v` if :math:`A v = 0`, and that
+        of :math:`-t\, v v'` at :math:`v' A v` if :math:`B v = 0`; the penalty rises at alpha times
+        the squared sum of the sizes in v. Tried are the axes and the eigenvectors of the other
+        matrix, within the null space.
+        """
+        found = 0.0
+        for singular, other in ((self.A, self.B), (self.B, self.A)):
+            values, vectors = np.linalg.eigh(singular)
+            null = vectors[:, values <= 1e2 * SINGULAR * values[-1]]
+            if null.shape[1] == 0:
+                continue
+            within = np.linalg.eigh(null.T @ other @ null)[1]
+            rays = null @ np.hstack([null.T, within])
+            rates = np.einsum("ik,ik->k", rays, other @ rays)
+            costs = np.abs(rays).sum(axis=0) ** 2
+            if not self.penalize_diagonal:
+                costs -= (rays**2).sum(axis=0)
+            # A ray along an axis costs nothing if the diagonal is free; its own check sees it.
+            tried = costs > 1e-8 * np.abs(rays).sum(axis=0) ** 2
+            found = max(found, float(np.max(rates[tried] / costs[tried], initial=0.0)))
+        return found
+
+    def no_minimum(self, alpha: float) -> NoReturn:
+        """Raise the error for an objective that falls without end."""
+        raise SolverError(
+            f"The objective falls without bound at alpha={alpha:.3g}: S_p or S_q is singular. "
+            f"There is a minimum only if alpha is larger than {self.bottomless_alpha:.3g} at "
+            "least. Raise alpha, or pass a positive ridge."
+        )
+
+    @cached_property
+    def _inverses(self) -> tuple[FloatArray, FloatArray]:
+        return np.asarray(np.linalg.inv(self.A)), np.asarray(np.linalg.inv(self.B))
+
+    @cached_property
+    def unpenalised(self) -> FloatArray:
+        """Difference of the inverses: the minimum of the loss, where it is definite."""
+        after, before = self._inverses
+        return 0.5 * (after - before + (after - before).T)
+
+    @cached_property
+    def _least_curvature(self) -> float:
+        """Lower bound of the curvature of a definite loss, which is a product of eigenvalues."""
+        after, before = self._inverses
+        return 1.0 / (float(np.linalg.norm(after)) * float(np.linalg.norm(before)))
+
+    @cached_property
+    def _unpenalised_error(self) -> float:
+        """How far `unpenalised` may be from the minimum, by the norm that the loss defines."""
+        product = (self.A @ self.unpenalised) @ self.B
+        left = np.abs(self.C - 0.5 * (product + product.T))
+        a, b, share = self._errors(self.unpenalised)
+        left += share * np.outer(a, b)
+        return float(np.linalg.norm(left)) / float(np.sqrt(self._least_curvature))
+
+    @cached_property
+    def _deviations(self) -> tuple[FloatArray, FloatArray]:
+        """Roots of the variances after and before, whose products bound covariances."""
+        return np.sqrt(self.A.diagonal()), np.sqrt(self.B.diagonal())
+
+    def _errors(self, Delta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        r"""Bound what rounding makes of :math:`A \Delta B`, as multiples of products of deviations.
+
+        Since covariances are at most the products of their deviations a and b, entry (i, j) of
+        :math:`|A| |\Delta| |B|` is at most :math:`a_i b_j \sum_{kl} a_k |\Delta_{kl}| b_l`.
+        """
+        a, b = self._deviations
+        return a, b, 2.0 * sum_error(len(a)) * float(weigh(Delta, a, b))
+
+    @cached_property
+    def _has_few_factors(self) -> bool:
+        """Whether products of the factors are faster, and as good as those of the covariances."""
+        F, G = self.factors
+        d = len(self.A)
+        return len(F) + len(G) < d and all(
+            (S.diagonal() - np.sum(factor**2, axis=0) <= sum_error(d) * S.diagonal()).all()
+            for S, factor in ((self.A, F), (self.B, G))
+        )
+
+    def sandwich(self, Delta: FloatArray) -> FloatArray:
+        """Multiply a symmetric matrix by A from the left and by B from the right."""
+        if self._has_few_factors:
+            F, G = self.factors
+            return np.asarray(F.T @ ((F @ Delta) @ G.T @ G))
+        return np.asarray((self.A @ Delta) @ self.B)
+
+    def residual(self, Delta: FloatArray) -> FloatArray:
+        r"""Return :math:`C - (A \Delta B + B \Delta A) / 2`, once a free diagonal is at its best.
+
+        ``Delta`` is changed in place: :math:`(A \circ B + \mathrm{ridge}\, I)\, \delta` is the
+        residual of the diagonal if :math:`\delta` is what it lacks.
+        """
+        if not self.penalize_diagonal:
+            diagonal = np.einsum("ij,ij->i", self.A @ Delta, self.B)
+            lack = self.C.diagonal() - diagonal - self.ridge * Delta.diagonal()
+            np.fill_diagonal(Delta, Delta.diagonal() + self._solve_diagonal(lack))
+        product = self.sandwich(Delta)
+        residual = self.C - 0.5 * (product + product.T)
+        if not self.penalize_diagonal:
+            np.fill_diagonal(residual, self.ridge * Delta.diagonal())
+        return residual
+
+    def objective(self, Delta: FloatArray, residual: FloatArray, alpha: float) -> float:
+        """Loss, ridge and penalty, given the residual."""
+        size, inner, _ = measure(Delta, residual, not self.penalize_diagonal)
+        loss = -0.5 * (float(np.vdot(self.C, Delta)) + inner)
+        return loss + 0.5 * self.ridge * float(np.vdot(Delta, Delta)) + alpha * size
+
+    def gap(self, Delta: FloatArray, residual: FloatArray, alpha: float) -> float:
+        r"""Return the duality gap.
+
+        The dual problem is to maximise :math:`-\frac12 \langle \Gamma, H \Gamma \rangle - \sum
+        g^*((C - H \Gamma)_{ij})`, with :math:`H` the operator of the loss. With a ridge,
+        :math:`\Gamma = \Delta` is feasible. Without one, residuals must not exceed alpha: the
+        point between :math:`\Delta` and the minimum of the loss that scales them down to it is
+        taken, which costs half of :math:`(1 - s)^2 \langle R, H^{-1} R \rangle`. What rounding may
+        have done to the residuals is counted in: where the loss is curved in all directions, as
+        a change of that point; otherwise, as residuals that are larger.
+        """
+        is_free = not self.penalize_diagonal
+        a, b, share = self._errors(Delta)
+        scale, cost = 1.0, 0.0
+        if self.ridge == 0.0 and self.is_definite:
+            largest = largest_residual(residual, a, b, 0.0, is_free)
+            scale = min(1.0, alpha / largest) if largest > 0.0 else 1.0
+            cost = 0.5 * self._detour(Delta, residual, share, scale) ** 2
+            share = 0.0
+        elif self.ridge == 0.0 and largest_residual(residual, a, b, share, is_free) > alpha * (
+            1.0 + ROUNDING
+        ):
+            return np.inf
+        errors = (a, b, share)
+        return cost + conjugate_terms(Delta, residual, errors, self.ridge, alpha, scale, is_free)
+
+    def _detour(self, Delta: FloatArray, residual: FloatArray, share: float, scale: float) -> float:
+        """Bound how far a point is whose residual is ``scale`` times the one that was computed.
+
+        Counted from ``Delta``, by the norm that the loss defines.
+        """
+        a, b = self._deviations
+        way = 0.0
+        if scale < 1.0:
+            ahead = self.unpenalised - Delta
+            square = max(float(np.vdot(residual, ahead)), 0.0) + share * weigh(ahead, a, b)
+            way = (1.0 - scale) * (float(np.sqrt(square)) + self._unpenalised_error)
+        error = share * float(np.linalg.norm(a) * np.linalg.norm(b))
+        return way + error / float(np.sqrt(self._least_curvature))
+
+    def _solve_diagonal(self, lack: FloatArray) -> FloatArray:
+        factor = self._diagonal_factor
+        if factor is not None:
+            return np.asarray(linalg.cho_solve(factor, lack))
+        inverse = self._diagonal_inverse
+        solution = np.asarray(inverse @ lack)
+        unmet = linalg.norm(lack - self._diagonal_matrix @ solution)
+        if unmet > 1e-8 * linalg.norm(self.C.diagonal()):
+            raise SolverError(
+                "The objective falls without bound for any alpha: the diagonal is free, and S_p or "
+                "S_q is singular. Pass penalize_diagonal=True or a positive ridge."
+            )
+        return solution
+
+    @cached_property
+    def _diagonal_matrix(self) -> FloatArray:
+        return self.A * self.B + self.ridge * np.eye(len(self.A))
+
+    @cached_property
+    def _diagonal_factor(self) -> tuple[FloatArray, bool] | None:
+        """Cholesky factor of the curvature of the diagonal, None where it is singular."""
+        try:
+            factor, is_lower = linalg.cho_factor(self._diagonal_matrix)
+        except linalg.LinAlgError:
+            return None
+        pivots = factor.diagonal() ** 2
+        return (factor, is_lower) if pivots.min() > SINGULAR * pivots.max() else None
+
+    @cached_property
+    def _diagonal_inverse(self) -> FloatArray:
+        return np.asarray(linalg.pinvh(self._diagonal_matrix, rtol=SINGULAR))
+
+
+def _low_rank_factor(S: FloatArray, name: str) -> FloatArray:
+    """Return F with S = F'F and as many rows as S has rank, or refuse what has no such F."""
+    largest = float(S.diagonal().max())
+    factor, pivots, rank, info = lapack.dpstrf(S, tol=SINGULAR * largest)
+    d = len(S)
+    F = np.zeros((rank, d))
+    F[:, pivots - 1] = np.triu(factor)[:rank]
+    # On a matrix with negative eigenvalues the pivots end early and leave something over.
+    if info != 0 and np.abs(F.T @ F - S).max() > 1e-8 * largest:
+        raise InputError(
+            f"{name} must be positive semidefinite; its smallest eigenvalue is "
+            f"{np.linalg.eigvalsh(S)[0]:.3g}. Repair it first."
+        )
+    return F
+
+
+#: Sweeps of descent before a Newton step; one where the listed entries are many.
+SWEEPS = 2
+#: Above this share of all entries, whole products by BLAS are faster than listed ones.
+MANY = 0.1
+#: Times that a step which changes too many signs is halved.
+HALVINGS = 6
+#: Newton steps in a round, each but the last of which meets a change of sign.
+NEWTON_STEPS = 10
+#: Steps of conjugate gradients; few where a direct solution of as many equations comes next.
+MAX_STEPS, FEW_STEPS, FEW = 1000, 50, 1000
+#: What conjugate gradients may leave, as a share of the goal.
+SHARE = 0.05
+#: Curvature that counts as none, as a share of the largest.
+FLAT = 1e-14
+#: Pull that counts as none along directions without curvature, as a share of all.
+NO_PULL = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Some entries of a symmetric matrix, in the order of rows.
+
+    Attributes
+    ----------
+    problem : DTraceProblem
+        What the entries belong to.
+    starts, columns, mates : ndarray of int
+        As in `edgewise.solvers.change.dtrace_kernels`.
+    """
+
+    problem: DTraceProblem
+    starts: IntArray
+    columns: IntArray
+    mates: IntArray
+
+    @classmethod
+    def pulled(
+        cls, problem: DTraceProblem, Delta: FloatArray, residual: FloatArray, alpha: float
+    ) -> Entries:
+        """List what is not 0, or would not stay 0 at ``alpha``; all that is free besides."""
+        is_free = not problem.penalize_diagonal
+        return cls(problem, *list_entries(Delta, residual, problem.ridge, alpha, is_free))
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Row of every entry."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @property
+    def is_many(self) -> bool:
+        """Whether the entries are a large share of all."""
+        return len(self.columns) > MANY * (len(self.starts) - 1) ** 2
+
+    def take(self, matrix: FloatArray) -> FloatArray:
+        """Return the entries of a matrix."""
+        return np.asarray(matrix[self.rows, self.columns])
+
+    def put(self, values: FloatArray, matrix: FloatArray) -> None:
+        """Write the entries into a matrix."""
+        matrix[self.rows, self.columns] = values
+
+    def thresholds(self, alpha: float) -> FloatArray:
+        """Penalty of every entry."""
+        if self.problem.penalize_diagonal:
+            return np.full(len(self.columns), alpha)
+        return np.where(self.rows == self.columns, 0.0, alpha)
+
+    def curve(self, values: FloatArray) -> FloatArray:
+        """Second derivative of loss and ridge, applied to a matrix that is 0 elsewhere."""
+        problem, d = self.problem, len(self.starts) - 1
+        if self.is_many:
+            whole = scratch("dtrace entries", (d, d))
+            whole[:] = 0.0
+            self.put(values, whole)
+            product = problem.sandwich(whole)
+            out = 0.5 * (self.take(product) + self.take(product.T))
+        else:
+            out = np.empty_like(values)
+            products = scratch("dtrace products", (2, d, d))
+            pattern = (self.starts, self.columns, self.mates)
+            curve(problem.A, problem.B, *pattern, values, products, out)
+        return out + problem.ridge * values
+
+    def descend(self, values: FloatArray, alpha: float, enough: float) -> None:
+        """Sweep over the entries, in place, until the objective falls by less than ``enough``."""
+        problem = self.problem
+        thresholds = (alpha, alpha if problem.penalize_diagonal else 0.0)
+        pattern = (self.starts, self.columns, self.mates)
+        for _ in range(1 if self.is_many else SWEEPS):
+            fall = descend(problem.A, problem.B, problem.ridge, thresholds, *pattern, values)
+            if fall <= enough:
+                break
+
+
+def improve(
+    problem: DTraceProblem, Delta: FloatArray, residual: FloatArray, alpha: float, goal: float
+) -> None:
+    """Bring ``Delta`` closer to the minimum, in place, on the entries that matter now.
+
+    What is left to do on these entries is worth less than ``goal``, unless signs changed.
+    """
+    entries = Entries.pulled(problem, Delta, residual, alpha)
+    values = entries.take(Delta)
+    entries.descend(values, alpha, 1e-3 * goal)
+    entries.put(values, Delta)
+    for _ in range(NEWTON_STEPS):
+        support = Entries.pulled(problem, Delta, residual, np.inf)
+        values, is_whole = _newton(support, support.take(Delta), alpha, goal)
+        support.put(values, Delta)
+        if is_whole:
+            break
+
+
+def _newton(
+    entries: Entries, values: FloatArray, alpha: float, goal: float
+) -> tuple[FloatArray, bool]:
+    """Step to the minimum for the signs of the entries, as far as they allow.
+
+    Returns the new values, and whether no sign was in the way.
+    """
+    if len(values) == 0:
+        return values, True
+    thresholds = entries.thresholds(alpha)
+    linear = entries.take(entries.problem.C) - thresholds * np.sign(values)
+    pull = linear - entries.curve(values)
+    is_bound = thresholds > 0.0
+    size = float(np.abs(values[is_bound]).sum())
+    step, is_flat = _newton_step(entries, pull, size, goal)
+    if is_flat:
+        # Without curvature there is no end but a change of sign.
+        crosses = is_bound & (step * values < 0.0)
+        if not crosses.any():
+            entries.problem.no_minimum(alpha)
+        return _first_crossing(values, step, crosses), False
+    crosses = is_bound & ((values + step) * values <= 0.0)
+    if not crosses.any():
+        return values + step, True
+    for length in 0.5 ** np.arange(HALVINGS):
+        target = values + length * step
+        target[is_bound & (target * values <= 0.0)] = 0.0
+        change = target - values
+        if 0.5 * float(change @ entries.curve(change)) < float(pull @ change):
+            return target, False
+    return _first_crossing(values, step, crosses), False
+
+
+def _first_crossing(values: FloatArray, step: FloatArray, crosses: BoolArray) -> FloatArray:
+    """Go along ``step`` until the first entry meets 0."""
+    share = np.full_like(values, np.inf)
+    np.divide(-values, step, out=share, where=crosses)
+    length = share.min()
+    moved = values + length * step
+    moved[share <= length * (1.0 + 1e-12)] = 0.0
+    return np.asarray(moved)
+
+
+def _newton_step(
+    entries: Entries, pull: FloatArray, size: float, goal: float
+) -> tuple[FloatArray, bool]:
+    """Solve for the step that meets ``pull``; or return a direction without curvature.
+
+    What stays unmet costs at most its largest entry times ``size``, or its square over twice the
+    ridge, in the duality gap.
+    """
+    ridge = entries.problem.ridge
+
+    def is_met(left: FloatArray) -> bool:
+        cost = float(np.abs(left).max()) * size
+        if ridge > 0.0:
+            cost = min(cost, float(left @ left) / (2.0 * ridge))
+        return cost <= SHARE * goal
+
+    is_few = len(pull) <= FEW
+    step, is_flat, is_done = _conjugate_gradients(
+        entries, pull, is_met, FEW_STEPS if is_few else MAX_STEPS
+    )
+    if is_few and (is_flat or not is_done):
+        return _direct(entries, pull)
+    return step, is_flat
+
+
+def _conjugate_gradients(
+    entries: Entries, pull: FloatArray, is_met: Callable[[FloatArray], bool], max_steps: int
+) -> tuple[FloatArray, bool, bool]:
+    """Return the step, whether it is one without curvature instead, and whether it is accurate."""
+    ridge = entries.problem.ridge
+    scale = np.empty_like(pull)
+    list_curvatures(entries.problem.A, entries.problem.B, entries.starts, entries.columns, scale)
+    scale += ridge
+    if scale.min() <= 0.0:
+        flat = scale <= 0.0
+        return np.where(flat, pull, 0.0), bool(pull[flat].any()), True
+    step = np.zeros_like(pull)
+    left = pull.copy()
+    scaled = left / scale
+    direction = scaled.copy()
+    product = float(left @ scaled)
+    for _ in range(max_steps):
+        if is_met(left):
+            return step, False, True
+        curved = entries.curve(direction)
+        curvature = float(direction @ curved)
+        if curvature <= FLAT * float(direction @ (scale * direction)):
+            return direction, True, True
+        length = product / curvature
+        step += length * direction
+        left -= length * curved
+        scaled = left / scale
+        previous, product = product, float(left @ scaled)
+        direction = scaled + (product / previous) * direction
+    return step, False, False
+
+
+def _direct(entries: Entries, pull: FloatArray) -> tuple[FloatArray, bool]:
+    """Solve by eigenvalues; the part of ``pull`` without curvature comes first."""
+    above = np.flatnonzero(entries.rows <= entries.columns)
+    first, second = entries.rows[above], entries.columns[above]
+    matrix = np.empty((len(above), len(above)))
+    gram(entries.problem.A, entries.problem.B, entries.problem.ridge, first, second, matrix)
+    # In the orthonormal basis a pair stands for both of its entries.
+    weight = np.where(first == second, 1.0, np.sqrt(2.0))
+    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+    pulls = vectors.T @ (weight * pull[above])
+    is_curved = values > FLAT * values[-1]
+    is_flat = bool(np.abs(pulls[~is_curved]).sum() > NO_PULL * np.abs(pulls).sum())
+    if is_flat:
+        parts = np.where(is_curved, 0.0, pulls)
+    else:
+        parts = np.divide(pulls, values, out=np.zeros_like(pulls), where=is_curved)
+    step = np.empty_like(pull)
+    step[above] = (vectors @ parts) / weight
+    step[entries.mates[above]] = step[above]
+    return step, is_flat
