@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewise import Graph, InputError
-from edgewise.graph.change_kinds import CHANGE_KINDS, classify_changes
+from edgewise.graph.compare import CHANGE_KINDS, classify_changes
 
 NAMES = ["a", "b", "c", "d", "e"]
 

@@ -6,8 +6,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from edgewise.graph.equivalence import apply_meek_rules, complete_dag
-from edgewise.graph.orientation import extend_pattern, longest_paths, orient_skeleton
+from edgewise.graph.equivalence import (
+    apply_meek_rules,
+    complete_dag,
+    extend_pattern,
+    longest_paths,
+    orient_skeleton,
+)
 from edgewise.metrics import cpdag
 
 N_NODES = 5

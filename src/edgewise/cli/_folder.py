@@ -271,7 +271,7 @@ def write_results(
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table for a spreadsheet, with text that it would run as a formula guarded."""
-    from edgewise.graph._text import guard_cell
+    from edgewise.graph.files import guard_cell
 
     def guarded(value: Any) -> Any:
         return guard_cell(value) if isinstance(value, str) else value

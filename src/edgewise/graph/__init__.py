@@ -1,7 +1,6 @@
 """The network that every learner returns, its files, and the comparison of two networks."""
 
-from edgewise.graph.change_kinds import classify_changes
-from edgewise.graph.compare import GraphDifference
+from edgewise.graph.compare import GraphDifference, classify_changes
 from edgewise.graph.graph import Graph
 
 __all__ = ["Graph", "GraphDifference", "classify_changes"]

@@ -1,4 +1,4 @@
-"""What changed between two graphs over the same nodes."""
+"""What each changed edge did: came, went, turned, grew or shrank."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import IntArray
-from edgewise.graph._arrays import edge_positions
-from edgewise.graph.graph import Graph
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.graph.graph import Graph, edge_positions
 from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
@@ -94,3 +93,107 @@ def positions_by_name(reference: Graph, other: Graph) -> IntArray:
             "same variables."
         )
     return np.array([where[name] for name in reference.names])
+
+
+#: Every kind of change, in the order in which lists and legends name them.
+CHANGE_KINDS = (
+    "gained",
+    "lost",
+    "flipped",
+    "stronger",
+    "weaker",
+    "increased",
+    "decreased",
+    "changed",
+)
+
+
+def classify_changes(
+    change: Graph, before: Graph, after: Graph, *, signed: bool = True
+) -> pd.DataFrame:
+    """Say of every changed edge what it did on the way from one group to the other.
+
+    Parameters
+    ----------
+    change : Graph
+        Its edges are the pairs that changed, weighted by after minus before.
+    before, after : Graph
+        Of the two groups, over the same nodes in any order; they are matched by name.
+    signed : bool, default=True
+        Whether the signs of the weights of ``change`` mean anything; they do not where a weight
+        is the length of a vector.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per edge of ``change``, in order of the size of the change: ``source``,
+        ``target``, ``change``, the weights ``before`` and ``after``, and ``kind``:
+
+        - ``"gained"``, ``"lost"``: only the graph after, or only the one before, has the edge;
+        - ``"flipped"``: both have it, with different signs;
+        - ``"stronger"``, ``"weaker"``: both have it with one sign, and a larger or a smaller
+          absolute weight after;
+        - ``"increased"``, ``"decreased"``: none of these, as where neither graph has the edge;
+          by the sign of the change;
+        - ``"changed"``: none of these, and no sign to go by.
+
+    Examples
+    --------
+    >>> from edgewise import Graph
+    >>> from edgewise.graph import classify_changes
+    >>> names = ["rain", "mud", "dust"]
+    >>> before = Graph([[0, 0.5, 0], [0.5, 0, -0.2], [0, -0.2, 0]], names=names)
+    >>> after = Graph([[0, 0.2, 0.4], [0.2, 0, 0], [0.4, 0, 0]], names=names)
+    >>> change = Graph(after.weights - before.weights, names=names)
+    >>> classify_changes(change, before, after)
+      source target  change  before  after    kind
+    0   rain   dust     0.4     0.0    0.4  gained
+    1   rain    mud    -0.3     0.5    0.2  weaker
+    2    mud   dust     0.2    -0.2    0.0    lost
+    """
+    import pandas as pd
+
+    if not change.directed == before.directed == after.directed:
+        raise InputError("Some graphs are directed and others are not. Compare graphs of a kind.")
+    rows, columns = edge_positions(change.adjacency, directed=change.directed)
+    size = change.weights[rows, columns]
+    by_size = np.argsort(-np.abs(size), kind="stable")
+    rows, columns, size = rows[by_size], columns[by_size], size[by_size]
+    (old, was_there), (new, is_there) = (
+        _edges_of(graph, change, rows, columns) for graph in (before, after)
+    )
+    # An edge of weight zero is one whose weight is not known, so neither sign nor size compare.
+    compares = was_there & is_there & (old != 0) & (new != 0)
+    kinds = np.select(
+        [
+            is_there & ~was_there,
+            was_there & ~is_there,
+            compares & (np.sign(old) != np.sign(new)),
+            compares & (np.abs(new) > np.abs(old)),
+            compares & (np.abs(new) < np.abs(old)),
+            signed & (size > 0),
+            signed & (size < 0),
+        ],
+        CHANGE_KINDS[:-1],
+        default=CHANGE_KINDS[-1],
+    )
+    labels = np.array(change.names, dtype=object)
+    return pd.DataFrame(
+        {
+            "source": labels[rows],
+            "target": labels[columns],
+            "change": size,
+            "before": old,
+            "after": new,
+            "kind": kinds.astype(object),
+        }
+    )
+
+
+def _edges_of(
+    graph: Graph, reference: Graph, rows: IntArray, columns: IntArray
+) -> tuple[FloatArray, BoolArray]:
+    """Weights of the given pairs of ``reference`` in ``graph``, and whether they are edges."""
+    order = positions_by_name(reference, graph)
+    where = order[rows], order[columns]
+    return graph.weights[where], graph.adjacency[where]

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.graph._arrays import square_matrix
 from edgewise.graph.compare import positions_by_name
-from edgewise.graph.graph import Graph
+from edgewise.graph.graph import Graph, square_matrix
 
 GraphLike: TypeAlias = Graph | ArrayLike
 

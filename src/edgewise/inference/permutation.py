@@ -14,8 +14,8 @@ from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.labels import TwoGroups, two_groups
 from edgewise.graph import Graph
-from edgewise.graph._arrays import edge_positions
 from edgewise.graph.compare import positions_by_name
+from edgewise.graph.graph import edge_positions
 from edgewise.inference._groups import CentredRows, warn_of_means
 from edgewise.inference._resample import (
     Problem,

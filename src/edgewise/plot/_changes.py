@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
-from edgewise.graph.change_kinds import CHANGE_KINDS, classify_changes
+from edgewise.graph.compare import CHANGE_KINDS, classify_changes
 from edgewise.plot import _layout
 from edgewise.plot._drawing import set_limits
 from edgewise.plot._labels import Label, label_sizes, place_labels, write_labels

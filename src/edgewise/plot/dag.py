@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
-from edgewise.graph.equivalence import find_cycle
+from edgewise.graph.equivalence import extend_pattern, find_cycle, longest_paths
 from edgewise.graph.metrics import as_adjacency
-from edgewise.graph.orientation import extend_pattern, longest_paths
 from edgewise.plot._drawing import ENTRY, Entry, draw_legend, room_of
 from edgewise.plot._labels import label_sizes
 from edgewise.plot._layout import is_joined

@@ -27,7 +27,7 @@ from edgewise.estimators.directed.blanket_structure import (
 from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs
 from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork
 from edgewise.graph import Graph
-from edgewise.graph.orientation import longest_paths
+from edgewise.graph.equivalence import longest_paths
 from edgewise.io.messages import quote_names
 
 

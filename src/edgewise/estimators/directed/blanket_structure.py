@@ -11,8 +11,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators.directed.known_arcs import KnownArcs, refuse_forced_cycle
-from edgewise.graph.equivalence import complete_dag
-from edgewise.graph.orientation import extend_pattern, orient_skeleton
+from edgewise.graph.equivalence import complete_dag, extend_pattern, orient_skeleton
 from edgewise.solvers import (
     greedy_bayes_net,
     lasso_blankets,

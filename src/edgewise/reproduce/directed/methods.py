@@ -11,8 +11,7 @@ import numpy as np
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data import linear_sem, load_dag, sample_linear_sem
 from edgewise.estimators import BlanketBayesNet, GaussianBayesNet
-from edgewise.graph.equivalence import pdag_errors
-from edgewise.graph.orientation import longest_paths
+from edgewise.graph.equivalence import longest_paths, pdag_errors
 from edgewise.metrics import r2_sortability, varsortability
 from edgewise.reproduce._study import Row
 from edgewise.reproduce.directed.published import FALSE, PDAG, SHD, TOTAL

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.graph.orientation import extend_pattern
+from edgewise.graph.equivalence import extend_pattern
 from edgewise.reproduce.directed.methods import SIGNIFICANCE
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
-from edgewise.graph._arrays import check_names, edge_positions
-from edgewise.graph.graph import Graph
+from edgewise.graph.graph import Graph, check_names, edge_positions
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -5,19 +5,154 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, Final
+from xml.parsers import expat
 
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise.graph._convert import Edge, edge_list, from_edge_list
-from edgewise.graph._text import guard_cell, unguard_cell
-from edgewise.graph._xml import read_gexf, read_graphml, write_gexf, write_graphml
+from edgewise.graph.convert import Edge, edge_list, from_edge_list, from_networkx, to_networkx
 from edgewise.graph.graph import Graph
 from edgewise.io.archive import atomic_path
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+#: Characters that neither XML 1.0 nor a text file in UTF-8 can hold (most controls, lone
+#: surrogates, two non-characters), and the carriage return, which readers take for a line end.
+_UNWRITABLE = "\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff"
+# An underscore is escaped too where it would begin something that reads like an escape.
+_TO_ESCAPE = re.compile(f"[{_UNWRITABLE}]|_(?=x[0-9A-F]{{4}}[_{_UNWRITABLE}])")
+_ESCAPED = re.compile("_x([0-9A-F]{4})_")
+_ESCAPABLE = re.compile(f"[{_UNWRITABLE}_]")
+
+#: A cell that begins like this, or with the full-width form, may run in a spreadsheet.
+_FORMULA_STARTS = frozenset("=+-@\t\n\uff1d\uff0b\uff0d\uff20")
+_GUARD = "'"
+
+
+def escape(name: str) -> str:
+    """Write unwritable characters as ``_xHHHH_``, the way Office Open XML does."""
+    return _TO_ESCAPE.sub(lambda match: f"_x{ord(match[0]):04X}_", name)
+
+
+def unescape(text: str) -> str:
+    """Undo `escape`; escapes that it never makes, such as ``_x0041_``, are left as they are."""
+
+    def restore(match: re.Match[str]) -> str:
+        character = chr(int(match[1], 16))
+        return character if _ESCAPABLE.match(character) else match[0]
+
+    return _ESCAPED.sub(restore, text)
+
+
+def guard_cell(name: str) -> str:
+    """Put an apostrophe before a name that a spreadsheet would run as a formula."""
+    name = escape(name)
+    begins_guarded = name[:1] == _GUARD and (name[1:2] in {*_FORMULA_STARTS, _GUARD})
+    return _GUARD + name if name[:1] in _FORMULA_STARTS or begins_guarded else name
+
+
+def unguard_cell(cell: str) -> str:
+    """Undo `guard_cell`."""
+    if cell[:1] == _GUARD and cell[1:2] in {*_FORMULA_STARTS, _GUARD}:
+        cell = cell[1:]
+    return unescape(cell)
+
+
+#: What networkx and the XML library below it raise on a file they cannot follow.
+UNREADABLE: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
+def write_graphml(graph: Graph, file: IO[bytes]) -> None:
+    """Write GraphML with the names as node ids."""
+    import networkx as nx
+
+    nx.write_graphml_xml(_writable(graph), file)
+
+
+def write_gexf(graph: Graph, file: IO[bytes]) -> None:
+    """Write GEXF with the names as node ids and labels."""
+    import networkx as nx
+
+    nx.write_gexf(_writable(graph), file)
+
+
+def read_graphml(content: bytes, directed: bool | None) -> Graph:
+    """Read GraphML; the file itself says whether it is directed."""
+    import networkx as nx
+
+    return _read(content, nx.read_graphml)
+
+
+def read_gexf(content: bytes, directed: bool | None) -> Graph:
+    """Read GEXF; the file itself says whether it is directed."""
+    import networkx as nx
+
+    return _read(content, nx.read_gexf)
+
+
+def _writable(graph: Graph) -> nx.Graph[str]:
+    import networkx as nx
+
+    renamed = {name: escape(name) for name in graph.names}
+    return nx.relabel_nodes(to_networkx(graph), renamed)
+
+
+def _read(content: bytes, reader: Callable[[IO[bytes]], Any]) -> Graph:
+    import networkx as nx
+
+    _refuse_doctype(content)
+    try:
+        graph = reader(io.BytesIO(content))
+    except (nx.NetworkXException, *UNREADABLE) as error:
+        raise InputError(
+            f"networkx cannot read this graph: {error}. Write it again, or as a csv of edges."
+        ) from None
+    return from_networkx(graph, _names(graph))
+
+
+def _refuse_doctype(content: bytes) -> None:
+    """Check that the XML is whole and declares no document type, the way to expansion attacks."""
+
+    def refuse(*_: Any) -> None:
+        raise InputError(
+            "The file declares a document type (<!DOCTYPE ...>), which graph files do not need "
+            "and which can be made to exhaust memory. Remove the declaration."
+        )
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except InputError:
+        raise
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise InputError(f"This is not valid XML: {error}. Write the file again.") from None
+
+
+def _names(graph: Any) -> list[str]:
+    """Choose what names the nodes: ``name``, then ``label``, where unique; else the id."""
+    for attribute in ("name", "label"):
+        labels = [data.get(attribute) for _, data in graph.nodes(data=True)]
+        is_complete = all(isinstance(label, str) and label for label in labels)
+        if is_complete and len(set(labels)) == len(labels):
+            return [unescape(label) for label in labels]
+    return [unescape(str(node)) for node in graph]
+
 
 CSV_COLUMNS = (
     "source",
