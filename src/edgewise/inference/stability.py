@@ -16,7 +16,7 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
 from edgewise.inference._base import ResamplingGraph, frequency, number_of_pairs
 from edgewise.inference._resample import Outcome, count_rows
-from edgewise.selection.grid import decreasing
+from edgewise.selection.search import decreasing
 
 
 class StabilitySelection(ResamplingGraph):

@@ -7,9 +7,16 @@ from edgewise.selection.criteria import (
     row_log_likelihood,
     stars_subsample_size,
 )
-from edgewise.selection.grid import Selection, SelectionWarning, alpha_grid
-from edgewise.selection.pair_search import PairSelection, choose_pair_by_cv
-from edgewise.selection.search import choose_by_cv, choose_by_ebic, choose_by_stars
+from edgewise.selection.search import (
+    PairSelection,
+    Selection,
+    SelectionWarning,
+    alpha_grid,
+    choose_by_cv,
+    choose_by_ebic,
+    choose_by_stars,
+    choose_pair_by_cv,
+)
 
 __all__ = [
     "PairSelection",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -11,7 +13,116 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.selection.criteria import ebic, instability, stars_subsample_size
-from edgewise.selection.grid import Selection, decreasing, make_selection
+
+
+class SelectionWarning(UserWarning):
+    """The best alpha sits at the end of the grid, so a better one may lie beyond it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selection:
+    """Outcome of a search for alpha.
+
+    Attributes
+    ----------
+    rule : str
+        ``"ebic"``, ``"cv"`` or ``"stars"``.
+    alphas : ndarray of shape (n_alphas,)
+        The grid, from large to small.
+    values : ndarray of shape (n_alphas,)
+        Criterion at each alpha: EBIC (smaller is better), mean held-out log-likelihood per row
+        (larger is better), or instability made monotone from sparse to dense (the least sparse
+        below the threshold wins).
+    index : int
+        Position of the choice.
+    alpha : float
+        The choice, ``alphas[index]``.
+    end : str
+        ``"largest"`` or ``"smallest"`` when the choice sits at that end of the grid, ``""`` else.
+    n_unconverged : int
+        Fits of the search that stopped above their tolerance.
+    details : ndarray
+        Held-out log-likelihood of every fold (n_alphas, n_folds) for ``"cv"``; number of edges
+        for ``"ebic"``; instability before it is made monotone for ``"stars"``.
+    """
+
+    rule: str
+    alphas: FloatArray
+    values: FloatArray
+    index: int
+    alpha: float
+    end: Literal["", "largest", "smallest"]
+    n_unconverged: int = 0
+    details: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
+def alpha_grid(largest: float, n_alphas: int = 30, ratio: float = 0.01) -> FloatArray:
+    """Log-spaced alphas from ``largest`` down to ``ratio * largest``.
+
+    Parameters
+    ----------
+    largest : float
+        Usually the smallest alpha with an empty graph. Where it is 0, nothing is correlated and
+        every alpha gives the empty graph: the grid is then the single value 1.
+    n_alphas : int
+        Number of alphas, at least 2.
+    ratio : float
+        Smallest alpha as a share of the largest, between 0 and 1.
+
+    Returns
+    -------
+    ndarray of shape (n_alphas,)
+
+    Examples
+    --------
+    >>> alpha_grid(1.0, n_alphas=3, ratio=0.01)
+    array([1.  , 0.1 , 0.01])
+    """
+    if n_alphas < 2:
+        raise InputError(f"A search needs at least 2 alphas, got {n_alphas}.")
+    if not 0 < ratio < 1:
+        raise InputError(f"alpha_ratio must be between 0 and 1, got {ratio}.")
+    if not (np.isfinite(largest) and largest >= 0):
+        raise InputError(f"The largest alpha must be finite and at least 0, got {largest}.")
+    if largest == 0:
+        return np.ones(1)
+    return np.geomspace(largest, ratio * largest, n_alphas)
+
+
+def make_selection(
+    rule: str,
+    alphas: FloatArray,
+    values: FloatArray,
+    index: int,
+    n_unconverged: int,
+    details: FloatArray,
+) -> Selection:
+    """Build the outcome from the position of the choice, noting an end of the grid."""
+    if len(values) != len(alphas):
+        raise InputError(f"The path gave {len(values)} fits for {len(alphas)} alphas.")
+    end: Literal["", "largest", "smallest"] = ""
+    if len(alphas) > 1 and index == 0:
+        end = "largest"
+    elif len(alphas) > 1 and index == len(alphas) - 1:
+        end = "smallest"
+    return Selection(
+        rule=rule,
+        alphas=alphas,
+        values=values,
+        index=index,
+        alpha=float(alphas[index]),
+        end=end,
+        n_unconverged=int(n_unconverged),
+        details=np.asarray(details, dtype=np.float64),
+    )
+
+
+def decreasing(alphas: FloatArray) -> FloatArray:
+    """Return the alphas as an array, or refuse them where they do not run from large to small."""
+    alphas = np.asarray(alphas, dtype=np.float64)
+    if alphas.ndim != 1 or len(alphas) == 0 or not (np.diff(alphas) < 0).all():
+        raise InputError("alphas must be a non-empty list of numbers from large to small.")
+    return alphas
 
 
 class Fit(Protocol):
@@ -308,3 +419,137 @@ def _take(sample_weight: FloatArray | None, rows: IntArray) -> FloatArray | None
 def weight_of(sample_weight: FloatArray | None, rows: IntArray) -> float:
     """Return how much some rows weigh."""
     return float(len(rows)) if sample_weight is None else float(sample_weight[rows].sum())
+
+
+#: Fits rows, with weights or None, at one alpha and each of the taus, in their order.
+FitTaus = Callable[[float, FloatArray, FloatArray | None, FloatArray], Iterable[Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairSelection:
+    """Outcome of a search for two strengths.
+
+    Attributes
+    ----------
+    rule : str
+        ``"cv"``.
+    alphas : ndarray of shape (n_alphas,)
+        First strengths tried, from large to small.
+    taus : ndarray of shape (n_taus,)
+        Second strengths tried, from small to large.
+    values : ndarray of shape (n_alphas, n_taus)
+        Mean held-out log-likelihood per row; larger is better.
+    index : tuple of int
+        Position of the choice.
+    alpha, tau : float
+        The choice.
+    n_unconverged : int
+        Fits of the search that stopped above their tolerance.
+    details : ndarray of shape (n_alphas, n_taus, n_folds)
+        Held-out log-likelihood of every fold.
+    """
+
+    rule: str
+    alphas: FloatArray
+    taus: FloatArray
+    values: FloatArray
+    index: tuple[int, int]
+    alpha: float
+    tau: float
+    n_unconverged: int = 0
+    details: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
+def choose_pair_by_cv(
+    X: FloatArray,
+    alphas: FloatArray,
+    taus: FloatArray,
+    fit_taus: FitTaus,
+    score: Score,
+    *,
+    cv: Any = 5,
+    sample_weight: FloatArray | None = None,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> PairSelection:
+    """Take the two strengths with the largest held-out log-likelihood.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        All rows.
+    alphas : ndarray of shape (n_alphas,)
+        Decreasing.
+    taus : ndarray of shape (n_taus,)
+        Increasing.
+    fit_taus : callable
+        ``fit_taus(alpha, rows, weights, taus)`` yields one fit per tau. Must be importable by
+        worker processes, as must ``score``.
+    score : callable
+        ``score(fit, rows, weights)``, the mean log-likelihood per row.
+    cv, sample_weight, random_state
+        As in `edgewise.selection.choose_by_cv`.
+    n_jobs, verbose : int
+        The pairs of an alpha and a fold run in parallel; a progress bar is drawn when ``verbose``
+        is above 0.
+
+    Returns
+    -------
+    PairSelection
+        Of equal values the one with the larger alpha, then the smaller tau.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> from edgewise.selection import choose_pair_by_cv
+    >>> def fit_taus(alpha, rows, weights, taus):
+    ...     mean = rows.mean() / (1 + alpha)
+    ...     return [SimpleNamespace(mean=mean + tau, converged=True) for tau in taus]
+    >>> def score(fit, rows, weights):
+    ...     return -float(np.mean((rows - fit.mean) ** 2))
+    >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(20, 1))
+    >>> alphas, taus = np.array([1.0, 0.1]), np.array([0.0, 0.4, 3.0])
+    >>> best = choose_pair_by_cv(X, alphas, taus, fit_taus, score, random_state=0)
+    >>> best.alpha, best.tau, best.values.shape
+    (0.1, 0.4, (2, 3))
+    """
+    alphas, taus = decreasing(alphas), _increasing(taus)
+    folds = make_folds(X, cv, random_state)
+    labels = [f"Fold {k + 1} of {len(folds)}" for k in range(len(folds))]
+    tasks = [
+        (partial(fit_taus, float(alpha)), score, X, sample_weight, taus, train, test, label)
+        for alpha in alphas
+        for (train, test), label in zip(folds, labels, strict=True)
+    ]
+    results = parallel_map(
+        score_fold, tasks, n_jobs=n_jobs, description="Cross-validation", verbose=verbose
+    )
+    for scores, _ in results:
+        if len(scores) != len(taus):
+            raise InputError(f"There were {len(scores)} fits for {len(taus)} taus.")
+    held_out = np.array([scores for scores, _ in results])
+    details = held_out.reshape(len(alphas), len(folds), len(taus)).swapaxes(1, 2)
+    sizes = [weight_of(sample_weight, test) for _, test in folds]
+    values = np.average(details, axis=2, weights=sizes)
+    first, second = np.unravel_index(int(np.argmax(values)), values.shape)
+    return PairSelection(
+        rule="cv",
+        alphas=alphas,
+        taus=taus,
+        values=values,
+        index=(int(first), int(second)),
+        alpha=float(alphas[first]),
+        tau=float(taus[second]),
+        n_unconverged=sum(count for _, count in results),
+        details=details,
+    )
+
+
+def _increasing(taus: FloatArray) -> FloatArray:
+    """Return the taus as an array, or refuse them where they do not run from small to large."""
+    taus = np.asarray(taus, dtype=np.float64)
+    if taus.ndim != 1 or len(taus) == 0 or not (np.diff(taus) > 0).all():
+        raise InputError("taus must be a non-empty list of numbers from small to large.")
+    return taus

@@ -40,7 +40,7 @@ from edgewise.selection import (
     choose_by_cv,
     choose_by_stars,
 )
-from edgewise.selection.grid import decreasing
+from edgewise.selection.search import decreasing
 from edgewise.stats import Moments
 
 RULES = ("ebic", "cv", "stars")

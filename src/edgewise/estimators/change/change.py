@@ -26,7 +26,7 @@ from edgewise.estimators.change.group_rows import Standard, network_of, varies_w
 from edgewise.graph import Graph, classify_changes
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, SelectionWarning, alpha_grid
-from edgewise.selection.grid import decreasing
+from edgewise.selection.search import decreasing
 from edgewise.solvers import Solution
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from edgewise.estimators.change.group_rows import Standard
 from edgewise.estimators.change.ratio_fit import RatioFit, RatioModel
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection
-from edgewise.selection.grid import alpha_grid
+from edgewise.selection.search import alpha_grid
 from edgewise.solvers import (
     density_ratio_path,
     log_density_ratio,

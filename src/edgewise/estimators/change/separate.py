@@ -24,7 +24,7 @@ from edgewise.estimators.change.sampled import (
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 from edgewise.graph import Graph
 from edgewise.selection import Selection, ebic, gaussian_log_likelihood
-from edgewise.selection.grid import make_selection
+from edgewise.selection.search import make_selection
 from edgewise.solvers import Solution
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 

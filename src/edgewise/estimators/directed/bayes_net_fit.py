@@ -14,7 +14,7 @@ from edgewise.estimators.base.fits import residual_variances
 from edgewise.estimators.directed.linear_network import LinearModel
 from edgewise.graph import Graph
 from edgewise.selection import Selection, ebic
-from edgewise.selection.grid import make_selection
+from edgewise.selection.search import make_selection
 from edgewise.solvers.directed.arc_lassos import BayesNetSolution
 
 #: With more parents than this share of the rows, a refitted equation fits anything.

@@ -19,7 +19,7 @@ from edgewise.estimators.base.paths import LocallyConstantPath
 from edgewise.estimators.base.statistics import Statistics, labels
 from edgewise.estimators.space.pair_search import PairSearchEstimator
 from edgewise.graph import Graph
-from edgewise.selection.grid import decreasing
+from edgewise.selection.search import decreasing
 from edgewise.solvers.space.locally_constant import (
     SOLVERS,
     LocallyConstantSolution,
