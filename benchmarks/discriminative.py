@@ -33,7 +33,7 @@ from benchmarks.locally_constant import cpu
 from benchmarks.report import duration, say
 from benchmarks.tables import Benchmark, Row
 from edgewise import BayesNetClassifier
-from edgewise.estimators.classify.fisher_machine import hard_machine
+from edgewise.estimators.classify.machines import hard_machine
 from edgewise.solvers import (
     ClassNetworksSolution,
     fisher_networks,

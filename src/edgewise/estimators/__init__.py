@@ -8,21 +8,20 @@ from edgewise.estimators.base.paths import (
     LocallyConstantPath,
     PrecisionPath,
 )
-from edgewise.estimators.change.direction import DirectionCheck
+from edgewise.estimators.change.density_ratio import DirectionCheck, NetworkChange
 from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.estimators.change.fused import FusedNetworkChange
-from edgewise.estimators.change.network_change import NetworkChange
 from edgewise.estimators.change.separate import SeparateNetworkChange
-from edgewise.estimators.classify.bayes_net_classifier import BayesNetClassifier
-from edgewise.estimators.covariates.conditional_graph import ConditionalGraph
-from edgewise.estimators.covariates.graph_tree import GraphTree
-from edgewise.estimators.covariates.kernel_graph import KernelGraph
-from edgewise.estimators.directed.blanket_bayes_net import BlanketBayesNet
-from edgewise.estimators.directed.gaussian_bayes_net import GaussianBayesNet
+from edgewise.estimators.classify.classifier import BayesNetClassifier
+from edgewise.estimators.covariates.conditional import ConditionalGraph
+from edgewise.estimators.covariates.kernel import KernelGraph
+from edgewise.estimators.covariates.tree import GraphTree
+from edgewise.estimators.directed.blankets import BlanketBayesNet
+from edgewise.estimators.directed.order import GaussianBayesNet
 from edgewise.estimators.discrete.markov_net import DiscreteMarkovNet
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 from edgewise.estimators.gaussian.neighborhood import NeighborhoodGraph
-from edgewise.estimators.space.locally_constant_graph import LocallyConstantGraph
+from edgewise.estimators.space.locally_constant import LocallyConstantGraph
 
 __all__ = [
     "BayesNetClassifier",

@@ -16,7 +16,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.data.table import Table
 from edgewise.estimators.base.archive import save_estimator
 from edgewise.estimators.base.table import TableEstimator, note_columns
-from edgewise.estimators.covariates.conditional import CovariateEstimator
+from edgewise.estimators.covariates.base import CovariateEstimator
 from edgewise.graph import Graph
 from edgewise.inference._resample import (
     Draw,

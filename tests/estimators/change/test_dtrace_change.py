@@ -9,8 +9,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from edgewise import DataWarning, InputError, SolverError
 from edgewise.data import gaussian_change
+from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.dtrace import DTraceChange
-from edgewise.estimators.change.network_change import NetworkChange
 from edgewise.selection import SelectionWarning
 from edgewise.solvers.change.dtrace import dtrace, dtrace_alpha_max
 from edgewise.stats import (

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from edgewise import DataWarning, InputError, SolverError
+from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.fused import FusedNetworkChange
-from edgewise.estimators.change.network_change import NetworkChange
 from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso
 from edgewise.solvers.change.fused_neighborhood import fused_neighborhood
 from edgewise.stats import nonparanormal_correlation

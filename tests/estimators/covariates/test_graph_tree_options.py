@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from edgewise import GraphTree, InputError
-from edgewise.estimators.covariates.tree_growth import default_gain
+from edgewise.estimators.covariates.tree_fit import default_gain
 from tests.estimators.covariates.tree_rows import changing_rows, four_cells
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Final
 
 import numpy as np
@@ -136,3 +136,9 @@ def named(values: AnyArray, names: Sequence[str] | None) -> Any:
     import pandas as pd
 
     return pd.DataFrame(values, columns=list(names))
+
+
+def is_number(value: Any, *, least: float) -> bool:
+    """Whether a parameter is a finite number of at least ``least``."""
+    is_any = isinstance(value, Real) and not isinstance(value, bool)
+    return bool(is_any and least <= value < np.inf)

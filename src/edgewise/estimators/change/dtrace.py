@@ -12,8 +12,8 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.labels import TwoSamples
-from edgewise.estimators.base.numbers import is_number
-from edgewise.estimators.change.covariance_change import (
+from edgewise.estimators.base.table import is_number
+from edgewise.estimators.change.base import (
     CovarianceChange,
     from_log_ratio,
     in_log_ratio,

@@ -15,8 +15,8 @@ from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.checks import refuse_identical
 from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.fits import residual_variances
-from edgewise.estimators.base.numbers import is_number
-from edgewise.estimators.change.change import ChangeEstimator
+from edgewise.estimators.base.table import is_number
+from edgewise.estimators.change.base import ChangeEstimator
 from edgewise.estimators.change.sampled import (
     SampledModels,
     polynomial_options,

@@ -13,9 +13,9 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.fits import GaussianFit
-from edgewise.estimators.base.numbers import is_number
 from edgewise.estimators.base.statistics import Statistics
-from edgewise.estimators.change.covariance_change import CovarianceChange, in_log_ratio
+from edgewise.estimators.base.table import is_number
+from edgewise.estimators.change.base import CovarianceChange, in_log_ratio
 from edgewise.estimators.change.sampled import (
     SampledModels,
     polynomial_options,

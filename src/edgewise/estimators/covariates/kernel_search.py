@@ -11,7 +11,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.estimators.base.base import default_ratio
+from edgewise.estimators.base.graph_estimator import default_ratio
 from edgewise.selection import alpha_grid
 from edgewise.selection.search import make_folds
 from edgewise.solvers.covariates.nearby_fits import path_risks

@@ -12,8 +12,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators.base.fits import GaussianFit
+from edgewise.estimators.base.graph_estimator import PrecisionEstimator
 from edgewise.estimators.base.paths import PrecisionPath
-from edgewise.estimators.base.precision import PrecisionEstimator
 from edgewise.estimators.base.statistics import RANKS, Statistics, labels, warn_of_scales
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names

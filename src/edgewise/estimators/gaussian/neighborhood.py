@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.estimators.base.base import GraphEstimator
 from edgewise.estimators.base.fits import NeighborhoodFit, NeighborhoodModel, residual_variances
+from edgewise.estimators.base.graph_estimator import GraphEstimator
 from edgewise.estimators.base.paths import CoefficientPath
 from edgewise.estimators.base.statistics import RANKS, Statistics, labels
 from edgewise.io.messages import quote_names

@@ -11,7 +11,7 @@ import numpy as np
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data import SimulatedChange
 from edgewise.data.labels import TwoSamples
-from edgewise.estimators.change.change import ChangeEstimator
+from edgewise.estimators.change.base import ChangeEstimator
 from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.estimators.change.fused import FusedNetworkChange
 from edgewise.estimators.change.separate import SeparateNetworkChange

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from edgewise._core.typing import FloatArray
-from edgewise.estimators.classify.fisher_machine import FisherMachines, hard_machine
+from edgewise.estimators.classify.machines import FisherMachines, hard_machine
 from edgewise.reproduce.classify.tables import Split
 from edgewise.solvers.classify.fisher_scores import (
     fisher_vectors,

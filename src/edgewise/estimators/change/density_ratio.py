@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.labels import TwoGroups, TwoSamples
-from edgewise.estimators.base.numbers import is_number
-from edgewise.estimators.change.change import ChangeEstimator
-from edgewise.estimators.change.direction import DirectionCheck, compare_directions
-from edgewise.estimators.change.group_folds import choose_by_group_cv, make_group_folds
-from edgewise.estimators.change.group_rows import Standard
-from edgewise.estimators.change.ratio_fit import RatioFit, RatioModel
+from edgewise.estimators.base.table import is_number
+from edgewise.estimators.change.base import ChangeEstimator
+from edgewise.estimators.change.rows import Standard, choose_by_group_cv, make_group_folds
+from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection
 from edgewise.selection.search import alpha_grid
 from edgewise.solvers import (
+    RatioSolution,
     density_ratio_path,
     log_density_ratio,
     ratio_alpha_max,
@@ -30,6 +31,122 @@ from edgewise.solvers import (
 )
 from edgewise.solvers.change.density_ratio import SOLVERS
 from edgewise.stats.pair_features import BASES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DirectionCheck:
+    """Changes from first to second beside those from second to first.
+
+    Attributes
+    ----------
+    forward, backward : Graph
+        The changes that were learned either way round.
+    agreement : float
+        Share of the pairs found by either that both found, with opposite signs where changes have
+        one; 1 where neither found any.
+    is_signed : bool
+        Whether changes have a sign.
+    """
+
+    forward: Graph
+    backward: Graph
+    agreement: float
+    is_signed: bool
+
+    def table(self) -> pd.DataFrame:
+        """List the pairs that either direction found, the largest change first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``source``, ``target``, ``forward``, ``backward`` and whether they ``agree``.
+        """
+        import pandas as pd
+
+        ahead, back = self.forward.weights, self.backward.weights
+        first, second = np.nonzero(np.triu((ahead != 0) | (back != 0)))
+        names = self.forward.names
+        frame = pd.DataFrame(
+            {
+                "source": [names[k] for k in first],
+                "target": [names[k] for k in second],
+                "forward": ahead[first, second],
+                "backward": back[first, second],
+            }
+        )
+        signs = np.sign(frame["forward"]) * np.sign(frame["backward"])
+        frame["agree"] = signs < 0 if self.is_signed else signs != 0
+        size = frame[["forward", "backward"]].abs().max(axis=1)
+        return frame.loc[size.sort_values(ascending=False, kind="stable").index].reset_index(
+            drop=True
+        )
+
+    def __str__(self) -> str:
+        counts = f"{self.forward.n_edges} changes one way, {self.backward.n_edges} the other"
+        if self.agreement == 1.0:
+            return f"Both directions agree: {counts}."
+        return (
+            f"The directions disagree: {counts}, of which {self.agreement:.0%} are the same. Trust "
+            "those that both found."
+        )
+
+
+def compare_directions(forward: Graph, backward: Graph, *, is_signed: bool) -> DirectionCheck:
+    """Compare the changes of both directions."""
+    product = np.triu(np.sign(forward.weights) * np.sign(backward.weights))
+    n_same = np.count_nonzero(product < 0 if is_signed else product)
+    n_either = np.count_nonzero(np.triu(forward.adjacency | backward.adjacency))
+    return DirectionCheck(
+        forward=forward,
+        backward=backward,
+        agreement=n_same / n_either if n_either else 1.0,
+        is_signed=is_signed,
+    )
+
+
+class RatioModel(NamedTuple):
+    """What scoring rows takes of a fit."""
+
+    theta: FloatArray
+    features: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RatioFit:
+    """A log ratio with the features it is linear in."""
+
+    solution: RatioSolution
+    features: dict[str, Any]
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance."""
+        return self.solution.converged
+
+    @property
+    def theta(self) -> FloatArray:
+        """Coefficients of all pairs."""
+        return np.asarray(self.solution.value)
+
+    @cached_property
+    def change(self) -> FloatArray:
+        """The coefficient of each pair, or the length of its vector of coefficients."""
+        if self.theta.shape[2] == 1:
+            return self.theta[:, :, 0]
+        # The features of (u, v) and (v, u) stand in another order, and so round differently.
+        length = np.triu(np.sqrt(np.sum(self.theta**2, axis=2)))
+        return np.asarray(np.maximum(length, length.T))
+
+    @property
+    def adjacency(self) -> BoolArray:
+        """Which pairs change."""
+        joined: BoolArray = self.change != 0
+        np.fill_diagonal(joined, False)
+        return joined
+
 
 #: Fewer rows of the first group than this share of them, or than this number, are few.
 FEW = (0.05, 5.0)

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
-from edgewise.estimators.base.fits import PathFit
-from edgewise.estimators.base.numbers import is_number
+from edgewise.estimators.base.fits import GaussianModel, PathFit, PrecisionFit
 from edgewise.estimators.base.statistics import (
     MISSING,
     RANKS,
@@ -31,7 +31,7 @@ from edgewise.estimators.base.statistics import (
     precomputed_statistics,
     row_statistics,
 )
-from edgewise.estimators.base.table import TableEstimator, named
+from edgewise.estimators.base.table import TableEstimator, is_number, named
 from edgewise.io.messages import quote_names
 from edgewise.selection import (
     Selection,
@@ -39,9 +39,13 @@ from edgewise.selection import (
     alpha_grid,
     choose_by_cv,
     choose_by_stars,
+    gaussian_log_likelihood,
+    row_log_likelihood,
 )
 from edgewise.selection.search import decreasing
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.stats import Moments
+from edgewise.stats import covariance as covariance_of
 
 RULES = ("ebic", "cv", "stars")
 #: Decades that a search adds to its default grid while its smallest alpha is the best.
@@ -400,3 +404,57 @@ def _adjacency(fit: PathFit) -> BoolArray:
 def _is_complete(fit: PathFit) -> bool:
     n_features = len(fit.adjacency)
     return int(np.count_nonzero(fit.adjacency)) == n_features * (n_features - 1)
+
+
+class PrecisionEstimator(GraphEstimator):
+    """Base of the estimators whose graph is the support of a precision matrix."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean Gaussian log-likelihood per row.
+
+        For the rank correlations, that of the latent Gaussian, from the ranks within ``X``. A row
+        with missing values counts what it has, unless ``missing="error"``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Rows, also when the fit was to a precomputed covariance (of centred columns).
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows, weights = self._check_input(X, sample_weight, reset=False)
+        model = GaussianModel(self.location_, self.precision_, self.covariance_)
+        return self._score_fit(model, rows, weights)
+
+    def _largest_alpha(self, statistics: Statistics) -> float:
+        return alpha_max(statistics.S, weights=self._edge_weights(len(statistics.S)))
+
+    def _edge_weights(self, n_features: int) -> FloatArray | None:
+        if self.weights is None:
+            return None
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if weights.shape != (n_features, n_features):
+            raise InputError(
+                f"weights must have one row and column per variable, ({n_features}, "
+                f"{n_features}), got {weights.shape}."
+            )
+        return weights
+
+    def _score_fit(
+        self, fit: PrecisionFit | GaussianModel, X: FloatArray, sample_weight: FloatArray | None
+    ) -> float:
+        if self.covariance in RANKS:
+            S = self._statistics(X, sample_weight).S
+            return gaussian_log_likelihood(fit.precision, S)
+        if np.isnan(X).any():
+            by_row = row_log_likelihood(X, fit.location, fit.covariance)
+            return float(np.average(by_row, weights=sample_weight))
+        _, moments = covariance_of(
+            X - fit.location, sample_weight=sample_weight, assume_centered=True
+        )
+        return gaussian_log_likelihood(fit.precision, moments, log_determinant=fit.log_determinant)

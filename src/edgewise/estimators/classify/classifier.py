@@ -4,38 +4,353 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
-from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance, row_order
 from edgewise.data.labels import label_codes
-from edgewise.estimators.base.arrangement import arrangement
-from edgewise.estimators.classify.calibration import held_out_scores, temperature
-from edgewise.estimators.classify.class_checks import (
-    check_counts,
-    check_parameters,
-    class_probabilities,
-    refuse_measurements,
+from edgewise.estimators.base.statistics import arrangement
+from edgewise.estimators.base.table import TableEstimator, is_number
+from edgewise.estimators.classify.machines import (
+    FisherMachines,
+    hard_machine,
+    held_out_scores,
+    pair_votes,
+    temperature,
 )
-from edgewise.estimators.classify.class_decisions import ClassDecisions
-from edgewise.estimators.classify.class_networks import ClassRows
-from edgewise.estimators.classify.fisher_machine import FisherMachines, hard_machine
+from edgewise.estimators.classify.networks import ClassRows, arc_changes, arc_supports
+from edgewise.estimators.directed.order import BIASES, METHODS
+from edgewise.graph import Graph
+from edgewise.io.messages import quote_names
 from edgewise.solvers.classify.fisher import fisher_networks
 from edgewise.solvers.classify.fisher_scores import (
+    fisher_vectors,
+    network_residuals,
     score_correlations,
     select_arcs,
 )
 from edgewise.solvers.classify.margin import margin_networks
+from edgewise.solvers.directed.arc_lassos import SCHEDULES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+LEARNINGS: Final = ("generative", "fisher", "margin")
+DECISIONS: Final = ("likelihood", "svm")
+CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "learning": LEARNINGS,
+    "decide": DECISIONS,
+    "bias": BIASES,
+    "method": METHODS,
+    "schedule": SCHEDULES,
+}
+#: Whole numbers and the least each may be.
+COUNTS: Final = {"n_edges": 1, "max_iter": 1, "n_components": 1, "calibration": 2}
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters that no data could make sense of."""
+    for name, allowed in CHOICES.items():
+        value = getattr(model, name)
+        if value not in allowed:
+            raise InputError(f"{name} must be one of {quote_names(allowed)}, got {value!r}.")
+    for name in ("alpha", "slack", "C", "tol"):
+        value = getattr(model, name)
+        if not is_number(value, least=0) or value == 0:
+            raise InputError(f"{name} must be a positive number, got {value!r}.")
+    if not is_number(model.nu, least=0) or not 0 < model.nu <= 1:
+        raise InputError(f"nu must be above 0 and at most 1, got {model.nu!r}.")
+    for name, least in COUNTS.items():
+        value = getattr(model, name)
+        if value is None and name in ("n_components", "calibration"):
+            continue
+        if not is_number(value, least=least) or value != int(value):
+            raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+
+
+def check_counts(classes: list[Any], counts: list[int], n_folds: int | None) -> None:
+    """Refuse a single class, and classes with too few rows."""
+    if len(classes) == 1:
+        raise InputError(
+            f"All labels in y are of one class, {classes[0]!r}. Pass rows of at least two classes."
+        )
+    needed = max(2, n_folds or 0)
+    few = [label for label, count in zip(classes, counts, strict=True) if count < needed]
+    if few:
+        reason = "" if n_folds is None or n_folds <= 2 else f" with calibration={n_folds}"
+        raise InputError(
+            f"Each class needs at least {needed} rows{reason}; {quote_names(few)} "
+            f"{'has' if len(few) == 1 else 'have'} fewer. Leave such classes out, or join them."
+        )
+
+
+def refuse_measurements(classes: list[Any]) -> None:
+    """Refuse labels that are fractions, as of something measured."""
+    fractions = [label for label in classes if isinstance(label, float) and label % 1 != 0]
+    if fractions:
+        raise InputError(
+            f"Unknown label type: continuous. y holds numbers like {fractions[0]:g}, which measure "
+            "and name no class. Cut them into classes, or turn them into text."
+        )
+
+
+def class_probabilities(
+    priors: ArrayLike | None, class_weight: Any, classes: list[Any]
+) -> FloatArray:
+    """Probabilities of the classes: those given, or equal but for the weights of the classes.
+
+    Equal ones make up for unequal numbers of rows, so that balanced weights change nothing.
+    """
+    n_classes = len(classes)
+    if priors is None:
+        known = class_weight if isinstance(class_weight, dict) else {}
+        weights = np.array([known.get(label, 1.0) for label in classes], dtype=np.float64)
+        return np.asarray(weights / weights.sum())
+    given = np.asarray(priors, dtype=np.float64)
+    if given.shape != (n_classes,):
+        raise InputError(
+            f"priors must hold one probability for each of the {n_classes} classes, got shape "
+            f"{given.shape}."
+        )
+    if not np.isfinite(given).all() or (given <= 0).any() or abs(given.sum() - 1) > 1e-6:
+        raise InputError(f"priors must be positive and add up to 1, got {given.tolist()}.")
+    return np.asarray(given / given.sum())
+
+
+def number_of_other(against: Any, decided: int, scores: FloatArray, classes: list[Any]) -> int:
+    """Find the class that a decision is compared with: the one named, or the next best."""
+    if against is None:
+        return int(np.argsort(scores)[-2])
+    if against not in classes or classes.index(against) == decided:
+        others = quote_names(label for k, label in enumerate(classes) if k != decided)
+        raise InputError(
+            f"against must be a class other than {classes[decided]!r}, which was decided: one of "
+            f"{others}, got {against!r}."
+        )
+    return classes.index(against)
+
+
+#: Stands for the constant parent in the names of Fisher scores.
+BIAS = "bias"
+
+
+class ClassDecisions(TransformerMixin, TableEstimator):
+    """Decisions, Fisher scores, networks and explanations of a fitted `BayesNetClassifier`."""
+
+    if TYPE_CHECKING:
+        decide: str
+        classes_: AnyArray
+        location_: FloatArray
+        scale_: FloatArray
+        priors_: FloatArray
+        standard_coef_: FloatArray
+        start_coef_: FloatArray
+        fit_error_ratios_: FloatArray
+        components_: IntArray
+        temperature_: float
+        support_rows_: FloatArray
+        dual_coef_: FloatArray
+        machine_intercept_: FloatArray
+        n_features_in_: int
+
+    def predict(self, X: Any) -> AnyArray:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of each class for each row.
+
+        That of the scores times ``temperature_``, which is set so that the probabilities fit how
+        often the scores are right: unit noise on many columns is far too sure.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        scores = self._scores(X)
+        return np.asarray(softmax(self.temperature_ * scores, axis=1))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score of each class; of two classes, that of the second minus that of the first.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Log-likelihoods up to a constant, with the log of the priors; or, with ``decide="svm"``,
+            the distance from the boundary, or votes of the pairs.
+        """
+        scores = self._scores(X)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
+
+    def transform(self, X: Any) -> FloatArray:
+        """Fisher scores of each row: how it would like each coefficient to move.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            Named by ``get_feature_names_out``.
+        """
+        vectors = fisher_vectors(self._standard_rows(X), self.standard_coef_)
+        which = self.components_
+        return np.ascontiguousarray(vectors[:, which[:, 0], which[:, 1], which[:, 2]])
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Names of the Fisher scores: ``parent->child|class``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns, where the fit had none.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        given = self._names() if input_features is None else [str(name) for name in input_features]
+        names = given or [f"x{k}" for k in range(self.n_features_in_)]
+        if len(names) != self.n_features_in_:
+            raise InputError(
+                f"input_features should have length equal to the number of columns, "
+                f"{self.n_features_in_}, got {len(names)}."
+            )
+        if self._names() is not None and names != self._names():
+            raise InputError("input_features is not equal to feature_names_in_.")
+        parents = [*names, BIAS]
+        return np.array(
+            [f"{parents[i]}->{names[j]}|{self.classes_[c]}" for c, i, j in self.components_],
+            dtype=object,
+        )
+
+    @property
+    def networks_(self) -> dict[Any, Graph]:
+        """Network of each class, weighted by coefficients for standardised columns."""
+        check_is_fitted(self)
+        return self._graphs(self.standard_coef_)
+
+    @property
+    def start_networks_(self) -> dict[Any, Graph]:
+        """Network of each class before they were learned together."""
+        check_is_fitted(self)
+        return self._graphs(self.start_coef_)
+
+    @property
+    def fit_error_ratio_(self) -> dict[Any, float]:
+        """Squared residuals of each class in its network, as a share of those before."""
+        check_is_fitted(self)
+        return dict(zip(self.classes_.tolist(), self.fit_error_ratios_.tolist(), strict=True))
+
+    @property
+    def graph_(self) -> Graph:
+        """Where the networks of the classes differ."""
+        check_is_fitted(self)
+        arcs = self.standard_coef_[:, : self.n_features_in_]
+        weights = arcs[-1] - arcs[0] if len(arcs) == 2 else np.ptp(arcs, axis=0)
+        return Graph(weights, names=self._names(), directed=True)
+
+    def explain(self, row: Any = None, *, against: Any = None) -> pd.DataFrame:
+        """Say which arcs the learning changed, or which arcs decide about one row.
+
+        Parameters
+        ----------
+        row : array-like or data frame of shape (1, m) or (m,), optional
+            One row; without it the changes of all networks are listed.
+        against : label, optional
+            Class that the decision is compared with; by default the likeliest of the others.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``class``, ``source`` and ``target`` of each arc. Without a row: coefficients for
+            standardised columns ``before`` and ``after``, and their ``change``. For a row: the
+            ``weight`` of the arc, and its ``support``, by how much the log-likelihood of the
+            decided class, less that of the other, would fall without the arc. Largest first;
+            ``bias`` as a source is the intercept.
+        """
+        check_is_fitted(self)
+        parents = [*(self._names() or [f"x{k}" for k in range(self.n_features_in_)]), BIAS]
+        if row is None:
+            return arc_changes(
+                self.start_coef_, self.standard_coef_, self.classes_.tolist(), parents
+            )
+        one = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+        standard = self._standard_rows(one)
+        if len(standard) != 1:
+            raise InputError(f"explain takes one row at a time, got {len(standard)}.")
+        scores = self._class_scores(standard)[0]
+        decided = int(scores.argmax())
+        other = number_of_other(against, decided, scores, self.classes_.tolist())
+        return arc_supports(
+            standard[0], self.standard_coef_, (decided, other), self.classes_.tolist(), parents
+        )
+
+    def _standard_rows(self, X: Any) -> FloatArray:
+        """Rows in the units of the fit."""
+        check_is_fitted(self)
+        rows = self._as_rows(X, reset=False)
+        self._refuse_missing(rows)
+        if not np.isfinite(rows).all():
+            which = quote_names(self._labels(np.asarray(~np.isfinite(rows).all(axis=0))))
+            raise InputError(f"X contains inf in {which}. Drop those rows.")
+        return np.asarray((rows - self.location_) / self.scale_)
+
+    def _scores(self, X: Any) -> FloatArray:
+        return self._class_scores(self._standard_rows(X))
+
+    def _class_scores(self, standard: FloatArray) -> FloatArray:
+        """Score of each class for each standardised row; the largest decides."""
+        if self.decide == "likelihood":
+            squares = (network_residuals(standard, self.standard_coef_) ** 2).sum(axis=2)
+            return np.asarray(np.log(self.priors_) - 0.5 * squares.T)
+        machines = FisherMachines(
+            rows=self.support_rows_, dual=self.dual_coef_, intercept=self.machine_intercept_
+        )
+        distances = machines.decide(standard, self.standard_coef_)
+        if len(self.classes_) == 2:
+            return np.column_stack([-0.5 * distances[:, 0], 0.5 * distances[:, 0]])
+        return pair_votes(distances, len(self.classes_))
+
+    def _graphs(self, coefs: FloatArray) -> dict[Any, Graph]:
+        m = self.n_features_in_
+        return {
+            label: Graph(coef[:m], names=self._names(), directed=True)
+            for label, coef in zip(self.classes_.tolist(), coefs, strict=True)
+        }
 
 
 class BayesNetClassifier(ClassifierMixin, ClassDecisions):
