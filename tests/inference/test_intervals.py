@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from edgewise import DataWarning, GaussianGraph, InputError, NetworkChange, SolverError
 from edgewise.data import gaussian_change
 from edgewise.inference import ChangeIntervals, change_intervals
-from edgewise.inference._debiased_step import RatioFeatures, one_step, refit_some
+from edgewise.inference.intervals import RatioFeatures, one_step, refit_some
 from tests.estimators.change.change_rows import signs, standardized, two_groups
 
 

@@ -12,8 +12,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
-from edgewise.inference._base import ResamplingGraph, frequency
-from edgewise.inference._resample import Outcome
+from edgewise.inference.resample import Outcome, ResamplingGraph, frequency
 
 #: Entries of the dense block in which quantiles are taken.
 BLOCK = 10**7

@@ -14,8 +14,13 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
-from edgewise.inference._base import ResamplingGraph, frequency, number_of_pairs
-from edgewise.inference._resample import Outcome, count_rows
+from edgewise.inference.resample import (
+    Outcome,
+    ResamplingGraph,
+    count_rows,
+    frequency,
+    number_of_pairs,
+)
 from edgewise.selection.search import decreasing
 
 

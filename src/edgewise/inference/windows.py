@@ -11,7 +11,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
-from edgewise.inference._resample import (
+from edgewise.inference.resample import (
     Problem,
     check_resamplable,
     count_rows,
