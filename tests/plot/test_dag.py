@@ -14,7 +14,7 @@ from edgewise import Graph, InputError
 from edgewise.data import linear_sem, load_dag, random_dag
 from edgewise.metrics import cpdag
 from edgewise.plot import plot_coefficients, plot_dag
-from edgewise.plot._tiers import _add_bends, _crossings, tiered_layout
+from edgewise.plot.directed import _add_bends, _crossings, tiered_layout
 
 BLUE, ORANGE = to_rgb("#0072B2"), to_rgb("#D55E00")
 #: a -> b -> d, a -> c -> d and an isolated e.

@@ -9,7 +9,7 @@ import pytest
 
 from edgewise import Graph
 from edgewise.plot import plot_matrix, plot_network
-from edgewise.plot._style import tidy
+from edgewise.plot._canvas import tidy
 
 HOSTILE = [
     "$x^2$",

@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 
 from edgewise import GraphTree, InputError
 from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
-from edgewise.plot._leaves import leaf_color, leaf_hatch, leaf_marker
+from edgewise.plot.tree import leaf_color, leaf_hatch, leaf_marker
 from tests.cases import by_default
 
 

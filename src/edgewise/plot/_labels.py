@@ -13,7 +13,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextToPath
 
 from edgewise._core.typing import FloatArray
-from edgewise.plot._style import INK, PLAIN
+from edgewise.plot._canvas import INK, PLAIN
 
 #: Directions to try: beside, above and below, then the corners.
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)])

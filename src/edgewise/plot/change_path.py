@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.plot._drawing import room_of
+from edgewise.plot._canvas import INK, NEGATIVE, PLAIN, POSITIVE, axes_or_new, room_of, tidy
 from edgewise.plot._labels import label_sizes
-from edgewise.plot._style import INK, NEGATIVE, PLAIN, POSITIVE, axes_or_new, tidy
 from edgewise.plot.curves import draw_grid
 
 #: Colour, width and layer of the pairs that changed and of those that did not.

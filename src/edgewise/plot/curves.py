@@ -1,20 +1,29 @@
-"""Paths of regularisation."""
+"""Curves of precision against recall."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
-from edgewise.plot._style import INK, NEGATIVE, POSITIVE, axes_or_new
+from edgewise.metrics import PrecisionRecallCurve
+from edgewise.plot._canvas import INK, NEGATIVE, NEUTRAL, POSITIVE, axes_or_new, tidy
+from edgewise.selection import Selection
+
+if TYPE_CHECKING:
+    from edgewise.inference import PermutationTest
+
 
 _SIZE = (6.4, 4.2)
 
@@ -131,3 +140,361 @@ def _draw_weights(ax: Axes, strengths: FloatArray, graphs: Sequence[Graph]) -> N
     ax.axhline(0, color=INK, linewidth=0.6)
     ax.set_ylabel("weight")
     ax.autoscale_view()
+
+
+_BARS = "#B8B8B8"
+#: As in the test itself, differences smaller by no more than this share count as equal.
+_TIES = 1e-12
+
+
+def plot_permutation(
+    test: PermutationTest, ax: Axes | None = None, *, statistic: Literal["max", "sum"] = "max"
+) -> Axes:
+    """Draw the difference between two graphs beside those between shuffled groups.
+
+    Parameters
+    ----------
+    test : PermutationTest
+        As `edgewise.inference.permutation_test` returns it. Any object with ``observed``, the
+        graph of the differences or the statistic itself, ``null_max`` and ``pvalue`` will do, or
+        ``null_sum`` and ``pvalue_sum`` for the sum.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    statistic : {"max", "sum"}, default="max"
+        The largest absolute difference, or the sum of all.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_permutation
+    >>> observed = Graph([[0, -0.5], [-0.5, 0]])
+    >>> test = SimpleNamespace(observed=observed, null_max=[0.1, 0.2, 0.3], pvalue=0.25)
+    >>> plot_permutation(test).get_title()
+    'p = 0.25: 0 of 3 permutations reach the observed value'
+    """
+    if statistic == "max":
+        null, pvalue = _checked(test.null_max), test.pvalue
+        ax_label = "largest absolute difference, labels shuffled"
+    elif statistic == "sum":
+        null, pvalue = _checked(test.null_sum), test.pvalue_sum
+        ax_label = "sum of absolute differences, labels shuffled"
+    else:
+        raise InputError(f"statistic must be 'max' or 'sum', got {statistic!r}.")
+    observed = _statistic(test.observed, statistic)
+    ax = axes_or_new(ax, (6.4, 3.8))
+    border = observed * (1.0 - _TIES)
+    highest = _draw_bars(ax, null, border)
+    _mark(ax, observed, highest)
+    n_reached = int(np.count_nonzero(null >= border))
+    verb = "reaches" if n_reached == 1 else "reach"
+    words = f"{n_reached} of {len(null)} permutations {verb} the observed value"
+    ax.set_title(f"p = {pvalue:.2g}: {words}", fontsize=10)
+    ax.set_xlabel(ax_label)
+    ax.set_ylabel("permutations")
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _statistic(observed: Graph | float, statistic: str) -> float:
+    """Return the observed value, taken from the graph of the differences if it is one."""
+    if not isinstance(observed, Graph):
+        return float(observed)
+    size = np.abs(observed.weights)
+    if statistic == "max":
+        return float(size.max())
+    return float(size.sum()) / (1 if observed.directed else 2)
+
+
+def _checked(values: FloatArray) -> FloatArray:
+    null = np.asarray(values, dtype=np.float64)
+    if null.ndim != 1 or not len(null) or not np.isfinite(null).all():
+        raise InputError(
+            "The test must hold a finite number for each permutation; found an array of shape "
+            f"{null.shape} with {np.count_nonzero(~np.isfinite(null))} entries that are not finite."
+        )
+    return null
+
+
+def _draw_bars(ax: Axes, null: FloatArray, border: float) -> int:
+    """Draw the histogram with a border at the observed value, and return its largest count.
+
+    So no bar stands on both sides, and those beyond are as many as reach the observed value.
+    Another border is at zero, where many shuffles end up if the estimator finds nothing in them.
+    """
+    span = float(np.ptp(null)) or 0.1 * max(float(null[0]), border) or 1.0
+    width = span / float(np.clip(np.sqrt(len(null)), 6, 36))
+    n_below = round(border / width)
+    width = border / n_below if n_below else width
+    # Rounding must not put a zero below zero.
+    steps = np.maximum(np.floor((null - border) / width), -n_below if n_below else -np.inf)
+    steps, counts = np.unique(steps, return_counts=True)
+    ax.bar(
+        border + width * steps,
+        counts,
+        width,
+        align="edge",
+        color=np.where(steps >= 0, NEGATIVE, _BARS),
+        edgecolor="white",
+    )
+    return int(counts.max())
+
+
+def _mark(ax: Axes, observed: float, highest: int) -> None:
+    """Draw the observed value as a line, and name it on the side that has more room."""
+    ax.axvline(observed, color=INK, linewidth=1.2)
+    ax.set_ylim(0, 1.2 * highest)
+    is_right = observed > sum(ax.get_xlim()) / 2
+    ax.annotate(
+        f"observed {observed:.3g}",
+        (observed, 1.0),
+        (-4 if is_right else 4, -3),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="right" if is_right else "left",
+        va="top",
+        fontsize=9,
+        color=INK,
+    )
+
+
+#: Seven colours of Okabe and Ito, without the yellow that fades on white.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+#: Curves whose names find room inside the axes.
+_INSIDE = 2
+
+Curve: TypeAlias = PrecisionRecallCurve | tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Steps:
+    """Precision as a function of recall: ``height[k]`` up to ``end[k]``, 0 beyond the last."""
+
+    end: FloatArray
+    height: FloatArray
+
+    @property
+    def area(self) -> float:
+        return float(np.diff(self.end, prepend=0.0) @ self.height)
+
+    def at(self, recall: FloatArray) -> FloatArray:
+        """Precision at each recall."""
+        found: FloatArray = np.append(self.height, 0.0)[np.searchsorted(self.end, recall)]
+        return found
+
+
+def plot_precision_recall(
+    curves: Curve | Mapping[str, Curve | Sequence[Curve]],
+    ax: Axes | None = None,
+    *,
+    chance: float | None = None,
+) -> Axes:
+    """Draw precision against recall, one curve per method.
+
+    Parameters
+    ----------
+    curves : curve, or mapping of str to a curve or a list of curves
+        A curve is what `edgewise.metrics.precision_recall_curve` returns, or a tuple of recall
+        and precision. The keys of a mapping are written in the legend beside the area under each
+        curve. A list holds the curves of repeated runs: their mean is drawn, in a band of one
+        standard error, and a recall that a run does not reach counts there as precision 0, so
+        that the area is the mean of theirs.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    chance : float, default=None
+        Precision of guessing, the share of true edges among all pairs, for a dotted line.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from edgewise.metrics import precision_recall_curve
+    >>> from edgewise.plot import plot_precision_recall
+    >>> curve = precision_recall_curve([[0, 1], [1, 0]], [[0, 0.7], [0.7, 0]])
+    >>> ax = plot_precision_recall({"ours": curve, "theirs": [curve, curve]}, chance=0.5)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['ours (area 1.00)', 'theirs (area 1.00 ± 0.00)', 'chance (0.50)']
+    """
+    named = curves if isinstance(curves, Mapping) else {"": curves}
+    runs = {name: _runs(name, given) for name, given in named.items()}
+    if chance is not None and not 0 <= chance <= 1:
+        raise InputError(f"chance is a share between 0 and 1, got {chance!r}.")
+    # A long legend has a place of its own, beside axes that are made here.
+    is_beside = ax is None and len(runs) > _INSIDE
+    ax = axes_or_new(ax, (8.6 if is_beside else 6.4, 4.2))
+    entries = []
+    for index, (name, steps) in enumerate(runs.items()):
+        look = {
+            "color": _COLORS[index % len(_COLORS)],
+            "linestyle": ("-", "--", ":")[index // len(_COLORS) % 3],
+        }
+        line = _draw_mean(ax, steps, look)
+        if isinstance(curves, Mapping):
+            entries.append((line, f"{tidy(name)} (area {_area(steps)})"))
+    if chance is not None:
+        line = ax.axhline(chance, color=NEUTRAL, linestyle=":", linewidth=1.2)
+        entries.append((line, f"chance ({chance:.2f})"))
+    if entries:
+        _draw_legend(ax, entries, is_beside=is_beside)
+    ax.set_xlabel("recall")
+    ax.set_ylabel("precision")
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.05)
+    draw_grid(ax)
+    return ax
+
+
+def _runs(name: str, given: Curve | Sequence[Curve]) -> list[_Steps]:
+    """Turn one curve or the curves of repeated runs into steps."""
+    curves = given if isinstance(given, list) else [given]
+    if not curves:
+        raise InputError(f"There is no run of {name!r}; give at least one curve.")
+    return [_steps(name, curve) for curve in curves]
+
+
+def _steps(name: str, curve: Curve | Sequence[Curve]) -> _Steps:
+    whose = f" of {name!r}" if name else ""
+    if isinstance(curve, PrecisionRecallCurve):
+        recall, precision = curve.recall, curve.precision
+    elif isinstance(curve, tuple) and len(curve) == 2:
+        recall, precision = (np.asarray(values, dtype=np.float64) for values in curve)
+    else:
+        raise InputError(
+            f"The curve{whose} must be a PrecisionRecallCurve or a tuple of recall and precision, "
+            f"got a {type(curve).__name__}. Put the curves of repeated runs into a list."
+        )
+    is_share = [((values >= 0) & (values <= 1)).all() for values in (recall, precision)]
+    if recall.ndim != 1 or recall.shape != precision.shape or not all(is_share):
+        raise InputError(
+            f"Recall and precision{whose} must be as many numbers between 0 and 1; their shapes "
+            f"are {recall.shape} and {precision.shape}."
+        )
+    # The best precision at a recall holds for the whole gain in recall that leads to it.
+    end = np.unique(recall[recall > 0])
+    height = np.array([precision[recall == gained].max() for gained in end])
+    return _Steps(end=end, height=height)
+
+
+def _draw_mean(ax: Axes, runs: Sequence[_Steps], look: dict[str, str]) -> Line2D:
+    """Draw the mean of the runs, in a band of one standard error where there are several."""
+    end = np.unique(np.concatenate([np.zeros(1), *(steps.end for steps in runs)]))
+    heights = np.array([steps.at(end) for steps in runs])
+    mean = heights.mean(axis=0)
+    if len(runs) > 1:
+        error = heights.std(axis=0, ddof=1) / np.sqrt(len(runs))
+        band = np.maximum(mean - error, 0.0), np.minimum(mean + error, 1.0)
+        ax.fill_between(end, *band, step="pre", color=look["color"], alpha=0.15, linewidth=0)
+    (line,) = ax.step(end, mean, where="pre", color=look["color"], linestyle=look["linestyle"])
+    return line
+
+
+def _area(runs: Sequence[_Steps]) -> str:
+    """Write the mean of the areas and, where there are several, its standard error."""
+    areas = np.array([steps.area for steps in runs])
+    if len(areas) == 1:
+        return f"{areas[0]:.2f}"
+    return f"{areas.mean():.2f} ± {areas.std(ddof=1) / np.sqrt(len(areas)):.2f}"
+
+
+def _draw_legend(ax: Axes, entries: Sequence[tuple[Line2D, str]], *, is_beside: bool) -> None:
+    lines, texts = zip(*entries, strict=True)
+    legend = ax.legend(lines, texts, fontsize=8, edgecolor="none", framealpha=0.7)
+    if is_beside:
+        legend.set_loc("center left")
+        legend.set_bbox_to_anchor((1.0, 0.5), ax.transAxes)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+        text.set_usetex(False)
+
+
+_SEARCH_SIZE: Final = (6.0, 3.6)
+#: What the criterion of each rule is.
+CRITERIA: Final = {
+    "ebic": "extended BIC (smaller is better)",
+    "cv": "held-out score (larger is better)",
+    "stars": "instability on subsamples",
+}
+
+
+def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
+    """Draw the criterion that chose alpha along all alphas that were tried.
+
+    Held-out scores have a band of one standard error over the folds.
+
+    Parameters
+    ----------
+    selection : Selection
+        ``selection_`` of an estimator whose alpha was chosen by a rule.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import GaussianGraph
+    >>> from edgewise.plot import plot_selection
+    >>> model = GaussianGraph().fit(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> plot_selection(model.selection_).get_ylabel()
+    'extended BIC (smaller is better)'
+    """
+    ax = axes_or_new(ax, _SEARCH_SIZE)
+    is_known = np.isfinite(selection.values)
+    alphas, values = selection.alphas[is_known], selection.values[is_known]
+    ax.plot(alphas, values, color=POSITIVE, marker="o", markersize=3)
+    folds = selection.details
+    if selection.rule == "cv" and folds.ndim == 2 and folds.shape[1] > 1:
+        error = folds[is_known].std(axis=1, ddof=1) / np.sqrt(folds.shape[1])
+        ax.fill_between(alphas, values - error, values + error, color=POSITIVE, alpha=0.15)
+    ax.set_xscale("log")
+    margin = max((selection.alphas.max() / selection.alphas.min()) ** 0.05, 1.05)
+    ax.set_xlim(selection.alphas.min() / margin, selection.alphas.max() * margin)
+    ax.set_xlabel("alpha")
+    ax.set_ylabel(CRITERIA.get(selection.rule, selection.rule))
+    mark_chosen(ax, selection.alpha)
+    draw_grid(ax)
+    return ax
+
+
+def plot_score_history(history: ArrayLike, ax: Axes | None = None) -> Axes:
+    """Draw how the score of a structure rose, flip by flip.
+
+    Parameters
+    ----------
+    history : array-like of shape (n_steps,) or (n_steps, 3)
+        Scores, or ``history_`` of a `DiscreteMarkovNet`, whose first column they are.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from edgewise.plot import plot_score_history
+    >>> plot_score_history([-10.0, -7.0, -6.5]).get_xlabel()
+    'pair flipped'
+    """
+    given = np.asarray(history, dtype=np.float64)
+    if given.ndim not in (1, 2):
+        raise InputError(f"history must have one or two dimensions, got shape {given.shape}.")
+    scores = given if given.ndim == 1 else given[:, 0]
+    ax = axes_or_new(ax, _SEARCH_SIZE)
+    ax.plot(np.arange(len(scores)), scores, color=POSITIVE, marker="o", markersize=2.5)
+    ax.set_xlabel("pair flipped")
+    ax.set_ylabel("score (larger is better)")
+    draw_grid(ax)
+    return ax

@@ -13,9 +13,8 @@ from matplotlib.patheffects import withStroke
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.io.messages import quote_names
-from edgewise.plot._drawing import room_of
-from edgewise.plot._leaves import check_tree, leaf_color, leaf_hatch, leaf_marker
-from edgewise.plot._style import INK, PLAIN, axes_or_new, tidy
+from edgewise.plot._canvas import INK, PLAIN, axes_or_new, room_of, tidy
+from edgewise.plot.tree import check_tree, leaf_color, leaf_hatch, leaf_marker
 
 if TYPE_CHECKING:
     from edgewise.estimators import GraphTree

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from edgewise.graph import Graph
-from edgewise.plot._style import tidy
+from edgewise.plot._canvas import tidy
 from edgewise.report.network_data import SIDE
 
 #: Names stand beside the rows of the matrix where there are no more than this.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,12 +17,286 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import extend_pattern, find_cycle, longest_paths
 from edgewise.graph.metrics import as_adjacency
-from edgewise.plot._drawing import ENTRY, Entry, draw_legend, room_of
+from edgewise.plot._canvas import (
+    ENTRY,
+    INK,
+    NEGATIVE,
+    NEUTRAL,
+    PLAIN,
+    POSITIVE,
+    Entry,
+    axes_or_new,
+    draw_legend,
+    room_of,
+    tidy,
+)
 from edgewise.plot._labels import label_sizes
 from edgewise.plot._layout import is_joined
-from edgewise.plot._strokes import Strokes, stroke_entries, strokes_of
-from edgewise.plot._style import INK, NEUTRAL, PLAIN, axes_or_new, tidy
-from edgewise.plot._tiers import Tiered, tiered_layout
+from edgewise.plot.network import Strokes, stroke_entries, strokes_of
+
+#: Half the height that a node and a bend of a long arc take, in units of a node's height.
+_HALF_NODE, _HALF_BEND = 0.5, 0.2
+#: Passes over the tiers, there and back, that sort them and that set their heights.
+_SORTING, _SETTING = 12, 10
+#: Long arcs are kept straight rather than short ones.
+_STRAIGHTNESS = 3.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tiered:
+    """Nodes in columns, one per tier.
+
+    Attributes
+    ----------
+    heights : ndarray of shape (n_nodes,)
+        From 0 up, in units of a node's height.
+    routes : list of ndarray of shape (n_bends, 2)
+        For each arc, tier and height where it passes the tiers between its ends.
+    height : float
+        Of the fullest tier.
+    """
+
+    heights: FloatArray
+    routes: list[FloatArray]
+    height: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Places:
+    """Nodes, and bends of arcs that pass a tier; ``steps[k]`` leads from tier k to the next."""
+
+    tier: IntArray
+    is_bend: BoolArray
+    steps: list[IntArray]
+    routes: list[list[int]]
+
+    @property
+    def layers(self) -> list[IntArray]:
+        return [np.flatnonzero(self.tier == k) for k in range(len(self.steps) + 1)]
+
+    def means(self, values: FloatArray, layer: int, sides: tuple[int, ...]) -> FloatArray:
+        """Mean value of the neighbours of each place in tiers before (-1) or after (1); or NaN."""
+        size = len(self.tier)
+        total, number = np.zeros(size), np.zeros(size)
+        for side in sides:
+            between = layer + min(side, 0)
+            if 0 <= between < len(self.steps):
+                near, far = self.steps[between].T[::side]
+                total += np.bincount(near, values[far], minlength=size)
+                number += np.bincount(near, minlength=size)
+        with np.errstate(invalid="ignore"):
+            mean: FloatArray = total / number
+        return mean
+
+
+def tiered_layout(arcs: IntArray, tiers: IntArray) -> Tiered:
+    """Sort each tier so that few arcs cross, and set heights so that they are nearly straight.
+
+    A tier is sorted by the mean place of the neighbours in the tier before, then in the one
+    after, and so on [1]_; of all orders on the way that with the fewest crossings counts.
+
+    Parameters
+    ----------
+    arcs : ndarray of shape (n_arcs, 2)
+        From and to; the first is in the lower tier.
+    tiers : ndarray of shape (n_nodes,)
+        Tier of each node.
+
+    References
+    ----------
+    .. [1] Sugiyama, Tagawa and Toda (1981). Methods for visual understanding of hierarchical
+       system structures. *IEEE Transactions on Systems, Man, and Cybernetics* 11(2).
+       https://doi.org/10.1109/TSMC.1981.4308636
+    """
+    places = _add_bends(arcs, tiers)
+    layers = _sorted_layers(places)
+    heights = _set_heights(places, layers)
+    heights -= heights.min()
+    return Tiered(
+        heights=heights[: len(tiers)],
+        routes=[
+            np.column_stack([places.tier[bends], heights[bends]]) if bends else np.empty((0, 2))
+            for bends in places.routes
+        ],
+        height=float(heights.max()) + 2 * _HALF_NODE,
+    )
+
+
+def _add_bends(arcs: IntArray, tiers: IntArray) -> _Places:
+    tier, routes = tiers.tolist(), []
+    steps: list[list[tuple[int, int]]] = [[] for _ in range(int(tiers.max()))]
+    for source, target in arcs.tolist():
+        bends = list(range(len(tier), len(tier) + tiers[target] - tiers[source] - 1))
+        tier += range(tiers[source] + 1, tiers[target])
+        routes.append(bends)
+        for step in itertools.pairwise([source, *bends, target]):
+            steps[tier[step[0]]].append(step)
+    return _Places(
+        tier=np.array(tier, dtype=np.int64),
+        is_bend=np.arange(len(tier)) >= len(tiers),
+        steps=[np.array(between, dtype=np.int64).reshape(-1, 2) for between in steps],
+        routes=routes,
+    )
+
+
+def _sorted_layers(places: _Places) -> list[IntArray]:
+    layers = places.layers
+    rank = _ranks(places, layers)
+    best, fewest = layers.copy(), _crossings(places, layers)
+    for sweep in range(2 * _SORTING):
+        there = range(1, len(layers))
+        for k in there if sweep % 2 == 0 else range(len(layers) - 2, -1, -1):
+            mean = places.means(rank, k, (-1,) if sweep % 2 == 0 else (1,))[layers[k]]
+            key = np.where(np.isnan(mean), rank[layers[k]], mean)
+            layers[k] = layers[k][np.argsort(key, kind="stable")]
+            rank[layers[k]] = _shares(len(layers[k]))
+        if (count := _crossings(places, layers)) < fewest:
+            best, fewest = layers.copy(), count
+    return best
+
+
+def _ranks(places: _Places, layers: list[IntArray]) -> FloatArray:
+    """Place of each node or bend in its tier, as a share."""
+    rank = np.zeros(len(places.tier))
+    for layer in layers:
+        rank[layer] = _shares(len(layer))
+    return rank
+
+
+def _shares(length: int) -> FloatArray:
+    shares: FloatArray = (np.arange(length) + 0.5) / length
+    return shares
+
+
+def _crossings(places: _Places, layers: list[IntArray]) -> int:
+    """Count the pairs of steps that cross."""
+    position = np.zeros(len(places.tier), dtype=np.int64)
+    for layer in layers:
+        position[layer] = np.arange(len(layer))
+    total = 0
+    for steps, first, second in zip(places.steps, layers[:-1], layers[1:], strict=True):
+        joined = np.zeros((len(first), len(second)), dtype=np.int64)
+        joined[tuple(position[steps].T)] = 1
+        # A step crosses those that start above it and end below.
+        above = np.cumsum(joined, axis=0) - joined
+        beyond = above.sum(axis=1, keepdims=True) - np.cumsum(above, axis=1)
+        total += int((joined * beyond).sum())
+    return total
+
+
+def _set_heights(places: _Places, layers: list[IntArray]) -> FloatArray:
+    """Draw every place to the mean height of its neighbours, as far as the order allows."""
+    from scipy.optimize import isotonic_regression
+
+    half = np.where(places.is_bend, _HALF_BEND, _HALF_NODE)
+    weight = np.where(places.is_bend, _STRAIGHTNESS, 1.0)
+    floors = [np.cumsum(2 * half[layer]) - half[layer] for layer in layers]
+    heights = np.zeros(len(half))
+    for layer, floor in zip(layers, floors, strict=True):
+        heights[layer] = floor - (floor[0] + floor[-1]) / 2
+    for sweep in range(2 * _SETTING):
+        for k in range(len(layers)) if sweep % 2 == 0 else range(len(layers) - 1, -1, -1):
+            layer, floor = layers[k], floors[k]
+            mean = places.means(heights, k, (-1, 1))[layer]
+            wanted = np.where(np.isnan(mean), 0.0, mean)
+            fitted = isotonic_regression(wanted - floor, weights=weight[layer]).x
+            heights[layer] = fitted + floor
+    return heights
+
+
+#: Height of one pair in inches, and of what stands above and below.
+_ROW, _REST = 0.2, 0.9
+#: What a pair of columns is called.
+_ARROW: Final = "\N{RIGHTWARDS ARROW}"
+
+
+def plot_arc_confidence(graph: Graph, ax: Axes | None = None, *, most: int = 40) -> Axes:
+    """Draw how often each pair of columns was joined in resamples, parted by direction.
+
+    A long bar of one colour is an arc that always comes back the same way; a long bar of two
+    colours is an edge that is sure but whose direction is not. Pairs that are joined most often
+    come first, and are named in the direction of the graph, or else in the more frequent one; a
+    pair that the graph does not have is in brackets.
+
+    Parameters
+    ----------
+    graph : Graph
+        Directed, with the share of resamples that have each arc as ``confidence``: ``graph_`` of
+        `edgewise.BootstrapGraph`.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    most : int, default=40
+        Number of pairs drawn at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_arc_confidence
+    >>> graph = Graph([[0, 1], [0, 0]], directed=True, confidence=[[0, 0.7], [0.2, 0]])
+    >>> [round(float(bar.get_width()), 2) for bar in plot_arc_confidence(graph).patches]
+    [0.7, 0.2]
+    """
+    if not graph.directed or graph.confidence is None:
+        raise InputError(
+            "plot_arc_confidence takes a directed graph with confidence. Fit "
+            "BootstrapGraph(estimator) and pass its graph_."
+        )
+    if most < 1:
+        raise InputError(f"most must be at least 1, got {most!r}.")
+    pairs = _pairs(graph)
+    shown = pairs[:most]
+    ax = axes_or_new(ax, (7.0, _REST + _ROW * max(len(shown), 3)))
+    rows = np.arange(len(shown))
+    source, target = shown.T
+    ahead, back = graph.confidence[source, target], graph.confidence[target, source]
+    ax.barh(rows, ahead, color=POSITIVE, label="in this direction")
+    ax.barh(rows, back, left=ahead, color=NEGATIVE, label="the other way round")
+    ax.set_yticks(rows, labels=_names(graph, shown), fontsize=8, **PLAIN)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel(_about(len(pairs) - len(shown)))
+    ax.axvline(0.5, color=INK, linewidth=0.6, linestyle=":")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    if len(shown):
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
+    return ax
+
+
+def _pairs(graph: Graph) -> IntArray:
+    """List the pairs that were ever joined, the most frequent first, each in one direction."""
+    confidence: FloatArray = np.asarray(graph.confidence)
+    together = confidence + confidence.T
+    source, target = np.nonzero(np.triu(together))
+    is_back = np.where(
+        graph.adjacency[source, target] != graph.adjacency[target, source],
+        graph.adjacency[target, source],
+        confidence[target, source] > confidence[source, target],
+    )
+    source, target = np.where(is_back, target, source), np.where(is_back, source, target)
+    # Of equally frequent pairs, that with the surer direction comes first.
+    order = np.lexsort((-confidence[source, target], -together[source, target]))
+    return np.column_stack([source, target])[order]
+
+
+def _names(graph: Graph, pairs: IntArray) -> list[str]:
+    names = []
+    for source, target in pairs.tolist():
+        text = f"{tidy(graph.names[source])} {_ARROW} {tidy(graph.names[target])}"
+        is_there = graph.adjacency[source, target] or graph.adjacency[target, source]
+        names.append(text if is_there else f"({text})")
+    return names
+
+
+def _about(n_left: int) -> str:
+    text = "share of the resamples"
+    return f"{text}; {n_left} rarer pairs are not shown" if n_left > 0 else text
+
 
 #: Largest and smallest size of names, in points, and the room around them, in sizes of letters.
 _LARGEST, _SMALLEST, _PAD = 9.0, 4.0, 0.3

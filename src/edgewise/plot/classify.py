@@ -14,9 +14,17 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
-from edgewise.plot._drawing import room_of
+from edgewise.plot._canvas import (
+    INK,
+    NEGATIVE,
+    NEUTRAL,
+    PLAIN,
+    POSITIVE,
+    axes_or_new,
+    room_of,
+    tidy,
+)
 from edgewise.plot._layout import ring_of_groups
-from edgewise.plot._style import INK, NEGATIVE, NEUTRAL, PLAIN, POSITIVE, axes_or_new, tidy
 from edgewise.plot.curves import draw_grid
 from edgewise.plot.network import plot_network
 

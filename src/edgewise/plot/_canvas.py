@@ -1,0 +1,203 @@
+"""Figures as files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
+from edgewise.io.archive import atomic_path
+from edgewise.plot._layout import Placement
+
+#: Blue and vermilion of Okabe and Ito stay apart under every common colour blindness.
+POSITIVE = "#0072B2"
+NEGATIVE = "#D55E00"
+NEUTRAL = "#767676"
+INK = "#222222"
+
+#: From negative through near white at zero to positive, with the two colours above on the way.
+DIVERGING = LinearSegmentedColormap.from_list(
+    "edgewise",
+    [
+        (0.0, "#7A3500"),
+        (0.2, NEGATIVE),
+        (0.5, "#F7F7F7"),
+        (0.8, POSITIVE),
+        (1.0, "#00395A"),
+    ],
+).with_extremes(bad=NEUTRAL)
+
+#: Names are text: neither mathematics between dollars nor LaTeX may run in them.
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
+
+_NOT_DRAWN = "\N{REPLACEMENT CHARACTER}"
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float], *, fill: bool = False) -> Axes:
+    """Return ``ax``, or axes on a new figure of that size that no pyplot state knows of."""
+    if ax is not None:
+        return ax
+    if fill:
+        return Figure(figsize=size).add_axes((0.01, 0.01, 0.98, 0.98))
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def tidy(name: str, limit: int = 24) -> str:
+    """Return ``name`` on one line, in glyphs that the font has, its middle cut where too long."""
+    text = " ".join(name.split())
+    drawable = _drawable(tuple(mpl.rcParams["font.family"]), _sans_serif())
+    text = "".join(
+        letter if letter.isprintable() and ord(letter) in drawable else _NOT_DRAWN
+        for letter in text
+    )
+    text = re.sub(f"{_NOT_DRAWN}+", _NOT_DRAWN, text) or _NOT_DRAWN
+    if len(text) <= limit:
+        return text
+    # Long names often share their beginning, so the end is what tells them apart.
+    tail = limit // 3
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
+def _sans_serif() -> tuple[str, ...]:
+    return tuple(mpl.rcParams["font.sans-serif"])
+
+
+@lru_cache(maxsize=8)
+def _drawable(families: tuple[str, ...], generic: tuple[str, ...]) -> frozenset[int]:
+    """Code points that the configured fonts can draw; ``generic`` is part of the cache key."""
+    found: set[int] = set()
+    for family in families:
+        properties = font_manager.FontProperties(family=[family])
+        path = font_manager.findfont(properties)
+        found.update(font_manager.get_font(path).get_charmap())
+    return frozenset(found)
+
+
+#: Width and height of one entry of the legend, in points.
+ENTRY = (80.0, 16.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of the legend; ``share`` is its weight as a share of the heaviest."""
+
+    label: str
+    color: str = INK
+    share: float | None = None
+    opacity: float = 1.0
+    is_dashed: bool = False
+
+
+def room_of(ax: Axes) -> FloatArray:
+    """Width and height of the axes in points."""
+    frame = ax.get_window_extent()
+    room: FloatArray = np.array([frame.width, frame.height]) * 72.0 / ax.figure.dpi
+    return room
+
+
+def set_limits(ax: Axes, placement: Placement, room: FloatArray) -> None:
+    """Make the data coordinates of ``placement`` those of the axes."""
+    far = placement.origin + room / placement.scale
+    ax.set_xlim(placement.origin[0], far[0])
+    ax.set_ylim(placement.origin[1], far[1])
+    ax.set_aspect("equal", adjustable="box")
+
+
+def line_width(share: FloatArray, widest: float) -> FloatArray:
+    """Width in points of an edge whose weight is that share of the heaviest."""
+    return 0.5 + (widest - 0.5) * share
+
+
+def weight_entries(weights: FloatArray) -> list[Entry]:
+    """Say what the colours and widths of edges with these weights mean."""
+    entries = [
+        Entry(color=color, label=label)
+        for color, label, is_there in (
+            (POSITIVE, "positive", (weights > 0).any()),
+            (NEGATIVE, "negative", (weights < 0).any()),
+            (NEUTRAL, "weight not known", (weights == 0).any()),
+        )
+        if is_there
+    ]
+    sizes = np.sort(np.abs(weights[weights != 0]))
+    if len(sizes) and sizes[0] < 0.99 * sizes[-1]:
+        shown = [sizes[-1], sizes[(len(sizes) - 1) // 2]]
+        if f"{shown[0]:.2g}" == f"{shown[1]:.2g}":
+            shown[1] = sizes[0]
+        entries += [Entry(label=f"|weight| {size:.2g}", share=size / sizes[-1]) for size in shown]
+    return entries
+
+
+def draw_legend(ax: Axes, entries: list[Entry], columns: int, widest: float) -> None:
+    """Write the entries below the network, in that many columns."""
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=entry.color,
+            linewidth=float(line_width(np.array(entry.share), widest)) if entry.share else 2.0,
+            alpha=entry.opacity,
+            linestyle="--" if entry.is_dashed else "-",
+            label=entry.label,
+        )
+        for entry in entries
+    ]
+    ax.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=8,
+        borderaxespad=0.2,
+        handlelength=1.8,
+        columnspacing=1.4,
+    )
+
+
+_FORMATS = ("png", "pdf", "svg")
+
+
+def save_figure(figure: Figure | SubFigure, path: str | Path, *, dpi: float = 150) -> None:
+    """Write a figure; what was there before stays until the new file is whole.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to write.
+    path : str or Path
+        Ends in ``.png``, ``.pdf`` or ``.svg``.
+    dpi : float, default=150
+        Pixels per inch of a PNG file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_network, save_figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "network.png")
+    ...     save_figure(plot_network(Graph([[0, 0.5], [0.5, 0]])).figure, path)
+    ...     path.exists()
+    True
+    """
+    target = Path(path)
+    suffix = target.suffix.lower().lstrip(".")
+    if suffix not in _FORMATS:
+        raise InputError(
+            f"'{path}' has the suffix '{target.suffix}'; figures are written to "
+            f"{', '.join(f'.{known}' for known in _FORMATS)}."
+        )
+    with atomic_path(target) as draft:
+        figure.canvas.print_figure(draft, format=suffix, dpi=dpi)
