@@ -9,7 +9,7 @@ import pytest
 
 from edgewise import Graph
 from edgewise.report import Picture, Report, render
-from edgewise.report.network_data import MOST_EDGES, network_data
+from edgewise.report.network import MOST_EDGES, network_data
 from edgewise.report.references import BIBTEX, METHODS
 
 HOSTILE = [

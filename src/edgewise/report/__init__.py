@@ -1,6 +1,5 @@
 """One self-contained HTML page that answers the question and shows the network behind it."""
 
-from edgewise.report.content import Picture, Report
-from edgewise.report.page import render
+from edgewise.report.page import Picture, Report, render
 
 __all__ = ["Picture", "Report", "render"]

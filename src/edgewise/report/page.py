@@ -3,17 +3,146 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from edgewise.report.content import Report
-from edgewise.report.details import details
-from edgewise.report.network_data import MOST_EDGES, as_script, network_data
-from edgewise.report.network_view import network_figures
+from edgewise.graph import Graph
+from edgewise.report.network import MOST_EDGES, as_script, network_data, network_figures
+from edgewise.report.references import BIBTEX, METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """A drawing, with words for those who cannot see it.
+
+    Attributes
+    ----------
+    png : bytes
+        The drawing.
+    words : str
+        What it shows; written above it too.
+    """
+
+    png: bytes
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """What was asked, found and done in one run.
+
+    Attributes
+    ----------
+    headline : str
+        The finding in one plain sentence.
+    findings : str
+        More of it, in lines of text.
+    graph : Graph
+        The network to look at.
+    record : mapping
+        What `run.json` holds: data, treatment, parameters, versions, warnings and certificate.
+    methods : tuple of str
+        Names of the estimators that were used, for the methods paragraph.
+    question : str
+        What was asked, where a page answers several questions.
+    pictures : tuple of Picture
+        Drawings of the question's own.
+    tables : mapping of str to DataFrame
+        Tables of the question's own, by title; the edges have one anyway.
+    """
+
+    headline: str
+    findings: str
+    graph: Graph
+    record: Mapping[str, Any]
+    methods: tuple[str, ...]
+    question: str = ""
+    pictures: tuple[Picture, ...] = ()
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+
+#: What a record holds that is told in words or of no use to a reader.
+TOLD = ("treatment", "warnings", "data", "versions", "parameters", "n_nodes", "n_edges")
+
+
+def details(report: Report) -> dict[str, Any]:
+    """Words, facts and references of one report, as plain values for the template."""
+    record = report.record
+    known = [METHODS[name] for name in report.methods if name in METHODS]
+    keys = dict.fromkeys(key for method in known for key in method.keys)
+    return {
+        "done": _done(record),
+        "warnings": [str(text) for text in record.get("warnings", ())],
+        "facts": _facts(record),
+        "paragraph": _paragraph(record, [method.sentence for method in known]),
+        "bibtex": "\n\n".join(BIBTEX[key] for key in keys),
+    }
+
+
+def _done(record: Mapping[str, Any]) -> list[str]:
+    """Tell data, treatment and certificate in sentences."""
+    lines = []
+    data = record.get("data", {})
+    if "n_samples" in data:
+        source = data.get("file") or data.get("bundled") or "the table"
+        lines.append(f"{data['n_samples']} rows and {data['n_features']} columns of {source}.")
+    lines += [f"{str(text)[:1].upper()}{str(text)[1:].rstrip('.')}." for text in _treatment(record)]
+    lines += _certificate(record)
+    return lines
+
+
+def _treatment(record: Mapping[str, Any]) -> list[Any]:
+    return list(record.get("treatment", ())) or ["the columns were used as they are"]
+
+
+def _certificate(record: Mapping[str, Any]) -> list[str]:
+    """Convergence in words."""
+    if "converged" not in record:
+        return []
+    if not record["converged"]:
+        return ["The fit stopped before it reached its tolerance: see the warnings."]
+    if (gap := record.get("gap")) is not None:
+        return [f"The fit converged: it is within {gap:.2g} of the optimum (duality gap)."]
+    return ["The fit converged."]
+
+
+def _facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Everything else that the record holds, one line each."""
+    facts = [(name, _text(value)) for name, value in record.items() if name not in TOLD]
+    for group in ("parameters", "versions"):
+        facts += [
+            (f"{group}: {name}", _text(value)) for name, value in record.get(group, {}).items()
+        ]
+    if "sha256" in record.get("data", {}):
+        facts.append(("data: sha256", str(record["data"]["sha256"])))
+    return facts
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _paragraph(record: Mapping[str, Any], sentences: list[str]) -> str:
+    """Write a methods paragraph: the software, the method and what was chosen."""
+    if not sentences:
+        return ""
+    version = record.get("versions", {}).get("edgewise", "")
+    parts = [f"Networks were learned with edgewise {version}".rstrip() + ".", *sentences]
+    if (alpha := record.get("alpha")) is not None:
+        rule = record.get("alpha_rule")
+        how = f", chosen by {rule}" if rule and rule != "given" else ""
+        parts.append(f"The penalty was alpha = {alpha:.3g}{how}.")
+    if "seed" in record:
+        parts.append(f"The seed of random numbers was {record['seed']}.")
+    return " ".join(parts)
 
 
 def render(reports: Sequence[Report], *, title: str) -> str:
