@@ -30,9 +30,15 @@ from benchmarks.tables import Benchmark, Row
 from edgewise import BlanketBayesNet, GaussianBayesNet
 from edgewise.data import linear_sem, random_dag, sample_linear_sem
 from edgewise.reproduce.directed import networks
-from edgewise.reproduce.directed.methods import ALPHA, count_errors, list_methods, simulate
-from edgewise.reproduce.directed.peers import installed_peers, peer
-from edgewise.reproduce.directed.published import NETWORKS
+from edgewise.reproduce.directed.methods import (
+    ALPHA,
+    NETWORKS,
+    count_errors,
+    installed_peers,
+    list_methods,
+    peer,
+    simulate,
+)
 from edgewise.solvers import (
     bcd_bayes_net,
     markov_blankets,

@@ -16,22 +16,21 @@ from edgewise.data import (
 from edgewise.data.simulate.change import SimulatedChange
 from edgewise.reproduce.change import (
     STUDY,
-    _methods,
     diamond,
     figures,
     gaussian,
-    gaussian_report,
     genes,
     lattice,
-    lattice_report,
-    rankings_report,
     senate,
-    senate_report,
     times,
-    times_report,
 )
-from edgewise.reproduce.change._methods import ENTRY, MAGNITUDE
-from edgewise.reproduce.change._scores import area_of_chance, areas, areas_table
+from edgewise.reproduce.change import gaussian as gaussian_report
+from edgewise.reproduce.change import lattice as lattice_report
+from edgewise.reproduce.change import methods as _methods
+from edgewise.reproduce.change import rankings as rankings_report
+from edgewise.reproduce.change import senate as senate_report
+from edgewise.reproduce.change import times as times_report
+from edgewise.reproduce.change.methods import ENTRY, MAGNITUDE, area_of_chance, areas, areas_table
 
 PAIRS = np.triu_indices(9, 1)
 SENATORS = [
@@ -579,8 +578,8 @@ def test_curves_are_those_of_the_rows():
 
 @pytest.mark.slow
 def test_quick_study(tmp_path):
-    from edgewise.reproduce._files import write_results
-    from edgewise.reproduce._study import run_study
+    from edgewise.reproduce.study import run_study
+    from edgewise.reproduce.tables import write_results
 
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)

@@ -13,20 +13,19 @@ from edgewise.data.checks import row_order
 from edgewise.estimators.base.statistics import arrangement
 from edgewise.reproduce.classify import (
     STUDY,
-    accuracy_claims,
     accuracy_report,
     connectivity,
-    connectivity_report,
     figures,
     report_all,
-    splits,
     with_table,
 )
-from edgewise.reproduce.classify import deciders as _deciders
-from edgewise.reproduce.classify import lobes as _lobes
-from edgewise.reproduce.classify import tables as _tables
-from edgewise.reproduce.classify.accuracies import Accuracies
-from edgewise.reproduce.classify.splits import BIASES, KL, MM, OR, H
+from edgewise.reproduce.classify import accuracy as _deciders
+from edgewise.reproduce.classify import accuracy as splits
+from edgewise.reproduce.classify import accuracy_report as accuracy_claims
+from edgewise.reproduce.classify import connectivity as connectivity_report
+from edgewise.reproduce.classify import data as _lobes
+from edgewise.reproduce.classify import data as _tables
+from edgewise.reproduce.classify.accuracy import BIASES, KL, MM, OR, Accuracies, H
 
 REGIONS = [
     "lh_G_front_sup", "rh_G_front_sup", "lh_S_central", "lh_G_precuneus", "rh_S_postcentral",
@@ -444,8 +443,8 @@ def test_parts_depend_on_the_table(brain_file, tmp_path):
 
 @pytest.mark.slow
 def test_quick_study(tmp_path, brain_file):
-    from edgewise.reproduce._files import write_results
-    from edgewise.reproduce._study import run_study
+    from edgewise.reproduce.study import run_study
+    from edgewise.reproduce.tables import write_results
 
     study = with_table(brain_file)
     results = run_study(study, tmp_path / "checkpoints", quick=True).results

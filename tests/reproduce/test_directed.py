@@ -12,27 +12,23 @@ import pytest
 from edgewise import BlanketBayesNet, GaussianBayesNet
 from edgewise.data import load_dag
 from edgewise.metrics import cpdag
-from edgewise.reproduce.directed import (
-    STUDY,
-    figures,
-    invariance,
-    networks,
-    networks_report,
-    oscillation,
-    scales,
-)
+from edgewise.reproduce.directed import STUDY, figures, invariance, networks, oscillation, scales
 from edgewise.reproduce.directed import methods as _methods
+from edgewise.reproduce.directed import methods as _peers
+from edgewise.reproduce.directed import networks as networks_report
 from edgewise.reproduce.directed import others as others_report
-from edgewise.reproduce.directed import peers as _peers
-from edgewise.reproduce.directed.methods import COLUMNWISE, GREEDY, LITERAL, simulate
-from edgewise.reproduce.directed.published import (
+from edgewise.reproduce.directed.methods import (
     COLUMNS,
+    COLUMNWISE,
     FALSE,
+    GREEDY,
+    LITERAL,
     MEASURES,
     NETWORKS,
     PDAG,
     TOTAL,
     published,
+    simulate,
 )
 
 

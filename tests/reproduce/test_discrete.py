@@ -5,18 +5,12 @@ import pandas as pd
 import pytest
 
 from edgewise.data import markov_model, sample_markov, six_node_graph
-from edgewise.reproduce.discrete import (
-    STUDY,
-    figures,
-    karate,
-    karate_report,
-    networks,
-    networks_report,
-    six_nodes,
-    six_report,
-)
+from edgewise.reproduce.discrete import STUDY, figures, karate, networks, six_nodes
+from edgewise.reproduce.discrete import karate as karate_report
+from edgewise.reproduce.discrete import networks as networks_report
+from edgewise.reproduce.discrete import six_nodes as six_report
 from edgewise.reproduce.discrete.scores import CRITERIA, PRIORS, column_title, score_options
-from edgewise.reproduce.verdicts import is_clearly_positive, verdict
+from edgewise.reproduce.tables import is_clearly_positive, verdict
 from edgewise.solvers import learn_structure, log_score
 
 
@@ -378,8 +372,8 @@ def test_figures():
 
 @pytest.mark.slow
 def test_quick_study(tmp_path):
-    from edgewise.reproduce._files import write_results
-    from edgewise.reproduce._study import run_study
+    from edgewise.reproduce.study import run_study
+    from edgewise.reproduce.tables import write_results
 
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)

@@ -8,20 +8,15 @@ from sklearn.linear_model import Lasso
 
 from edgewise.data import contour_model, load_table, neighbor_pairs, sample_gaussian
 from edgewise.metrics import gaussian_kl
-from edgewise.reproduce.space import (
-    STUDY,
-    blocks,
-    contour,
-    contour_report,
-    figures,
-    images,
-    reports,
-    stalls,
-)
+from edgewise.reproduce.space import STUDY, blocks, contour, figures, images, reports, stalls
+from edgewise.reproduce.space import contour as contour_report
 from edgewise.reproduce.space.methods import (
     FINER,
     Fit,
     Grid,
+    best,
+    count_unconverged,
+    divergences,
     fit_full,
     fit_graphical_lasso,
     fit_independent,
@@ -29,16 +24,11 @@ from edgewise.reproduce.space.methods import (
     fit_regressions,
     fit_regressions_refitted,
     grid_for,
-    refine,
-    refit,
-)
-from edgewise.reproduce.space.tuning import (
-    best,
-    count_unconverged,
-    divergences,
     held_out,
     log_likelihood,
     measures,
+    refine,
+    refit,
     second_moments,
     split,
     tune,

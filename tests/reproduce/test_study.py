@@ -14,8 +14,8 @@ from edgewise import DataWarning, InputError
 from edgewise._core.parallel import spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.reproduce import STUDIES, load_study
-from edgewise.reproduce._files import markdown_table, mean_and_error, write_results
-from edgewise.reproduce._study import Part, run_study
+from edgewise.reproduce.study import Part, run_study
+from edgewise.reproduce.tables import markdown_table, mean_and_error, write_results
 from tests.reproduce.toy_study import (
     DRAWS,
     PAIRS,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from edgewise.reproduce._study import Claim, Part, Report, Study
+from edgewise.reproduce.study import Claim, Part, Report, Study
 
 
 def list_draws(quick):

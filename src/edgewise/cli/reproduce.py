@@ -15,7 +15,7 @@ from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
 
 if TYPE_CHECKING:
-    from edgewise.reproduce._study import Report, Study
+    from edgewise.reproduce.study import Report, Study
 
 #: Folder, within that of the results, where finished tasks are kept.
 CHECKPOINTS: Final = "checkpoints"
@@ -95,8 +95,8 @@ def _run(
 
     from edgewise.cli._folder import results_folder
     from edgewise.cli._versions import versions
-    from edgewise.reproduce._files import write_results
-    from edgewise.reproduce._study import forget, run_study
+    from edgewise.reproduce.study import forget, run_study
+    from edgewise.reproduce.tables import write_results
 
     start = time.perf_counter()
     with (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from edgewise._core.errors import InputError
 
 if TYPE_CHECKING:
-    from edgewise.reproduce._study import Study
+    from edgewise.reproduce.study import Study
 
 #: Name of a study to the module that holds it as ``STUDY``; loaded only when it is asked for.
 STUDIES: Final = {

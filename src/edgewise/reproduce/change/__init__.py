@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce._study import Report, Results, Study
-from edgewise.reproduce.change import (
-    diamond,
-    gaussian,
-    gaussian_report,
-    genes,
-    lattice,
-    lattice_report,
-    senate,
-    senate_report,
-    times,
-    times_report,
-)
+from edgewise.reproduce.change import diamond, gaussian, genes, lattice, senate, times
+from edgewise.reproduce.change import gaussian as gaussian_report
+from edgewise.reproduce.change import lattice as lattice_report
+from edgewise.reproduce.change import senate as senate_report
+from edgewise.reproduce.change import times as times_report
 from edgewise.reproduce.change.figures import draw_figures
-from edgewise.reproduce.change.rankings_report import report_diamond, report_genes
+from edgewise.reproduce.change.rankings import report_diamond, report_genes
+from edgewise.reproduce.study import Report, Results, Study
 
 
 def report_all(results: Results) -> Report:

@@ -8,8 +8,7 @@ import numpy as np
 
 from edgewise.data import diamond_change
 from edgewise.estimators import NetworkChange
-from edgewise.reproduce._study import Part, Row
-from edgewise.reproduce.change._methods import (
+from edgewise.reproduce.change.methods import (
     N_PROPOSALS,
     QUICK_PROPOSALS,
     SAMPLED_FLASSO,
@@ -21,6 +20,7 @@ from edgewise.reproduce.change._methods import (
     sampled_glasso,
     score_methods,
 )
+from edgewise.reproduce.study import Part, Row
 
 POLYNOMIAL: Final = "KLIEP, polynomial 4"
 RAW: Final = "KLIEP, raw polynomial 4"

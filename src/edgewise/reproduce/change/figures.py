@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from edgewise.data import load_senate
 from edgewise.graph import Graph
 from edgewise.plot import plot_change, plot_precision_recall
-from edgewise.reproduce._study import Results
 from edgewise.reproduce.change import diamond, gaussian, genes
-from edgewise.reproduce.change._methods import (
+from edgewise.reproduce.change.gaussian import CHANCE, METHODS, SAMPLES, SETTINGS
+from edgewise.reproduce.change.lattice import FACTORS, SIZES, standard_error
+from edgewise.reproduce.change.methods import (
     DTRACE,
     ENTRY,
     FLASSO,
@@ -24,18 +25,13 @@ from edgewise.reproduce.change._methods import (
     RANKINGS,
     SAMPLED_FLASSO,
     SAMPLED_GLASSO,
+    areas,
     parse_curve,
 )
-from edgewise.reproduce.change._scores import areas
-from edgewise.reproduce.change.gaussian import METHODS, SAMPLES, SETTINGS
-from edgewise.reproduce.change.gaussian_report import CHANCE
-from edgewise.reproduce.change.lattice import FACTORS, SIZES
-from edgewise.reproduce.change.lattice_report import standard_error
-from edgewise.reproduce.change.rankings_report import BAR, DIAMOND_CHANCE, GENES_CHANCE
-from edgewise.reproduce.change.senate import ENDS
-from edgewise.reproduce.change.senate_report import kept_edges
-from edgewise.reproduce.change.times import PUBLISHED, SOLVERS, SPARSE
-from edgewise.reproduce.change.times_report import exponent, mean_times
+from edgewise.reproduce.change.rankings import BAR, DIAMOND_CHANCE, GENES_CHANCE
+from edgewise.reproduce.change.senate import ENDS, kept_edges
+from edgewise.reproduce.change.times import PUBLISHED, SOLVERS, SPARSE, exponent, mean_times
+from edgewise.reproduce.study import Results
 
 BLUE: Final = "#0072B2"
 VERMILION: Final = "#D55E00"

@@ -8,8 +8,7 @@ import numpy as np
 
 from edgewise.data import gene_regulation_change
 from edgewise.estimators import NetworkChange
-from edgewise.reproduce._study import Part, Row
-from edgewise.reproduce.change._methods import (
+from edgewise.reproduce.change.methods import (
     N_PROPOSALS,
     QUICK_PROPOSALS,
     SAMPLED_FLASSO,
@@ -19,6 +18,7 @@ from edgewise.reproduce.change._methods import (
     sampled_flasso,
     score_methods,
 )
+from edgewise.reproduce.study import Part, Row
 
 DEGREES: Final = (2, 3, 4)
 GAUSSIAN: Final = "KLIEP, Gaussian"

@@ -6,11 +6,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from edgewise.reproduce._study import Report, Results, Study
-from edgewise.reproduce.classify import accuracy_report, connectivity, connectivity_report, splits
+from edgewise.reproduce.classify import accuracy as splits
+from edgewise.reproduce.classify import accuracy_report, connectivity
+from edgewise.reproduce.classify import connectivity as connectivity_report
 from edgewise.reproduce.classify.accuracy_report import BRAIN, BREAST, TITLES
+from edgewise.reproduce.classify.data import breast_cancer, fingerprint, young_and_old
 from edgewise.reproduce.classify.figures import draw_figures
-from edgewise.reproduce.classify.tables import breast_cancer, fingerprint, young_and_old
+from edgewise.reproduce.study import Report, Results, Study
 
 
 def report_all(results: Results) -> Report:

@@ -1,4 +1,4 @@
-"""The networks of young and old brains: where arcs are lost and gained, and what learning moves."""
+"""Tables of arcs lost and gained between the lobes, and verdicts on them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ import pandas as pd
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.estimators import BayesNetClassifier
-from edgewise.reproduce._study import Part, Row
-from edgewise.reproduce.classify.lobes import lobe_of
-from edgewise.reproduce.classify.splits import BIASES, LEARNINGS, OR, SLACK, H
-from edgewise.reproduce.classify.tables import (
+from edgewise.graph import Graph
+from edgewise.reproduce.classify.accuracy import BIASES, KL, LEARNINGS, MM, OR, SLACK, H
+from edgewise.reproduce.classify.data import (
+    GROUPS,
+    LOBES,
+    N_REGIONS,
+    TEMPORAL,
     LabelledTable,
     Loader,
     choose_columns,
+    lobe_of,
 )
+from edgewise.reproduce.study import Claim, Part, Report, Row
+from edgewise.reproduce.tables import is_clearly_positive, markdown_table, mean_and_error
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
 #: Of the part.
@@ -195,4 +201,222 @@ def part_of(load: Loader, **columns: Any) -> Part:
         name=NAME,
         tasks=partial(list_tasks, **columns),
         run=partial(run_task, load=load),
+    )
+
+
+#: Largest share of shuffles as far apart as what is not put down to chance.
+LEVEL: Final = 0.05
+#: Changes of coefficients are alike in sign from this share on.
+ALIKE: Final = 0.8
+REGIONS_OF_NOTE: Final = ("Hippocampus", "Amygdala")
+
+INTRODUCTION: Final = f"""\
+## Exp-IV, figures 4 and 5: the networks of young and old brains
+
+All 79 people, the {N_REGIONS} regions whose means differ most between the groups, each group
+centred, alpha = {ALPHA:g}, free intercepts, arcs of at least {CUTOFF:g}. Lobes by the names of the
+regions: a sulcus between two lobes counts to the one in front. *Lost*: pairs of regions joined
+among the young and not among the old, in either direction; *gained*: the reverse. The difference is
+that of the numbers of arcs, old less young; p is the share of shuffles of the people between the
+groups with a difference at least as large, family-wise over all rows below the first."""
+
+
+class Connectivity:
+    """Networks of both groups, and what shuffles give."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        regions = frame[frame["kind"] == REGION]
+        lobes = dict(zip(regions["source"], regions["lobe"], strict=True))
+        #: Regions by lobe, as the figures have them.
+        self.names: list[str] = sorted(lobes, key=lambda name: (LOBES.index(lobes[name]), name))
+        self.lobes: list[str] = [lobes[name] for name in self.names]
+        self._arcs = frame[frame["kind"] == ARC]
+        self.orders = frame[frame["kind"] == ORDER]
+        self.changes = frame[frame["kind"] == CHANGE]
+        shuffled = frame[frame["kind"] == SHUFFLE]
+        self.shuffled: pd.DataFrame = shuffled.pivot_table(
+            index=["bundle", "shuffle"], columns="block", values="difference"
+        )
+
+    def weights(self, method: str, group: str) -> FloatArray:
+        """Coefficients of a group's network, regions by lobe."""
+        arcs = self._arcs[(self._arcs["method"] == method) & (self._arcs["group"] == group)]
+        weights = np.zeros((len(self.names), len(self.names)))
+        source, target = (arcs[end].map(self.names.index).to_numpy(int) for end in
+                          ("source", "target"))  # fmt: skip
+        weights[source, target] = arcs["after"].to_numpy(dtype=np.float64)
+        return weights
+
+    def graph(self, method: str, group: str) -> Graph:
+        """Network of a group."""
+        return Graph(self.weights(method, group), names=self.names, directed=True)
+
+    def arcs(self, method: str) -> BoolArray:
+        """Arcs of both groups, in their order."""
+        return np.stack([self.weights(method, group) != 0 for group in GROUPS])
+
+    def pvalue(self, block: str) -> float:
+        """Share of shuffles at least as far apart, the observation counted in."""
+        observed = differences(self.arcs(OR), self.lobes)[block]
+        far = np.abs(self.shuffled[block].to_numpy()) >= abs(observed)
+        return float((1 + far.sum()) / (1 + len(far)))
+
+    def familywise(self) -> dict[str, float]:
+        """P-values of all blocks against the largest difference of each shuffle, in its units."""
+        blocks = [str(block) for block in self.shuffled if block != ALL]
+        values = self.shuffled[blocks].to_numpy()
+        scale = np.maximum(values.std(axis=0), 1e-12)
+        largest = np.abs(values / scale).max(axis=1)
+        observed = differences(self.arcs(OR), self.lobes)
+        return {
+            block: float((1 + (largest >= abs(observed[block]) / unit).sum()) / (1 + len(largest)))
+            for block, unit in zip(blocks, scale, strict=True)
+        }
+
+
+def report(frame: pd.DataFrame) -> Report:
+    """Set out the arcs by lobes, and judge what the paper says of them."""
+    found = Connectivity(frame)
+    text = "\n\n".join(
+        [
+            INTRODUCTION,
+            lobes_table(found),
+            _directions(found),
+            _counts_of_columnwise(found),
+            "### What learning moves (figure 5)",
+            _changes_reading(found),
+        ]
+    )
+    return Report(text=text, claims=(_fewer(found), _upper(found), _signs(found)))
+
+
+def lobes_table(found: Connectivity) -> str:
+    """Lay out the arcs within and between lobes, of those that have any."""
+    old, young = found.arcs(OR)
+    joined = [arcs | arcs.T for arcs in (old, young)]
+    familywise = found.familywise()
+    rows = []
+    for block, member in _blocks(found).items():
+        n_old, n_young = (int(arcs[member].sum()) for arcs in (old, young))
+        if not n_old + n_young:
+            continue
+        upper = np.triu(member | member.T)
+        lost, gained, kept = (
+            int(pairs[upper].sum())
+            for pairs in (joined[1] & ~joined[0], joined[0] & ~joined[1], joined[0] & joined[1])
+        )
+        sure = "" if block == ALL else f"{familywise[block]:.2f}"
+        rows.append(
+            [block, *map(str, (n_young, n_old, lost, gained, kept)), f"{n_old - n_young:+d}",
+             f"{found.pvalue(block):.3f}", sure]
+        )  # fmt: skip
+    header = ["lobes", "young", "old", "lost", "gained", "kept", "difference", "p", "family-wise p"]
+    return markdown_table(header, rows)
+
+
+def _blocks(found: Connectivity) -> dict[str, BoolArray]:
+    """Entries of the matrix that belong to each block."""
+    lobes = np.array(found.lobes)
+    blocks = {ALL: np.ones((len(lobes), len(lobes)), dtype=bool)}
+    present = [lobe for lobe in LOBES if lobe in found.lobes]
+    for k, first in enumerate(present):
+        for second in present[k:]:
+            between = np.outer(lobes == first, lobes == second)
+            blocks[block_name([first, second])] = between | between.T
+    return blocks
+
+
+def _directions(found: Connectivity) -> str:
+    """Arcs into and out of some regions, where these were chosen."""
+    old, young = found.arcs(OR)
+    parts = []
+    for k, name in enumerate(found.names):
+        if any(part in name for part in REGIONS_OF_NOTE):
+            parts.append(
+                f"{name} has {young[:, k].sum()} arcs in and {young[k].sum()} out among the young, "
+                f"{old[:, k].sum()} in and {old[k].sum()} out among the old"
+            )
+    missing = [part for part in REGIONS_OF_NOTE if not any(part in name for name in found.names)]
+    absent = f" Not among the regions: {', '.join(missing)}." if missing else ""
+    return f"{'; '.join(parts)}.{absent}" if parts else absent.strip()
+
+
+def _counts_of_columnwise(found: Connectivity) -> str:
+    old, young = (int(arcs.sum()) for arcs in found.arcs(H))
+    return f"{H}, at the same alpha, has {young} arcs among the young and {old} among the old."
+
+
+def _fewer(found: Connectivity) -> Claim:
+    arcs = found.arcs(OR)
+    blocks = _blocks(found)
+    cases, parts = [], []
+    for block in (ALL, TEMPORAL):
+        if block not in blocks:
+            continue
+        old, young = (int(of_group[blocks[block]].sum()) for of_group in arcs)
+        pvalue = found.pvalue(block)
+        cases.append(old < young and pvalue <= LEVEL)
+        parts.append(f"{block}: {young} and {old} (p = {pvalue:.3f})")
+    return Claim(
+        published="The network of patients has fewer edges than that of the healthy (145 and 183), "
+        "and fewer in the temporal lobe (by 24 %).",
+        found=f"Another pair of groups, young and old: {'; '.join(parts)}, by "
+        f"{len(found.shuffled)} shuffles.",
+        holds="yes" if all(cases) else "partly" if any(cases) else "no",
+    )
+
+
+def _upper(found: Connectivity) -> Claim:
+    shares = {
+        method: found.orders.loc[found.orders["method"] == method, "upper"].to_numpy(np.float64)
+        for method in (H, OR)
+    }
+    listed = ", ".join(f"{mean_and_error(100 * s, 1)} % ({m})" for m, s in shares.items())
+    leans = {method: is_clearly_positive(share - 0.5) for method, share in shares.items()}
+    holds = leans[H] and not leans[OR]
+    return Claim(
+        published="H-SGBN has more arcs in the upper triangle whatever the order of the nodes; "
+        "OR-SGBN does not.",
+        found=f"Share of the arcs that lead to a later column, in random orders: {listed}.",
+        holds="yes" if holds else "partly" if leans[H] else "no",
+    )
+
+
+def moved_alike(found: Connectivity, bias: str) -> pd.DataFrame:
+    """Set out the changes of coefficients that both KL-SGBN and MM-SGBN move, a column for each."""
+    moved: dict[str, Any] = {}
+    for method in (KL, MM):
+        rows = found.changes
+        rows = rows[(rows["method"] == method) & (rows["bias"] == bias)]
+        change = rows["after"].astype(float) - rows["before"].astype(float)
+        moved[method] = pd.Series(
+            change.to_numpy(),
+            index=pd.MultiIndex.from_frame(rows[["group", "source", "target"]]),
+        )
+    both: pd.DataFrame = pd.concat(moved, axis=1, join="inner")
+    return both
+
+
+def _signs(found: Connectivity) -> Claim:
+    signs = {bias: np.sign(moved_alike(found, bias)) for bias in BIASES}
+    counts = {bias: (int((sign[KL] == sign[MM]).sum()), len(sign)) for bias, sign in signs.items()}
+    listed = "; ".join(f"{same} of {n} ({bias})" for bias, (same, n) in counts.items())
+    alike = [same >= ALIKE * n for same, n in counts.values()]
+    return Claim(
+        published=f"Of {N_MOVED} coefficients KL-SGBN and MM-SGBN move most in the same direction.",
+        found=f"In the same direction: {listed}.",
+        holds="yes" if all(alike) else "partly" if any(alike) else "no",
+    )
+
+
+def _changes_reading(found: Connectivity) -> str:
+    rows = found.changes
+    n_intercepts = {
+        bias: int((rows[(rows["bias"] == bias) & (rows["method"] == MM)]["source"] == "bias").sum())
+        for bias in BIASES
+    }
+    listed = " and ".join(f"{n} ({bias})" for bias, n in n_intercepts.items())
+    return (
+        f"Of the {N_MOVED} coefficients whose Fisher scores correlate most with the group, "
+        f"{listed} are intercepts. The figure shows how both methods move each of them."
     )

@@ -11,14 +11,25 @@ from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
 from edgewise.plot import plot_class_networks, plot_matrix
-from edgewise.reproduce._study import Results
 from edgewise.reproduce.classify import connectivity
-from edgewise.reproduce.classify.accuracies import Accuracies, standard_error
+from edgewise.reproduce.classify.accuracy import (
+    BIASES,
+    DECIDERS,
+    KL,
+    LIKELIHOOD,
+    LINEAR,
+    METHODS,
+    MM,
+    OR,
+    SHRUNKEN,
+    Accuracies,
+    H,
+    standard_error,
+)
 from edgewise.reproduce.classify.accuracy_report import TITLES
-from edgewise.reproduce.classify.connectivity_report import Connectivity, moved_alike
-from edgewise.reproduce.classify.deciders import DECIDERS, LIKELIHOOD, LINEAR, SHRUNKEN
-from edgewise.reproduce.classify.splits import BIASES, KL, METHODS, MM, OR, H
-from edgewise.reproduce.classify.tables import GROUPS
+from edgewise.reproduce.classify.connectivity import Connectivity, moved_alike
+from edgewise.reproduce.classify.data import GROUPS
+from edgewise.reproduce.study import Results
 
 LOOKS: Final[dict[str, dict[str, Any]]] = {
     OR: {"color": "#0072B2", "marker": "o"},

@@ -12,13 +12,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from edgewise.data.simulate import PARTITION_LAYOUTS
-from edgewise.reproduce._study import Results
-from edgewise.reproduce.covariates.climate_report import hidden_pairs, leaves_of, stations_of
-from edgewise.reproduce.covariates.coast import COASTS
-from edgewise.reproduce.covariates.drift import CHAIN, GRID, KERNEL, POOLED, POOLED_REFIT, TREE
-from edgewise.reproduce.covariates.drift_report import points_of
-from edgewise.reproduce.covariates.partition import LEAF, RULES
-from edgewise.reproduce.covariates.partition_report import fits_of, risk_paths
+from edgewise.reproduce.covariates.climate import COASTS, hidden_pairs, leaves_of, stations_of
+from edgewise.reproduce.covariates.drift import (
+    CHAIN,
+    GRID,
+    KERNEL,
+    POOLED,
+    POOLED_REFIT,
+    TREE,
+    points_of,
+)
+from edgewise.reproduce.covariates.partition import LEAF, RULES, fits_of, risk_paths
+from edgewise.reproduce.study import Results
 
 BLUE: Final = "#0072B2"
 VERMILION: Final = "#D55E00"

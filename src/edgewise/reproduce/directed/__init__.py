@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce._study import Report, Results, Study
-from edgewise.reproduce.directed import invariance, networks, networks_report, oscillation, scales
+from edgewise.reproduce.directed import invariance, networks, oscillation, scales
+from edgewise.reproduce.directed import networks as networks_report
 from edgewise.reproduce.directed import others as others_report
 from edgewise.reproduce.directed.figures import draw_figures
+from edgewise.reproduce.study import Report, Results, Study
 
 
 def report_all(results: Results) -> Report:

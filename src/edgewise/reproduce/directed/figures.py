@@ -12,26 +12,24 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from edgewise._core.typing import FloatArray
-from edgewise.reproduce._study import Results
 from edgewise.reproduce.directed.invariance import parse_coefficients
 from edgewise.reproduce.directed.methods import (
     COLUMNWISE,
+    FALSE,
     GREEDY,
     HOMOTOPY,
     LITERAL,
-    SORT_VARIANCE,
-    TRUE_ORDER,
-)
-from edgewise.reproduce.directed.networks_report import PUBLISHED_AS, Errors
-from edgewise.reproduce.directed.published import (
-    FALSE,
     MEASURES,
     NETWORKS,
     PDAG,
+    SORT_VARIANCE,
     TOTAL,
+    TRUE_ORDER,
     published,
 )
+from edgewise.reproduce.directed.networks import PUBLISHED_AS, Errors
 from edgewise.reproduce.directed.scales import SCALES
+from edgewise.reproduce.study import Results
 from edgewise.solvers.directed.bcd import UPDATES
 
 BLUE: Final = "#0072B2"

@@ -9,7 +9,6 @@ import numpy as np
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import GaussianBayesNet
-from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.directed.methods import (
     ALPHA,
     COLUMNWISE,
@@ -18,6 +17,7 @@ from edgewise.reproduce.directed.methods import (
     SimulatedNetwork,
     simulate,
 )
+from edgewise.reproduce.study import Part, Row
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
 #: Tables with about as many rows as columns, and a long one.

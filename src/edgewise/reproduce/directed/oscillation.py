@@ -7,9 +7,8 @@ from typing import Final
 import numpy as np
 
 from edgewise._core.typing import FloatArray
-from edgewise.reproduce._study import Part, Row
-from edgewise.reproduce.directed.methods import ALPHA, simulate
-from edgewise.reproduce.directed.published import NETWORKS
+from edgewise.reproduce.directed.methods import ALPHA, NETWORKS, simulate
+from edgewise.reproduce.study import Part, Row
 from edgewise.solvers import bcd_bayes_net
 from edgewise.solvers.directed.bcd import UPDATES
 

@@ -7,13 +7,19 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from edgewise.reproduce._files import markdown_table, mean_and_error
-from edgewise.reproduce._study import Claim, Report
-from edgewise.reproduce.directed.methods import COLUMNWISE, HOMOTOPY, LITERAL
+from edgewise.reproduce.directed.methods import (
+    COLUMNWISE,
+    FALSE,
+    HOMOTOPY,
+    INVARIANCE,
+    LITERAL,
+    PDAG,
+    TOTAL,
+)
 from edgewise.reproduce.directed.oscillation import SCHEDULES
-from edgewise.reproduce.directed.published import FALSE, INVARIANCE, PDAG, TOTAL
 from edgewise.reproduce.directed.scales import SCALES
-from edgewise.reproduce.verdicts import verdict
+from edgewise.reproduce.study import Claim, Report
+from edgewise.reproduce.tables import markdown_table, mean_and_error, verdict
 from edgewise.solvers.directed.bcd import UPDATES
 
 #: Coefficients that differ by less are the same.

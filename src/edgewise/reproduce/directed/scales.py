@@ -9,15 +9,17 @@ import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators import BlanketBayesNet, GaussianBayesNet
-from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.directed.methods import (
     ALPHA,
+    GES,
     SIGNIFICANCE,
     count_errors,
+    installed_peers,
+    peer,
     simulate,
 )
-from edgewise.reproduce.directed.peers import GES, installed_peers, peer
 from edgewise.reproduce.directed.sort_and_regress import sort_and_regress
+from edgewise.reproduce.study import Part, Row
 
 NETWORK: Final = "alarm"
 STANDARDIZED: Final = "standardised"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce._study import Report, Results, Study
-from edgewise.reproduce.discrete import (
-    karate,
-    karate_report,
-    networks,
-    networks_report,
-    six_nodes,
-    six_report,
-)
+from edgewise.reproduce.discrete import karate, networks, six_nodes
+from edgewise.reproduce.discrete import karate as karate_report
+from edgewise.reproduce.discrete import networks as networks_report
+from edgewise.reproduce.discrete import six_nodes as six_report
 from edgewise.reproduce.discrete.figures import draw_figures
+from edgewise.reproduce.study import Report, Results, Study
 
 
 def report_all(results: Results) -> Report:

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from edgewise.data import six_node_graph
 from edgewise.metrics import irregularity
-from edgewise.reproduce._study import Results
 from edgewise.reproduce.discrete.networks import BLANKETS, LEARNERS, NETWORKS
 from edgewise.reproduce.discrete.scores import CONSTANT, CRITERIA, PRIORS, SHARED, column_title
 from edgewise.reproduce.discrete.six_nodes import STRUCTURES
+from edgewise.reproduce.study import Results
 
 LOOK: Final[dict[str, dict[str, Any]]] = {
     "bjp": {"color": "#0072B2", "marker": "o"},

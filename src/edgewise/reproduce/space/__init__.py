@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce._study import Report, Results, Study
 from edgewise.reproduce.space import blocks, contour, images, stalls
-from edgewise.reproduce.space.contour_report import report as report_contour
+from edgewise.reproduce.space.contour import report as report_contour
 from edgewise.reproduce.space.figures import draw_figures
 from edgewise.reproduce.space.reports import (
     report_blocks,
     report_images,
     report_stalls,
 )
+from edgewise.reproduce.study import Report, Results, Study
 
 
 def report_all(results: Results) -> Report:

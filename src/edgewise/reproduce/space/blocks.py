@@ -7,22 +7,20 @@ from math import prod
 import numpy as np
 
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
-from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.space.contour import GRAPHICAL_LASSO, LOCALLY_CONSTANT
 from edgewise.reproduce.space.methods import (
     TUNING_TOL,
-    fit_graphical_lasso,
-    fit_locally_constant,
-    grid_for,
-    refine,
-)
-from edgewise.reproduce.space.tuning import (
     best,
     count_unconverged,
     divergences,
+    fit_graphical_lasso,
+    fit_locally_constant,
+    grid_for,
     measures,
+    refine,
     second_moments,
 )
+from edgewise.reproduce.study import Part, Row
 
 #: Shape of the sites and side of the boxes; six pairs of boxes each.
 PROBLEMS = {"grid 10x10": ((10, 10), 3), "path 60": ((60,), 6)}

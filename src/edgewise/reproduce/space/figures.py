@@ -17,7 +17,6 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import block_model, contour_model, neighbor_pairs, sample_gaussian
 from edgewise.graph import Graph
 from edgewise.plot import plot_matrix
-from edgewise.reproduce._study import Results
 from edgewise.reproduce.space.blocks import PROBLEMS
 from edgewise.reproduce.space.contour import (
     GRAPHICAL_LASSO,
@@ -29,12 +28,15 @@ from edgewise.reproduce.space.contour import (
 from edgewise.reproduce.space.images import SCALINGS
 from edgewise.reproduce.space.methods import (
     TUNING_TOL,
+    best,
+    divergences,
     fit_graphical_lasso,
     fit_locally_constant,
     grid_for,
+    second_moments,
 )
 from edgewise.reproduce.space.stalls import LEVELS, RATIOS
-from edgewise.reproduce.space.tuning import best, divergences, second_moments
+from edgewise.reproduce.study import Results
 from edgewise.solvers import locally_constant
 
 BLUE: Final = "#0072B2"

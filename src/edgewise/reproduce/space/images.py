@@ -9,22 +9,20 @@ import numpy as np
 
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import load_table, neighbor_pairs
-from edgewise.reproduce._study import Part, Row
 from edgewise.reproduce.space.contour import GRAPHICAL_LASSO, LOCALLY_CONSTANT
 from edgewise.reproduce.space.methods import (
     TUNING_TOL,
     Fit,
     Grid,
+    count_unconverged,
     fit_graphical_lasso,
     fit_locally_constant,
     grid_for,
-    refine,
-)
-from edgewise.reproduce.space.tuning import (
-    count_unconverged,
     log_likelihood,
+    refine,
     second_moments,
 )
+from edgewise.reproduce.study import Part, Row
 
 INDEPENDENT = "independent"
 METHODS = (INDEPENDENT, GRAPHICAL_LASSO, LOCALLY_CONSTANT)

@@ -7,8 +7,6 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
-from edgewise.reproduce._files import markdown_table, mean_and_error
-from edgewise.reproduce._study import Claim, Report
 from edgewise.reproduce.space.blocks import PROBLEMS
 from edgewise.reproduce.space.contour import GRAPHICAL_LASSO, LOCALLY_CONSTANT
 from edgewise.reproduce.space.images import INDEPENDENT, MAPS, SCALINGS
@@ -18,6 +16,8 @@ from edgewise.reproduce.space.stalls import (
     LEVELS,
     RATIOS,
 )
+from edgewise.reproduce.study import Claim, Report
+from edgewise.reproduce.tables import markdown_table, mean_and_error
 
 #: Where the KL of the locally constant fit should be this share of the graphical lasso's or less.
 BAR: Final = 0.6

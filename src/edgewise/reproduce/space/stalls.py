@@ -8,8 +8,8 @@ import numpy as np
 
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import block_model, gaussian_graph, neighbor_pairs, sample_gaussian
-from edgewise.reproduce._study import Part, Row
-from edgewise.reproduce.space.tuning import second_moments
+from edgewise.reproduce.space.methods import second_moments
+from edgewise.reproduce.study import Part, Row
 from edgewise.solvers import locally_constant
 
 #: Strength of local constancy in units of that of sparsity.

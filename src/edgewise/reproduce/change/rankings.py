@@ -7,10 +7,8 @@ from typing import Final
 
 import pandas as pd
 
-from edgewise.reproduce._files import mean_and_error
-from edgewise.reproduce._study import Claim, Report
 from edgewise.reproduce.change import diamond, genes
-from edgewise.reproduce.change._methods import (
+from edgewise.reproduce.change.methods import (
     ENTRY,
     FLASSO,
     MAGNITUDE,
@@ -20,9 +18,12 @@ from edgewise.reproduce.change._methods import (
     SAMPLED_FLASSO,
     SAMPLED_GLASSO,
     SAMPLED_PATH,
+    area_of_chance,
+    areas,
+    areas_table,
 )
-from edgewise.reproduce.change._scores import area_of_chance, areas, areas_table
-from edgewise.reproduce.verdicts import is_clearly_positive, verdict
+from edgewise.reproduce.study import Claim, Report
+from edgewise.reproduce.tables import is_clearly_positive, mean_and_error, verdict
 
 #: Area that the polynomial of degree 4 should reach on diamonds, by magnitude.
 BAR: Final = 0.95

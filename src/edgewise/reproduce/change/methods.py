@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data import SimulatedChange
@@ -16,7 +17,8 @@ from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.estimators.change.fused import FusedNetworkChange
 from edgewise.estimators.change.separate import SeparateNetworkChange
 from edgewise.metrics import precision_recall_curve
-from edgewise.reproduce._study import Row
+from edgewise.reproduce.study import Row
+from edgewise.reproduce.tables import markdown_table, mean_and_error
 from edgewise.stats import covariance, nonparanormal_correlation
 
 #: Rankings of the pairs: by the alpha at which a pair enters the path, ties by its last change;
@@ -185,3 +187,43 @@ def _moments(rows: FloatArray, kind: str, centered: bool) -> FloatArray:
     if kind == "nonparanormal":
         return nonparanormal_correlation(rows)
     return covariance(rows, assume_centered=not centered)[1]
+
+
+def areas(frame: pd.DataFrame, method: str, ranking: str) -> FloatArray:
+    """Area of each data set, in the order of the tasks; none where the ranking is not there."""
+    part = frame[(frame["method"] == method) & (frame["ranking"] == ranking)]
+    found: FloatArray = part.sort_values("task")["auprc"].to_numpy(dtype=np.float64)
+    return found
+
+
+def areas_by(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[Any, ...], FloatArray]:
+    """Areas of the data sets, by the values of some columns."""
+    groups = frame.sort_values("task").groupby(list(columns), sort=False)["auprc"]
+    return {key: group.to_numpy(dtype=np.float64) for key, group in groups}
+
+
+def area_of_chance(n_features: int, n_changed: int) -> float:
+    r"""Give the expected area when pairs come in a random order.
+
+    It is a little above the share of pairs that changed, because the first hit may come early:
+    with :math:`R` of :math:`N` pairs changed and :math:`h = \frac1N \sum_{k \le N} \frac1k`,
+
+    .. math:: h + (1 - h) \frac{R - 1}{N - 1}.
+
+    Examples
+    --------
+    >>> round(area_of_chance(40, 15), 3), round(area_of_chance(9, 8), 3)
+    (0.027, 0.293)
+    """
+    n_pairs = n_features * (n_features - 1) // 2
+    early = float(np.sum(1.0 / np.arange(1, n_pairs + 1))) / n_pairs
+    return early + (1.0 - early) * (n_changed - 1) / (n_pairs - 1)
+
+
+def areas_table(frame: pd.DataFrame, methods: Sequence[str]) -> str:
+    """Lay out the areas of all methods, by either ranking."""
+    rows = []
+    for method in methods:
+        cells = [areas(frame, method, ranking) for ranking in RANKINGS]
+        rows.append([method, *(mean_and_error(cell) if len(cell) else "" for cell in cells)])
+    return markdown_table(["method", *(f"by {ranking}" for ranking in RANKINGS)], rows)
