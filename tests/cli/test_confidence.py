@@ -11,7 +11,7 @@ import pytest
 
 import edgewise
 from edgewise import BootstrapGraph, GaussianGraph
-from edgewise.cli._confidence import (
+from edgewise.cli.confidence import (
     RESAMPLES,
     Confidence,
     _forecast,

@@ -11,8 +11,8 @@ import pytest
 
 import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, Graph
-from edgewise.cli.direct.direct_options import BlanketMethod
-from edgewise.cli.direct.directing import arc_table
+from edgewise.cli.direct import BlanketMethod
+from edgewise.cli.direct.fit import arc_table
 from edgewise.estimators.directed.blankets import METHODS
 from edgewise.metrics import cpdag, varsortability
 from tests.cli.files import CHANGE_FILES, DIRECT_FILES

@@ -6,7 +6,7 @@ import pytest
 
 from edgewise import GaussianGraph
 from edgewise._core.resume import LOCK, locked
-from edgewise.cli._folder import results_folder
+from edgewise.cli.run import results_folder
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 import edgewise
 from edgewise import BootstrapGraph, Graph, LocallyConstantGraph
-from edgewise.cli.learn import pictures as _pictures
+from edgewise.cli.learn import fit as _pictures
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
 from tests.cli.files import FILES, SPACE_FILES
 

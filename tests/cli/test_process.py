@@ -170,7 +170,8 @@ def test_signals_end_a_run(tmp_path, frame, jobs, number):
 DEAF_RUN = """
 import hashlib, sys, time
 from edgewise import GaussianGraph
-from edgewise.cli import _summary, main
+from edgewise.cli import main
+from edgewise.cli import wording as _summary
 
 def count():
     # As long as a compiled kernel of a large table, which hears nothing until it is done.

@@ -10,7 +10,7 @@ import pytest
 
 import edgewise
 from edgewise import Graph, GraphTree
-from edgewise.cli.regress.regressing import hidden_edges
+from edgewise.cli.regress.fit import hidden_edges
 from tests.cli.files import TREE_FILES
 
 NAMES = ["wind", "rain", "sun"]

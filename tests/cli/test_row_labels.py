@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise.cli._row_labels import _is_called_label
+from edgewise.cli.input import _is_called_label
 
 SAID = "Note: column '{}' labels the rows, so it was left out; --columns can ask for it by name."
 

@@ -8,9 +8,9 @@ import pytest
 from typer.main import get_command
 
 from edgewise import GaussianGraph
-from edgewise.cli._folder import results_folder
-from edgewise.cli._shell import OPTIONS, in_options, printable, warnings_told
 from edgewise.cli.app import EXAMPLES, app
+from edgewise.cli.run import results_folder
+from edgewise.cli.shell import OPTIONS, in_options, printable, warnings_told
 from tests.commands import invoke
 
 

@@ -106,7 +106,7 @@ def test_the_command_line_takes_an_address(client, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x"])
 def test_nobody_at_the_address(address):
-    from edgewise.cli._cluster import on_cluster
+    from edgewise.cli.options import on_cluster
 
     with (
         pytest.raises(InputError, match=f"No Dask scheduler answers at '{address}'"),

@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit."""
-    from edgewise.cli._interrupt import end, end_on_signals, finish, is_interrupted
+    from edgewise.cli.shell import end, end_on_signals, finish, is_interrupted
 
     end_on_signals()
     try:

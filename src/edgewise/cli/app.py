@@ -7,7 +7,6 @@ from typing import Annotated, Final
 import typer
 
 from edgewise._version import __version__
-from edgewise.cli._shell import Commands, say
 from edgewise.cli.classify import classify
 from edgewise.cli.compare import compare
 from edgewise.cli.demo import demo
@@ -17,6 +16,7 @@ from edgewise.cli.info import info
 from edgewise.cli.learn import learn
 from edgewise.cli.regress import regress
 from edgewise.cli.reproduce import reproduce
+from edgewise.cli.shell import Commands, say
 from edgewise.cli.simulate import simulate
 
 app = typer.Typer(

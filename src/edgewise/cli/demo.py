@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgewise.cli._confidence import Confidence
-from edgewise.cli._demo_data import (
-    DAYS_APART,
-    DIGIT,
-    SIDE,
-    WEATHER,
-    digit_images,
-    fingerprint,
-    senate_votes,
-    table_digest,
-    tumour_nuclei,
-    weather_anomalies,
+from edgewise.cli.classify.fit import ClassSettings, class_record, classify_rows
+from edgewise.cli.compare.groups import ChangeSettings, change_record, compare_groups
+from edgewise.cli.confidence import Confidence
+from edgewise.cli.direct.fit import DirectSettings, direct_columns, direct_record
+from edgewise.cli.labels import TWO_VALUES, Groups
+from edgewise.cli.learn.fit import (
+    DISCRETE,
+    IN_SPACE,
+    Settings,
+    learn_graph,
+    record_of,
+    write_learned,
 )
-from edgewise.cli._folder import (
+from edgewise.cli.options import Json, Quiet
+from edgewise.cli.regress.fit import TreeSettings, regress_rows, tree_record
+from edgewise.cli.run import (
     ALL_FILES,
     CHANGE_FILES,
     CLASS_FILES,
@@ -34,26 +36,122 @@ from edgewise.cli._folder import (
     files_in,
     results_folder,
 )
-from edgewise.cli._labels import TWO_VALUES
-from edgewise.cli._options import Json, Quiet
-from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
-from edgewise.cli.classify.classifying import ClassSettings, class_record, classify_rows
-from edgewise.cli.compare.comparing import ChangeSettings, change_record, compare_groups
-from edgewise.cli.direct.directing import DirectSettings, direct_columns, direct_record
-from edgewise.cli.learn.learning import (
-    DISCRETE,
-    IN_SPACE,
-    Settings,
-    learn_graph,
-    record_of,
-    write_learned,
-)
-from edgewise.cli.regress.regressing import TreeSettings, regress_rows, tree_record
+from edgewise.cli.shell import is_watched, say, say_json, tell, warnings_told
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise.report import Report
+
+
+WEATHER: Final = {
+    "TMP": "temperature",
+    "TMN": "coldest hour",
+    "TMX": "warmest hour",
+    "DEW": "dew point",
+    "RH": "humidity",
+    "PRS": "pressure",
+    "IR": "infrared sky",
+    "GLO": "sunlight",
+    "DIR": "direct sun",
+    "DIF": "diffuse light",
+    "WND": "wind",
+    "CLD": "cloud",
+    "OPQ": "opaque cloud",
+    "VIS": "visibility",
+    "PWAT": "water in air",
+    "AOD": "aerosol",
+}
+DAYS_APART: Final = 7
+DIGIT: Final = 3
+SIDE: Final = 8
+
+
+def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Daily weather without the season, and which table it is."""
+    from edgewise.data import load_climate
+
+    climate = load_climate(unit_variance=False)
+    is_kept = climate.covariates["doy"].to_numpy() % DAYS_APART == 0
+    frame = climate.responses[list(WEATHER)][is_kept].reset_index(drop=True).rename(columns=WEATHER)
+    return frame, fingerprint(frame, climate.name, table_digest(climate.name))
+
+
+def digit_images() -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Shades of the pixels of one digit, one image per row, and which table it is.
+
+    The shades are counts from 0 to 16. Even noise on [0, 1) turns them into measurements, without
+    which a Gaussian would see more certainty in them than there is.
+    """
+    import hashlib
+
+    import numpy as np
+    import pandas as pd
+    from sklearn.datasets import load_digits
+
+    images, digit = load_digits(return_X_y=True)
+    shades = images[digit == DIGIT]
+    noise = np.random.default_rng(0).uniform(size=shades.shape)
+    noise[:, np.ptp(shades, axis=0) == 0] = 0.0
+    names = [f"r{row}c{column}" for row in range(SIDE) for column in range(SIDE)]
+    frame = pd.DataFrame(shades + noise, columns=names)
+    name = "digits of scikit-learn"
+    return frame, fingerprint(frame, name, hashlib.sha256(images.tobytes()).hexdigest())
+
+
+def senate_votes() -> tuple[pd.DataFrame, Groups, dict[str, Any]]:
+    """Votes of the senators, with the year of each vote, and which table it is."""
+    import hashlib
+
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.data import load_senate
+
+    senate = load_senate()
+    y = pd.Series(pd.Categorical(senate.years), name="year")
+    first, second = (str(year) for year in y.cat.categories)
+    before, after = np.bincount(y.cat.codes).tolist()
+    groups = Groups(y=y, names=(first, second), counts=(before, after))
+    digest = hashlib.sha256(senate.votes.to_numpy(dtype=np.float64).tobytes()).hexdigest()
+    return senate.votes, groups, fingerprint(senate.votes, "senate-votes", digest)
+
+
+def tumour_nuclei() -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Means over the cell nuclei of each tumour, in logarithms, and which table it is."""
+    import hashlib
+
+    import numpy as np
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer(as_frame=True).data
+    means = table[[name for name in table.columns if name.startswith("mean ")]]
+    # Some tumours have no concave nucleus at all.
+    frame = np.log(means + 1e-3).rename(columns=lambda name: name.removeprefix("mean "))
+    digest = hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
+    return frame, fingerprint(frame, "breast cancer of scikit-learn", digest)
+
+
+def fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
+    return {
+        "bundled": name,
+        "sha256": digest,
+        "n_samples": len(frame),
+        "n_features": len(frame.columns),
+        "names": list(frame.columns),
+    }
+
+
+def table_digest(name: str) -> str:
+    import hashlib
+
+    import numpy as np
+
+    from edgewise.data import load_table
+
+    table = load_table(name).frame
+    return hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
+
 
 #: Chosen by held-out likelihood out of 8 x 7, as `edgewise learn --grid 8x8` does in half a minute.
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
@@ -102,7 +200,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Answer questions about real data that come with the package; needs no network."""
-    from edgewise.cli._summary import where_to_look
+    from edgewise.cli.wording import where_to_look
     from edgewise.report import render
 
     answers, reports, folders = [], [], []
@@ -180,7 +278,7 @@ def _answer(
     notes: list[str],
 ) -> Report:
     """Learn, write the files, and tell in words what was found."""
-    from edgewise.cli._summary import summary
+    from edgewise.cli.wording import summary
 
     with warnings_told() as told:
         learned = learn_graph(frame, settings, verbose=is_watched())
@@ -191,8 +289,7 @@ def _answer(
 
 def ask_senate(folder: Path) -> Report:
     """Find which senators changed in how they vote together."""
-    from edgewise.cli.compare.change_files import write_compared
-    from edgewise.cli.compare.change_words import change_summary
+    from edgewise.cli.compare.groups import change_summary, write_compared
 
     frame, groups, data = senate_votes()
     settings = ChangeSettings(basis=TWO_VALUES, alpha=VOTES_ALPHA, n_permutations=VOTES_SHUFFLES)
@@ -216,8 +313,7 @@ def ask_votes(folder: Path) -> Report:
 
 def ask_tumours(folder: Path) -> Report:
     """Find which way influences run between measurements of cell nuclei."""
-    from edgewise.cli.direct.direct_files import write_directed
-    from edgewise.cli.direct.direct_words import direct_summary
+    from edgewise.cli.direct.fit import direct_summary, write_directed
 
     frame, data = tumour_nuclei()
     settings = DirectSettings(confidence=Confidence(n_resamples=NUCLEI_RESAMPLES))
@@ -235,8 +331,7 @@ def ask_diagnosis(folder: Path) -> Report:
     import pandas as pd
     from sklearn.datasets import load_breast_cancer
 
-    from edgewise.cli.classify.class_files import write_classified
-    from edgewise.cli.classify.class_words import class_summary
+    from edgewise.cli.classify.fit import class_summary, write_classified
 
     frame, data = tumour_nuclei()
     table = load_breast_cancer()
@@ -258,8 +353,7 @@ def ask_diagnosis(folder: Path) -> Report:
 
 def ask_climate(folder: Path) -> Report:
     """Find where in a country the weather hangs together in which way."""
-    from edgewise.cli.regress.regress_files import write_regressed
-    from edgewise.cli.regress.regress_words import tree_summary
+    from edgewise.cli.regress.fit import tree_summary, write_regressed
     from edgewise.data import load_climate
 
     climate = load_climate()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._options import Json, Quiet
-from edgewise.cli._shell import say, say_json
+from edgewise.cli.options import Json, Quiet
+from edgewise.cli.shell import say, say_json
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph

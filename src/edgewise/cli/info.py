@@ -7,8 +7,8 @@ import platform
 import textwrap
 from typing import Any
 
-from edgewise.cli._options import Json
-from edgewise.cli._shell import say, say_json
+from edgewise.cli.options import Json
+from edgewise.cli.shell import say, say_json
 
 
 def info(json: Json = False) -> None:
@@ -55,7 +55,7 @@ def _cache_in_words(cache: dict[str, Any]) -> str:
 
 
 def _gather() -> dict[str, Any]:
-    from edgewise.cli._versions import versions
+    from edgewise.cli.run import versions
 
     return {
         "versions": versions(),

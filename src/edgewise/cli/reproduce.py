@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._options import Jobs, Json, Quiet, Seed
-from edgewise.cli._shell import is_watched, say, say_json, tell, warnings_told
+from edgewise.cli.options import Cluster, Jobs, Json, Quiet, Seed
+from edgewise.cli.shell import is_watched, say, say_json, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ def _run(
     import time
     from datetime import UTC, datetime
 
-    from edgewise.cli._folder import results_folder
-    from edgewise.cli._versions import versions
+    from edgewise.cli.run import results_folder, versions
     from edgewise.reproduce.study import forget, run_study
     from edgewise.reproduce.tables import write_results
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._options import Json, Kind, Quiet, Seed, Varying
-from edgewise.cli._shell import say, say_json
+from edgewise.cli.options import Json, Kind, Quiet, Seed, Varying
+from edgewise.cli.shell import say, say_json
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,28 +2,112 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, Final, TypeAlias
 
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._labels import read_classes
-from edgewise.cli._options import Columns, DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
-from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._tables import rows_of
-from edgewise.cli.classify.class_options import (
-    Bias,
-    BiasOption,
-    ClassAlpha,
-    ClassBy,
-    Decision,
-    DecisionOption,
-    Edges,
-    Folds,
-    Learning,
-    LearningOption,
-    Repeats,
-    Slack,
+import typer
+
+from edgewise.cli.classify.fit import ClassSettings
+from edgewise.cli.input import rows_of
+from edgewise.cli.labels import read_classes
+from edgewise.cli.options import (
+    Cluster,
+    Columns,
+    DataFile,
+    Drop,
+    Jobs,
+    Json,
+    OutFolder,
+    Quiet,
+    Seed,
 )
-from edgewise.cli.classify.classifying import ClassSettings
+from edgewise.cli.shell import is_watched, tell, warnings_told
+
+ACCURACY: Final = "Accuracy"
+
+
+class Learning(StrEnum):
+    """How the networks of the classes are learned."""
+
+    MARGIN = "margin"
+    FISHER = "fisher"
+    GENERATIVE = "generative"
+
+
+class Decision(StrEnum):
+    """What decides about a row."""
+
+    LIKELIHOOD = "likelihood"
+    SVM = "svm"
+
+
+class Bias(StrEnum):
+    """What becomes of the intercepts."""
+
+    FREE = "free"
+    PENALIZED = "penalized"
+
+
+ClassBy: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--by",
+        help="Column that holds the class of each row; it is left out of the networks.",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+LearningOption: TypeAlias = Annotated[
+    Learning,
+    typer.Option(
+        "--learning",
+        help=(
+            "Learn the networks together, for wide margins between likelihoods or for Fisher "
+            "scores that separate; or each by itself. Decides which networks are shown; the "
+            "accuracy of all three is always compared."
+        ),
+    ),
+]
+DecisionOption: TypeAlias = Annotated[
+    Decision,
+    typer.Option(
+        "--decide",
+        help="Decide by the likelihoods, or by support vector machines on the Fisher scores.",
+    ),
+]
+ClassAlpha: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--alpha", help="Sparsity of the networks, in units of correlation; larger is sparser."
+    ),
+]
+Edges: TypeAlias = Annotated[
+    int,
+    typer.Option("--edges", help="Arcs, over all networks, that may move when learned together."),
+]
+Slack: TypeAlias = Annotated[
+    float, typer.Option(help="Share by which a network may then fit its own class worse.")
+]
+BiasOption: TypeAlias = Annotated[
+    Bias,
+    typer.Option(
+        "--bias",
+        help=(
+            "Free intercepts, or penalised ones as published: that spoils the networks learned by "
+            "themselves, so that learning them together seems to gain much."
+        ),
+    ),
+]
+Folds: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="Parts that rows are dealt out to; each is held out once.", rich_help_panel=ACCURACY
+    ),
+]
+Repeats: TypeAlias = Annotated[
+    int, typer.Option(help="How many times they are dealt out.", rich_help_panel=ACCURACY)
+]
 
 
 def classify(
@@ -51,11 +135,14 @@ def classify(
     Compares networks learned together and by themselves with a linear SVM and shrunken LDA.
     Writes accuracies, networks, what the learning changed, the model and a record.
     """
-    from edgewise.cli._folder import ALL_FILES, CLASS_FILES, files_in, results_folder
-    from edgewise.cli._summary import announce
-    from edgewise.cli.classify.class_files import write_classified
-    from edgewise.cli.classify.class_words import class_summary
-    from edgewise.cli.classify.classifying import class_record, classify_rows
+    from edgewise.cli.classify.fit import (
+        class_record,
+        class_summary,
+        classify_rows,
+        write_classified,
+    )
+    from edgewise.cli.run import ALL_FILES, CLASS_FILES, files_in, results_folder
+    from edgewise.cli.wording import announce
 
     settings = ClassSettings(
         learning=learning.value,

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._labels import TWO_VALUES, Groups, read_rows
-from edgewise.cli._options import (
+from edgewise.cli.compare.groups import RATIO, WITH_DEGREE, ChangeSettings
+from edgewise.cli.compare.windows import SHUFFLES, Window
+from edgewise.cli.input import Source, rows_of
+from edgewise.cli.labels import TWO_VALUES, Groups, read_rows
+from edgewise.cli.options import (
+    CONFIDENCE,
+    NUMERICS,
+    Cluster,
     Columns,
     DataFile,
     Drop,
@@ -21,29 +29,156 @@ from edgewise.cli._options import (
     Seed,
     strength,
 )
-from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._tables import Source, rows_of
-from edgewise.cli.compare.change_options import (
-    Basis,
-    BasisOption,
-    By,
-    ChangeAlpha,
-    ChangeAlphaRatio,
+from edgewise.cli.shell import is_watched, tell, warnings_told
+
+ORDER: Final = "Rows in order"
+
+
+class ChangeMethod(StrEnum):
+    """How a change between two groups is learned."""
+
+    RATIO = "ratio"
+    DTRACE = "dtrace"
+    FUSED = "fused"
+    SEPARATE = "separate"
+
+
+class Basis(StrEnum):
+    """What a change is a change of."""
+
+    GAUSSIAN = "gaussian"
+    POWER = "power"
+    POLYNOMIAL = "polynomial"
+    ISING = "ising"
+
+
+By: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that holds the label of each row; it is left out of the network.",
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
+Pair: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Labels to compare, the one before and the one after, where there are more than two.",
+        metavar="BEFORE,AFTER",
+        show_default="both, sorted",
+    ),
+]
+ChangeMethodOption: TypeAlias = Annotated[
     ChangeMethod,
-    ChangeMethodOption,
-    ChangeTolerance,
-    Degree,
-    Negligible,
-    Pair,
-    Permutations,
-    Reference,
-    Ridge,
-    Sparsity,
-    Step,
-    WindowOption,
-)
-from edgewise.cli.compare.comparing import RATIO, WITH_DEGREE, ChangeSettings
-from edgewise.cli.compare.windows import SHUFFLES, Window
+    typer.Option(
+        "--method",
+        help=(
+            "Ratio of the densities; the difference of two precision matrices by D-trace, the "
+            "strongest simple method for Gaussian columns; regressions with a sparse difference; "
+            "or two graphical lassos."
+        ),
+    ),
+]
+BasisOption: TypeAlias = Annotated[
+    Basis | None,
+    typer.Option(
+        help=(
+            "What the ratio is of: products of two columns; of their signed powers; all products "
+            "of powers up to a degree; or products of values -1 and 1, which a table of two values "
+            "in every column gets by itself."
+        ),
+        show_default="gaussian; ising where every column has two values",
+    ),
+]
+Degree: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Degree of power or polynomial; of several, held-out rows choose.",
+        metavar="K[,K...]",
+        show_default="2",
+    ),
+]
+ChangeAlpha: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--alpha",
+        help="Strength of the penalty on changes: a number, or the rule that picks it.",
+        metavar="NUMBER|cv",
+        show_default="cv; separate ebic",
+    ),
+]
+Ridge: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Curvature that keeps the ratio finite; with 0, alpha must not be too small.",
+        show_default="0.1",
+    ),
+]
+Sparsity: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Penalty of --method fused on both networks themselves; needed where rows are few.",
+        show_default="0",
+    ),
+]
+Permutations: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Shuffles of the labels to test the changes against; 0 for none.",
+        show_default="200; in each window 100",
+        rich_help_panel=CONFIDENCE,
+    ),
+]
+Negligible: TypeAlias = Annotated[
+    float, typer.Option(help="Leave out changes up to this size.", show_default="0")
+]
+WindowOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        help="Compare the first rows with windows of this many rows that follow them.",
+        metavar="ROWS",
+        show_default=False,
+        rich_help_panel=ORDER,
+    ),
+]
+Step: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Rows from one window to the next.",
+        metavar="ROWS",
+        show_default="half a window",
+        rich_help_panel=ORDER,
+    ),
+]
+Reference: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="How many of the first rows are the reference.",
+        metavar="ROWS",
+        show_default="as many as a window",
+        rich_help_panel=ORDER,
+    ),
+]
+ChangeAlphaRatio: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--alpha-ratio",
+        help="Smallest alpha that a rule tries, as a share of the largest.",
+        show_default="0.1",
+        rich_help_panel=NUMERICS,
+    ),
+]
+ChangeTolerance: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--tol",
+        help="Duality gap per column at which the fit stops.",
+        show_default="1e-8; other methods 1e-6",
+        rich_help_panel=NUMERICS,
+    ),
+]
+
 
 #: Shuffles of the labels of two groups.
 PERMUTATIONS: Final = 200
@@ -185,11 +320,14 @@ def _compare_groups(
     as_json: bool,
     is_asked: bool,
 ) -> None:
-    from edgewise.cli._folder import ALL_FILES, CHANGE_FILES, files_in, results_folder
-    from edgewise.cli._summary import announce
-    from edgewise.cli.compare.change_files import write_compared
-    from edgewise.cli.compare.change_words import change_summary
-    from edgewise.cli.compare.comparing import change_record, compare_groups
+    from edgewise.cli.compare.groups import (
+        change_record,
+        change_summary,
+        compare_groups,
+        write_compared,
+    )
+    from edgewise.cli.run import ALL_FILES, CHANGE_FILES, files_in, results_folder
+    from edgewise.cli.wording import announce
 
     name = source.fingerprint["file"]
     notes = list(source.notes)
@@ -217,14 +355,14 @@ def _compare_groups(
 def _compare_windows(
     source: Source, window: Window, settings: ChangeSettings, out: Path, *, as_json: bool
 ) -> None:
-    from edgewise.cli._folder import ALL_FILES, WINDOW_FILES, files_in, results_folder
-    from edgewise.cli._summary import announce
     from edgewise.cli.compare.windows import (
         compare_windows,
         window_record,
         window_summary,
         write_slid,
     )
+    from edgewise.cli.run import ALL_FILES, WINDOW_FILES, files_in, results_folder
+    from edgewise.cli.wording import announce
 
     if len(settings.degree) > 1:
         raise InputError("--window takes one degree, to compare windows by. Pass one to --degree.")

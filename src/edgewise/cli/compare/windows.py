@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._summary import certificate, count, pair_names
-from edgewise.cli.compare.change_files import ALT, short_rows
-from edgewise.cli.compare.change_words import choice
-from edgewise.cli.compare.comparing import ChangeSettings, estimator_of
-from edgewise.cli.learn.learning import about_fit, parameters_of, run_record
+from edgewise.cli.compare.groups import ALT, ChangeSettings, choice, estimator_of, short_rows
+from edgewise.cli.learn.fit import about_fit, parameters_of, run_record
+from edgewise.cli.wording import certificate, count, pair_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,8 +152,7 @@ def write_slid(
     folder: Path, slid: Slid, settings: ChangeSettings, text: str, record: dict[str, Any]
 ) -> Report:
     """Write everything that a sliding window leaves behind, and return what its page says."""
-    from edgewise.cli._folder import write_results, write_table
-    from edgewise.cli._page import report_of
+    from edgewise.cli.run import report_of, write_results, write_table
 
     figures: dict[str, Figure | SubFigure] = {"windows.png": draw_strip(slid, settings)}
     write_table(slid.changes, folder / "windows.csv")

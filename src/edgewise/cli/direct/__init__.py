@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._confidence import Confidence
-from edgewise.cli._options import (
+from edgewise.cli.confidence import Confidence
+from edgewise.cli.direct.fit import DirectSettings
+from edgewise.cli.input import did_you_mean, named_columns, read_source, rows_of
+from edgewise.cli.options import (
+    CONFIDENCE,
+    Cluster,
     Columns,
     ConfidenceOption,
     DataFile,
@@ -21,22 +28,116 @@ from edgewise.cli._options import (
     Seed,
     strength,
 )
-from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._tables import did_you_mean, named_columns, read_source, rows_of
-from edgewise.cli.direct.direct_options import (
-    ArcResamples,
+from edgewise.cli.shell import is_watched, tell, warnings_told
+
+KNOWN: Final = "What is known in advance"
+
+
+class BlanketMethod(StrEnum):
+    """How Markov blankets are found."""
+
+    IAMB = "iamb"
+    INTER_IAMB = "inter-iamb"
+    FAST_IAMB = "fast-iamb"
+    IAMB_NPC = "iamb-npc"
+    INTER_IAMB_NPC = "inter-iamb-npc"
+    GS = "gs"
+    TC = "tc"
+    TC_BW = "tc-bw"
+    L1MB = "l1mb"
+
+
+class MissingRows(StrEnum):
+    """What to do with missing values of measurements."""
+
+    ERROR = "error"
+    PAIRWISE = "pairwise"
+    EM = "em"
+
+
+BlanketMethodOption: TypeAlias = Annotated[
     BlanketMethod,
-    BlanketMethodOption,
-    DirectAlpha,
-    Forbid,
+    typer.Option(
+        "--method",
+        help=(
+            "How the columns that shield each one from all others are found: by tests one at a "
+            "time (iamb and its kin, gs), by tests given all other columns (tc, tc-bw; more rows "
+            "than columns plus 3), or by lasso paths (l1mb)."
+        ),
+    ),
+]
+Significance: TypeAlias = Annotated[
+    float,
+    typer.Option(help="Level of each test of independence; larger ones find more arcs."),
+]
+DirectAlpha: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--alpha",
+        help=(
+            "Penalty of the second network, in units of correlation: a number, or the rule that "
+            "picks it."
+        ),
+        metavar="NUMBER|ebic|cv|stars",
+    ),
+]
+Standardize: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--standardize/--no-standardize",
+        help=(
+            "Whether the second network sees standardised columns. In their units, columns of "
+            "small variance tend to come out as causes. The first never depends on units."
+        ),
+    ),
+]
+MissingRowsOption: TypeAlias = Annotated[
     MissingRows,
-    MissingRowsOption,
-    Require,
-    Significance,
-    Standardize,
-    Tier,
-)
-from edgewise.cli.direct.directing import DirectSettings
+    typer.Option(
+        "--missing",
+        help="Missing values: refuse them, use the rows that have both columns, or fit by EM.",
+    ),
+]
+Forbid: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An arc that cannot be; give the option once for each.",
+        metavar="FROM,TO",
+        show_default=False,
+        rich_help_panel=KNOWN,
+    ),
+]
+Require: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An arc that must be; give the option once for each.",
+        metavar="FROM,TO",
+        show_default=False,
+        rich_help_panel=KNOWN,
+    ),
+]
+Tier: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=(
+            "Columns that come before those of the next --tier, such as in time: no arc leads "
+            "back. Columns that none names may stand anywhere."
+        ),
+        metavar="NAMES",
+        show_default=False,
+        rich_help_panel=KNOWN,
+    ),
+]
+ArcResamples: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--resamples",
+        "--bootstrap",
+        help="Number of resamples; asks for them whatever they take.",
+        show_default="100",
+        rich_help_panel=CONFIDENCE,
+    ),
+]
 
 
 def direct(
@@ -66,11 +167,14 @@ def direct(
     Two methods: Markov blankets with tests, and a penalised order as a second opinion.
     Writes both networks, what the data can tell, pictures, the model and a record.
     """
-    from edgewise.cli._folder import ALL_FILES, DIRECT_FILES, files_in, results_folder
-    from edgewise.cli._summary import announce
-    from edgewise.cli.direct.direct_files import write_directed
-    from edgewise.cli.direct.direct_words import direct_summary
-    from edgewise.cli.direct.directing import direct_columns, direct_record
+    from edgewise.cli.direct.fit import (
+        direct_columns,
+        direct_record,
+        direct_summary,
+        write_directed,
+    )
+    from edgewise.cli.run import ALL_FILES, DIRECT_FILES, files_in, results_folder
+    from edgewise.cli.wording import announce
 
     source = read_source(
         data,

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
-from edgewise.cli._cluster import Cluster
-from edgewise.cli._confidence import Confidence
-from edgewise.cli._options import (
+from edgewise.cli.confidence import Confidence
+from edgewise.cli.input import Source, read_source, rows_of, stream_source, without_rows
+from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, Settings
+from edgewise.cli.learn.places import PLACES, Place, chosen_place
+from edgewise.cli.options import (
     Alpha,
     AlphaRatio,
     Chain,
+    Cluster,
     Columns,
     ConfidenceOption,
     Constant,
@@ -43,11 +46,7 @@ from edgewise.cli._options import (
     Tolerance,
     strength,
 )
-from edgewise.cli._shell import is_watched, tell, warnings_told
-from edgewise.cli._streaming import stream_source, without_rows
-from edgewise.cli._tables import Source, read_source, rows_of
-from edgewise.cli.learn.learning import DISCRETE, IN_SPACE, Settings
-from edgewise.cli.learn.places import PLACES, Place, chosen_place
+from edgewise.cli.shell import is_watched, tell, warnings_told
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph
@@ -201,9 +200,9 @@ def _in_space(
 
 
 def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> None:
-    from edgewise.cli._folder import ALL_FILES, FILES, SPACE_FILES, files_in, results_folder
-    from edgewise.cli._summary import announce, summary
-    from edgewise.cli.learn.learning import learn_graph, record_of, write_learned
+    from edgewise.cli.learn.fit import learn_graph, record_of, write_learned
+    from edgewise.cli.run import ALL_FILES, FILES, SPACE_FILES, files_in, results_folder
+    from edgewise.cli.wording import announce, summary
 
     name = source.fingerprint["file"]
     with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:

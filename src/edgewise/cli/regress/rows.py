@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewise._core.errors import InputError
-from edgewise.cli._row_labels import read_without_row_labels
-from edgewise.cli._tables import (
+from edgewise.cli.input import (
     about_text,
     as_table,
     did_you_mean,
     fingerprint_of,
     named_columns,
+    read_without_row_labels,
     text_columns,
 )
 

@@ -4,20 +4,75 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._row_labels import read_without_row_labels
+from edgewise.cli.confidence import Confidence
+from edgewise.cli.learn.fit import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from edgewise._core.typing import AnyArray
     from edgewise.data import Table
     from edgewise.io import RawTable
+
+
+#: What the column of row labels is called.
+_WORDS: Final = re.compile(
+    r"(.*[ _.-])?(id|index|key|uuid|row ?names?)|unnamed: 0|row"
+    r"|(subject|sample|patient|participant|respondent|case|record|observation)s?",
+    re.IGNORECASE,
+)
+_CAMEL_CASE: Final = re.compile(r".*[a-z]I[Dd]")
+
+
+def read_without_row_labels(path: Path, *mentioned: str | Sequence[str] | None) -> RawTable:
+    """Read a table; leave out and note a first column that only labels the rows.
+
+    Such a column is called ``id``, ``subject`` and the like, and holds text or integers that
+    differ from row to row.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    *mentioned : str, sequence of str or None
+        What options say about columns. One that they name is left to them.
+    """
+    from edgewise.io import read_table
+
+    raw = read_table(path)
+    name, column = raw.names[0], raw.columns[0]
+    named = {
+        part.strip()
+        for given in mentioned
+        for text in ([given] if isinstance(given, str) else given or ())
+        for part in (text, *text.split(","))
+    }
+    if name in named or len(raw.names) < 2 or not _is_called_label(name) or not _labels(column):
+        return raw
+    note = f"column '{name}' labels the rows, so it was left out; --columns can ask for it by name"
+    return replace(raw, names=raw.names[1:], columns=raw.columns[1:], notes=(*raw.notes, note))
+
+
+def _is_called_label(name: str) -> bool:
+    return bool(_WORDS.fullmatch(name) or _CAMEL_CASE.fullmatch(name))
+
+
+def _labels(column: AnyArray) -> bool:
+    """Whether a column holds text or integers, another one in every row."""
+    is_text = column.dtype.kind == "O" and all(isinstance(value, str) for value in column)
+    if not is_text and column.dtype.kind not in "iu":
+        return False
+    return len(column) > 1 and len(set(column.tolist())) == len(column)
+
 
 TEXT: Final = "categorical"
 #: Above this many text columns, the advice does not spell them out.
@@ -277,4 +332,46 @@ def about_text(path: Path, table: Table) -> str:
     return (
         f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers{found}. "
         f"Leave {nouns[2]} out with --drop {names}, or turn {nouns[2]} into numbers."
+    )
+
+
+def without_rows(settings: Settings, **others: Any) -> Settings:
+    """Refuse options that need all rows at once, or again; leave out confidence unasked for."""
+    asked = {
+        "--confidence": settings.confidence.is_asked,
+        f"--alpha {settings.alpha}": settings.alpha in ("cv", "stars"),
+        f"--missing {settings.missing}": settings.missing != "error",
+        f"--covariance {settings.covariance}": settings.covariance
+        not in ("correlation", "empirical"),
+        **{f"--{name} {value}": value is not None for name, value in others.items()},
+    }
+    for option, is_given in asked.items():
+        if is_given:
+            raise InputError(
+                f"{option} needs all rows at once, and --stream reads them piece by piece. Leave "
+                "one of the two out; for strengths, pass numbers or --alpha ebic."
+            )
+    return replace(settings, confidence=Confidence())
+
+
+def stream_source(
+    path: Path, *, columns: Sequence[str], drop: Sequence[str], is_discrete: bool
+) -> Source:
+    """Sum up the rows of a file, or of all files of a folder."""
+    from edgewise.io.chunks import read_chunks, table_files
+    from edgewise.stats import stream_counts, stream_covariance
+
+    chunks = read_chunks(path)
+    first = next(chunks)
+    chosen, notes = choose_columns(first, columns, drop)
+    refuse_single_column(chosen, was_wider=len(first.names) > 1)
+    kept = (choose_columns(chunk, columns, drop)[0] for chunk in chain([first], chunks))
+    found = stream_counts(kept) if is_discrete else stream_covariance(kept)
+    if found.n_samples < 2:
+        raise InputError(f"Found 1 sample (row of the table) in {path}; at least 2 are needed.")
+    return Source(
+        frame=found,
+        fingerprint=fingerprint(table_files(path), path, found.n_samples, chosen.names),
+        notes=(*notes, "summed up piece by piece, as --stream asks"),
+        is_discrete=is_discrete,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli._shell import in_options, say, say_json
-from edgewise.cli.learn.learning import DISCRETE, IN_SPACE
+from edgewise.cli.learn.fit import DISCRETE, IN_SPACE
+from edgewise.cli.shell import in_options, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgewise.cli.learn.learning import Learned, Settings
+    from edgewise.cli.learn.fit import Learned, Settings
     from edgewise.graph import Graph
 
 STRONGEST: Final = 5

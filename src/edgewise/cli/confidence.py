@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._shell import tell
+from edgewise.cli.shell import tell
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,15 +9,100 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._labels import TWO_VALUES, Groups
-from edgewise.cli.learn.learning import about_fit, parameters_of, run_record
+from edgewise.cli.labels import TWO_VALUES, Groups
+from edgewise.cli.learn.fit import about_fit, parameters_of, run_record
+from edgewise.cli.wording import STRONGEST, certificate, count, pair_names, short_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
 
     from edgewise.estimators import DirectionCheck
     from edgewise.graph import Graph
     from edgewise.inference import PermutationTest
+    from edgewise.report import Report
+
+
+#: Pictures in a page, with words for those who cannot see them.
+ALT: Final = {
+    "change.png": "Drawing of the changes",
+    "permutation.png": "The largest change beside those of shuffled labels",
+    "windows.png": "Drawing of the changes in every window",
+    "search.png": "How alpha was chosen",
+}
+
+
+def write_compared(
+    folder: Path, compared: Compared, settings: ChangeSettings, text: str, record: dict[str, Any]
+) -> Report:
+    """Write everything that a comparison leaves behind, and return what its page says."""
+    from edgewise.cli.learn.fit import with_search
+    from edgewise.cli.run import report_of, write_results, write_table
+    from edgewise.cli.wording import strongest_edge
+
+    figures = pictures(compared, settings)
+    write_table(compared.changes, folder / "changes.csv")
+    report = report_of(
+        text,
+        graph=compared.graph,
+        model=compared.model,
+        record=record,
+        figures=with_search(figures, compared.model),
+        words=ALT,
+        tables={"Changes": compared.changes},
+        finding=strongest_edge(compared.graph, "the largest change is between"),
+    )
+    write_results(folder, report, model=compared.model, figures=figures)
+    return report
+
+
+def pictures(compared: Compared, settings: ChangeSettings) -> dict[str, Figure | SubFigure]:
+    """Draw the changes, and the outcome of the permutation test if there was one."""
+    from edgewise.plot import plot_change, plot_matrix, plot_permutation
+
+    networks = _networks(compared)
+    drawn: dict[str, Figure | SubFigure] = {
+        "change.png": plot_change(
+            compared.graph,
+            before=networks.get("before"),
+            after=networks.get("after"),
+            title=" to ".join(compared.groups.names),
+            signed=settings.is_signed,
+        ).figure,
+        "matrix.png": plot_matrix(compared.graph).figure,
+    }
+    if compared.test is not None:
+        drawn["permutation.png"] = plot_permutation(compared.test).figure
+    return drawn
+
+
+def _networks(compared: Compared) -> dict[str, Graph]:
+    """Return the changed pairs in the networks of both groups, if any of them is there."""
+    import numpy as np
+
+    from edgewise.graph import Graph
+
+    changes, names = compared.changes, compared.graph.names
+    if not changes[["before", "after"]].any(axis=None):
+        return {}
+    place = {name: k for k, name in enumerate(names)}
+    rows, columns = ([place[name] for name in changes[end]] for end in ("source", "target"))
+    found = {}
+    for when in ("before", "after"):
+        weights = np.zeros((len(names), len(names)))
+        weights[rows, columns] = weights[columns, rows] = changes[when]
+        found[when] = Graph(weights, names=names)
+    return found
+
+
+def short_rows(lines: Sequence[str], most: int, where: str) -> list[str]:
+    """Keep the first lines, and say where the others are."""
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[:most], f"  ... and {len(lines) - most} more in {where}"]
+
 
 #: The method that learns the ratio of densities; the others are for Gaussian columns.
 RATIO: Final = "ratio"
@@ -270,3 +355,88 @@ def change_record(
         found=found,
         seconds=compared.seconds,
     )
+
+
+RULES: Final = {"cv": "held-out rows", "ebic": "the extended BIC"}
+#: Hint at the method to hold the density ratio against.
+BASELINE: Final = (
+    "For Gaussian data --method dtrace is the strongest simple baseline; see whether it agrees."
+)
+
+
+def change_summary(
+    compared: Compared, settings: ChangeSettings, source: str, data: dict[str, Any]
+) -> str:
+    """Tell how many pairs changed, the largest, whether it is chance, and the certificate."""
+    before, after = (
+        f"{short_name(name)} ({count(number, 'row')})"
+        for name, number in zip(compared.groups.names, compared.groups.counts, strict=True)
+    )
+    found = count(compared.graph.n_edges, "pair")
+    lines = [
+        f"{found} of the {data['n_features']} columns of {source} changed from {before} to {after}",
+        "",
+        *(_largest(compared, settings) if compared.graph.n_edges else [_nothing(compared)]),
+        "",
+        *_whether(compared),
+        f"alpha {compared.model.alpha_:.3g}, {choice(compared.model)}",
+        certificate(compared.model),
+    ]
+    if compared.directions is not None:
+        size = compared.model.effective_sample_size_
+        rows = count(compared.groups.counts[0], "row")
+        label = short_name(compared.groups.names[0])
+        lines += [
+            f"The ratio rests on {size:.0f} of the {rows} of {label}.",
+            str(compared.directions),
+        ]
+    if settings.method == RATIO and settings.basis == "gaussian":
+        lines.append(BASELINE)
+    return "\n".join(lines)
+
+
+def choice(model: Any) -> str:
+    """Tell how alpha was chosen."""
+    if isinstance(model.alpha, str):
+        return f"chosen out of {len(model.alphas_)} by {RULES[model.alpha]}"
+    return "as given"
+
+
+def _largest(compared: Compared, settings: ChangeSettings) -> list[str]:
+    top = compared.changes.head(STRONGEST)
+    width = max(len(kind) for kind in top["kind"])
+    form = "+.3f" if settings.is_signed else ".3f"
+    lines = [
+        f"  {pair}  {size:{form}}  {kind:<{width}}"
+        for pair, size, kind in zip(pair_names(top), top["change"], top["kind"], strict=True)
+    ]
+    if compared.test is None:
+        return ["Largest changes:", *(line.rstrip() for line in lines)]
+    head = "Largest changes, with the share of shuffled labels that give one as large anywhere:"
+    values = [f"  p {value:.3f}" for value in top["p_familywise"]]
+    return [head, *(line + value for line, value in zip(lines, values, strict=True))]
+
+
+def _nothing(compared: Compared) -> str:
+    if isinstance(compared.model.alpha, str):
+        return f"By {RULES[compared.model.alpha]}, no change is stronger than noise."
+    return "No change is stronger than this alpha. A smaller --alpha finds more."
+
+
+def _whether(compared: Compared) -> list[str]:
+    """Tell whether shuffled labels explain what was found."""
+    test = compared.test
+    if test is None:
+        return ["Whether this is more than chance was not tested (--permutations 0)."]
+    against = f"p = {test.pvalue:.2g} by the largest change, {test.n_permutations} shuffles"
+    if 1 / (1 + test.n_permutations) > LEVEL:
+        return [f"So few shuffles cannot tell whether the networks differ: {against}."]
+    if test.pvalue > LEVEL:
+        return [f"Nothing says that the networks differ: {against}."]
+    # Shuffled groups do not differ, and what does not change varies less in them than in the real
+    # ones once something else has changed.
+    n_sure = int((compared.changes["p_familywise"] <= LEVEL).sum())
+    found = f"{n_sure} of the {count(len(compared.changes), 'change')}"
+    verb = "has" if n_sure == 1 else "have"
+    words = "which is sure of the largest; of the others it is a ranking"
+    return [f"The networks differ: {against}.", f"{found} {verb} p <= {LEVEL:g}, {words}."]

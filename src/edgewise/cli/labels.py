@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli._row_labels import read_without_row_labels
-from edgewise.cli._tables import (
+from edgewise.cli.input import (
     Source,
     about_text,
     as_table,
@@ -17,6 +16,7 @@ from edgewise.cli._tables import (
     did_you_mean,
     fingerprint_of,
     most_levels,
+    read_without_row_labels,
     refuse_covariance_file,
     text_columns,
 )

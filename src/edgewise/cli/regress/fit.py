@@ -5,16 +5,184 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.learn.learning import parameters_of, run_record
+from edgewise.cli.compare.groups import short_rows
+from edgewise.cli.learn.fit import parameters_of, run_record
+from edgewise.cli.shell import in_options
+from edgewise.cli.wording import count, pair_names, short_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import BoolArray
     from edgewise.estimators import GraphTree
+    from edgewise.report import Report
+
+
+#: Pictures in a page, with words for those who cannot see them.
+ALT: Final = {
+    "tree.png": "The tree, with the network of every leaf",
+    "partition.png": "Where the leaves lie",
+    "map.png": "Leaves on the map",
+    "risk.png": "What the splits gain",
+}
+#: A tree with more leaves than this is not drawn.
+MOST_DRAWN: Final = 100
+
+
+def write_regressed(
+    folder: Path, regressed: Regressed, text: str, record: dict[str, Any]
+) -> Report:
+    """Write everything that `regress` leaves behind, and return what its page says."""
+    from edgewise.cli.run import report_of, write_results, write_table
+
+    tree, figures = regressed.tree, pictures(regressed)
+    report = report_of(
+        text,
+        graph=tree.graph_,
+        model=tree,
+        record=record,
+        figures=figures,
+        words=ALT,
+        tables={"Leaves": regressed.leaves},
+        finding=first_split(regressed),
+    )
+    write_results(folder, report, model=tree, figures=figures)
+    write_table(regressed.leaves, folder / "leaves.csv")
+    # In place of the edges of the one network for all rows, which graph.graphml has.
+    write_table(regressed.edges, folder / "edges.csv")
+    write_table(tree.split_report(), folder / "splits.csv")
+    (folder / "tree.txt").write_text(tree.export_text(), encoding="utf-8")
+    for leaf in tree.leaves_:
+        leaf.graph.write(folder / f"leaf-{leaf.leaf}.graphml")
+    return report
+
+
+def pictures(regressed: Regressed) -> dict[str, Figure | SubFigure]:
+    """Draw the tree, what its splits gain and, where there are columns for it, where leaves lie."""
+    from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
+    from edgewise.plot.partition import has_place
+
+    tree = regressed.tree
+    drawn: dict[str, Figure | SubFigure] = {"risk.png": plot_tree_risk(tree).figure}
+    if len(tree.leaves_) <= MOST_DRAWN:
+        drawn["tree.png"] = plot_tree(tree).figure
+    if sum(covariate.kind == "numeric" for covariate in tree.covariates_) >= 2:
+        drawn["partition.png"] = plot_partition(tree).figure
+    if has_place(tree):
+        drawn["map.png"] = plot_leaf_map(tree, regressed.X).figure
+    return drawn
+
+
+#: Lines of a tree, and edges hidden in the whole, that are written out.
+LINES, SHOWN = 60, 5
+#: Share of the rows that an edge must be there for, to be worth a word.
+COMMON: Final = 0.5
+
+
+def tree_summary(regressed: Regressed, source: str, data: dict[str, Any]) -> str:
+    """Tell how many networks there are, what they gain, the tree, and what one network hides."""
+    tree = regressed.tree
+    n_leaves = len(tree.leaves_)
+    columns = _listed([short_name(covariate.name) for covariate in tree.covariates_])
+    head = f"{count(n_leaves, 'network')} of {len(tree.response_names_)} columns by {columns}"
+    head = f"{head} in {source} ({data['n_samples']} rows)"
+    if n_leaves == 1:
+        return "\n".join([head, "", *_no_split(regressed)])
+    return "\n".join(
+        [
+            head,
+            "",
+            _gain(regressed),
+            *_reason(regressed),
+            "",
+            *short_rows(tree.export_text().rstrip().splitlines(), LINES, "tree.txt"),
+            *_hidden(regressed),
+            *_unused(regressed),
+        ]
+    )
+
+
+def first_split(regressed: Regressed) -> str:
+    """Name the covariate that matters first, for a headline."""
+    split = regressed.tree.nodes_[0].split
+    if split is None:
+        return ""
+    place = f" at {split.cut:.4g}" if split.cut is not None else f", {split.level} or not"
+    return f"the first split is by {short_name(split.covariate)}{place}"
+
+
+def _gain(regressed: Regressed) -> str:
+    tree = regressed.tree
+    judged = "training rows" if tree.criterion == "penalized" else "held-out rows"
+    return (
+        f"Risk of {judged}: {tree.risk_path_[0]:.4g} with one network, {tree.risk_:.4g} with "
+        f"{len(tree.leaves_)}"
+    )
+
+
+def _reason(regressed: Regressed) -> list[str]:
+    """Say which part of the responses the splits live on."""
+    splits = regressed.tree.split_report()
+    gain = splits["gain"].clip(lower=0.0)
+    if not gain.sum() > 0:
+        return []
+    parts = {
+        name: float((splits[name].fillna(0.0) * gain).sum() / gain.sum())
+        for name in ("mean", "variances", "graph")
+    }
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in parts.items())
+    return [f"Where that comes from: {shares}"]
+
+
+def _no_split(regressed: Regressed) -> list[str]:
+    tree = regressed.tree
+    found = "As far as these rows can tell, the network does not vary: no split lowers the risk."
+    if not any(covariate.is_tried for covariate in tree.covariates_):
+        found = "No split could be tried, so that these rows do not tell how the network varies."
+    edges = f"The network of all rows has {count(tree.graph_.n_edges, 'edge')}."
+    return [found, *_untried(regressed), edges]
+
+
+def _untried(regressed: Regressed) -> list[str]:
+    """Say why covariates were not tried."""
+    from edgewise.estimators.covariates.tree_fit import UNTRIED
+
+    notes = [note for note in regressed.tree.treatment_ if note.startswith(UNTRIED)]
+    return [f"{UNTRIED.capitalize()}{in_options(note.removeprefix(UNTRIED))}." for note in notes]
+
+
+def _hidden(regressed: Regressed) -> list[str]:
+    """List edges of most leaves that one network for all rows would not show."""
+    hidden = regressed.hidden
+    common = hidden[hidden["share_of_rows"] >= COMMON].head(SHOWN)
+    if not len(common):
+        return []
+    n_leaves = len(regressed.tree.leaves_)
+    lines = [
+        f"  {pair}  in {row.n_leaves} of {n_leaves}, {row.n_positive} times positive"
+        for pair, row in zip(pair_names(common), common.itertuples(), strict=True)
+    ]
+    return ["", "Edges of most parts that vanish in one network for all rows:", *lines]
+
+
+def _unused(regressed: Regressed) -> list[str]:
+    tree = regressed.tree
+    used = {node.split.covariate for node in tree.nodes_ if node.split is not None}
+    rest = [one for one in tree.covariates_ if one.is_tried and one.name not in used]
+    names = [short_name(one.name) for one in rest]
+    lines = [f"The network does not vary with {_listed(names, 'or')}."] if names else []
+    lines += _untried(regressed)
+    return ["", *lines] if lines else []
+
+
+def _listed(names: list[str], last: str = "and") -> str:
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 @dataclass(frozen=True, kw_only=True)
