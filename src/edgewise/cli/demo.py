@@ -133,6 +133,7 @@ def tumour_nuclei() -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
+    """Describe a bundled table for ``run.json``."""
     return {
         "bundled": name,
         "sha256": digest,
@@ -143,6 +144,7 @@ def fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
 
 
 def table_digest(name: str) -> str:
+    """Digest of the values of a bundled table."""
     import hashlib
 
     import numpy as np

@@ -46,6 +46,7 @@ class Sheet:
 
     @property
     def n_rows(self) -> int:
+        """Rows of a slice."""
         return self.shape[-2] if len(self.shape) > 1 else 1
 
     @property
@@ -61,6 +62,7 @@ class Sheet:
 
     @property
     def slice_centers(self) -> list[float]:
+        """Middle column of each slice."""
         return [first + (self.shape[-1] - 1) / 2 for first in self.slices]
 
     @property

@@ -250,7 +250,7 @@ def _store(Theta: FloatArray, scale: FloatArray, precision: FloatArray) -> None:
 def best_by_general_solver(
     S: FloatArray, S_val: FloatArray, n: float, rules: PathRules, precision: FloatArray
 ) -> Choice:
-    """Do what `edgewise.solvers.covariates.cell_path.best_on_path` does, at a hundred times the cost."""
+    """Do what `best_on_path` does by the general solver, at a hundred times the cost."""
     p = len(S)
     if rules.rate > 0.0:
         alphas = np.array([rules.rate * np.sqrt(np.log(p) / n)])
