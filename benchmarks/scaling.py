@@ -24,12 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from benchmarks.bayes_net import correlations
-from benchmarks.bayes_net import draw as draw_network
+from benchmarks.bayes_net import correlations, draw as draw_network
 from benchmarks.change import draw as draw_change
 from benchmarks.discrete import alone
-from benchmarks.graph_tree import draw as draw_partition
-from benchmarks.graph_tree import grow
+from benchmarks.graph_tree import draw as draw_partition, grow
 from benchmarks.locally_constant import cpu
 from benchmarks.report import duration, say
 from benchmarks.streaming import levels

@@ -66,7 +66,8 @@ def reference_names() -> dict[str, list[str]]:
     """Classes and functions that have a page, by the module they are listed under."""
     package = importlib.import_module("edgewise")
     found = {}
-    for stage in ("edgewise", *(f"edgewise.{stage}" for stage in package._STAGES)):
+    stages = [name for name in dir(package) if name not in package.__all__]
+    for stage in ("edgewise", *(f"edgewise.{stage}" for stage in stages)):
         module = importlib.import_module(stage)
         known = set() if module is package else set(package.__all__)
         names = [name for name in module.__all__ if name not in known]

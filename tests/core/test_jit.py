@@ -43,7 +43,15 @@ def test_the_switch_keeps_the_disk_clean(monkeypatch):
 def package(tmp_path):
     """Copy what compiles kernels into a package of two kernels, one of which calls the other."""
     home = tmp_path / "edgewise"
-    for name in ("__init__.py", "_version.py", "_core/__init__.py", "_core/jit.py"):
+    for name in (
+        "__init__.py",
+        "__init__.pyi",
+        "_version.py",
+        "_core/__init__.py",
+        "_core/jit.py",
+        "_core/lazy.py",
+        "_core/typing.py",
+    ):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PACKAGE / name, home / name)
     header = "from edgewise._core.jit import kernel\n"

@@ -7,8 +7,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from edgewise.io import read_table
 from tests.fuzz.mutation import TOKENS, examples, mutated, outcome

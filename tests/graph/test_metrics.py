@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.metrics import (
     average_precision_score,
+    precision_recall_curve as sklearn_curve,
     precision_score,
     recall_score,
 )
-from sklearn.metrics import precision_recall_curve as sklearn_curve
 
 from edgewise import Graph, InputError
 from edgewise.metrics import (

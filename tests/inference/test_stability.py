@@ -5,8 +5,14 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from edgewise import DataWarning, GaussianGraph, Graph, InputError, NeighborhoodGraph
-from edgewise import StabilitySelection as Stability
+from edgewise import (
+    DataWarning,
+    GaussianGraph,
+    Graph,
+    InputError,
+    NeighborhoodGraph,
+    StabilitySelection as Stability,
+)
 from edgewise.inference import false_edge_bound
 
 

@@ -19,17 +19,17 @@ from edgewise.reproduce.change import (
     diamond,
     figures,
     gaussian,
+    gaussian as gaussian_report,
     genes,
     lattice,
+    lattice as lattice_report,
+    methods as _methods,
+    rankings as rankings_report,
     senate,
+    senate as senate_report,
     times,
+    times as times_report,
 )
-from edgewise.reproduce.change import gaussian as gaussian_report
-from edgewise.reproduce.change import lattice as lattice_report
-from edgewise.reproduce.change import methods as _methods
-from edgewise.reproduce.change import rankings as rankings_report
-from edgewise.reproduce.change import senate as senate_report
-from edgewise.reproduce.change import times as times_report
 from edgewise.reproduce.change.methods import ENTRY, MAGNITUDE, area_of_chance, areas, areas_table
 
 PAIRS = np.triu_indices(9, 1)

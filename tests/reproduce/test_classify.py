@@ -13,18 +13,18 @@ from edgewise.data.checks import row_order
 from edgewise.estimators.base.statistics import arrangement
 from edgewise.reproduce.classify import (
     STUDY,
+    accuracy as _deciders,
+    accuracy as splits,
     accuracy_report,
+    accuracy_report as accuracy_claims,
     connectivity,
+    connectivity as connectivity_report,
+    data as _lobes,
+    data as _tables,
     figures,
     report_all,
     with_table,
 )
-from edgewise.reproduce.classify import accuracy as _deciders
-from edgewise.reproduce.classify import accuracy as splits
-from edgewise.reproduce.classify import accuracy_report as accuracy_claims
-from edgewise.reproduce.classify import connectivity as connectivity_report
-from edgewise.reproduce.classify import data as _lobes
-from edgewise.reproduce.classify import data as _tables
 from edgewise.reproduce.classify.accuracy import BIASES, KL, MM, OR, Accuracies, H
 
 REGIONS = [

@@ -9,11 +9,17 @@ import pytest
 from edgewise import GraphTree
 from edgewise.data import drifting_chain, drifting_grid, load_climate, load_table, tree_partition
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.covariates import STUDY, climate, drift, figures, partition
-from edgewise.reproduce.covariates import climate as _coast
-from edgewise.reproduce.covariates import climate as climate_report
-from edgewise.reproduce.covariates import drift as drift_report
-from edgewise.reproduce.covariates import partition as partition_report
+from edgewise.reproduce.covariates import (
+    STUDY,
+    climate,
+    climate as _coast,
+    climate as climate_report,
+    drift,
+    drift as drift_report,
+    figures,
+    partition,
+    partition as partition_report,
+)
 from edgewise.solvers import graphical_lasso
 
 CELL_SIZES = ["small"] * 16 + ["middle"] * 4 + ["large"] * 2

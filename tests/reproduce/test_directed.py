@@ -12,11 +12,18 @@ import pytest
 from edgewise import BlanketBayesNet, GaussianBayesNet
 from edgewise.data import load_dag
 from edgewise.metrics import cpdag
-from edgewise.reproduce.directed import STUDY, figures, invariance, networks, oscillation, scales
-from edgewise.reproduce.directed import methods as _methods
-from edgewise.reproduce.directed import methods as _peers
-from edgewise.reproduce.directed import networks as networks_report
-from edgewise.reproduce.directed import others as others_report
+from edgewise.reproduce.directed import (
+    STUDY,
+    figures,
+    invariance,
+    methods as _methods,
+    methods as _peers,
+    networks,
+    networks as networks_report,
+    oscillation,
+    others as others_report,
+    scales,
+)
 from edgewise.reproduce.directed.methods import (
     COLUMNS,
     COLUMNWISE,

@@ -5,10 +5,16 @@ import pandas as pd
 import pytest
 
 from edgewise.data import markov_model, sample_markov, six_node_graph
-from edgewise.reproduce.discrete import STUDY, figures, karate, networks, six_nodes
-from edgewise.reproduce.discrete import karate as karate_report
-from edgewise.reproduce.discrete import networks as networks_report
-from edgewise.reproduce.discrete import six_nodes as six_report
+from edgewise.reproduce.discrete import (
+    STUDY,
+    figures,
+    karate,
+    karate as karate_report,
+    networks,
+    networks as networks_report,
+    six_nodes,
+    six_nodes as six_report,
+)
 from edgewise.reproduce.discrete.scores import CRITERIA, PRIORS, column_title, score_options
 from edgewise.reproduce.tables import is_clearly_positive, verdict
 from edgewise.solvers import learn_structure, log_score

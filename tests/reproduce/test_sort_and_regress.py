@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
 from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem

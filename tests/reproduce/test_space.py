@@ -8,8 +8,16 @@ from sklearn.linear_model import Lasso
 
 from edgewise.data import contour_model, load_table, neighbor_pairs, sample_gaussian
 from edgewise.metrics import gaussian_kl
-from edgewise.reproduce.space import STUDY, blocks, contour, figures, images, reports, stalls
-from edgewise.reproduce.space import contour as contour_report
+from edgewise.reproduce.space import (
+    STUDY,
+    blocks,
+    contour,
+    contour as contour_report,
+    figures,
+    images,
+    reports,
+    stalls,
+)
 from edgewise.reproduce.space.methods import (
     FINER,
     Fit,

@@ -80,7 +80,7 @@ def test_jobs_do_not_matter(tmp_path):
 def test_killed_run_goes_on_and_ends_with_the_same_numbers(tmp_path):
     code = (
         "from pathlib import Path\n"
-        "from edgewise.reproduce._study import run_study\n"
+        "from edgewise.reproduce.study import run_study\n"
         "from tests.reproduce.toy_study import SLOW_STUDY\n"
         f"run_study(SLOW_STUDY, Path({str(tmp_path / 'killed')!r}), seed=7)\n"
     )

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 import edgewise.solvers
@@ -301,7 +300,7 @@ def test_learn_structure(seed, p, levels, criterion):
 
 
 def test_every_solver_has_a_property_test():
-    files = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
+    files = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
     text = "\n".join(content for content in files if "@given" in content)
     public = {name: getattr(edgewise.solvers, name) for name in edgewise.solvers.__all__}
     functions = [name for name, item in public.items() if not isinstance(item, type)]

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import EdgewiseError, InputError
-from edgewise._core.resume import LOCK, locked
 from edgewise._version import __version__
 from edgewise.cli.shell import cleared, is_interrupted, not_stopped, printable
 
@@ -146,7 +145,7 @@ def results_folder(
     `KeyboardInterrupt` then carries its path. `UNFINISHED` goes with a run that ended well, or
     that would fail again.
     """
-    from edgewise._core.resume import resumable
+    from edgewise._core.resume import locked, resumable
 
     if out.exists() and not out.is_dir():
         raise InputError(f"Cannot write into '{out}': it is a file. Give the name of a folder.")
@@ -204,6 +203,8 @@ class _Run:
 
     def abandon(self) -> str | None:
         """Do the same when the process is about to end, and nothing else will be done."""
+        from edgewise._core.resume import LOCK
+
         left = self.clear(is_over=False)
         for folder in (self.tasks, self.out):
             (folder / LOCK).unlink(missing_ok=True)

@@ -1,6 +1,5 @@
 """The network that every learner returns, its files, and the comparison of two networks."""
 
-from edgewise.graph.compare import GraphDifference, classify_changes
-from edgewise.graph.graph import Graph
+from edgewise._core.lazy import attach
 
-__all__ = ["Graph", "GraphDifference", "classify_changes"]
+__getattr__, __dir__, __all__ = attach(__name__)

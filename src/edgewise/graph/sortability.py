@@ -11,7 +11,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.graph.equivalence import find_cycle
 from edgewise.graph.graph import Graph
 from edgewise.graph.metrics import GraphLike, as_adjacency
-from edgewise.stats.covariance import covariance, explained_variance
+from edgewise.stats.moments import covariance, explained_variance
 
 #: Two values whose ratio differs from 1 by less are equal.
 EQUAL = 1e-9

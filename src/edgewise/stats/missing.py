@@ -13,7 +13,7 @@ from scipy import linalg
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.stats.covariance import as_samples, as_weights
+from edgewise.stats.moments import as_samples, as_weights
 
 #: A variable with less than this share of its variance left, given others, counts as theirs.
 SINGULAR = 1e-10

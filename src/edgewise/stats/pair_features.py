@@ -17,7 +17,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.stats.covariance import Moments
+from edgewise.stats.moments import Moments
 from edgewise.stats.monomial_features import (
     MonomialFeatures,
     ProductFeatures,

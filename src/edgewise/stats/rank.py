@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.stats.covariance import as_samples
+from edgewise.stats.moments import as_samples
 
 
 def nonparanormal(

@@ -14,7 +14,7 @@ from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.levels import Level, code_column, code_levels
 from edgewise.stats.chunks import Chunk, Summary, summarize
 from edgewise.stats.counts import Counts
-from edgewise.stats.covariance import Moments
+from edgewise.stats.moments import Moments
 
 
 def reduce_partitions(

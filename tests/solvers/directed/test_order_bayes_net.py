@@ -3,8 +3,7 @@ import itertools
 import cvxpy
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import order_bayes_net

@@ -3,8 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import independence_logposterior, log_score

@@ -4,14 +4,13 @@ import math
 import cvxpy
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import optimize
 
 from edgewise import InputError
 from edgewise.data import MarkovModel, graph_structure, markov_model, sample_markov
 from edgewise.data.levels import check_codes
-from edgewise.data.markov_model import CliqueLayout
+from edgewise.data.markov import CliqueLayout
 from edgewise.solvers import fit_potentials
 from edgewise.solvers.discrete.potentials import _Problem
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError, SolverError
 from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path

@@ -1,8 +1,7 @@
 import cvxpy
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import graphical_lasso, refit_precision

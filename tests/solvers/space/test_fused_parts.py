@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers.space.blocks import restrict, split_blocks
 from edgewise.solvers.space.fused_rows import (

@@ -10,7 +10,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, RandomState
 from edgewise.data.levels import code_type
-from edgewise.data.markov_model import MarkovModel
+from edgewise.data.markov import MarkovModel
 
 SamplingMethod: TypeAlias = Literal["auto", "gibbs", "exact"]
 SAMPLING_METHODS: Final[tuple[str, ...]] = get_args(SamplingMethod)
@@ -94,7 +94,7 @@ def _sample_gibbs(
     thin: int,
     generator: np.random.Generator,
 ) -> AnyArray:
-    from edgewise.data.markov_model import gibbs
+    from edgewise.data.markov import gibbs
 
     tables = model.layout
     state = generator.integers(model.cardinalities)

@@ -44,8 +44,7 @@ from edgewise.selection import (
 )
 from edgewise.selection.search import decreasing
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
-from edgewise.stats import Moments
-from edgewise.stats import covariance as covariance_of
+from edgewise.stats import Moments, covariance as covariance_of
 
 RULES = ("ebic", "cv", "stars")
 #: Decades that a search adds to its default grid while its smallest alpha is the best.

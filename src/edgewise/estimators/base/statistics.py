@@ -18,6 +18,7 @@ from edgewise.stats import (
     Moments,
     check_covariance,
     correlation_from_covariance,
+    covariance as covariance_of,
     em_covariance,
     kendall_correlation,
     nonparanormal,
@@ -26,7 +27,6 @@ from edgewise.stats import (
     repair_covariance,
     spearman_correlation,
 )
-from edgewise.stats import covariance as covariance_of
 
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")

@@ -29,12 +29,12 @@ from edgewise.selection.search import decreasing
 from edgewise.solvers import Solution
 from edgewise.stats import (
     check_covariance,
+    covariance as covariance_of,
     kendall_correlation,
     nonparanormal_correlation,
     repair_covariance,
     spearman_correlation,
 )
-from edgewise.stats import covariance as covariance_of
 
 if TYPE_CHECKING:
     import pandas as pd

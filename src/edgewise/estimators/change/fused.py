@@ -36,8 +36,7 @@ from edgewise.solvers.change.fused_neighborhood import (
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
 )
-from edgewise.stats import covariance as covariance_of
-from edgewise.stats import nonparanormal_correlation
+from edgewise.stats import covariance as covariance_of, nonparanormal_correlation
 
 METHODS: Final = ("neighborhood", "joint", "sampled")
 #: Arrays of p x p that each method holds at its peak, at least.

@@ -19,7 +19,7 @@ from edgewise._core.memory import Arrays
 from edgewise._core.parallel import step_counter
 from edgewise._core.typing import AnyArray, FloatArray, RandomState
 from edgewise.data.levels import DiscreteTable, Level, check_levels, read_levels
-from edgewise.data.markov_model import MarkovModel, maximal_cliques
+from edgewise.data.markov import MarkovModel, maximal_cliques
 from edgewise.data.simulate.discrete import sample_markov
 from edgewise.estimators.base.archive import save_estimator
 from edgewise.estimators.base.table import named, note_columns, require_fit_memory

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.change import diamond, gaussian, genes, lattice, senate, times
-from edgewise.reproduce.change import gaussian as gaussian_report
-from edgewise.reproduce.change import lattice as lattice_report
-from edgewise.reproduce.change import senate as senate_report
-from edgewise.reproduce.change import times as times_report
+from edgewise.reproduce.change import (
+    diamond,
+    gaussian,
+    gaussian as gaussian_report,
+    genes,
+    lattice,
+    lattice as lattice_report,
+    senate,
+    senate as senate_report,
+    times,
+    times as times_report,
+)
 from edgewise.reproduce.change.figures import draw_figures
 from edgewise.reproduce.change.rankings import report_diamond, report_genes
 from edgewise.reproduce.study import Report, Results, Study

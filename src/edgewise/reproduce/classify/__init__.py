@@ -6,9 +6,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from edgewise.reproduce.classify import accuracy as splits
-from edgewise.reproduce.classify import accuracy_report, connectivity
-from edgewise.reproduce.classify import connectivity as connectivity_report
+from edgewise.reproduce.classify import (
+    accuracy as splits,
+    accuracy_report,
+    connectivity,
+    connectivity as connectivity_report,
+)
 from edgewise.reproduce.classify.accuracy_report import BRAIN, BREAST, TITLES
 from edgewise.reproduce.classify.data import breast_cancer, fingerprint, young_and_old
 from edgewise.reproduce.classify.figures import draw_figures

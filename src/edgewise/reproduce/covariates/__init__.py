@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.covariates import climate, drift, partition
-from edgewise.reproduce.covariates import climate as climate_report
-from edgewise.reproduce.covariates import drift as drift_report
-from edgewise.reproduce.covariates import partition as partition_report
+from edgewise.reproduce.covariates import (
+    climate,
+    climate as climate_report,
+    drift,
+    drift as drift_report,
+    partition,
+    partition as partition_report,
+)
 from edgewise.reproduce.covariates.figures import draw_figures
 from edgewise.reproduce.study import Report, Results, Study
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.directed import invariance, networks, oscillation, scales
-from edgewise.reproduce.directed import networks as networks_report
-from edgewise.reproduce.directed import others as others_report
+from edgewise.reproduce.directed import (
+    invariance,
+    networks,
+    networks as networks_report,
+    oscillation,
+    others as others_report,
+    scales,
+)
 from edgewise.reproduce.directed.figures import draw_figures
 from edgewise.reproduce.study import Report, Results, Study
 

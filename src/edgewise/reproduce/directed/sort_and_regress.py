@@ -12,7 +12,7 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.blankets import lasso_blankets
 from edgewise.solvers.gaussian.standard_form import check_problem
-from edgewise.stats.covariance import explained_variance
+from edgewise.stats.moments import explained_variance
 
 #: Figures that differ by less are equal, so that rounding does not decide the order.
 DECIMALS = 9

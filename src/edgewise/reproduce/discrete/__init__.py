@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.discrete import karate, networks, six_nodes
-from edgewise.reproduce.discrete import karate as karate_report
-from edgewise.reproduce.discrete import networks as networks_report
-from edgewise.reproduce.discrete import six_nodes as six_report
+from edgewise.reproduce.discrete import (
+    karate,
+    karate as karate_report,
+    networks,
+    networks as networks_report,
+    six_nodes,
+    six_nodes as six_report,
+)
 from edgewise.reproduce.discrete.figures import draw_figures
 from edgewise.reproduce.study import Report, Results, Study
 

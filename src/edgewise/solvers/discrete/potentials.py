@@ -16,7 +16,7 @@ from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.checks import check_weights
 from edgewise.data.levels import check_cardinalities, check_codes
-from edgewise.data.markov_model import CliqueLayout, find_cells, level_weights
+from edgewise.data.markov import CliqueLayout, find_cells, level_weights
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
 

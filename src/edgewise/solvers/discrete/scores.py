@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.levels import check_cardinalities, check_codes
-from edgewise.data.markov_model import check_adjacency
+from edgewise.data.markov import check_adjacency
 from edgewise.solvers.discrete.counts import CodedTable, count_groups
 from edgewise.solvers.discrete.score_kernels import family_row, independence_row, rising_table
 

@@ -1,0 +1,42 @@
+from . import (
+    data as data,
+    estimators as estimators,
+    graph as graph,
+    inference as inference,
+    io as io,
+    metrics as metrics,
+    plot as plot,
+    report as report,
+    reproduce as reproduce,
+    selection as selection,
+    solvers as solvers,
+    stats as stats,
+)
+from ._core.errors import (
+    DataWarning as DataWarning,
+    EdgewiseError as EdgewiseError,
+    InputError as InputError,
+    NotEnoughMemoryError as NotEnoughMemoryError,
+    SolverError as SolverError,
+)
+from ._core.resume import resumable as resumable
+from ._version import __version__ as __version__
+from .estimators.base.archive import load as load
+from .estimators.change.density_ratio import NetworkChange as NetworkChange
+from .estimators.change.dtrace import DTraceChange as DTraceChange
+from .estimators.change.fused import FusedNetworkChange as FusedNetworkChange
+from .estimators.change.separate import SeparateNetworkChange as SeparateNetworkChange
+from .estimators.classify.classifier import BayesNetClassifier as BayesNetClassifier
+from .estimators.covariates.conditional import ConditionalGraph as ConditionalGraph
+from .estimators.covariates.kernel import KernelGraph as KernelGraph
+from .estimators.covariates.tree import GraphTree as GraphTree
+from .estimators.directed.blankets import BlanketBayesNet as BlanketBayesNet
+from .estimators.directed.order import GaussianBayesNet as GaussianBayesNet
+from .estimators.discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
+from .estimators.gaussian.graphical_lasso import GaussianGraph as GaussianGraph
+from .estimators.gaussian.neighborhood import NeighborhoodGraph as NeighborhoodGraph
+from .estimators.space.locally_constant import LocallyConstantGraph as LocallyConstantGraph
+from .graph.graph import Graph as Graph
+from .inference.bootstrap import BootstrapGraph as BootstrapGraph
+from .inference.permutation import permutation_test as permutation_test
+from .inference.stability import StabilitySelection as StabilitySelection

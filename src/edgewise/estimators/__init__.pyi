@@ -1,0 +1,22 @@
+from .base.archive import load as load
+from .base.paths import (
+    ChangePath as ChangePath,
+    CoefficientPath as CoefficientPath,
+    GraphPath as GraphPath,
+    LocallyConstantPath as LocallyConstantPath,
+    PrecisionPath as PrecisionPath,
+)
+from .change.density_ratio import DirectionCheck as DirectionCheck, NetworkChange as NetworkChange
+from .change.dtrace import DTraceChange as DTraceChange
+from .change.fused import FusedNetworkChange as FusedNetworkChange
+from .change.separate import SeparateNetworkChange as SeparateNetworkChange
+from .classify.classifier import BayesNetClassifier as BayesNetClassifier
+from .covariates.conditional import ConditionalGraph as ConditionalGraph
+from .covariates.kernel import KernelGraph as KernelGraph
+from .covariates.tree import GraphTree as GraphTree
+from .directed.blankets import BlanketBayesNet as BlanketBayesNet
+from .directed.order import GaussianBayesNet as GaussianBayesNet
+from .discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
+from .gaussian.graphical_lasso import GaussianGraph as GaussianGraph
+from .gaussian.neighborhood import NeighborhoodGraph as NeighborhoodGraph
+from .space.locally_constant import LocallyConstantGraph as LocallyConstantGraph

@@ -1,0 +1,10 @@
+from .accuracy import ClassAccuracy as ClassAccuracy, class_accuracy as class_accuracy
+from .bootstrap import BootstrapGraph as BootstrapGraph
+from .change_test import max_change_test as max_change_test
+from .intervals import ChangeIntervals as ChangeIntervals, change_intervals as change_intervals
+from .permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
+from .stability import (
+    StabilitySelection as StabilitySelection,
+    false_edge_bound as false_edge_bound,
+)
+from .windows import WindowChange as WindowChange, window_changes as window_changes
