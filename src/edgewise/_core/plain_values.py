@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,16 @@ from edgewise._core.typing import AnyArray
 
 #: Marks a JSON object that stands for something JSON has no type for.
 KIND: Final = "edgewise type"
+#: Classes of results that a model file may hold, by name.
+ARCHIVED: Final[dict[str, type]] = {}
+
+Result = TypeVar("Result", bound=type)
+
+
+def archived(result: Result) -> Result:
+    """Register a frozen dataclass of plain values, so that model files may hold it."""
+    ARCHIVED[result.__name__] = result
+    return result
 
 
 class PlainWriter:
@@ -52,7 +62,7 @@ class PlainWriter:
         return self.encode_other(value, label)
 
     def encode_other(self, value: Any, label: str) -> Any:
-        """Encode what is neither plain nor a result; there is nothing of the kind here."""
+        """Encode what is neither plain nor a result: a hook for subclasses, the base raises."""
         raise InputError(
             f"{label} is a {type(value).__name__}, which cannot be saved without pickling it. "
             "Set it to a number, text or array first."
@@ -104,7 +114,7 @@ class PlainReader:
         return self.decode_other(kind, value)
 
     def decode_other(self, kind: str, value: dict[str, Any]) -> Any:
-        """Decode what is neither plain nor a result; there is nothing of the kind here."""
+        """Decode what is neither plain nor a result: a hook for subclasses, the base raises."""
         raise InputError(f"The file holds a {kind!r}, which this version does not know.")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
+from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names, repeated
 
@@ -170,6 +171,7 @@ def edge_positions(adjacency: BoolArray, *, directed: bool) -> tuple[IntArray, I
     return rows, columns
 
 
+@archived
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Graph:
     """Network over named nodes, undirected, directed or partially directed.

@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map, spawn
+from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.selection.criteria import ebic, instability, stars_subsample_size
 
@@ -19,6 +20,7 @@ class SelectionWarning(UserWarning):
     """The best alpha sits at the end of the grid, so a better one may lie beyond it."""
 
 
+@archived
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Selection:
     """Outcome of a search for alpha.
@@ -425,6 +427,7 @@ def weight_of(sample_weight: FloatArray | None, rows: IntArray) -> float:
 FitTaus = Callable[[float, FloatArray, FloatArray | None, FloatArray], Iterable[Any]]
 
 
+@archived
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairSelection:
     """Outcome of a search for two strengths.

@@ -6,42 +6,16 @@ import importlib
 import os
 from typing import Any, Final
 
+from sklearn.base import BaseEstimator
+
 from edgewise._core.errors import EdgewiseError, InputError
-from edgewise._core.plain_values import KIND, PlainReader, PlainWriter
+from edgewise._core.plain_values import ARCHIVED, KIND, PlainReader, PlainWriter
 from edgewise._core.typing import AnyArray
 from edgewise._version import __version__
-from edgewise.estimators.covariates.tree_nodes import Covariate, Split, TreeNode
-from edgewise.graph import Graph
 from edgewise.io.archive import DAMAGE, read_archive, write_archive
-from edgewise.selection import PairSelection, Selection
 
 FORMAT: Final = "edgewise estimator"
 FORMAT_VERSION: Final = 1
-#: The only classes a file can name, all of them public names of the package.
-ESTIMATORS: Final = (
-    "BayesNetClassifier",
-    "BlanketBayesNet",
-    "BootstrapGraph",
-    "ConditionalGraph",
-    "DTraceChange",
-    "DiscreteMarkovNet",
-    "FusedNetworkChange",
-    "GaussianBayesNet",
-    "GaussianGraph",
-    "GraphTree",
-    "KernelGraph",
-    "LocallyConstantGraph",
-    "NeighborhoodGraph",
-    "NetworkChange",
-    "SeparateNetworkChange",
-    "StabilitySelection",
-)
-#: The only result classes, by name: frozen dataclasses of values that can be saved.
-RESULTS: Final = {
-    result.__name__: result
-    for result in (Covariate, Graph, PairSelection, Selection, Split, TreeNode)
-}
-
 #: Parameters that no result depends on, only how a run goes: they are not saved.
 ABOUT_THE_RUN: Final = ("n_jobs", "verbose")
 
@@ -110,21 +84,29 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise
     except (AttributeError, *DAMAGE) as error:
         raise InputError(f"{path} is damaged: {type(error).__name__}: {error}.") from error
-    if type(estimator).__name__ not in ESTIMATORS:
+    if not isinstance(estimator, BaseEstimator):
         raise InputError(f"{path} does not hold an estimator.")
     return estimator
+
+
+def find_estimator(name: str) -> type[BaseEstimator] | None:
+    """Return the public estimator of a name, the only kind of class that files may name."""
+    package = importlib.import_module("edgewise")
+    found = getattr(package, name) if name in package.__all__ else None
+    is_estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
+    return found if is_estimator else None
 
 
 class _Writer(PlainWriter):
     """Writes estimators besides plain values and results."""
 
     def __init__(self) -> None:
-        super().__init__(lambda result: result.__name__ if result in RESULTS.values() else None)
+        super().__init__(lambda result: result.__name__ if result in ARCHIVED.values() else None)
 
     def encode_other(self, value: Any, label: str) -> Any:
         """Encode an estimator by its parameters and what ``fit`` has set."""
         name = type(value).__name__
-        if name not in ESTIMATORS or not hasattr(value, "get_params"):
+        if find_estimator(name) is not type(value):
             return super().encode_other(value, label)
         fitted = {key: item for key, item in vars(value).items() if is_fitted_name(key)}
         parameters = {
@@ -144,19 +126,19 @@ class _Reader(PlainReader):
     """Builds estimators besides plain values and results."""
 
     def __init__(self, arrays: dict[str, AnyArray]) -> None:
-        super().__init__(arrays, RESULTS.get)
+        super().__init__(arrays, ARCHIVED.get)
 
     def decode_other(self, kind: str, value: dict[str, Any]) -> Any:
-        """Build an estimator of this package; every class there can be is named here."""
+        """Build a public estimator of this package, never anything else."""
         if kind != "estimator":
             return super().decode_other(kind, value)
         name = value["class"]
-        if name not in ESTIMATORS:
+        if (found := find_estimator(name)) is None:
             raise InputError(
                 f"The file holds a {name!r}, which is not an estimator of edgewise {__version__}."
             )
         parameters = {key: self.decode(item) for key, item in value["parameters"].items()}
-        estimator = getattr(importlib.import_module("edgewise"), name)(**parameters)
+        estimator = found(**parameters)
         for key, item in value["fitted"].items():
             if not is_fitted_name(key):
                 raise InputError(f"The file holds an attribute {key!r} that no estimator has.")

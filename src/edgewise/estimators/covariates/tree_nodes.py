@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import about_size
 from edgewise.data.table import Table
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Box = dict[str, tuple[float, float] | tuple[str, ...]]
 
 
+@archived
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Covariate:
     """One column of X, as the tree sees it.
@@ -50,6 +52,7 @@ class Covariate:
     is_tried: bool = True
 
 
+@archived
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Split:
     """How a node is cut in two, and why.
@@ -106,6 +109,7 @@ class Split:
         return np.asarray(values == code)
 
 
+@archived
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeNode:
     """A region of the covariates with its Gaussian.
