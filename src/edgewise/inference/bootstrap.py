@@ -77,6 +77,12 @@ class BootstrapGraph(ResamplingGraph):
     1.0
     """
 
+    _methods = (
+        "The confidence of an edge is the share of bootstrap resamples (Efron 1979) whose "
+        "network has it."
+    )
+    _cites = ("efron1979",)
+
     def __init__(
         self,
         estimator: Any,

@@ -108,6 +108,12 @@ class StabilitySelection(ResamplingGraph):
     0     x0     x1         1.0
     """
 
+    _methods = (
+        "Edges were kept by stability selection (Meinshausen and Bühlmann 2010): those found in "
+        "a large share of random halves of the rows."
+    )
+    _cites = ("meinshausen2010",)
+
     def __init__(
         self,
         estimator: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from edgewise.graph import Graph
 from edgewise.report.network import MOST_EDGES, as_script, network_data, network_figures
-from edgewise.report.references import BIBTEX, METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,15 +74,24 @@ TOLD = ("treatment", "warnings", "data", "versions", "parameters", "n_nodes", "n
 def details(report: Report) -> dict[str, Any]:
     """Words, facts and references of one report, as plain values for the template."""
     record = report.record
-    known = [METHODS[name] for name in report.methods if name in METHODS]
-    keys = dict.fromkeys(key for method in known for key in method.keys)
+    # The package imports each estimator when it is asked for its name.
+    learners = [getattr(importlib.import_module("edgewise"), name) for name in report.methods]
+    keys = dict.fromkeys(key for learner in learners for key in learner._cites)
+    entries = read_references()
     return {
         "done": _done(record),
         "warnings": [str(text) for text in record.get("warnings", ())],
         "facts": _facts(record),
-        "paragraph": _paragraph(record, [method.sentence for method in known]),
-        "bibtex": "\n\n".join(BIBTEX[key] for key in keys),
+        "paragraph": _paragraph(record, [learner._methods for learner in learners]),
+        "bibtex": "\n\n".join(entries[key] for key in keys),
     }
+
+
+def read_references() -> dict[str, str]:
+    """BibTeX entries of the papers that estimators cite, by key."""
+    text = resources.files("edgewise.report").joinpath("references.bib").read_text(encoding="utf-8")
+    entries = text.strip().split("\n\n")
+    return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
 
 
 def _done(record: Mapping[str, Any]) -> list[str]:

@@ -270,6 +270,12 @@ class NetworkChange(ChangeEstimator):
     0     x0     x1
     """
 
+    _methods = (
+        "The change between the networks of the two groups was estimated directly, by the "
+        "ratio of their densities (Liu et al. 2014), without estimating either network."
+    )
+    _cites = ("liu2014",)
+
     _matrices_held = 5.0
     _copies_held = 4.0
 

@@ -183,6 +183,12 @@ class DTraceChange(CovarianceChange):
     (True, True)
     """
 
+    _methods = (
+        "The difference of the two precision matrices was estimated by the lasso-penalised "
+        "D-trace loss (Yuan et al. 2017)."
+    )
+    _cites = ("yuan2017",)
+
     _matrices_held = 7.0
 
     def __init__(

@@ -210,6 +210,12 @@ class FusedNetworkChange(ChangeEstimator):
     True
     """
 
+    _methods = (
+        "The networks of the two groups were estimated together, with a penalty on their "
+        "difference (Zhang and Wang 2010)."
+    )
+    _cites = ("zhang2010",)
+
     def __init__(
         self,
         alpha: float | str = "cv",

@@ -219,6 +219,12 @@ class SeparateNetworkChange(CovarianceChange):
     [0, 1]
     """
 
+    _methods = (
+        "The networks of the two groups were estimated by one graphical lasso each (Friedman "
+        "et al. 2008) and subtracted."
+    )
+    _cites = ("friedman2008",)
+
     _rules = ("ebic", "cv")
     _matrices_held = 15.0
 

@@ -327,6 +327,12 @@ class ConditionalGraph(ConditionalEstimator):
     array([[2. , 2.1, 2. ]])
     """
 
+    _methods = (
+        "One network was estimated for the residuals of a regression of the variables on the "
+        "covariates (Liu et al. 2010; Friedman et al. 2008)."
+    )
+    _cites = ("liu2010", "friedman2008")
+
     _matrices_held = 9.0
     _copies_held = 3.0
 

@@ -345,6 +345,12 @@ class KernelGraph(KernelEstimator):
     [-0.6, 0.0, 0.6]
     """
 
+    _methods = (
+        "The network at each value of the covariates was estimated from rows weighted by a kernel "
+        "of their distance to it (Zhou et al. 2010)."
+    )
+    _cites = ("zhou2010",)
+
     def __init__(
         self,
         bandwidth: float | str = "cv",

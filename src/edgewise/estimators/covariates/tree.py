@@ -350,6 +350,13 @@ class GraphTree(FittedTree):
     (0.5, 1.0)
     """
 
+    _methods = (
+        "The way the network varies with the covariates was estimated by graph-valued regression "
+        "(Liu et al. 2010): a dyadic tree splits the covariates, and each leaf has a graph of its "
+        "own, by the graphical lasso (Friedman et al. 2008)."
+    )
+    _cites = ("liu2010", "friedman2008")
+
     _copies_held = 3.0
 
     def __init__(

@@ -320,6 +320,13 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     True
     """
 
+    _methods = (
+        "Directions were learned from Markov blankets found by tests of partial correlations "
+        "(Tsamardinos et al. 2003) and oriented by Meek's rules (Meek 1995), up to Markov "
+        "equivalence."
+    )
+    _cites = ("tsamardinos2003", "meek1995")
+
     _matrices_held = 10.0
     _copies_held = 4.5
 

@@ -318,6 +318,12 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
     array([1.7, 2. , 1.7])
     """
 
+    _methods = (
+        "A sparse Gaussian Bayesian network was learned by a penalised order of the variables"
+        " (Zhou et al. 2016)."
+    )
+    _cites = ("zhou2016",)
+
     covariance = "empirical"
     _covariances = ("empirical",)
     _matrices_held = 8.0

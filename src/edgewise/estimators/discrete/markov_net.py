@@ -133,6 +133,12 @@ class DiscreteMarkovNet(BaseEstimator):
     {'no': 0.23, 'yes': 0.77}
     """
 
+    _methods = (
+        "The structure of the Markov network was learned by scoring Markov blankets (Schlüter"
+        " et al. 2018)."
+    )
+    _cites = ("schluter2018",)
+
     def __init__(
         self,
         criterion: str = "bjp",

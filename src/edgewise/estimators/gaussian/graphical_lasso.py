@@ -138,6 +138,12 @@ class GaussianGraph(PrecisionEstimator):
            [False, False, False]])
     """
 
+    _methods = (
+        "The network was estimated by the graphical lasso (Friedman et al. 2008): two "
+        "variables are joined if their partial correlation given all others is not zero."
+    )
+    _cites = ("friedman2008",)
+
     _covariances = ("empirical", "correlation", "precomputed", *RANKS)
     _matrices_held = 9.0
     #: A path that takes more memory than this is solved and judged one alpha at a time.

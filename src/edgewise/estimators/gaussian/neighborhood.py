@@ -131,6 +131,12 @@ class NeighborhoodGraph(GraphEstimator):
            [False, False, False]])
     """
 
+    _methods = (
+        "The network was estimated by a lasso regression of each variable on all others "
+        "(Meinshausen and Bühlmann 2006)."
+    )
+    _cites = ("meinshausen2006",)
+
     _covariances = ("empirical", "precomputed", *RANKS)
     _matrices_held = 8.0
 

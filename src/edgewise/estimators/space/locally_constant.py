@@ -283,6 +283,13 @@ class LocallyConstantGraph(PairSearchEstimator):
     array([-0.27, -0.27, -0.27,  0.  ])
     """
 
+    _methods = (
+        "The network was estimated as a sparse and locally constant Gaussian graphical model "
+        "(Honorio et al. 2009), in which partial dependences of neighbouring sites tend to be"
+        " equal."
+    )
+    _cites = ("honorio2009",)
+
     _covariances = ("empirical", "precomputed")
     _takes_constant = True
     _matrices_held = 12.0
