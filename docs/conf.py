@@ -99,9 +99,10 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
     The start page gets its contents in the order of its own tables, and the page of public names
     leads on to the docstrings.
     """
-    text = re.sub(r"\[([^\]]+)\]\(\.\./[\w./-]+\.md(?:#[^)]*)?\)", r"\1", source[0])
+    above = r"\.\./" * (1 + name.count("/"))
+    text = re.sub(rf"\[([^\]]+)\]\({above}[\w./-]+\.md(?:#[^)]*)?\)", r"\1", source[0])
     if name == "index":
-        pages = {page: title for title, page in re.findall(r"\[([^\]]+)\]\(([\w-]+)\.md\)", text)}
+        pages = {page: title for title, page in re.findall(r"\[([^\]]+)\]\(([\w/-]+)\.md\)", text)}
         lines = [f"{title[0].upper()}{title[1:]} <{page}>" for page, title in pages.items()]
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
     if name == "api":
