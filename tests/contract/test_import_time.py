@@ -43,3 +43,20 @@ def test_a_graph_needs_no_estimators():
 def test_reading_needs_no_estimators():
     found = loaded_after("import edgewise.io")
     assert found.isdisjoint({"numba", "sklearn", "matplotlib", "pandas", "scipy"})
+
+
+def test_learn_loads_one_family(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = "\n".join(f"{k % 7 / 3},{k % 5 / 7},{k * k % 11 / 5}" for k in range(40))
+    table.write_text(f"a,b,c\n{rows}\n", encoding="utf-8")
+    command = ["-m", "edgewise", "learn", str(table), "--no-confidence", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *command], capture_output=True, text=True, check=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    families = {
+        name for name in loaded if name.startswith("edgewise.solvers.") and "._" not in name
+    }
+    assert {name.split(".")[2] for name in families} == {"gaussian", "linalg"}
+    # scikit-learn imports scipy.stats at the top of a file, and nothing uses it here.
+    assert "scipy.stats._stats_py" not in loaded

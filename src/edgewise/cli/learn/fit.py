@@ -154,15 +154,11 @@ def is_searched_once(settings: Settings) -> bool:
 
 
 def _estimator(settings: Settings) -> Any:
-    from edgewise.estimators import (
-        DiscreteMarkovNet,
-        GaussianGraph,
-        LocallyConstantGraph,
-        NeighborhoodGraph,
-    )
+    # Each is imported on first use, so that a fit loads the solvers of one estimator.
+    from edgewise import estimators
 
     if settings.method == DISCRETE:
-        return DiscreteMarkovNet(
+        return estimators.DiscreteMarkovNet(
             settings.criterion, missing=settings.missing, random_state=settings.seed
         )
     parameters: dict[str, Any] = {
@@ -176,17 +172,17 @@ def _estimator(settings: Settings) -> Any:
         if (value := getattr(settings, name)) is not None:
             parameters[name] = value
     if settings.method == IN_SPACE:
-        return LocallyConstantGraph(
+        return estimators.LocallyConstantGraph(
             tau=settings.tau,
             neighbors=settings.neighbors,
             constant=settings.constant or "error",
             **parameters,
         )
     if settings.method == "gaussian":
-        return GaussianGraph(covariance=settings.covariance, **parameters)
+        return estimators.GaussianGraph(covariance=settings.covariance, **parameters)
     # Its regressions are of standardised columns, whatever the covariance was.
     covariance = "empirical" if settings.covariance == "correlation" else settings.covariance
-    return NeighborhoodGraph(covariance=covariance, **parameters)
+    return estimators.NeighborhoodGraph(covariance=covariance, **parameters)
 
 
 def record_of(
@@ -303,30 +299,30 @@ def pictures(learned: Learned) -> Iterator[tuple[str, Figure | SubFigure]]:
     Graphs of columns that are sites in space are drawn over the sites too, with the edges that
     were fused bundled and outlined, and on a grid as maps of what single sites are joined to.
     """
-    from edgewise.plot import plot_matrix, plot_network, plot_seed_maps, plot_sites
+    from edgewise import plot
 
     graph, fit = learned.graph, learned.fit
     groups = getattr(fit, "groups_", None)
     if groups is not None:
-        yield "sites.png", plot_sites(graph, _sites(fit), groups=groups).figure
+        yield "sites.png", plot.plot_sites(graph, _sites(fit), groups=groups).figure
         if isinstance(fit.neighbors, tuple):
-            yield "seeds.png", plot_seed_maps(graph, shape=fit.neighbors)
-    yield "network.png", plot_network(graph).figure
-    yield "matrix.png", plot_matrix(graph, groups=groups).figure
+            yield "seeds.png", plot.plot_seed_maps(graph, shape=fit.neighbors)
+    yield "network.png", plot.plot_network(graph).figure
+    yield "matrix.png", plot.plot_matrix(graph, groups=groups).figure
 
 
 def with_search(
     figures: Mapping[str, Figure | SubFigure], fit: Any
 ) -> dict[str, Figure | SubFigure]:
     """Add, for the page alone, how alpha was chosen or how a structure was found."""
-    from edgewise.plot import plot_score_history, plot_selection
+    from edgewise import plot
     from edgewise.selection import Selection
 
     selection = getattr(fit, "selection_", None)
     if isinstance(selection, Selection):
-        return {**figures, SEARCH: plot_selection(selection).figure}
+        return {**figures, SEARCH: plot.plot_selection(selection).figure}
     if hasattr(fit, "criterion_value_") and len(fit.history_) > 1:
-        return {**figures, SEARCH: plot_score_history(fit.history_).figure}
+        return {**figures, SEARCH: plot.plot_score_history(fit.history_).figure}
     return dict(figures)
 
 
