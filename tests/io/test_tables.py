@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from edgewise import InputError, NotEnoughMemoryError
-from edgewise.io import read_table
+from edgewise.io import read_chunks, read_table
 
 
 def write(tmp_path, content, name="data.csv", encoding="utf-8"):
@@ -48,6 +48,27 @@ def test_mixed_column_is_text_throughout(tmp_path):
     rows = "\n".join(["1"] * 300_000 + ["oops"])
     column = read_table(write(tmp_path, "x\n" + rows)).columns[0]
     assert {type(value) for value in column} == {str}
+
+
+def test_words_that_may_be_levels_are_not_missing(tmp_path):
+    """Of the Arthritis trial, whose patients improved not at all: "None"."""
+    words = ["None", "null", "n/a", "N/A", "Some", "#N/A", "-"]
+    file = tmp_path / "a.csv"
+    file.write_text("improved,age\n" + "".join(f"{word},1\n" for word in words) + "NA,\n,NaN\n")
+    improved, age = read_table(file).columns
+    assert improved.tolist() == [*words, None, None]
+    assert np.isnan(age).tolist() == [False] * len(words) + [True, True]
+
+
+def test_words_that_are_said_to_be_missing(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n1.5,None\n-99,Some\n-99.0,None\n99,-\n")
+    x, y = read_table(file, na=["-99", "None"]).columns
+    np.testing.assert_array_equal(x, [1.5, np.nan, np.nan, 99.0])
+    assert y.tolist() == [None, "Some", None, "-"]
+    (chunk,) = read_chunks(file, na=["-99", "None"])
+    np.testing.assert_array_equal(chunk.columns[0], x)
+    assert chunk.columns[1].tolist() == y.tolist()
 
 
 def test_byte_order_mark_quotes_spaces_and_blank_lines(tmp_path):

@@ -24,7 +24,8 @@ CHUNK_BYTES: Final = 2**24
 #: Of a column of a parquet file so many bytes are read ahead, instead of a whole row group.
 READ_AHEAD: Final = 2**18
 
-ChunkReader = Callable[[Path, Sequence[str] | None, int | None], Iterator[RawTable]]
+#: File, columns, rows of a chunk and words for missing values.
+ChunkReader = Callable[[Path, Sequence[str] | None, int | None, Sequence[str]], Iterator[RawTable]]
 
 
 def read_chunks(
@@ -32,6 +33,7 @@ def read_chunks(
     *,
     rows: int | None = None,
     columns: Sequence[str] | None = None,
+    na: Sequence[str] = (),
 ) -> Iterator[RawTable]:
     r"""Read a csv, tsv or parquet file, or a folder of them, some rows at a time.
 
@@ -49,6 +51,8 @@ def read_chunks(
         columns. The last chunk of a file may have fewer.
     columns : sequence of str, optional
         Columns to read, in this order; all of them by default.
+    na : sequence of str
+        As for `edgewise.io.read_table`.
 
     Yields
     ------
@@ -75,7 +79,7 @@ def read_chunks(
         raise InputError(f"columns must be a list of names, got {columns!r}.")
     files = table_files(Path(path))
     readers = [(file, reader_of(file, _READERS)) for file in files]
-    return _read_all(Path(path), readers, columns, rows)
+    return _read_all(Path(path), readers, columns, rows, na)
 
 
 def _read_all(
@@ -83,11 +87,12 @@ def _read_all(
     readers: list[tuple[Path, ChunkReader]],
     columns: Sequence[str] | None,
     rows: int | None,
+    na: Sequence[str],
 ) -> Iterator[RawTable]:
     has_rows = False
     for file, reader in readers:
         try:
-            for chunk in reader(file, columns, rows):
+            for chunk in reader(file, columns, rows, na):
                 has_rows = True
                 yield chunk
         except PermissionError as error:
@@ -130,18 +135,11 @@ def rows_of(rows: int | None, n_columns: int) -> int:
     return rows or max(n_columns, CHUNK_BYTES // (8 * n_columns))
 
 
-def _read_csv(file: Path, columns: Sequence[str] | None, rows: int | None) -> Iterator[RawTable]:
-    return _read_text(file, ",", columns, rows)
-
-
-def _read_tsv(file: Path, columns: Sequence[str] | None, rows: int | None) -> Iterator[RawTable]:
-    return _read_text(file, "\t", columns, rows)
-
-
 def _read_text(
-    file: Path, delimiter: str, columns: Sequence[str] | None, rows: int | None
+    file: Path, columns: Sequence[str] | None, rows: int | None, na: Sequence[str]
 ) -> Iterator[RawTable]:
-    layout = text_layout(file, delimiter, check_names=check_names)
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+    layout = text_layout(file, delimiter, check_names=check_names, na=na)
     chosen = _chosen(layout.names, columns, file)
     for frame, notes in parse_text_chunks(layout, chosen, rows_of(rows, len(chosen))):
         if len(frame):
@@ -149,7 +147,7 @@ def _read_text(
 
 
 def _read_parquet(
-    file: Path, columns: Sequence[str] | None, rows: int | None
+    file: Path, columns: Sequence[str] | None, rows: int | None, na: Sequence[str]
 ) -> Iterator[RawTable]:
     with parquet_errors(file):
         from pyarrow import parquet
@@ -173,7 +171,7 @@ def _read_parquet(
 
 
 _READERS: Final[dict[str, ChunkReader]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
+    ".csv": _read_text,
+    ".tsv": _read_text,
     ".parquet": _read_parquet,
 }

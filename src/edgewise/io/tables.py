@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -70,14 +70,15 @@ class RawTable:
     notes: tuple[str, ...] = ()
 
 
-def read_table(path: str | os.PathLike[str]) -> RawTable:
+def read_table(path: str | os.PathLike[str], *, na: Sequence[str] = ()) -> RawTable:
     r"""Read a csv, tsv, parquet or npz file.
 
     Text files are UTF-8, with or without a byte-order mark, and begin with a line of column
     names. Fields are split at the comma (csv) or the tab (tsv); where the header has none, at
     the comma, semicolon or tab that it does have, which ``notes`` then states. Between semicolons
     or tabs a comma may be the decimal point, which ``notes`` states as well; between tabs not where
-    it could group thousands in every number. An npz file holds
+    it could group thousands in every number. An empty field, ``NA`` and ``NaN`` are missing values;
+    any other word is taken as it stands, unless ``na`` names it. An npz file holds
     one two-dimensional array, or several of which one is called ``X``, and may hold the column
     names as text in ``names``, ``columns`` or ``feature_names``; without them the columns are
     called ``x0``, ``x1`` and so on. Pickled objects are never loaded.
@@ -86,6 +87,8 @@ def read_table(path: str | os.PathLike[str]) -> RawTable:
     ----------
     path : str or path
         The file. Its suffix tells the format.
+    na : sequence of str
+        More words that stand for missing values in a text file, such as ``"-99"`` or ``"None"``.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def read_table(path: str | os.PathLike[str]) -> RawTable:
         raise InputError(f"{path} is a folder. Give the name of a table inside it.")
     reader = reader_of(file, _READERS)
     try:
-        table = reader(file)
+        table = reader(file, na)
     except PermissionError as error:
         raise permission_error(file) from error
     check_names(table.names, file)
@@ -167,16 +170,9 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
         )
 
 
-def _read_csv(file: Path) -> RawTable:
-    return _read_text(file, ",")
-
-
-def _read_tsv(file: Path) -> RawTable:
-    return _read_text(file, "\t")
-
-
-def _read_text(file: Path, delimiter: str) -> RawTable:
-    frame, notes = parse_text(text_layout(file, delimiter, check_names=_check_named))
+def _read_text(file: Path, na: Sequence[str]) -> RawTable:
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+    frame, notes = parse_text(text_layout(file, delimiter, check_names=_check_named, na=na))
     if not frame.columns[0]:
         # As R and pandas write the names of rows.
         if not frame.iloc[:, 0].is_unique:
@@ -190,7 +186,7 @@ def _read_text(file: Path, delimiter: str) -> RawTable:
     return from_frame(frame, file, notes)
 
 
-def _read_parquet(file: Path) -> RawTable:
+def _read_parquet(file: Path, na: Sequence[str]) -> RawTable:
     import pandas as pd
 
     with parquet_errors(file):
@@ -271,7 +267,7 @@ def _as_float(value: float | Decimal) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def _read_npz(file: Path) -> RawTable:
+def _read_npz(file: Path, na: Sequence[str]) -> RawTable:
     if not zipfile.is_zipfile(file):
         raise InputError(f"{file} is not an npz file, or it is damaged. Write it with numpy.savez.")
     try:
@@ -343,9 +339,9 @@ def _array_names(arrays: dict[str, AnyArray], n_columns: int, file: Path) -> tup
     return tuple(f"x{k}" for k in range(n_columns))
 
 
-_READERS: Final[dict[str, Callable[[Path], RawTable]]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
+_READERS: Final[dict[str, Callable[[Path, Sequence[str]], RawTable]]] = {
+    ".csv": _read_text,
+    ".tsv": _read_text,
     ".parquet": _read_parquet,
     ".npz": _read_npz,
 }

@@ -80,6 +80,8 @@ PACKED: Final = {
 DECIMAL_COMMA: Final = re.compile(r"[ \t]*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?[ \t]*")
 THOUSANDS: Final = re.compile(r"[ \t]*[+-]?[1-9][0-9]{0,2},[0-9]{3}[ \t]*")
 INTEGER: Final = re.compile(r"[+-]?\d+")
+#: What stands for a missing value in a text file; any other word, such as None, is a level.
+MISSING_WORDS: Final = ("", "NA", "NaN", "nan")
 
 
 class TextLayout(NamedTuple):
@@ -93,16 +95,23 @@ class TextLayout(NamedTuple):
         The header.
     notes : tuple of str
         What was assumed.
+    na : tuple of str
+        Words that stand for missing values, besides `MISSING_WORDS`.
     """
 
     file: Path
     delimiter: str
     names: tuple[str, ...]
     notes: tuple[str, ...]
+    na: tuple[str, ...] = ()
 
 
 def text_layout(
-    file: Path, expected: str, *, check_names: Callable[[tuple[str, ...], Path], None]
+    file: Path,
+    expected: str,
+    *,
+    check_names: Callable[[tuple[str, ...], Path], None],
+    na: Sequence[str] = (),
 ) -> TextLayout:
     """Find out how a file is divided, and that every row has a field per column.
 
@@ -115,6 +124,8 @@ def text_layout(
     check_names : callable
         Called with the header before the rows are looked at, since a header with a fault makes
         every row look wrong.
+    na : sequence of str
+        Words that stand for missing values, besides `MISSING_WORDS`.
 
     Returns
     -------
@@ -128,7 +139,7 @@ def text_layout(
     if delimiter != expected:
         found, promised = DELIMITERS[delimiter], DELIMITERS[expected]
         notes = (f"{file} was split at the {found}: its header has no {promised}.",)
-    return TextLayout(file, delimiter, names, notes)
+    return TextLayout(file, delimiter, names, notes, tuple(na))
 
 
 def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -165,6 +176,9 @@ def _options(layout: TextLayout) -> dict[str, Any]:
         "encoding": ENCODING,
         # Whole columns at once, so that a column has one type.
         "low_memory": False,
+        # By itself pandas takes None, null, n/a and others for missing, which may be levels.
+        "keep_default_na": False,
+        "na_values": [*MISSING_WORDS, *layout.na],
     }
 
 
