@@ -65,7 +65,7 @@ def postpone(name: str) -> None:
 
 class _Postponed(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        self.__class__ = ModuleType
+        self.__class__ = ModuleType  # type: ignore[assignment]
         if self.__spec__ is not None and self.__spec__.loader is not None:
             self.__spec__.loader.exec_module(self)
         return getattr(self, name)

@@ -16,6 +16,12 @@ from .moments import (
     covariance as covariance,
     explained_variance as explained_variance,
 )
+from .polychoric import (
+    LatentCorrelation as LatentCorrelation,
+    latent_correlation as latent_correlation,
+    polychoric_correlation as polychoric_correlation,
+    polychoric_standard_error as polychoric_standard_error,
+)
 from .positive import (
     check_covariance as check_covariance,
     correlation_from_covariance as correlation_from_covariance,

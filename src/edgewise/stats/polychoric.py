@@ -1,0 +1,528 @@
+"""Correlations of the normal variables behind ordered answers: polychoric, polyserial, Pearson."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from edgewise._core.errors import InputError
+from edgewise._core.jit import kernel
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.io.messages import quote_names
+
+#: A correlation is looked for up to this size; a table that leaves no doubt gets it.
+LARGEST: Final = 0.9999
+#: More answers than this are measurements, for which a table of thresholds makes no sense.
+MOST_ANSWERS: Final = 50
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LatentCorrelation:
+    """Correlations of latent normal variables, estimated pair by pair.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (p, p)
+        Unit diagonal; may have negative eigenvalues, since each pair is estimated by itself.
+    n_samples : ndarray of shape (p, p)
+        Rows (or their weight) that have both columns.
+    n_corrected : int
+        Pairs of two-level columns with an empty cell, which was filled by half a row.
+    thresholds : tuple of ndarray
+        Of each ordinal column: the latent values between neighbouring answers; empty for others.
+    """
+
+    correlation: FloatArray
+    n_samples: FloatArray
+    n_corrected: int
+    thresholds: tuple[FloatArray, ...]
+
+
+def polychoric_correlation(X: Any, *, sample_weight: Any = None) -> FloatArray:
+    r"""Correlations of the normal variables behind ordered answers.
+
+    Answers :math:`1, \dots, r` of a column are taken for a standard normal variable cut at
+    thresholds :math:`\tau_1 < \dots < \tau_{r-1}`, which the shares of the answers give. For each
+    pair of columns, with :math:`n_{ij}` rows in cell :math:`(i, j)`, the correlation maximises
+
+    .. math:: \sum_{ij} n_{ij} \log P_{ij}(\rho), \qquad
+        P_{ij}(\rho) = \Pr(\tau_{i-1} < U \le \tau_i,\; \tau'_{j-1} < V \le \tau'_j),
+
+    where :math:`U, V` are standard normal with correlation :math:`\rho` (two-step maximum
+    likelihood [1]_). With two answers a column this is the tetrachoric correlation; there an empty
+    cell gets half a row, with the margins kept.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Numbers whose order is that of the answers; NaN where an answer is missing, which leaves the
+        row out of the pairs of that column.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row.
+
+    Returns
+    -------
+    ndarray of shape (p, p)
+        May have negative eigenvalues; see `edgewise.stats.repair_covariance`.
+
+    See Also
+    --------
+    latent_correlation : The same for tables that hold measurements as well, with rows per pair.
+
+    References
+    ----------
+    .. [1] Olsson (1979). Maximum likelihood estimation of the polychoric correlation coefficient.
+       *Psychometrika* 44(4). https://doi.org/10.1007/BF02296207
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> latent = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=5000)
+    >>> answers = np.digitize(latent, [-1.0, 0.0, 0.5])
+    >>> print(np.corrcoef(answers.T)[0, 1].round(2), polychoric_correlation(answers)[0, 1].round(2))
+    0.53 0.61
+    """
+    return latent_correlation(X, sample_weight=sample_weight).correlation
+
+
+def latent_correlation(
+    X: Any,
+    *,
+    ordinal: Sequence[bool] | BoolArray | None = None,
+    sample_weight: Any = None,
+    names: Sequence[str] | None = None,
+) -> LatentCorrelation:
+    r"""Correlations by the kinds of each pair: polychoric, polyserial or Pearson.
+
+    Two ordinal columns have the correlation of `polychoric_correlation`, two measurements that of
+    Pearson. For a measurement :math:`z`, standardised, and answers with thresholds :math:`\tau`,
+    :math:`\rho` maximises the likelihood of the answers given the measurement [1]_,
+
+    .. math:: \sum_k \log \left(
+        \Phi\!\left( \frac{\tau_{a_k} - \rho z_k}{\sqrt{1 - \rho^2}} \right)
+        - \Phi\!\left( \frac{\tau_{a_k - 1} - \rho z_k}{\sqrt{1 - \rho^2}} \right) \right).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Numbers; NaN leaves a row out of the pairs of that column.
+    ordinal : sequence of bool, optional
+        Which columns are ordered answers; all by default.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row.
+    names : sequence of str, optional
+        Names of the columns, for messages.
+
+    Returns
+    -------
+    LatentCorrelation
+
+    References
+    ----------
+    .. [1] Olsson, Drasgow and Dorans (1982). The polyserial correlation coefficient.
+       *Psychometrika* 47(3). https://doi.org/10.1007/BF02294164
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> latent = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=5000)
+    >>> mixed = np.column_stack([latent[:, 0], np.digitize(latent[:, 1], [-1.0, 0.5])])
+    >>> print(latent_correlation(mixed, ordinal=[False, True]).correlation[0, 1].round(2))
+    0.6
+    """
+    values, weights = _as_rows(X, sample_weight)
+    n_features = values.shape[1]
+    is_ordinal = np.ones(n_features, dtype=bool) if ordinal is None else np.asarray(ordinal, bool)
+    if is_ordinal.shape != (n_features,):
+        raise InputError(f"ordinal must say True or False for each of {n_features} columns.")
+    labels = [f"x{k}" for k in range(n_features)] if names is None else list(names)
+    codes, n_levels = _codes(values, is_ordinal, labels)
+    scores = np.where(is_ordinal, 0.0, values)
+    found = _correlate(codes, scores, n_levels, weights, _NODES, _WEIGHTS)
+    correlation, n_samples, is_bad, n_corrected = found
+    if is_bad.any():
+        first, second = np.argwhere(np.triu(is_bad, 1))[0]
+        raise InputError(
+            f"Columns {quote_names([labels[first], labels[second]])} have no correlation: in the "
+            "rows that have both, one of them has a single value. Drop one of the two, or the rows "
+            "with missing values."
+        )
+    thresholds = tuple(
+        _thresholds(codes[:, k], int(n_levels[k]), weights) for k in range(n_features)
+    )
+    return LatentCorrelation(
+        correlation=correlation,
+        n_samples=n_samples,
+        n_corrected=int(n_corrected),
+        thresholds=thresholds,
+    )
+
+
+def _as_rows(X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
+    values = np.asarray(X, dtype=np.float64)
+    if values.ndim != 2 or len(values) < 2:
+        raise InputError(f"X must have two dimensions and at least 2 rows, got {values.shape}.")
+    if np.isinf(values).any():
+        raise InputError("X holds infinite values. Drop those rows.")
+    weights = np.ones(len(values))
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != (len(values),) or not (weights >= 0).all() or not weights.any():
+            raise InputError("sample_weight must hold one number of at least 0 per row, not all 0.")
+    return values, weights
+
+
+def _codes(
+    values: FloatArray, is_ordinal: BoolArray, names: Sequence[str]
+) -> tuple[IntArray, IntArray]:
+    """Return the answers of ordinal columns as numbers from 0, -1 for a missing value."""
+    codes = np.zeros(values.shape, dtype=np.int64)
+    n_levels = np.zeros(values.shape[1], dtype=np.int64)
+    for k, name in enumerate(names):
+        has_value = ~np.isnan(values[:, k])
+        answers, position = np.unique(values[has_value, k], return_inverse=True)
+        if len(answers) < 2:
+            raise InputError(f"Column '{name}' has a single value. Drop it.")
+        codes[~has_value, k] = -1
+        if is_ordinal[k]:
+            if len(answers) > MOST_ANSWERS:
+                raise InputError(
+                    f"Column '{name}' has {len(answers)} different answers; ordinal columns have "
+                    f"at most {MOST_ANSWERS}. Take it as a measurement."
+                )
+            codes[has_value, k] = position
+            n_levels[k] = len(answers)
+    return codes, n_levels
+
+
+def _thresholds(codes: IntArray, n_levels: int, weights: FloatArray) -> FloatArray:
+    if n_levels == 0:
+        return np.empty(0)
+    has_value = codes >= 0
+    shares = np.bincount(codes[has_value], weights[has_value], n_levels)
+    return np.asarray(ndtri(np.cumsum(shares)[:-1] / shares.sum()))
+
+
+def polychoric_standard_error(rho: float, table: FloatArray) -> float:
+    """Return the standard error of a polychoric correlation, thresholds being estimated as well.
+
+    Parameters
+    ----------
+    rho : float
+        The correlation.
+    table : ndarray of shape (r, c)
+        Rows in each cell; no row or column of it is empty.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(polychoric_standard_error(0.5, np.array([[40.0, 10.0], [20.0, 30.0]])), 3)
+    0.13
+    """
+    n = table.sum()
+    a = ndtri(np.cumsum(table.sum(axis=1))[:-1] / n)
+    b = ndtri(np.cumsum(table.sum(axis=0))[:-1] / n)
+    joint = np.zeros((len(a) + 2, len(b) + 2))
+    joint[-1, 1:] = [*ndtr(b), 1.0]
+    joint[1:, -1] = [*ndtr(a), 1.0]
+    for i, h in enumerate(a):
+        for j, k in enumerate(b):
+            joint[i + 1, j + 1] = bivariate_normal(h, k, rho, _NODES, _WEIGHTS)
+    P = np.maximum(np.diff(np.diff(joint, axis=0), axis=1), 1e-300)
+    s = math.sqrt(1.0 - rho**2)
+    density = np.zeros_like(joint)
+    grid = (a[:, None] ** 2 + b**2 - 2.0 * rho * np.outer(a, b)) / (2.0 * s**2)
+    density[1:-1, 1:-1] = np.exp(-grid) / (2.0 * np.pi * s)
+    slopes = [np.diff(np.diff(density, axis=0), axis=1)]
+    for i, h in enumerate(a):
+        across = np.diff(np.array([0.0, *ndtr((b - rho * h) / s), 1.0]))
+        moved = np.zeros_like(P)
+        moved[i] = across * math.exp(-0.5 * h**2) / math.sqrt(2.0 * math.pi)
+        moved[i + 1] = -moved[i]
+        slopes.append(moved)
+    for j, k in enumerate(b):
+        along = np.diff(np.array([0.0, *ndtr((a - rho * k) / s), 1.0]))
+        moved = np.zeros_like(P)
+        moved[:, j] = along * math.exp(-0.5 * k**2) / math.sqrt(2.0 * math.pi)
+        moved[:, j + 1] = -moved[:, j]
+        slopes.append(moved)
+    J = np.array([slope.ravel() for slope in slopes])
+    return float(math.sqrt(np.linalg.inv(n * (J / P.ravel()) @ J.T)[0, 0]))
+
+
+@kernel
+def bivariate_normal(
+    h: float, k: float, rho: float, nodes: FloatArray, weights: FloatArray
+) -> float:
+    r"""Probability that two standard normals of correlation rho are at most h and k.
+
+    The density of the pair integrated over the correlation (Plackett 1954), in the angle whose
+    sine it is: from 0 to rho, added to the product of the margins, or for a correlation near 1 in
+    panels that halve towards the end, taken from the value at 1.
+    """
+    size = abs(rho)
+    k_signed = k if rho >= 0.0 else -k
+    if size <= 0.9:
+        total = _panel(h, k_signed, math.acos(size), 0.5 * math.pi, nodes, weights)
+        value = _normal(h) * _normal(k_signed) + total
+    else:
+        # What the angles between that of rho and 0 add up to is missing from min(h, k).
+        total, upper = 0.0, math.acos(size)
+        while upper > 1e-9:
+            lower = 0.5 * upper
+            total += _panel(h, k_signed, lower, upper, nodes, weights)
+            upper = lower
+            if (h - k_signed) ** 2 > 80.0 * upper * upper:
+                break
+        if upper > 0.0 and (h - k_signed) ** 2 <= 80.0 * upper * upper:
+            total += _panel(h, k_signed, 0.0, upper, nodes, weights)
+        value = _normal(min(h, k_signed)) - total
+    if rho < 0.0:
+        value = _normal(h) - value
+    return value
+
+
+@kernel
+def _panel(
+    h: float, k: float, lower: float, upper: float, nodes: FloatArray, weights: FloatArray
+) -> float:
+    """Integrate the density over the angle to perfect correlation, between two angles."""
+    half, middle, total = 0.5 * (upper - lower), 0.5 * (upper + lower), 0.0
+    for m in range(nodes.size):
+        angle = middle + half * nodes[m]
+        sine = math.sin(angle)
+        apart = (h - k) ** 2 + 4.0 * h * k * math.sin(0.5 * angle) ** 2
+        total += weights[m] * math.exp(-apart / (2.0 * sine * sine))
+    return total * half / (2.0 * math.pi)
+
+
+@kernel
+def _normal(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+@kernel
+def _quantile(p: float) -> float:
+    """Quantile of the standard normal: a rational start and three of Halley's steps."""
+    tail = min(p, 1.0 - p)
+    t = math.sqrt(-2.0 * math.log(tail))
+    x = t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (
+        1.0 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t
+    )
+    for _ in range(3):
+        error = (0.5 * math.erfc(x / math.sqrt(2.0)) - tail) * math.sqrt(2.0 * math.pi)
+        step = error * math.exp(0.5 * x * x)
+        x += step / (1.0 + 0.5 * x * step)
+    return x if p > 0.5 else -x
+
+
+@kernel
+def _correlate(
+    codes: IntArray,
+    scores: FloatArray,
+    n_levels: IntArray,
+    sample_weight: FloatArray,
+    nodes: FloatArray,
+    weights: FloatArray,
+) -> tuple[FloatArray, FloatArray, BoolArray, int]:
+    """Go through all pairs; a pair in which a column does not vary is marked as bad."""
+    n, p = codes.shape
+    correlation, n_samples = np.eye(p), np.zeros((p, p))
+    is_bad = np.zeros((p, p), dtype=np.bool_)
+    n_corrected = 0
+    for i in range(p):
+        for k in range(n):
+            if codes[k, i] >= 0:
+                n_samples[i, i] += sample_weight[k]
+        for j in range(i):
+            total = 0.0
+            for k in range(n):
+                if codes[k, i] >= 0 and codes[k, j] >= 0:
+                    total += sample_weight[k]
+            n_samples[i, j] = n_samples[j, i] = total
+            rho = np.nan
+            if n_levels[i] > 0 and n_levels[j] > 0:
+                table = _table(codes[:, i], codes[:, j], n_levels[i], n_levels[j], sample_weight)
+                if table.shape[0] > 1 and table.shape[1] > 1:
+                    n_corrected += _fill_empty(table)
+                    rho = _polychoric(table, nodes, weights)
+            elif n_levels[i] == 0 and n_levels[j] == 0:
+                rho = _pearson(codes[:, i], codes[:, j], scores[:, i], scores[:, j], sample_weight)
+            elif n_levels[i] > 0:
+                rho = _polyserial(
+                    codes[:, j], scores[:, j], codes[:, i], n_levels[i], sample_weight
+                )
+            else:
+                rho = _polyserial(
+                    codes[:, i], scores[:, i], codes[:, j], n_levels[j], sample_weight
+                )
+            is_bad[i, j] = is_bad[j, i] = np.isnan(rho)
+            correlation[i, j] = correlation[j, i] = rho
+    return correlation, n_samples, is_bad, n_corrected
+
+
+@kernel
+def _table(
+    first: IntArray, second: IntArray, r: int, c: int, sample_weight: FloatArray
+) -> FloatArray:
+    """Count the rows in each cell, without answers that no row with both columns has."""
+    counts = np.zeros((r, c))
+    for k in range(first.size):
+        if first[k] >= 0 and second[k] >= 0:
+            counts[first[k], second[k]] += sample_weight[k]
+    rows = np.flatnonzero(counts.sum(axis=1) > 0.0)
+    columns = np.flatnonzero(counts.sum(axis=0) > 0.0)
+    return counts[rows][:, columns]
+
+
+@kernel
+def _fill_empty(table: FloatArray) -> int:
+    """Give an empty cell of a table of four half a row, with the margins kept."""
+    if table.shape != (2, 2) or table.min() > 0.0:
+        return 0
+    half = 0.5 if table[0, 0] == 0.0 or table[1, 1] == 0.0 else -0.5
+    table[0, 0] += half
+    table[1, 1] += half
+    table[0, 1] -= half
+    table[1, 0] -= half
+    return 1
+
+
+@kernel
+def _cuts(margin: FloatArray) -> FloatArray:
+    cuts, before, total = np.empty(margin.size - 1), 0.0, margin.sum()
+    for i in range(cuts.size):
+        before += margin[i]
+        cuts[i] = _quantile(before / total)
+    return cuts
+
+
+@kernel
+def _next(rho: float, slope: float, information: float, bracket: FloatArray) -> float:
+    """Scoring step within the bracket of the maximum, or its middle where that leads outside."""
+    bracket[0 if slope > 0.0 else 1] = rho
+    step = slope / information if information > 0.0 else np.inf
+    if not bracket[0] < rho + step < bracket[1]:
+        step = 0.5 * (bracket[0] + bracket[1]) - rho
+    return step
+
+
+@kernel
+def _polychoric(table: FloatArray, nodes: FloatArray, weights: FloatArray) -> float:
+    """Maximise the likelihood of a table without empty rows and columns."""
+    r, c = table.shape
+    a, b = _cuts(table.sum(axis=1)), _cuts(table.sum(axis=0))
+    joint, density = np.zeros((r + 1, c + 1)), np.zeros((r + 1, c + 1))
+    joint[r, c] = 1.0
+    for i in range(r - 1):
+        joint[i + 1, c] = _normal(a[i])
+    for j in range(c - 1):
+        joint[r, j + 1] = _normal(b[j])
+    rho, bracket = 0.0, np.array([-LARGEST, LARGEST])
+    for _ in range(100):
+        s2 = 1.0 - rho * rho
+        for i in range(r - 1):
+            for j in range(c - 1):
+                joint[i + 1, j + 1] = bivariate_normal(a[i], b[j], rho, nodes, weights)
+                apart = a[i] ** 2 + b[j] ** 2 - 2.0 * rho * a[i] * b[j]
+                density[i + 1, j + 1] = math.exp(-apart / (2.0 * s2)) / (
+                    2.0 * math.pi * math.sqrt(s2)
+                )
+        slope, information = 0.0, 0.0
+        for i in range(r):
+            for j in range(c):
+                P = joint[i + 1, j + 1] - joint[i, j + 1] - joint[i + 1, j] + joint[i, j]
+                d = density[i + 1, j + 1] - density[i, j + 1] - density[i + 1, j] + density[i, j]
+                P = max(P, 1e-14)
+                slope += table[i, j] * d / P
+                information += d * d / P
+        step = _next(rho, slope, information * table.sum(), bracket)
+        rho += step
+        if abs(step) < 1e-11:
+            break
+    return rho
+
+
+@kernel
+def _pearson(
+    first: IntArray, second: IntArray, x: FloatArray, y: FloatArray, sample_weight: FloatArray
+) -> float:
+    moments = np.zeros(6)
+    for k in range(x.size):
+        if first[k] >= 0 and second[k] >= 0:
+            w = sample_weight[k]
+            moments[0] += w
+            moments[1] += w * x[k]
+            moments[2] += w * y[k]
+    if moments[0] == 0.0:
+        return np.nan
+    mean_x, mean_y = moments[1] / moments[0], moments[2] / moments[0]
+    for k in range(x.size):
+        if first[k] >= 0 and second[k] >= 0:
+            w, dx, dy = sample_weight[k], x[k] - mean_x, y[k] - mean_y
+            moments[3] += w * dx * dx
+            moments[4] += w * dy * dy
+            moments[5] += w * dx * dy
+    if moments[3] <= 0.0 or moments[4] <= 0.0:
+        return np.nan
+    return float(moments[5]) / math.sqrt(moments[3] * moments[4])
+
+
+@kernel
+def _polyserial(
+    has_x: IntArray, x: FloatArray, answers: IntArray, n_levels: int, sample_weight: FloatArray
+) -> float:
+    """Maximise the likelihood of the answers given a measurement."""
+    margin, total, mean, variance = np.zeros(n_levels), 0.0, 0.0, 0.0
+    for k in range(x.size):
+        if has_x[k] >= 0 and answers[k] >= 0:
+            margin[answers[k]] += sample_weight[k]
+            total += sample_weight[k]
+            mean += sample_weight[k] * x[k]
+    present = np.flatnonzero(margin > 0.0)
+    if present.size < 2:
+        return np.nan
+    mean /= total
+    for k in range(x.size):
+        if has_x[k] >= 0 and answers[k] >= 0:
+            variance += sample_weight[k] * (x[k] - mean) ** 2
+    if variance <= 0.0:
+        return np.nan
+    scale = math.sqrt(variance / total)
+    cuts, place = _cuts(margin[present]), np.zeros(n_levels, dtype=np.int64)
+    for m in range(present.size):
+        place[present[m]] = m
+    rho, bracket = 0.0, np.array([-LARGEST, LARGEST])
+    for _ in range(100):
+        s = math.sqrt(1.0 - rho * rho)
+        slope, information = 0.0, 0.0
+        for k in range(x.size):
+            if has_x[k] < 0 or answers[k] < 0:
+                continue
+            z, level = (x[k] - mean) / scale, place[answers[k]]
+            P, d = 1.0, 0.0
+            if level < cuts.size:
+                u = (cuts[level] - rho * z) / s
+                P = _normal(u)
+                d = math.exp(-0.5 * u * u) * (rho * cuts[level] - z)
+            if level > 0:
+                u = (cuts[level - 1] - rho * z) / s
+                P -= _normal(u)
+                d -= math.exp(-0.5 * u * u) * (rho * cuts[level - 1] - z)
+            d /= math.sqrt(2.0 * math.pi) * s**3 * max(P, 1e-14)
+            slope += sample_weight[k] * d
+            information += sample_weight[k] * d * d
+        step = _next(rho, slope, information, bracket)
+        rho += step
+        if abs(step) < 1e-11:
+            break
+    return rho
