@@ -1,4 +1,4 @@
-"""How far a learned network is from the true one: the public names."""
+"""Distances between networks, and statistics of their nodes: the public names."""
 
 from edgewise.graph.equivalence import PdagErrors, cpdag, pdag_errors
 from edgewise.graph.metrics import (
@@ -7,6 +7,7 @@ from edgewise.graph.metrics import (
     edge_metrics,
     gaussian_kl,
     irregularity,
+    node_statistics,
     precision_recall_curve,
     shd,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "edge_metrics",
     "gaussian_kl",
     "irregularity",
+    "node_statistics",
     "pdag_errors",
     "precision_recall_curve",
     "r2_sortability",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise.graph.compare import positions_by_name
 from edgewise.graph.graph import Graph, square_matrix
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GraphLike: TypeAlias = Graph | ArrayLike
 
@@ -389,3 +392,123 @@ def _mean(mean: ArrayLike | None, n_features: int, label: str) -> FloatArray:
             f"{label} must hold {n_features} finite numbers; its shape is {vector.shape}."
         )
     return vector
+
+
+def node_statistics(graph: GraphLike, *, communities: Sequence[Any] | None = None) -> pd.DataFrame:
+    r"""Describe the place of every node in a weighted graph, one row per node.
+
+    With weights :math:`w_{ij}`, lengths of edges :math:`1 / |w_{ij}|` and shortest paths
+    :math:`d_{ij}` [1]_ [2]_ [3]_:
+
+    - ``degree``: number of edges
+    - ``strength``: :math:`\sum_j |w_{ij}|`
+    - ``expected_influence``: :math:`e_i = \sum_j w_{ij}`, with signs
+    - ``expected_influence_2``: in two steps, :math:`e_i + \sum_j w_{ij} e_j`
+    - ``closeness``: :math:`1 / \sum_j d_{ij}` in the largest component, NaN elsewhere
+    - ``betweenness``: pairs of other nodes whose shortest path leads through it
+    - ``eigenvector``: of the largest eigenvalue of :math:`|W|`, at most 1
+    - ``clustering``, with signs: :math:`\sum_{jk} w_{ij} w_{jk} w_{ki}` over
+      :math:`(\sum_j |w_{ij}|)^2 - \sum_j w_{ij}^2`
+    - ``bridge_strength`` and ``bridge_expected_influence``: the same of the edges that lead to
+      other communities, if these are given
+
+    These are the definitions of R's qgraph (``centrality_auto``, ``signed_clustZhang``) and
+    networktools. Along arcs of a directed graph, paths follow the arcs, and strength, expected
+    influence and their bridge forms count arcs that leave; ``in_strength`` counts those that
+    arrive, and ``degree`` both.
+
+    Parameters
+    ----------
+    graph : Graph or array-like of shape (p, p)
+        Weights; without any, every edge counts 1.
+    communities : sequence, optional
+        The community of each node, in the order of the nodes.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by the names of the nodes.
+
+    Notes
+    -----
+    A central node is not one that causes much: the statistics describe the graph.
+
+    References
+    ----------
+    .. [1] Opsahl, Agneessens and Skvoretz (2010). Node centrality in weighted networks.
+       *Social Networks* 32(3). https://doi.org/10.1016/j.socnet.2010.03.006
+    .. [2] Robinaugh, Millner and McNally (2016). Identifying highly influential nodes in the
+       complicated grief network. *Journal of Abnormal Psychology* 125(6).
+       https://doi.org/10.1037/abn0000181
+    .. [3] Costantini and Perugini (2014). Generalization of clustering coefficients to signed
+       correlation networks. *PLOS ONE* 9(2). https://doi.org/10.1371/journal.pone.0088669
+
+    Examples
+    --------
+    >>> chain = Graph([[0, 0.5, 0], [0.5, 0, -0.2], [0, -0.2, 0]], names=["a", "b", "c"])
+    >>> columns = ["degree", "strength", "expected_influence", "betweenness"]
+    >>> node_statistics(chain)[columns]
+       degree  strength  expected_influence  betweenness
+    a       1       0.5                 0.5          0.0
+    b       2       0.7                 0.3          1.0
+    c       1       0.2                -0.2          0.0
+    """
+    import igraph
+    import pandas as pd
+
+    graph = graph if isinstance(graph, Graph) else Graph(square_matrix(graph, "graph"))
+    W = np.where(graph.adjacency, graph.weights, 0.0)
+    size = np.abs(W)
+    tails, heads = np.nonzero(graph.adjacency if graph.directed else np.triu(graph.adjacency))
+    if not size[tails, heads].all():
+        raise InputError(
+            "An edge has a weight of 0, so that it has no length. Give the edges weights, or pass "
+            "graph.adjacency."
+        )
+    net = igraph.Graph(graph.n_nodes, list(zip(tails, heads, strict=True)), graph.directed)
+    lengths = (1.0 / size[tails, heads]).tolist()
+    triangles = np.einsum("ij,jk,ki->i", W, W, W, optimize=True)
+    pairs = size.sum(axis=1) ** 2 - (size**2).sum(axis=1)
+    found = {
+        "degree": graph.adjacency.sum(axis=1),
+        "strength": size.sum(axis=1),
+        "expected_influence": W.sum(axis=1),
+        "expected_influence_2": W.sum(axis=1) + W @ W.sum(axis=1),
+        "closeness": _closeness(net, lengths),
+        "betweenness": net.betweenness(directed=graph.directed, weights=lengths),
+        "eigenvector": _leading_vector(size),
+        "clustering": np.divide(triangles, pairs, out=np.zeros(len(W)), where=pairs > 1e-15),
+    }
+    if graph.directed:
+        found["degree"] = found["degree"] + graph.adjacency.sum(axis=0)
+        found["in_strength"] = size.sum(axis=0)
+    if communities is not None:
+        labels = np.asarray(communities, dtype=object)
+        if labels.shape != (graph.n_nodes,):
+            raise InputError(
+                f"communities must name one for each of the {graph.n_nodes} nodes, got "
+                f"{len(labels)}."
+            )
+        leads_out = labels[:, None] != labels
+        found["bridge_strength"] = (size * leads_out).sum(axis=1)
+        found["bridge_expected_influence"] = (W * leads_out).sum(axis=1)
+    return pd.DataFrame(found, index=list(graph.names))
+
+
+def _closeness(net: Any, lengths: list[float]) -> FloatArray:
+    """Return closeness in the largest (weak) component; sums of others have fewer terms."""
+    members = max(net.connected_components(mode="weak"), key=len)
+    closeness = np.full(net.vcount(), np.nan)
+    if len(members) > 1:
+        paths = np.array(net.distances(members, members, weights=lengths))
+        closeness[members] = 1.0 / paths.sum(axis=1)
+    return closeness
+
+
+def _leading_vector(size: FloatArray) -> FloatArray:
+    """Eigenvector of the largest eigenvalue, with entries of at least 0 and at most 1."""
+    if not size.any():
+        return np.zeros(len(size))
+    values, vectors = np.linalg.eig(size.T)
+    leading = np.abs(vectors[:, np.argmax(values.real)].real)
+    return np.asarray(leading / leading.max())
