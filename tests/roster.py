@@ -13,6 +13,7 @@ import numpy as np
 
 import edgewise
 from edgewise import (
+    CV,
     BayesNetClassifier,
     BlanketBayesNet,
     BootstrapGraph,
@@ -29,6 +30,7 @@ from edgewise import (
     NetworkChange,
     SeparateNetworkChange,
     StabilitySelection,
+    StARS,
 )
 
 
@@ -109,13 +111,13 @@ ROSTER = [
             GaussianGraph(alpha=0.2, covariance="nonparanormal"),
         ),
         searches=(
-            GaussianGraph(alpha="cv", cv=3, n_alphas=4, random_state=0),
-            GaussianGraph(alpha="stars", n_subsamples=4, n_alphas=4, random_state=0),
+            GaussianGraph(alpha=CV(3, n_alphas=4), random_state=0),
+            GaussianGraph(alpha=StARS(n_subsamples=4, n_alphas=4), random_state=0),
         ),
         conventions=(
             GaussianGraph(),
             GaussianGraph(alpha=0.1, covariance="correlation"),
-            GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=0),
+            GaussianGraph(alpha=CV(3, n_alphas=5), random_state=0),
         ),
         gaps=(
             GaussianGraph(0.1, missing="pairwise"),
@@ -124,8 +126,8 @@ ROSTER = [
         ),
         options=(
             GaussianGraph(),
-            GaussianGraph("cv", cv=2, n_alphas=6, random_state=0),
-            GaussianGraph("stars", n_subsamples=5, n_alphas=6, random_state=0),
+            GaussianGraph(CV(2, n_alphas=6), random_state=0),
+            GaussianGraph(StARS(n_subsamples=5, n_alphas=6), random_state=0),
             GaussianGraph(0.1),
             GaussianGraph(0.0),
             GaussianGraph(0.1, covariance="nonparanormal"),
@@ -139,10 +141,10 @@ ROSTER = [
         takes="rows",
         plain=NeighborhoodGraph(alpha=0.1),
         fixed=(NeighborhoodGraph(alpha=0.3),),
-        searches=(NeighborhoodGraph(alpha="cv", cv=3, n_alphas=4, random_state=0),),
+        searches=(NeighborhoodGraph(alpha=CV(3, n_alphas=4), random_state=0),),
         conventions=(
             NeighborhoodGraph(),
-            NeighborhoodGraph(alpha="stars", n_subsamples=4, n_alphas=5, random_state=0, rule="or"),
+            NeighborhoodGraph(alpha=StARS(n_subsamples=4, n_alphas=5), random_state=0, rule="or"),
         ),
         gaps=(NeighborhoodGraph(0.1, missing="em"),),
         options=(NeighborhoodGraph(), NeighborhoodGraph(0.1, repair="ridge")),

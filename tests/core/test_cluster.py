@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import edgewise
-from edgewise import InputError
+from edgewise import CV, InputError
 from edgewise._core.parallel import parallel_map, spawn
 
 distributed = pytest.importorskip("distributed")
@@ -62,7 +62,7 @@ def test_estimators_and_resamples_are_the_same(client):
     X = np.random.default_rng(0).normal(size=(100, 5))
     X[:, 1] += X[:, 0]
     model = edgewise.BootstrapGraph(
-        edgewise.GaussianGraph("cv", cv=3, random_state=0), n_resamples=6, random_state=0
+        edgewise.GaussianGraph(CV(3), random_state=0), n_resamples=6, random_state=0
     )
     here = model.fit(X).edge_frequency_
     with joblib.parallel_config("dask", client=client):

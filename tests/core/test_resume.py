@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import edgewise
-from edgewise import DataWarning, InputError, resumable
+from edgewise import DataWarning, InputError, StARS, resumable
 from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.graph import Graph
@@ -196,7 +196,7 @@ def cross_validation(X, y):
 
 
 def stars(X, y):
-    return edgewise.GaussianGraph("stars", instability=0.3, random_state=0).fit(X)
+    return edgewise.GaussianGraph(StARS(instability=0.3), random_state=0).fit(X)
 
 
 def pairs_of_strengths(X, y):

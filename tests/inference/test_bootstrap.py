@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from edgewise import (
+    CV,
     BootstrapGraph,
     DataWarning,
     GaussianGraph,
@@ -102,7 +103,7 @@ def test_level_matters():
 
 
 def test_result_does_not_depend_on_the_number_of_workers():
-    estimator = GaussianGraph(alpha="cv", cv=3, n_alphas=4)
+    estimator = GaussianGraph(alpha=CV(3, n_alphas=4))
     options = {"n_resamples": 6, "random_state": 5}
     one = BootstrapGraph(estimator, n_jobs=1, **options).fit(pair())
     two = BootstrapGraph(estimator, n_jobs=2, **options).fit(pair())

@@ -11,7 +11,15 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edgewise import DataWarning, GaussianGraph, Graph, InputError, NeighborhoodGraph, SolverError
+from edgewise import (
+    CV,
+    DataWarning,
+    GaussianGraph,
+    Graph,
+    InputError,
+    NeighborhoodGraph,
+    SolverError,
+)
 from edgewise.inference import PermutationTest, permutation_test
 
 
@@ -230,7 +238,7 @@ def test_significant_uses_level_and_kind():
 
 def test_result_does_not_depend_on_the_number_of_workers():
     X, y = groups(15, 15, strength=1.0)
-    estimator = GaussianGraph(alpha="cv", cv=3, n_alphas=4)
+    estimator = GaussianGraph(alpha=CV(3, n_alphas=4))
     options = {"n_permutations": 6, "random_state": 5}
     one = permutation_test(estimator, X, y, n_jobs=1, **options)
     two = permutation_test(estimator, X, y, n_jobs=2, **options)

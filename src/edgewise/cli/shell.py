@@ -239,6 +239,8 @@ OPTIONS: Final = {
     "window": "--window",
 }
 _ASSIGNMENT: Final = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?([\w.+-]*\w)['\"]?")
+#: A rule with one parameter, which is an option of its own.
+_RULE: Final = re.compile(r"\balpha=\w+\((\w+=[^()]*)\)")
 #: Names that are no English words, so that they stand for the parameter also on their own.
 _BARE: Final = re.compile(rf"(?<!-)\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
 
@@ -340,6 +342,7 @@ def in_options(message: str) -> str:
     >>> in_options('Fill them, or pass missing="em". Raise max_iter.')
     'Fill them, or pass --missing em. Raise --max-iter.'
     """
+    message = _RULE.sub(r"\1", message)
     text = _ASSIGNMENT.sub(lambda match: f"{OPTIONS[match[1]]} {match[2]}", message)
     return _BARE.sub(lambda match: OPTIONS[match[1]], text)
 

@@ -21,7 +21,7 @@ from edgewise.inference.resample import (
     frequency,
     number_of_pairs,
 )
-from edgewise.selection.search import decreasing
+from edgewise.selection.choose import decreasing
 
 
 class StabilitySelection(ResamplingGraph):

@@ -1,11 +1,4 @@
-from .criteria import (
-    ebic as ebic,
-    gaussian_log_likelihood as gaussian_log_likelihood,
-    instability as instability,
-    row_log_likelihood as row_log_likelihood,
-    stars_subsample_size as stars_subsample_size,
-)
-from .search import (
+from .choose import (
     PairSelection as PairSelection,
     Selection as Selection,
     SelectionWarning as SelectionWarning,
@@ -14,4 +7,16 @@ from .search import (
     choose_by_ebic as choose_by_ebic,
     choose_by_stars as choose_by_stars,
     choose_pair_by_cv as choose_pair_by_cv,
+)
+from .criteria import (
+    ebic as ebic,
+    gaussian_log_likelihood as gaussian_log_likelihood,
+    instability as instability,
+    row_log_likelihood as row_log_likelihood,
+    stars_subsample_size as stars_subsample_size,
+)
+from .rules import (
+    CV as CV,
+    EBIC as EBIC,
+    StARS as StARS,
 )

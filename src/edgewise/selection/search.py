@@ -1,558 +1,334 @@
-"""Choosing alpha along a warm-started path, for any solver."""
+"""The search for alpha that all estimators share: grid, extension, choice and warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from numbers import Integral
+from typing import Any, Final, Protocol
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import as_generator, parallel_map, spawn
-from edgewise._core.plain_values import archived
-from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.selection.criteria import ebic, instability, stars_subsample_size
+from edgewise._core.parallel import as_generator
+from edgewise._core.typing import BoolArray, FloatArray, RandomState
+from edgewise.selection.choose import (
+    Selection,
+    SelectionWarning,
+    alpha_grid,
+    choose_by_cv,
+    choose_by_stars,
+    make_selection,
+)
+from edgewise.selection.rules import CV, EBIC, Rule, StARS
+
+#: Decades that a search adds to its default grid while its smallest alpha is the best.
+MAX_EXTENSIONS: Final = 3
 
 
-class SelectionWarning(UserWarning):
-    """The best alpha sits at the end of the grid, so a better one may lie beyond it."""
-
-
-@archived
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Selection:
-    """Outcome of a search for alpha.
-
-    Attributes
-    ----------
-    rule : str
-        ``"ebic"``, ``"cv"`` or ``"stars"``.
-    alphas : ndarray of shape (n_alphas,)
-        The grid, from large to small.
-    values : ndarray of shape (n_alphas,)
-        Criterion at each alpha: EBIC (smaller is better), mean held-out log-likelihood per row
-        (larger is better), or instability made monotone from sparse to dense (the least sparse
-        below the threshold wins).
-    index : int
-        Position of the choice.
-    alpha : float
-        The choice, ``alphas[index]``.
-    end : str
-        ``"largest"`` or ``"smallest"`` when the choice sits at that end of the grid, ``""`` else.
-    n_unconverged : int
-        Fits of the search that stopped above their tolerance.
-    details : ndarray
-        Held-out log-likelihood of every fold (n_alphas, n_folds) for ``"cv"``; number of edges
-        for ``"ebic"``; instability before it is made monotone for ``"stars"``.
-    """
-
-    rule: str
-    alphas: FloatArray
-    values: FloatArray
-    index: int
-    alpha: float
-    end: Literal["", "largest", "smallest"]
-    n_unconverged: int = 0
-    details: FloatArray = field(default_factory=lambda: np.empty(0))
-
-
-def alpha_grid(largest: float, n_alphas: int = 30, ratio: float = 0.01) -> FloatArray:
-    """Log-spaced alphas from ``largest`` down to ``ratio * largest``.
-
-    Parameters
-    ----------
-    largest : float
-        Usually the smallest alpha with an empty graph. Where it is 0, nothing is correlated and
-        every alpha gives the empty graph: the grid is then the single value 1.
-    n_alphas : int
-        Number of alphas, at least 2.
-    ratio : float
-        Smallest alpha as a share of the largest, between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_alphas,)
-
-    Examples
-    --------
-    >>> alpha_grid(1.0, n_alphas=3, ratio=0.01)
-    array([1.  , 0.1 , 0.01])
-    """
-    if n_alphas < 2:
-        raise InputError(f"A search needs at least 2 alphas, got {n_alphas}.")
-    if not 0 < ratio < 1:
-        raise InputError(f"alpha_ratio must be between 0 and 1, got {ratio}.")
-    if not (np.isfinite(largest) and largest >= 0):
-        raise InputError(f"The largest alpha must be finite and at least 0, got {largest}.")
-    if largest == 0:
-        return np.ones(1)
-    return np.geomspace(largest, ratio * largest, n_alphas)
-
-
-def make_selection(
-    rule: str,
-    alphas: FloatArray,
-    values: FloatArray,
-    index: int,
-    n_unconverged: int,
-    details: FloatArray,
-) -> Selection:
-    """Build the outcome from the position of the choice, noting an end of the grid."""
-    if len(values) != len(alphas):
-        raise InputError(f"The path gave {len(values)} fits for {len(alphas)} alphas.")
-    end: Literal["", "largest", "smallest"] = ""
-    if len(alphas) > 1 and index == 0:
-        end = "largest"
-    elif len(alphas) > 1 and index == len(alphas) - 1:
-        end = "smallest"
-    return Selection(
-        rule=rule,
-        alphas=alphas,
-        values=values,
-        index=index,
-        alpha=float(alphas[index]),
-        end=end,
-        n_unconverged=int(n_unconverged),
-        details=np.asarray(details, dtype=np.float64),
-    )
-
-
-def decreasing(alphas: FloatArray) -> FloatArray:
-    """Return the alphas as an array, or refuse them where they do not run from large to small."""
-    alphas = np.asarray(alphas, dtype=np.float64)
-    if alphas.ndim != 1 or len(alphas) == 0 or not (np.diff(alphas) < 0).all():
-        raise InputError("alphas must be a non-empty list of numbers from large to small.")
-    return alphas
-
-
-class Fit(Protocol):
-    """What a search needs of a fit: whether its solver reached the tolerance."""
+class PathFit(Protocol):
+    """One fit along a path, as far as a search looks at it."""
 
     @property
     def converged(self) -> bool:
         """Whether the solver met its tolerance."""
         ...
 
+    @property
+    def adjacency(self) -> BoolArray:
+        """Which pairs are joined; for `StARS`."""
+        ...
 
-#: Fits rows, with weights or None, at each of the alphas, in their order.
-FitPath = Callable[[FloatArray, FloatArray | None, FloatArray], Iterable[Any]]
-#: Mean log-likelihood per row of a fit on other rows.
-Score = Callable[[Any, FloatArray, FloatArray | None], float]
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, or of coefficients; for `EBIC`."""
+        ...
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pairs are joined, so that a smaller alpha would join no more."""
+        ...
 
-def choose_by_ebic(
-    fits: Iterable[Fit],
-    alphas: FloatArray,
-    *,
-    log_likelihood: Callable[[Any], float],
-    count_edges: Callable[[Any], int],
-    n_samples: float,
-    n_features: int,
-    gamma: float = 0.5,
-) -> Selection:
-    """Take the alpha with the smallest extended BIC.
-
-    Parameters
-    ----------
-    fits : iterable
-        One fit per alpha; may be a generator, of which one fit at a time is held.
-    alphas : ndarray of shape (n_alphas,)
-        Decreasing.
-    log_likelihood : callable
-        Log-likelihood of all rows under a fit.
-    count_edges : callable
-        Number of edges of a fit.
-    n_samples, n_features, gamma
-        As in `edgewise.selection.ebic`.
-
-    Returns
-    -------
-    Selection
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from edgewise.selection import choose_by_ebic, gaussian_log_likelihood
-    >>> from edgewise.solvers import graphical_lasso_path
-    >>> S = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.05], [0.0, 0.05, 1.0]])
-    >>> alphas = np.array([0.6, 0.05, 0.01])
-    >>> chosen = choose_by_ebic(
-    ...     graphical_lasso_path(S, alphas),
-    ...     alphas,
-    ...     log_likelihood=lambda fit: 100 * gaussian_log_likelihood(fit.value, S),
-    ...     count_edges=lambda fit: np.count_nonzero(np.triu(fit.value, 1)),
-    ...     n_samples=100,
-    ...     n_features=3,
-    ... )
-    >>> chosen.alpha, chosen.end
-    (0.05, '')
-    """
-    alphas = decreasing(alphas)
-    values, edges, n_unconverged = [], [], 0
-    for fit in fits:
-        edges.append(count_edges(fit))
-        values.append(ebic(log_likelihood(fit), edges[-1], n_samples, n_features, gamma))
-        n_unconverged += not fit.converged
-    index = int(np.argmin(values))
-    return make_selection("ebic", alphas, np.array(values), index, n_unconverged, np.array(edges))
+    def ebic(self, gamma: float) -> float:
+        """Return the extended BIC of the rows behind the fit; for `EBIC`."""
+        ...
 
 
-def choose_by_cv(
-    X: FloatArray,
-    alphas: FloatArray,
-    fit_path: FitPath,
-    score: Score,
-    *,
-    cv: Any = 5,
-    sample_weight: FloatArray | None = None,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> Selection:
-    """Take the alpha with the largest held-out log-likelihood.
+class PathProblem(Protocol):
+    """What an estimator poses to `search`: a frozen value that worker processes can unpickle."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        All rows.
-    alphas : ndarray of shape (n_alphas,)
-        Decreasing.
-    fit_path : callable
-        ``fit_path(rows, weights, alphas)`` yields one fit per alpha. Must be importable by worker
-        processes, as must ``score``.
-    score : callable
-        ``score(fit, rows, weights)``, the mean log-likelihood per row.
-    cv : int or splitter or iterable of (train, test)
-        Number of shuffled folds, or anything scikit-learn takes as a splitter.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the rows, in the fits and in the mean over held-out rows. A row is in one
-        fold, whatever it weighs.
-    random_state : int, Generator, RandomState or None
-        Shuffles the folds when ``cv`` is a number.
-    n_jobs, verbose : int
-        Folds run in parallel; a progress bar is drawn when ``verbose`` is above 0.
+    def summarize(self, rows: Any, weights: FloatArray | None) -> Any:
+        """Return the statistics of some rows, as the solver needs them."""
+        ...
 
-    Returns
-    -------
-    Selection
+    def largest_alpha(self, statistics: Any) -> float:
+        """Return the smallest alpha with an empty graph."""
+        ...
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> from edgewise.selection import choose_by_cv
-    >>> def fit_path(rows, weights, alphas):
-    ...     return [SimpleNamespace(mean=rows.mean() / (1 + a), converged=True) for a in alphas]
-    >>> def score(fit, rows, weights):
-    ...     return -float(np.mean((rows - fit.mean) ** 2))
-    >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(20, 1))
-    >>> choose_by_cv(X, np.array([1.0, 0.1, 0.01]), fit_path, score, random_state=0).end
-    'smallest'
-    """
-    alphas = decreasing(alphas)
-    folds = make_folds(X, cv, random_state)
-    tasks = [
-        (fit_path, score, X, sample_weight, alphas, train, test, f"Fold {k + 1} of {len(folds)}")
-        for k, (train, test) in enumerate(folds)
-    ]
-    results = parallel_map(
-        score_fold, tasks, n_jobs=n_jobs, description="Cross-validation", verbose=verbose
-    )
-    held_out = np.column_stack([scores for scores, _ in results])
-    sizes = [weight_of(sample_weight, test) for _, test in folds]
-    values = np.average(held_out, axis=1, weights=sizes)
-    n_unconverged = sum(count for _, count in results)
-    return make_selection("cv", alphas, values, int(np.argmax(values)), n_unconverged, held_out)
+    def solve_path(self, statistics: Any, alphas: FloatArray) -> Iterable[Any]:
+        """Yield one `PathFit` per alpha, from large to small."""
+        ...
+
+    def score(self, fit: Any, rows: Any, weights: FloatArray | None) -> float:
+        """Return the mean log-likelihood of other rows; for `CV`."""
+        ...
+
+    def describe_gap(self, fit: Any) -> str:
+        """Say how far from the optimum the fit stopped, and what to do."""
+        ...
 
 
-def choose_by_stars(
-    X: FloatArray,
-    alphas: FloatArray,
-    fit_path: FitPath,
-    adjacency: Callable[[Any], BoolArray],
-    *,
-    threshold: float = 0.05,
-    n_subsamples: int = 20,
-    subsample_size: int | None = None,
-    sample_weight: FloatArray | None = None,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> Selection:
-    """Take the smallest alpha whose graphs still agree across subsamples.
-
-    Stability approach to regularization selection: the instability of `edgewise.selection.
-    instability` is made monotone from sparse to dense, and the densest graph at or below
-    ``threshold`` wins [1]_.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        All rows.
-    alphas : ndarray of shape (n_alphas,)
-        Decreasing.
-    fit_path : callable
-        ``fit_path(rows, weights, alphas)`` yields one fit per alpha.
-    adjacency : callable
-        Boolean (p, p) matrix of a fit. Must be importable by worker processes.
-    threshold : float
-        Largest instability accepted, between 0 and 0.5.
-    n_subsamples : int
-        Subsamples drawn, at least 2.
-    subsample_size : int, optional
-        Rows in each; by default that of `edgewise.selection.stars_subsample_size`.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the rows, used in the fits.
-    random_state : int, Generator, RandomState or None
-        Draws the subsamples.
-    n_jobs, verbose : int
-        Subsamples run in parallel; a progress bar is drawn when ``verbose`` is above 0.
-
-    Returns
-    -------
-    Selection
-
-    References
-    ----------
-    .. [1] Liu, Roeder and Wasserman (2010). Stability approach to regularization selection
-       (StARS) for high dimensional graphical models. *Advances in Neural Information Processing
-       Systems* 23. https://doi.org/10.48550/arXiv.1006.3316
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> from edgewise.selection import choose_by_stars
-    >>> def fit_path(rows, weights, alphas):
-    ...     R = np.abs(np.corrcoef(rows.T))
-    ...     return [SimpleNamespace(joined=R > a, converged=True) for a in alphas]
-    >>> X = np.random.default_rng(0).normal(size=(100, 4))
-    >>> X[:, 1] += X[:, 0]
-    >>> alphas = np.array([0.9, 0.5, 0.1])
-    >>> choose_by_stars(X, alphas, fit_path, lambda fit: fit.joined, random_state=0).alpha
-    0.5
-    """
-    alphas = decreasing(alphas)
-    if not 0 < threshold < 0.5:
-        raise InputError(f"The stability threshold must be between 0 and 0.5, got {threshold}.")
-    if n_subsamples < 2:
-        raise InputError(f"StARS needs at least 2 subsamples, got {n_subsamples}.")
-    size = stars_subsample_size(len(X)) if subsample_size is None else subsample_size
-    if not 2 <= size < len(X):
-        raise InputError(
-            f"StARS needs subsamples of at least 2 and fewer than all {len(X)} rows, got {size}."
-        )
-    tasks = [
-        (fit_path, adjacency, X, sample_weight, alphas, rows, f"Subsample {k + 1}")
-        for k, generator in enumerate(spawn(random_state, n_subsamples))
-        for rows in [np.sort(generator.choice(len(X), size, replace=False))]
-    ]
-    results = parallel_map(_join_subsample, tasks, n_jobs=n_jobs, description="StARS",
-                           verbose=verbose)  # fmt: skip
-    n_pairs = X.shape[1] * (X.shape[1] - 1) // 2
-    raw = np.empty(len(alphas))
-    for k in range(len(alphas)):
-        joined = np.zeros(n_pairs)
-        for packed, _ in results:
-            joined += np.unpackbits(packed[k], count=n_pairs)
-        raw[k] = instability(joined / n_subsamples)
-    values = np.maximum.accumulate(raw)
-    index = max(int(np.searchsorted(values, threshold, side="right")) - 1, 0)
-    return make_selection("stars", alphas, values, index, sum(count for _, count in results), raw)
-
-
-def score_fold(
-    fit_path: FitPath, score: Score, X: FloatArray, sample_weight: FloatArray | None,
-    alphas: FloatArray, train: IntArray, test: IntArray, label: str,
-) -> tuple[FloatArray, int]:  # fmt: skip
-    """Held-out score per alpha, and how many fits did not converge."""
-    held_out = _take(sample_weight, test)
-    if held_out is not None and not held_out.any():
-        return np.zeros(len(alphas)), 0
-    scores, n_unconverged = [], 0
-    try:
-        for fit in fit_path(X[train], _take(sample_weight, train), alphas):
-            scores.append(score(fit, X[test], held_out))
-            n_unconverged += not fit.converged
-    except InputError as error:
-        raise InputError(f"{label} cannot be fitted: {error}") from error
-    return np.array(scores), n_unconverged
-
-
-def _join_subsample(
-    fit_path: FitPath, adjacency: Callable[[Any], BoolArray], X: FloatArray,
-    sample_weight: FloatArray | None, alphas: FloatArray, rows: IntArray, label: str,
-) -> tuple[list[Any], int]:  # fmt: skip
-    """Edges above the diagonal per alpha, one bit each, and the number of unconverged fits."""
-    above = np.triu_indices(X.shape[1], 1)
-    packed, n_unconverged = [], 0
-    try:
-        for fit in fit_path(X[rows], _take(sample_weight, rows), alphas):
-            packed.append(np.packbits(adjacency(fit)[above]))
-            n_unconverged += not fit.converged
-    except InputError as error:
-        raise InputError(f"{label} cannot be fitted: {error}") from error
-    return packed, n_unconverged
-
-
-def make_folds(
-    X: FloatArray, cv: Any, random_state: RandomState
-) -> list[tuple[IntArray, IntArray]]:
-    """Return training and test rows of each fold."""
-    from sklearn.model_selection import KFold, check_cv
-
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        if not 2 <= cv <= len(X):
-            raise InputError(f"cv must be between 2 and the number of rows {len(X)}, got {cv}.")
-        seed = int(as_generator(random_state).integers(2**31 - 1))
-        cv = KFold(n_splits=int(cv), shuffle=True, random_state=seed)
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(X)]
-    if not folds:
-        raise InputError("cv gives no folds. Pass a number of folds or a scikit-learn splitter.")
-    return folds
-
-
-def _take(sample_weight: FloatArray | None, rows: IntArray) -> FloatArray | None:
-    return None if sample_weight is None else sample_weight[rows]
-
-
-def weight_of(sample_weight: FloatArray | None, rows: IntArray) -> float:
-    """Return how much some rows weigh."""
-    return float(len(rows)) if sample_weight is None else float(sample_weight[rows].sum())
-
-
-#: Fits rows, with weights or None, at one alpha and each of the taus, in their order.
-FitTaus = Callable[[float, FloatArray, FloatArray | None, FloatArray], Iterable[Any]]
-
-
-@archived
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PairSelection:
-    """Outcome of a search for two strengths.
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Alphas that a search tries.
 
     Attributes
     ----------
-    rule : str
-        ``"cv"``.
-    alphas : ndarray of shape (n_alphas,)
-        First strengths tried, from large to small.
-    taus : ndarray of shape (n_taus,)
-        Second strengths tried, from small to large.
-    values : ndarray of shape (n_alphas, n_taus)
-        Mean held-out log-likelihood per row; larger is better.
-    index : tuple of int
-        Position of the choice.
-    alpha, tau : float
-        The choice.
-    n_unconverged : int
-        Fits of the search that stopped above their tolerance.
-    details : ndarray of shape (n_alphas, n_taus, n_folds)
-        Held-out log-likelihood of every fold.
+    n_alphas : int
+        Number of alphas, log-spaced.
+    ratio : float
+        Smallest alpha as a share of the largest.
+    n_extensions : int
+        Decades that may be added, at the same density, while the smallest alpha is the best.
     """
 
-    rule: str
-    alphas: FloatArray
-    taus: FloatArray
-    values: FloatArray
-    index: tuple[int, int]
+    n_alphas: int
+    ratio: float
+    n_extensions: int = 0
+
+    @classmethod
+    def of(
+        cls, rule: Rule, n_rows: float | None, n_features: int, least_ratio: float = 0.0
+    ) -> Grid:
+        """Return the grid of a rule; without a ratio of its own, that which suits the data.
+
+        Spurious correlations shrink with the root of the number of rows, and the best alpha with
+        them. With few rows per column, ever smaller alphas only fit the rows ever more closely.
+        """
+        n_alphas = rule.n_alphas or 30
+        if rule.alpha_ratio is not None:
+            return cls(n_alphas=n_alphas, ratio=rule.alpha_ratio)
+        ratio = max(least_ratio, default_ratio(n_rows, n_features))
+        may_extend = (n_rows or 0.0) > 2 * n_features
+        return cls(n_alphas=n_alphas, ratio=ratio, n_extensions=MAX_EXTENSIONS if may_extend else 0)
+
+    def alphas(self, largest: float, n_extensions: int = 0) -> FloatArray:
+        """List the alphas from large to small, with some decades added."""
+        n_alphas = self.n_alphas + round(self.n_alphas * n_extensions / -math.log10(self.ratio))
+        return alpha_grid(largest, n_alphas, self.ratio * 10.0**-n_extensions)
+
+
+def default_ratio(n_rows: float | None, n_features: int) -> float:
+    """Smallest alpha worth trying, as a share of the largest.
+
+    With no more rows than columns, small alphas fit the rows perfectly and mean nothing.
+    """
+    if n_rows is None:
+        return 0.01
+    if n_rows <= n_features:
+        return 0.1
+    return min(0.05, 0.2 / math.sqrt(n_rows))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Choice:
+    """Outcome of `search`: the fit at the chosen alpha, and how it was chosen.
+
+    Attributes
+    ----------
+    fit : PathFit
+        What the problem's ``solve_path`` gave.
+    alpha : float
+        The strength used.
+    selection : Selection or None
+        The criterion along the grid; None where alpha was a number.
+    """
+
+    fit: Any
     alpha: float
-    tau: float
-    n_unconverged: int = 0
-    details: FloatArray = field(default_factory=lambda: np.empty(0))
+    selection: Selection | None
+
+    @property
+    def alphas(self) -> FloatArray:
+        """The strengths tried."""
+        return np.array([self.alpha]) if self.selection is None else self.selection.alphas
 
 
-def choose_pair_by_cv(
-    X: FloatArray,
-    alphas: FloatArray,
-    taus: FloatArray,
-    fit_taus: FitTaus,
-    score: Score,
+def search(
+    problem: PathProblem,
+    rule: Rule | float,
+    rows: Any,
+    weights: FloatArray | None,
+    statistics: Any,
+    grid: Grid,
     *,
-    cv: Any = 5,
-    sample_weight: FloatArray | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
     verbose: int = 0,
-) -> PairSelection:
-    """Take the two strengths with the largest held-out log-likelihood.
+    is_warm: bool = False,
+    takes_last_tie: bool = False,
+) -> Choice:
+    """Fit at an alpha that is given, or at the one that a rule chooses on a grid.
+
+    Warns where fits of the search did not converge, where the choice is the smallest alpha of the
+    grid, and where the fit stopped above its tolerance.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
-        All rows.
-    alphas : ndarray of shape (n_alphas,)
-        Decreasing.
-    taus : ndarray of shape (n_taus,)
-        Increasing.
-    fit_taus : callable
-        ``fit_taus(alpha, rows, weights, taus)`` yields one fit per tau. Must be importable by
-        worker processes, as must ``score``.
-    score : callable
-        ``score(fit, rows, weights)``, the mean log-likelihood per row.
-    cv, sample_weight, random_state
-        As in `edgewise.selection.choose_by_cv`.
-    n_jobs, verbose : int
-        The pairs of an alpha and a fold run in parallel; a progress bar is drawn when ``verbose``
-        is above 0.
+    problem : PathProblem
+        How paths are solved and fits are judged.
+    rule : Rule or float
+        With the defaults of the estimator filled in, see `Strength.resolve`.
+    rows : array
+        Indexed by folds and subsamples, and handed to ``problem`` in parts; `EBIC` does not look
+        at them.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+    statistics : object
+        What ``problem.summarize`` makes of all rows.
+    grid : Grid
+        The alphas to try.
+    random_state, n_jobs, verbose
+        As in `choose_by_cv`.
+    is_warm : bool
+        Solve the whole path down to the choice for the last fit, too, as a warm start.
+    takes_last_tie : bool
+        Of equal EBIC, take the smallest alpha instead of the largest.
 
     Returns
     -------
-    PairSelection
-        Of equal values the one with the larger alpha, then the smaller tau.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> from edgewise.selection import choose_pair_by_cv
-    >>> def fit_taus(alpha, rows, weights, taus):
-    ...     mean = rows.mean() / (1 + alpha)
-    ...     return [SimpleNamespace(mean=mean + tau, converged=True) for tau in taus]
-    >>> def score(fit, rows, weights):
-    ...     return -float(np.mean((rows - fit.mean) ** 2))
-    >>> X = np.random.default_rng(0).normal(5.0, 1.0, size=(20, 1))
-    >>> alphas, taus = np.array([1.0, 0.1]), np.array([0.0, 0.4, 3.0])
-    >>> best = choose_pair_by_cv(X, alphas, taus, fit_taus, score, random_state=0)
-    >>> best.alpha, best.tau, best.values.shape
-    (0.1, 0.4, (2, 3))
+    Choice
     """
-    alphas, taus = decreasing(alphas), _increasing(taus)
-    folds = make_folds(X, cv, random_state)
-    labels = [f"Fold {k + 1} of {len(folds)}" for k in range(len(folds))]
-    tasks = [
-        (partial(fit_taus, float(alpha)), score, X, sample_weight, taus, train, test, label)
-        for alpha in alphas
-        for (train, test), label in zip(folds, labels, strict=True)
-    ]
-    results = parallel_map(
-        score_fold, tasks, n_jobs=n_jobs, description="Cross-validation", verbose=verbose
-    )
-    for scores, _ in results:
-        if len(scores) != len(taus):
-            raise InputError(f"There were {len(scores)} fits for {len(taus)} taus.")
-    held_out = np.array([scores for scores, _ in results])
-    details = held_out.reshape(len(alphas), len(folds), len(taus)).swapaxes(1, 2)
-    sizes = [weight_of(sample_weight, test) for _, test in folds]
-    values = np.average(details, axis=2, weights=sizes)
-    first, second = np.unravel_index(int(np.argmax(values)), values.shape)
-    return PairSelection(
-        rule="cv",
-        alphas=alphas,
-        taus=taus,
-        values=values,
-        index=(int(first), int(second)),
-        alpha=float(alphas[first]),
-        tau=float(taus[second]),
-        n_unconverged=sum(count for _, count in results),
-        details=details,
-    )
+    if not isinstance(rule, Rule):
+        fit = _last(problem.solve_path(statistics, np.array([rule])))
+        choice = Choice(fit=fit, alpha=rule, selection=None)
+    else:
+        # Every extension must see the same folds, also where random_state is a generator.
+        seed = int(as_generator(random_state).integers(2**31))
+        options = {"random_state": seed, "n_jobs": n_jobs, "verbose": verbose}
+        largest = problem.largest_alpha(statistics)
+        for n_extensions in range(grid.n_extensions + 1):
+            alphas = grid.alphas(largest, n_extensions)
+            if isinstance(rule, EBIC):
+                fits = problem.solve_path(statistics, alphas)
+                selection = _by_ebic(fits, alphas, rule.gamma, takes_last_tie=takes_last_tie)
+            else:
+                selection = _by_resampling(problem, rule, rows, weights, alphas, options)
+            way = alphas[: selection.index + 1] if is_warm else np.array([selection.alpha])
+            fit = _last(problem.solve_path(statistics, way))
+            if selection.end != "smallest" or fit.is_complete:
+                break
+        choice = Choice(fit=fit, alpha=selection.alpha, selection=selection)
+        _warn_of_search(selection, fit, rule)
+    if not choice.fit.converged:
+        warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=3)
+    return choice
 
 
-def _increasing(taus: FloatArray) -> FloatArray:
-    """Return the taus as an array, or refuse them where they do not run from small to large."""
-    taus = np.asarray(taus, dtype=np.float64)
-    if taus.ndim != 1 or len(taus) == 0 or not (np.diff(taus) > 0).all():
-        raise InputError("taus must be a non-empty list of numbers from small to large.")
-    return taus
+def _last(fits: Iterable[Any]) -> Any:
+    """Return the last fit of a path, of which one at a time is held."""
+    for fit in fits:
+        last = fit
+    return last
+
+
+def _by_ebic(
+    fits: Iterable[PathFit], alphas: FloatArray, gamma: float, *, takes_last_tie: bool
+) -> Selection:
+    values, n_edges, n_unconverged = [], [], 0
+    for fit in fits:
+        values.append(fit.ebic(gamma))
+        n_edges.append(fit.n_edges)
+        n_unconverged += not fit.converged
+    index = int(np.argmin(values))
+    if takes_last_tie:
+        ties = np.flatnonzero(np.array(values) <= values[index] + 1e-9 * abs(values[index]))
+        index = int(ties[-1])
+    return make_selection("ebic", alphas, np.array(values), index, n_unconverged, np.array(n_edges))
+
+
+def _by_resampling(
+    problem: PathProblem,
+    rule: Rule,
+    rows: Any,
+    weights: FloatArray | None,
+    alphas: FloatArray,
+    options: dict[str, Any],
+) -> Selection:
+    fit_path = partial(_fit_rows, problem)
+    # Splits that were handed in count all rows; otherwise a weight of 0 means no row at all.
+    if weights is not None and not (isinstance(rule, CV) and not isinstance(rule.cv, Integral)):
+        rows, weights = rows[weights > 0], weights[weights > 0]
+    if isinstance(rule, CV):
+        return choose_by_cv(
+            rows, alphas, fit_path, problem.score, cv=rule.cv, sample_weight=weights, **options
+        )
+    if isinstance(rule, StARS):
+        return choose_by_stars(
+            rows,
+            alphas,
+            fit_path,
+            _adjacency,
+            threshold=rule.instability,
+            n_subsamples=rule.n_subsamples,
+            sample_weight=weights,
+            **options,
+        )
+    raise InputError(f"There is no search by {rule!r}.")
+
+
+def _fit_rows(
+    problem: PathProblem, rows: Any, weights: FloatArray | None, alphas: FloatArray
+) -> Iterable[Any]:
+    return problem.solve_path(problem.summarize(rows, weights), alphas)
+
+
+def _adjacency(fit: PathFit) -> BoolArray:
+    return fit.adjacency
+
+
+def _warn_of_search(selection: Selection, fit: PathFit, rule: Rule) -> None:
+    warn_of_unconverged(selection.n_unconverged, stacklevel=5)
+    if isinstance(rule, StARS) and selection.values[selection.index] > rule.instability:
+        warnings.warn(
+            f"Every alpha tried is less stable than instability={rule.instability:g} asks; "
+            f"the empty graph was taken, at {selection.values[0]:.2g}. With few variables one "
+            'undecided edge is enough for that. Pass a larger instability, or alpha="ebic".',
+            SelectionWarning,
+            stacklevel=4,
+        )
+    # At the other end the graph is empty, and a larger alpha would change nothing.
+    if selection.end == "smallest" and not fit.is_complete:
+        warn_of_smallest(rule, selection.alphas, stacklevel=5)
+
+
+def warn_of_unconverged(
+    n_unconverged: int,
+    remedy: str = "Raise max_iter, or raise alpha_ratio to leave out the smallest alphas.",
+    *,
+    stacklevel: int = 4,
+) -> None:
+    """Warn of the number of fits of a search that stopped above their tolerance, if any."""
+    if n_unconverged:
+        warnings.warn(
+            f"Of the fits in the search for alpha, {n_unconverged} stopped above their tolerance. "
+            f"{remedy}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_smallest(rule: Rule, alphas: FloatArray, *, stacklevel: int = 4) -> None:
+    """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
+    smaller = alphas[-1] / alphas[0] / 10
+    warnings.warn(
+        f'alpha="{rule.name}" chose {alphas[-1]:.3g}, the smallest alpha it tried, so a smaller '
+        f"one may be better. Pass alpha={type(rule).__name__}(alpha_ratio={smaller:.1g}) to "
+        "search further.",
+        SelectionWarning,
+        stacklevel=stacklevel,
+    )

@@ -9,6 +9,8 @@ from sklearn.model_selection import KFold
 
 import edgewise
 from edgewise import (
+    CV,
+    EBIC,
     BootstrapGraph,
     GaussianGraph,
     Graph,
@@ -57,9 +59,9 @@ WEIGHTS = np.array(
 )
 
 ESTIMATORS = {
-    "rule": GaussianGraph(n_alphas=5),
+    "rule": GaussianGraph(alpha=EBIC(n_alphas=5)),
     "weights": GaussianGraph(alpha=0.1, weights=WEIGHTS),
-    "folds": GaussianGraph(alpha="cv", cv=3, n_alphas=5, random_state=7, missing="em"),
+    "folds": GaussianGraph(alpha=CV(3, n_alphas=5), random_state=7, missing="em"),
     "search of two": LocallyConstantGraph(
         neighbors=(2, 3),
         mask=np.array([[True, True, False], [False, True, True]]),
@@ -106,7 +108,7 @@ def test_a_saved_search_of_two_strengths_keeps_its_grid(frame, tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        GaussianGraph(cv=3, alpha="cv", n_alphas=4, random_state=0),
+        GaussianGraph(alpha=CV(3, n_alphas=4), random_state=0),
         BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=3, random_state=0),
     ],
     ids=["search", "bootstrap"],
@@ -146,9 +148,9 @@ def test_file_holds_no_pickle_and_names_its_version(tmp_path, frame):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (GaussianGraph(cv=KFold(3)), r"GaussianGraph\.cv is a KFold"),
+        (GaussianGraph(CV(KFold(3))), r"GaussianGraph\.alpha\.cv is a KFold"),
         (GaussianGraph(random_state=np.random.default_rng(0)), r"random_state is a Generator"),
-        (BootstrapGraph(GaussianGraph(cv=KFold(3))), r"GaussianGraph\.cv"),
+        (BootstrapGraph(GaussianGraph(CV(KFold(3)))), r"GaussianGraph\.alpha\.cv"),
         (GaussianGraph(weights=np.array([[None]])), "Python objects"),
     ],
 )

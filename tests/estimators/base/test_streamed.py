@@ -6,6 +6,7 @@ import pytest
 
 import edgewise
 from edgewise import (
+    EBIC,
     DiscreteMarkovNet,
     GaussianBayesNet,
     GaussianGraph,
@@ -35,7 +36,7 @@ def moments(frame):
         GaussianGraph(),
         GaussianGraph(0.1, covariance="correlation"),
         GaussianGraph(0.1, assume_centered=True, repair="ridge"),
-        GaussianGraph(covariance="correlation", gamma=0.0),
+        GaussianGraph(alpha=EBIC(gamma=0.0), covariance="correlation"),
         NeighborhoodGraph(),
         LocallyConstantGraph(0.1, 0.05),
     ],

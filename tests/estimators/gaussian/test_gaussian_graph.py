@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edgewise import DataWarning, GaussianGraph, InputError
+from edgewise import CV, EBIC, DataWarning, GaussianGraph, InputError, StARS
 from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
 
 
@@ -64,12 +64,13 @@ def test_weights_free_and_forbid_edges():
     assert model.graph_.adjacency[0, 3]
 
 
-@pytest.mark.parametrize("alpha", [0.05, "ebic", "cv", "stars"])
+@pytest.mark.parametrize(
+    "alpha", [0.05, EBIC(n_alphas=8), CV(n_alphas=8), StARS(0.2, n_alphas=8)], ids=str
+)
 @pytest.mark.parametrize("kind", ["empirical", "correlation", "nonparanormal", "spearman"])
 def test_attributes_belong_together(alpha, kind):
     X = chain()
-    options = {"random_state": 0, "n_alphas": 8, "instability": 0.2}
-    model = GaussianGraph(alpha=alpha, covariance=kind, **options).fit(X)
+    model = GaussianGraph(alpha=alpha, covariance=kind, random_state=0).fit(X)
     Theta = model.precision_
     assert (np.linalg.eigvalsh(Theta) > 0).all()
     np.testing.assert_array_equal(Theta, Theta.T)
@@ -104,8 +105,8 @@ def test_correlation_penalises_all_columns_alike_and_keeps_units():
 
 def test_precomputed_is_the_same_as_rows():
     X = chain()
-    rows = GaussianGraph(n_alphas=10).fit(X)
-    given = GaussianGraph(n_alphas=10, covariance="precomputed", n_samples=200)
+    rows = GaussianGraph(alpha=EBIC(n_alphas=10)).fit(X)
+    given = GaussianGraph(alpha=EBIC(n_alphas=10), covariance="precomputed", n_samples=200)
     given.fit(covariance(X))
     np.testing.assert_allclose(given.precision_, rows.precision_, atol=1e-8)
     np.testing.assert_allclose(given.selection_.values, rows.selection_.values)
@@ -115,7 +116,7 @@ def test_precomputed_is_the_same_as_rows():
 def test_n_samples_matters_for_a_precomputed_covariance():
     S = covariance(chain(n_rows=40))
     few, many = (
-        GaussianGraph(covariance="precomputed", n_samples=n, alpha_ratio=0.01).fit(S)
+        GaussianGraph(alpha=EBIC(alpha_ratio=0.01), covariance="precomputed", n_samples=n).fit(S)
         for n in (5, 10**3)
     )
     assert few.graph_.n_edges < many.graph_.n_edges
@@ -187,12 +188,12 @@ def test_weights_that_add_up_to_one_do_not_shorten_the_grid():
     np.testing.assert_allclose(share, GaussianGraph().path(X).alphas)
 
 
-@pytest.mark.parametrize("alpha", ["cv", "stars"])
+@pytest.mark.parametrize("alpha", [CV(n_alphas=8), StARS(n_alphas=8)], ids=str)
 def test_rows_of_weight_zero_do_not_count(alpha):
     X = chain(n_rows=80)
     junk = np.vstack([X, np.full((5, 6), 1e3)])
     weights = np.r_[np.ones(80), np.zeros(5)]
-    options = {"alpha": alpha, "random_state": 0, "n_alphas": 8}
+    options = {"alpha": alpha, "random_state": 0}
     with_junk = GaussianGraph(**options).fit(junk, sample_weight=weights)
     without = GaussianGraph(**options).fit(X)
     np.testing.assert_allclose(with_junk.precision_, without.precision_, atol=1e-8)
@@ -202,7 +203,7 @@ def test_explicit_splits_count_rows_of_weight_zero():
     X = chain(n_rows=30)
     weights = np.r_[np.zeros(10), np.ones(20)]
     splits = list(KFold(3).split(X))
-    model = GaussianGraph(alpha="cv", cv=splits, alpha_ratio=0.05).fit(X, sample_weight=weights)
+    model = GaussianGraph(alpha=CV(splits, alpha_ratio=0.05)).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(model.selection_.details[:, 0], 0)
 
 
@@ -215,7 +216,7 @@ FREE_PAIR[3, 4] = FREE_PAIR[4, 3] = 0.5
 @pytest.mark.parametrize("options", [{}, {"weights": FREE_PAIR}, {"penalize_diagonal": True}])
 def test_ebic_is_that_of_the_fits_along_the_path(options):
     X = chain()
-    model = GaussianGraph(n_alphas=7, gamma=0.3, alpha_ratio=0.005, **options).fit(X)
+    model = GaussianGraph(alpha=EBIC(gamma=0.3, n_alphas=7, alpha_ratio=0.005), **options).fit(X)
     path = model.path(X, model.alphas_)
     S = covariance(X)
     expected = [
@@ -228,13 +229,13 @@ def test_ebic_is_that_of_the_fits_along_the_path(options):
 
 def test_gamma_matters():
     X = chain(n_rows=60, n_columns=15)
-    edges = [GaussianGraph(gamma=g).fit(X).graph_.n_edges for g in (0.0, 1.0)]
+    edges = [GaussianGraph(alpha=EBIC(gamma=g)).fit(X).graph_.n_edges for g in (0.0, 1.0)]
     assert edges[0] > edges[1]
 
 
 def test_grid_follows_its_parameters():
     X = chain()
-    model = GaussianGraph(n_alphas=7, alpha_ratio=0.03).fit(X)
+    model = GaussianGraph(alpha=EBIC(n_alphas=7, alpha_ratio=0.03)).fit(X)
     assert len(model.alphas_) == 7
     assert model.alphas_[-1] / model.alphas_[0] == pytest.approx(0.03)
     S = np.abs(covariance(X) - np.diag(X.var(axis=0)))
@@ -253,15 +254,15 @@ def test_default_grid_grows_while_its_end_is_best():
     model = GaussianGraph().fit(X)
     assert len(model.alphas_) > 30
     assert model.alphas_[-1] < 0.01 * model.alphas_[0]
-    fixed = GaussianGraph(alpha_ratio=0.05)
-    with pytest.warns(SelectionWarning, match=r"smallest alpha it tried.*alpha_ratio=0.005"):
+    fixed = GaussianGraph(alpha=EBIC(alpha_ratio=0.05))
+    with pytest.warns(SelectionWarning, match=r"smallest alpha.*EBIC\(alpha_ratio=0.005\)"):
         fixed.fit(X)
     assert fixed.selection_.end == "smallest"
 
 
 def test_complete_graph_at_the_end_of_the_grid_is_no_reason_to_warn():
     X = chain(n_columns=2, n_rows=500)
-    model = GaussianGraph(alpha_ratio=0.1).fit(X)
+    model = GaussianGraph(alpha=EBIC(alpha_ratio=0.1)).fit(X)
     assert model.selection_.end == "smallest"
 
 
@@ -269,7 +270,7 @@ def test_complete_graph_at_the_end_of_the_grid_is_no_reason_to_warn():
 def test_cross_validation_scores_held_out_rows(kind):
     X = chain(n_rows=60)
     splitter = KFold(3)
-    model = GaussianGraph(alpha="cv", cv=splitter, n_alphas=5, covariance=kind).fit(X)
+    model = GaussianGraph(alpha=CV(splitter, n_alphas=5), covariance=kind).fit(X)
     for k, (train, test) in enumerate(splitter.split(X)):
         for index, alpha in enumerate(model.alphas_):
             fit = GaussianGraph(alpha=float(alpha), covariance=kind).fit(X[train])
@@ -281,19 +282,20 @@ def test_cross_validation_scores_held_out_rows(kind):
 def test_folds_are_set_by_cv_and_random_state():
     X = chain(n_rows=60)
 
-    def details(**options):
-        return GaussianGraph(alpha="cv", n_alphas=4, **options).fit(X).selection_.details
+    def details(cv, seed):
+        model = GaussianGraph(alpha=CV(cv, n_alphas=4), random_state=seed)
+        return model.fit(X).selection_.details
 
-    assert details(cv=3, random_state=0).shape[1] == 3
-    np.testing.assert_array_equal(details(random_state=1), details(random_state=1))
-    assert not np.allclose(details(random_state=1), details(random_state=2))
+    assert details(3, 0).shape[1] == 3
+    np.testing.assert_array_equal(details(5, 1), details(5, 1))
+    assert not np.allclose(details(5, 1), details(5, 2))
 
 
 def test_stars_parameters_matter():
     X = chain(n_rows=100, n_columns=12)
 
     def fit(**options):
-        return GaussianGraph(alpha="stars", random_state=0, n_alphas=15, **options).fit(X)
+        return GaussianGraph(alpha=StARS(n_alphas=15, **options), random_state=0).fit(X)
 
     loose, strict = fit(instability=0.3), fit(instability=0.02)
     assert loose.graph_.n_edges > strict.graph_.n_edges
@@ -307,20 +309,18 @@ def test_stars_says_when_nothing_is_stable():
     assert model.graph_.n_edges == 0
 
 
-@pytest.mark.parametrize("alpha", ["cv", "stars"])
+@pytest.mark.parametrize("alpha", [CV(n_alphas=6), StARS(0.2, n_subsamples=4, n_alphas=6)], ids=str)
 def test_result_does_not_depend_on_the_number_of_workers(alpha):
     X = chain(n_rows=80)
-    options = {"alpha": alpha, "n_alphas": 6, "n_subsamples": 4, "instability": 0.2}
-    options["random_state"] = 3
-    one = GaussianGraph(n_jobs=1, **options).fit(X)
-    two = GaussianGraph(n_jobs=2, **options).fit(X)
+    one = GaussianGraph(alpha, n_jobs=1, random_state=3).fit(X)
+    two = GaussianGraph(alpha, n_jobs=2, random_state=3).fit(X)
     np.testing.assert_array_equal(one.selection_.details, two.selection_.details)
     np.testing.assert_array_equal(one.precision_, two.precision_)
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
 def test_progress_only_when_asked(verbose, is_drawn, capsys):
-    GaussianGraph(alpha="cv", n_alphas=3, verbose=verbose, random_state=0).fit(chain())
+    GaussianGraph(alpha=CV(n_alphas=3), verbose=verbose, random_state=0).fit(chain())
     printed = capsys.readouterr()
     assert printed.out == ""
     assert bool(printed.err) is is_drawn
@@ -341,7 +341,7 @@ def test_stopping_early_is_said():
         model.fit(X)
     assert not model.converged_
     assert model.n_iter_ == 1
-    searching = GaussianGraph(tol=1e-12, max_iter=1, n_alphas=4)
+    searching = GaussianGraph(alpha=EBIC(n_alphas=4), tol=1e-12, max_iter=1)
     with pytest.warns(ConvergenceWarning, match="fits in the search"):
         searching.fit(X)
     assert searching.selection_.n_unconverged > 0
@@ -373,19 +373,14 @@ def test_path_uses_weights_and_refuses_rising_alphas():
     np.testing.assert_allclose(path.precisions[0], expected.precision_)
     with pytest.raises(InputError, match="large to small"):
         GaussianGraph().path(X, [0.1, 0.2])
-    assert GaussianGraph(n_alphas=4, alpha_ratio=0.1).path(X).n_edges[0] == 0
+    assert GaussianGraph(alpha=EBIC(n_alphas=4, alpha_ratio=0.1)).path(X).n_edges[0] == 0
 
 
-class Frugal(GaussianGraph):
-    """Holds one solution of a path at a time, however small."""
-
-    _path_bytes = 0
-
-
-def test_long_path_of_a_large_problem_gives_the_same():
+def test_long_path_of_a_large_problem_gives_the_same(monkeypatch):
     X = chain()
-    at_once = GaussianGraph(n_alphas=5).fit(X)
-    one_by_one = Frugal(n_alphas=5).fit(X)
+    at_once = GaussianGraph(alpha=EBIC(n_alphas=5)).fit(X)
+    monkeypatch.setattr("edgewise.estimators.gaussian.graphical_lasso.PATH_BYTES", 0)
+    one_by_one = GaussianGraph(alpha=EBIC(n_alphas=5)).fit(X)
     np.testing.assert_allclose(one_by_one.selection_.values, at_once.selection_.values, atol=1e-3)
     assert one_by_one.alpha_ == at_once.alpha_
 
@@ -431,6 +426,33 @@ def test_grid_search_over_alpha_uses_the_score():
     assert search.best_params_["alpha"] == alphas[np.argmax(scores)]
     assert len(set(scores)) == 4
     assert search.best_estimator_.graph_.n_nodes == 6
+
+
+def test_rules_can_be_searched_over_cloned_and_compared():
+    X = chain(n_rows=60)
+    rules = [EBIC(gamma=0.0), EBIC(gamma=1.0), CV(3), StARS(0.4)]
+    search = GridSearchCV(GaussianGraph(), {"alpha": rules}, cv=2).fit(X)
+    assert search.best_params_["alpha"] in rules
+    assert clone(GaussianGraph(CV(3, n_alphas=4))).alpha == CV(3, n_alphas=4)
+    assert repr(GaussianGraph(CV(3, n_alphas=4))) == "GaussianGraph(alpha=CV(cv=3, n_alphas=4))"
+    np.testing.assert_array_equal(
+        GaussianGraph("ebic").fit(X).precision_, GaussianGraph(EBIC()).fit(X).precision_
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "message"),
+    [
+        (EBIC, {"gamma": 2}, "gamma must be between 0 and 1, got 2"),
+        (EBIC, {"n_alphas": 0}, "n_alphas must be a whole number of at least 1"),
+        (CV, {"alpha_ratio": 1.0}, "alpha_ratio must be between 0 and 1"),
+        (StARS, {"instability": 0.5}, "instability must be between 0 and 0.5"),
+        (StARS, {"n_subsamples": 1}, "n_subsamples must be a whole number of at least 2"),
+    ],
+)
+def test_rules_refuse_what_makes_no_sense(rule, options, message):
+    with pytest.raises(InputError, match=message):
+        rule(**options)
 
 
 def test_sample_weights_are_routed_through_a_search():

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edgewise import InputError, NeighborhoodGraph
+from edgewise import CV, EBIC, InputError, NeighborhoodGraph, StARS
 
 
 def chain(n_rows=200, n_columns=6, seed=0):
@@ -61,19 +61,19 @@ def test_rule_joins_by_both_or_by_one():
     assert loose.graph_.n_edges > strict.graph_.n_edges
 
 
-@pytest.mark.parametrize("alpha", ["ebic", "cv", "stars"])
+@pytest.mark.parametrize("alpha", ["ebic", "cv", StARS(n_subsamples=10)], ids=str)
 def test_rules_find_the_chain(alpha):
     X = chain(n_rows=500, n_columns=12)
-    model = NeighborhoodGraph(alpha=alpha, random_state=0, n_subsamples=10).fit(X)
+    model = NeighborhoodGraph(alpha=alpha, random_state=0).fit(X)
     found = model.graph_.adjacency
     assert np.diagonal(found, 1).all()
     assert model.alpha_ in model.alphas_
-    assert model.selection_.rule == alpha
+    assert model.selection_.rule == getattr(alpha, "name", alpha)
 
 
 def test_ebic_is_the_sum_over_regressions():
     X = chain(n_rows=50)
-    model = NeighborhoodGraph(n_alphas=5, gamma=0.4, alpha_ratio=0.1, tol=1e-12).fit(X)
+    model = NeighborhoodGraph(alpha=EBIC(gamma=0.4, n_alphas=5, alpha_ratio=0.1), tol=1e-12).fit(X)
     for alpha, value in zip(model.alphas_, model.selection_.values, strict=True):
         Z, coef = regressions(X, alpha)
         total = 0.0
@@ -88,7 +88,7 @@ def test_ebic_is_the_sum_over_regressions():
 def test_cross_validation_scores_the_pseudo_likelihood_of_held_out_rows():
     X = chain(n_rows=60)
     splitter = KFold(3)
-    model = NeighborhoodGraph(alpha="cv", cv=splitter, n_alphas=4).fit(X)
+    model = NeighborhoodGraph(alpha=CV(splitter, n_alphas=4)).fit(X)
     for k, (train, test) in enumerate(splitter.split(X)):
         for index, alpha in enumerate(model.alphas_):
             fit = NeighborhoodGraph(alpha=float(alpha)).fit(X[train])
@@ -121,11 +121,11 @@ def test_rank_correlations_ignore_monotone_changes(kind):
 
 def test_precomputed_is_the_same_as_rows():
     X = chain()
-    rows = NeighborhoodGraph(n_alphas=8).fit(X)
-    given = NeighborhoodGraph(n_alphas=8, covariance="precomputed", n_samples=200)
+    rows = NeighborhoodGraph(alpha=EBIC(n_alphas=8)).fit(X)
+    given = NeighborhoodGraph(alpha=EBIC(n_alphas=8), covariance="precomputed", n_samples=200)
     given.fit(np.cov(X.T, bias=True))
     np.testing.assert_allclose(given.coef_, rows.coef_, atol=1e-9)
-    sparse = NeighborhoodGraph(covariance="precomputed", n_samples=10, alpha_ratio=0.01)
+    sparse = NeighborhoodGraph(alpha=EBIC(alpha_ratio=0.01), covariance="precomputed", n_samples=10)
     assert sparse.fit(np.cov(X.T, bias=True)).graph_.n_edges < given.graph_.n_edges
 
 
@@ -140,32 +140,30 @@ def test_integer_weights_are_repeated_rows():
 
 def test_search_parameters_matter():
     X = chain(n_rows=60, n_columns=12)
-    model = NeighborhoodGraph(n_alphas=6, alpha_ratio=0.03).fit(X)
+    model = NeighborhoodGraph(alpha=EBIC(n_alphas=6, alpha_ratio=0.03)).fit(X)
     assert len(model.alphas_) == 6
     assert model.alphas_[-1] / model.alphas_[0] == pytest.approx(0.03)
-    dense, sparse = (NeighborhoodGraph(gamma=gamma).fit(X) for gamma in (0.0, 1.0))
+    dense, sparse = (NeighborhoodGraph(alpha=EBIC(gamma=gamma)).fit(X) for gamma in (0.0, 1.0))
     assert dense.graph_.n_edges > sparse.graph_.n_edges
-    options = {"alpha": "stars", "random_state": 0, "n_alphas": 10}
-    loose = NeighborhoodGraph(instability=0.3, **options).fit(X)
-    strict = NeighborhoodGraph(instability=0.02, **options).fit(X)
+    loose = NeighborhoodGraph(StARS(0.3, n_alphas=10), random_state=0).fit(X)
+    strict = NeighborhoodGraph(StARS(0.02, n_alphas=10), random_state=0).fit(X)
     assert loose.graph_.n_edges > strict.graph_.n_edges
-    fewer = NeighborhoodGraph(instability=0.3, n_subsamples=4, **options).fit(X)
+    fewer = NeighborhoodGraph(StARS(0.3, n_subsamples=4, n_alphas=10), random_state=0).fit(X)
     assert not np.array_equal(fewer.selection_.details, loose.selection_.details)
 
 
-@pytest.mark.parametrize("alpha", ["cv", "stars"])
+@pytest.mark.parametrize("alpha", [CV(n_alphas=6), StARS(n_subsamples=4, n_alphas=6)], ids=str)
 def test_result_does_not_depend_on_the_number_of_workers(alpha):
     X = chain(n_rows=80, n_columns=12)
-    options = {"alpha": alpha, "n_alphas": 6, "n_subsamples": 4, "random_state": 3}
-    one = NeighborhoodGraph(n_jobs=1, **options).fit(X)
-    two = NeighborhoodGraph(n_jobs=2, **options).fit(X)
+    one = NeighborhoodGraph(alpha, n_jobs=1, random_state=3).fit(X)
+    two = NeighborhoodGraph(alpha, n_jobs=2, random_state=3).fit(X)
     np.testing.assert_array_equal(one.selection_.details, two.selection_.details)
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
 def test_progress_only_when_asked(verbose, is_drawn, capsys):
-    NeighborhoodGraph(alpha="cv", n_alphas=3, verbose=verbose, random_state=0).fit(chain())
+    NeighborhoodGraph(alpha=CV(n_alphas=3), verbose=verbose, random_state=0).fit(chain())
     assert bool(capsys.readouterr().err) is is_drawn
 
 
@@ -189,7 +187,7 @@ def test_path_agrees_with_single_fits():
         assert graph.names == tuple("abcdef")
     assert path.n_edges[0] < path.n_edges[-1]
     assert path.converged.all()
-    default = NeighborhoodGraph(n_alphas=5).path(X)
+    default = NeighborhoodGraph(alpha=EBIC(n_alphas=5)).path(X)
     assert len(default.alphas) == 5
     assert default.n_edges[0] == 0
     with pytest.raises(InputError, match="large to small"):

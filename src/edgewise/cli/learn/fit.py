@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
@@ -168,7 +168,11 @@ def _estimator(settings: Settings) -> Any:
         "n_jobs": settings.n_jobs,
         "random_state": settings.seed,
     }
-    for name in ("alpha_ratio", "tol", "max_iter"):
+    if settings.method != IN_SPACE:
+        parameters["alpha"] = with_ratio(settings.alpha, settings.alpha_ratio)
+    elif settings.alpha_ratio is not None:
+        parameters["alpha_ratio"] = settings.alpha_ratio
+    for name in ("tol", "max_iter"):
         if (value := getattr(settings, name)) is not None:
             parameters[name] = value
     if settings.method == IN_SPACE:
@@ -204,7 +208,7 @@ def record_of(
     if settings.method == IN_SPACE:
         found |= {
             "tau": float(fit.tau_),
-            "tau_rule": _rule(settings.tau),
+            "tau_rule": settings.tau if isinstance(settings.tau, str) else None,
             "n_groups": learned.n_groups,
         }
     if is_searched_once(settings) and learned.n_resamples:
@@ -261,21 +265,36 @@ def run_record(
 
 def parameters_of(fit: Any) -> dict[str, Any]:
     """Parameters of an estimator that a result depends on."""
-    return {name: value for name, value in fit.get_params().items() if name not in ABOUT_THE_RUN}
+    from edgewise.selection.rules import Rule
+
+    given = {name: value for name, value in fit.get_params().items() if name not in ABOUT_THE_RUN}
+    rules = {
+        name: {"rule": value.name, **asdict(value)}
+        for name, value in given.items()
+        if isinstance(value, Rule)
+    }
+    return given | rules
 
 
 def about_fit(fit: Any) -> dict[str, Any]:
     """Record the sparsity of a convex fit, the rule that chose it, and the certificate."""
+    from edgewise.selection.rules import rule_name
+
     return {
         "alpha": float(fit.alpha_),
-        "alpha_rule": _rule(fit.alpha),
+        "alpha_rule": rule_name(fit.alpha),
         "gap": _finite(fit.gap_),
         "objective": _finite(fit.objective_),
     }
 
 
-def _rule(strength: float | str) -> str | None:
-    return strength if isinstance(strength, str) else None
+def with_ratio(alpha: float | str, ratio: float | None) -> Any:
+    """Return the rule for alpha with the length of its grid, where both are given."""
+    from edgewise.selection.rules import RULES
+
+    if ratio is None or alpha not in RULES:
+        return alpha
+    return RULES[str(alpha)](alpha_ratio=ratio)
 
 
 def _finite(value: float) -> float | None:

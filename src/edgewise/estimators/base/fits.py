@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.estimators.base.statistics import Statistics
+from edgewise.estimators.base.statistics import RANKS, Statistics, Summarizer
 from edgewise.graph import Graph
-from edgewise.selection import gaussian_log_likelihood
+from edgewise.selection import ebic, gaussian_log_likelihood, row_log_likelihood
+from edgewise.selection.choose import decreasing
+from edgewise.selection.rules import Rule
+from edgewise.selection.search import Choice, Grid, PathProblem
 from edgewise.solvers import Solution
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
-
-
-class PathFit(Protocol):
-    """One fit along a path, as far as the search looks at it."""
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs are joined."""
-        ...
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance."""
-        ...
+from edgewise.stats import covariance as covariance_of
 
 
 @dataclass(frozen=True)
@@ -48,6 +38,22 @@ class PrecisionFit:
         joined: BoolArray = self.solution.value != 0
         np.fill_diagonal(joined, False)
         return joined
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(np.count_nonzero(self.adjacency)) // 2
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pairs are joined."""
+        return is_complete(self.adjacency)
+
+    def ebic(self, gamma: float) -> float:
+        """Return the extended BIC."""
+        n_samples = self.statistics.n_samples or 0.0
+        n_features = len(self.statistics.S)
+        return ebic(n_samples * self.log_likelihood, self.n_edges, n_samples, n_features, gamma)
 
     @cached_property
     def log_likelihood(self) -> float:
@@ -95,6 +101,59 @@ class GaussianFit(PrecisionFit):
         return trace + self.penalty - self.solution.objective
 
 
+def is_complete(adjacency: BoolArray) -> bool:
+    """Whether all pairs are joined."""
+    return int(np.count_nonzero(adjacency)) == len(adjacency) * (len(adjacency) - 1)
+
+
+def gaussian_score(
+    fit: PrecisionFit | GaussianModel,
+    rows: FloatArray,
+    weights: FloatArray | None,
+    summarizer: Summarizer,
+) -> float:
+    """Mean log-likelihood of rows; a row with missing values counts what it has."""
+    if summarizer.covariance in RANKS:
+        return gaussian_log_likelihood(fit.precision, summarizer.of_rows(rows, weights).S)
+    if np.isnan(rows).any():
+        by_row = row_log_likelihood(rows, fit.location, fit.covariance)
+        return float(np.average(by_row, weights=weights))
+    _, moments = covariance_of(rows - fit.location, sample_weight=weights, assume_centered=True)
+    return gaussian_log_likelihood(fit.precision, moments, log_determinant=fit.log_determinant)
+
+
+def describe_gap(solution: Solution, tol: float) -> str:
+    """Say how far from the optimum a solver stopped, and what to do."""
+    return (
+        f"Stopped after {solution.n_iter} iterations at a duality gap of {solution.gap:.2g}, "
+        f"above tol * n_features = {tol * len(solution.value):.2g}. Raise max_iter or alpha, "
+        "or accept a larger tol."
+    )
+
+
+def note_choice(estimator: Any, choice: Choice, statistics: Statistics) -> None:
+    """Set the attributes about alpha, the certificate and the data that estimators share."""
+    solution = choice.fit.solution
+    estimator.alpha_ = choice.alpha
+    estimator.alphas_ = choice.alphas
+    estimator.selection_ = choice.selection
+    estimator.treatment_ = list(statistics.treatment)
+    estimator.converged_ = choice.fit.converged
+    estimator.n_iter_ = solution.n_iter
+    estimator.gap_ = solution.gap
+    estimator.objective_ = solution.objective
+
+
+def path_alphas(
+    alphas: Any, problem: PathProblem, statistics: Statistics, rule: Rule
+) -> FloatArray:
+    """Return the alphas of a path as given, from large to small, or those of a rule."""
+    if alphas is not None:
+        return decreasing(np.asarray(alphas))
+    grid = Grid.of(rule, statistics.n_rows, len(statistics.S))
+    return grid.alphas(problem.largest_alpha(statistics))
+
+
 class GaussianModel(NamedTuple):
     """What scoring rows takes of a fit."""
 
@@ -122,6 +181,26 @@ class NeighborhoodFit:
         """Pairs joined by the rule."""
         chosen: BoolArray = self.solution.value != 0
         return chosen & chosen.T if self.rule == "and" else chosen | chosen.T
+
+    @property
+    def n_edges(self) -> int:
+        """Number of coefficients that are not 0."""
+        return int(np.count_nonzero(self.solution.value))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pairs are joined."""
+        return is_complete(self.adjacency)
+
+    def ebic(self, gamma: float) -> float:
+        """Sum of the regressions' criteria, -2 l + k log n + 2 gamma k log p.
+
+        For k coefficients, that of a graph with k edges and half the gamma.
+        """
+        n_samples, S = self.statistics.n_samples or 0.0, self.statistics.S
+        variance = residual_variances(self.solution.value, S)
+        log_likelihood = float(-0.5 * n_samples * np.sum(np.log(2 * np.pi * variance) + 1.0))
+        return ebic(log_likelihood, self.n_edges, n_samples, len(S), gamma / 2)
 
     @property
     def location(self) -> FloatArray:

@@ -15,12 +15,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
-from edgewise.estimators.base.fits import GaussianModel, PathFit, PrecisionFit
+from edgewise.estimators.base.fits import GaussianModel, PrecisionFit
 from edgewise.estimators.base.statistics import (
     MISSING,
     RANKS,
@@ -31,7 +32,7 @@ from edgewise.estimators.base.statistics import (
     precomputed_statistics,
     row_statistics,
 )
-from edgewise.estimators.base.table import TableEstimator, is_number, named
+from edgewise.estimators.base.table import TableEstimator, named
 from edgewise.io.messages import quote_names
 from edgewise.selection import (
     Selection,
@@ -42,13 +43,12 @@ from edgewise.selection import (
     gaussian_log_likelihood,
     row_log_likelihood,
 )
-from edgewise.selection.search import decreasing
+from edgewise.selection.choose import decreasing
+from edgewise.selection.search import MAX_EXTENSIONS, PathFit, default_ratio
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.stats import Moments, covariance as covariance_of
 
 RULES = ("ebic", "cv", "stars")
-#: Decades that a search adds to its default grid while its smallest alpha is the best.
-MAX_EXTENSIONS = 3
 
 
 class GraphEstimator(TableEstimator):
@@ -381,19 +381,6 @@ class GraphEstimator(TableEstimator):
             f"above tol * n_features = {self.tol * n_features:.2g}. Raise max_iter or alpha, "
             "or accept a larger tol."
         )
-
-
-def default_ratio(n_rows: float | None, n_features: int) -> float:
-    """Smallest alpha worth trying, as a share of the largest.
-
-    Spurious correlations shrink with the root of the number of rows, and the best alpha with
-    them. With no more rows than columns, small alphas fit the rows perfectly and mean nothing.
-    """
-    if n_rows is None:
-        return 0.01
-    if n_rows <= n_features:
-        return 0.1
-    return min(0.05, 0.2 / math.sqrt(n_rows))
 
 
 def _adjacency(fit: PathFit) -> BoolArray:

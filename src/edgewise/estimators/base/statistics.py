@@ -5,15 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy import linalg
 
+from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.data.checks import ROUNDING
+from edgewise.data.checks import ROUNDING, check_columns, check_weights, refuse_covariance
+from edgewise.estimators.base.table import named
 from edgewise.io.messages import quote_names
+from edgewise.selection.rules import EBIC, needs_rows
 from edgewise.stats import (
     Moments,
     check_covariance,
@@ -31,6 +34,13 @@ from edgewise.stats import (
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")
 RANKS: Final = ("nonparanormal", "spearman", "kendall")
+#: Constraints of the parameters that most estimators of a covariance have.
+CONSTRAINTS: Final[dict[str, Constraint]] = {
+    "missing": OneOf(*MISSING),
+    "repair": OneOf(None, *REPAIRS),
+    "tol": Number(above=0),
+    "max_iter": Number(at_least=1),
+}
 #: Above this ratio of the largest to the smallest standard deviation, one alpha cannot suit all.
 SCALE_RATIO: Final = 1e4
 #: Correlations of at least this size are 1 up to rounding.
@@ -82,6 +92,165 @@ class Statistics:
         np.fill_diagonal(R, 0.0)
         first, second = np.unravel_index(int(R.argmax()), R.shape)
         return (int(first), int(second)) if R[first, second] >= PERFECT else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summarizer:
+    """How the statistics of a table are computed; the fields are parameters of estimators.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Names of the columns, for messages.
+    covariance : str
+        What stands for the covariance, see `GaussianGraph`.
+    missing : {"error", "pairwise", "em"}
+        What to do with NaN.
+    repair : {None, "ridge", "clip"}
+        What to do with a covariance that is not positive definite.
+    assume_centered : bool
+        Take the mean as 0.
+    """
+
+    names: list[str] | None
+    covariance: str = "empirical"
+    missing: str = "error"
+    repair: str | None = None
+    assume_centered: bool = False
+
+    def of_rows(
+        self, X: FloatArray, sample_weight: FloatArray | None, *, is_fold: bool = True
+    ) -> Statistics:
+        """Statistics of some rows; those of weight 0 do not count.
+
+        Columns that are copies of each other are refused, but in a fold they may be so by chance.
+        """
+        X, sample_weight = positive_rows(X, sample_weight)
+        check_columns(
+            X,
+            self.names,
+            allow_missing=self.missing != "error",
+            allow_identical=is_fold or self.repair is not None,
+        )
+        return row_statistics(X, sample_weight, **vars(self))
+
+    def of_table(
+        self,
+        table: FloatArray | Moments,
+        sample_weight: FloatArray | None,
+        n_samples: float | None = None,
+    ) -> Statistics:
+        """Statistics of all that was handed to ``fit``: rows, a covariance, or moments."""
+        if isinstance(table, Moments):
+            statistics = moment_statistics(
+                table,
+                names=self.names,
+                repair=self.repair,
+                assume_centered=self.assume_centered,
+            )
+            is_scaled = self.covariance == "correlation"
+            return statistics.on_correlation_scale() if is_scaled else statistics
+        if self.covariance == "precomputed":
+            return precomputed_statistics(
+                table, names=self.names, n_samples=n_samples, repair=self.repair
+            )
+        return self.of_rows(table, sample_weight, is_fold=False)
+
+
+def positive_rows(
+    X: FloatArray, sample_weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Leave out the rows of weight 0."""
+    if sample_weight is None or sample_weight.all():
+        return X, sample_weight
+    return X[sample_weight > 0], sample_weight[sample_weight > 0]
+
+
+def read_table(
+    estimator: Any, X: Any, sample_weight: Any, *, advice: str = ', or alpha="ebic"'
+) -> tuple[FloatArray | Moments, FloatArray | None]:
+    """Return what was handed to ``fit``, with the weights of its rows; note the column names.
+
+    Parameters
+    ----------
+    estimator : TableEstimator
+        Its ``covariance`` says what X is.
+    X : array-like, data frame or Moments
+        Rows, a covariance, or a summary of rows.
+    sample_weight : array-like or None
+        Weights of the rows.
+    advice : str
+        What else to pass in place of a rule that resamples rows.
+    """
+    is_given = estimator.covariance == "precomputed"
+    if isinstance(X, Moments) or is_given:
+        given = 'covariance="precomputed"' if is_given else "a summary (Moments)"
+        for name in ("alpha", "tau"):
+            if needs_rows(rule := getattr(estimator, name, None)):
+                shown = f'"{rule}"' if isinstance(rule, str) else repr(rule)
+                raise InputError(
+                    f"{name}={shown} resamples rows, which {given} does not have. Pass the rows, "
+                    f"or a number for {name}{advice}."
+                )
+        if sample_weight is not None:
+            kind = 'covariance="precomputed"' if is_given else "Moments, which have weights"
+            raise InputError(f"sample_weight has no meaning with {kind}.")
+    if isinstance(X, Moments):
+        if estimator.covariance in RANKS:
+            raise InputError(
+                f'covariance="{estimator.covariance}" sees the ranks of rows, which Moments do not '
+                'have. Pass covariance="empirical".'
+            )
+        estimator._as_rows(named(X.scatter, X.names), reset=True)
+        return X, None
+    if is_given:
+        _check_n_samples(estimator)
+    rows = estimator._as_rows(X, reset=True)
+    if not is_given:
+        refuse_covariance(rows)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
+    return rows, weights
+
+
+def _check_n_samples(estimator: Any) -> None:
+    """Refuse a covariance where the EBIC would not know how many rows are behind it."""
+    n_samples = getattr(estimator, "n_samples", None)
+    is_ebic = isinstance(estimator.alpha, EBIC) or estimator.alpha == EBIC.name
+    if is_ebic and n_samples is None:
+        raise InputError(
+            'alpha="ebic" needs to know how many rows are behind the covariance. '
+            "Pass n_samples, or a number for alpha."
+        )
+    if n_samples is not None and not n_samples > 1:
+        raise InputError(f"n_samples must be above 1, got {n_samples!r}.")
+
+
+def read_new_rows(
+    estimator: Any, X: Any, sample_weight: Any
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return rows to be scored, with their weights, or name columns that the fit did not allow."""
+    rows = estimator._as_rows(X, reset=False)
+    is_bad = ~np.isfinite(rows) if estimator.missing == "error" else np.isinf(rows)
+    if is_bad.any():
+        bad = np.flatnonzero(is_bad.any(axis=0)).tolist()
+        raise InputError(
+            f"Columns {quote_names(labels(estimator._names(), bad))} hold NaN or inf. Drop those "
+            'rows; missing="pairwise" or missing="em" lets NaN pass.'
+        )
+    return rows, None if sample_weight is None else check_weights(sample_weight, len(rows))
+
+
+def edge_weights(weights: Any, n_features: int) -> FloatArray | None:
+    """Check that there is a weight for every pair of columns."""
+    if weights is None:
+        return None
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (n_features, n_features):
+        raise InputError(
+            f"weights must have one row and column per variable, ({n_features}, {n_features}), "
+            f"got {given.shape}."
+        )
+    return given
 
 
 def row_statistics(

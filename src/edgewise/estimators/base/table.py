@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from edgewise.data.checks import about_size
 from edgewise.data.table import Table
 from edgewise.estimators.base.archive import save_estimator
 from edgewise.io.messages import quote_names
+from edgewise.selection.rules import needs_rows
 
 #: What to do where a table is too large.
 MEMORY_ADVICE: Final = (
@@ -46,6 +47,11 @@ class TableEstimator(BaseEstimator):
         """
         save_estimator(self, path)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") != "error"
+        return tags
+
     def _as_rows(self, X: Any, *, reset: bool) -> FloatArray:
         """Convert to a float array, or name the columns that hold something else."""
         if reset:
@@ -68,7 +74,7 @@ class TableEstimator(BaseEstimator):
     def _require_memory(self, table: Any, workers: int = 1) -> None:
         """Refuse a table to which a fit would not fit into memory, before anything is done."""
         rules = [getattr(self, name, None) for name in ("alpha", "tau", "bandwidth")]
-        if any(isinstance(rule, str) and rule in ("cv", "stars") for rule in rules):
+        if any(needs_rows(rule) for rule in rules):
             workers = max(workers, local_workers(getattr(self, "n_jobs", None)))
         require_fit_memory(self, table, self._arrays_held, workers)
 
@@ -136,9 +142,3 @@ def named(values: AnyArray, names: Sequence[str] | None) -> Any:
     import pandas as pd
 
     return pd.DataFrame(values, columns=list(names))
-
-
-def is_number(value: Any, *, least: float) -> bool:
-    """Whether a parameter is a finite number of at least ``least``."""
-    is_any = isinstance(value, Real) and not isinstance(value, bool)
-    return bool(is_any and least <= value < np.inf)

@@ -14,18 +14,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import TwoGroups, TwoSamples, two_groups
 from edgewise.estimators.base.paths import ChangePath
 from edgewise.estimators.base.statistics import RANKS, REPAIRS
-from edgewise.estimators.base.table import TableEstimator, is_number
+from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.change.rows import Standard, choose_by_group_cv, network_of, varies_within
 from edgewise.graph import Graph, classify_changes
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, SelectionWarning, alpha_grid
-from edgewise.selection.search import decreasing
+from edgewise.selection.choose import decreasing
 from edgewise.solvers import Solution
 from edgewise.stats import (
     check_covariance,

@@ -12,16 +12,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.labels import TwoGroups, TwoSamples
-from edgewise.estimators.base.table import is_number
 from edgewise.estimators.change.base import ChangeEstimator
 from edgewise.estimators.change.rows import Standard, choose_by_group_cv, make_group_folds
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection
-from edgewise.selection.search import alpha_grid
+from edgewise.selection.choose import alpha_grid
 from edgewise.solvers import (
     RatioSolution,
     density_ratio_path,

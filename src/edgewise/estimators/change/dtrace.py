@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.labels import TwoSamples
-from edgewise.estimators.base.table import is_number
 from edgewise.estimators.change.base import (
     CovarianceChange,
     from_log_ratio,

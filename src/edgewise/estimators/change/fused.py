@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.checks import refuse_identical
 from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.fits import residual_variances
-from edgewise.estimators.base.table import is_number
 from edgewise.estimators.change.base import ChangeEstimator
 from edgewise.estimators.change.sampled import (
     SampledModels,

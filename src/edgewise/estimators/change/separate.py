@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.labels import TwoGroups, TwoSamples
 from edgewise.estimators.base.fits import GaussianFit
-from edgewise.estimators.base.statistics import Statistics
-from edgewise.estimators.base.table import is_number
+from edgewise.estimators.base.statistics import Statistics, Summarizer
 from edgewise.estimators.change.base import CovarianceChange, in_log_ratio
 from edgewise.estimators.change.sampled import (
     SampledModels,
     polynomial_options,
     sampled_likelihood_of,
 )
-from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
+from edgewise.estimators.gaussian.graphical_lasso import GaussianProblem
 from edgewise.graph import Graph
 from edgewise.selection import Selection, ebic, gaussian_log_likelihood
-from edgewise.selection.search import make_selection
+from edgewise.selection.choose import make_selection
 from edgewise.solvers import Solution
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 
@@ -309,8 +309,14 @@ class SeparateNetworkChange(CovarianceChange):
         self._refuse_constant_in_a_group(samples, "no finite precision")
         covariances = self._covariances(samples)
         # Each to half of the tolerance, since the gaps add up.
-        lasso = GaussianGraph(tol=0.5 * self.tol, max_iter=self.max_iter)
-        paths = [lasso._solve_path(_statistics(S), alphas) for S in covariances[:2]]
+        lasso = GaussianProblem(
+            covariance=Summarizer(names=None),
+            weights=None,
+            penalize_diagonal=False,
+            tol=0.5 * self.tol,
+            max_iter=self.max_iter,
+        )
+        paths = [lasso.solve_path(_statistics(S), alphas) for S in covariances[:2]]
         for before, after in zip(*paths, strict=True):
             yield _SeparateFit(before, after, covariances.treatment)
 

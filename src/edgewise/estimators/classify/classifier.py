@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
@@ -22,7 +23,7 @@ from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance, row_order
 from edgewise.data.labels import label_codes
 from edgewise.estimators.base.statistics import arrangement
-from edgewise.estimators.base.table import TableEstimator, is_number
+from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.classify.machines import (
     FisherMachines,
     hard_machine,

@@ -18,7 +18,6 @@ from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.checks import varying_columns
 from edgewise.data.table import Table
-from edgewise.estimators.base.graph_estimator import MAX_EXTENSIONS, default_ratio
 from edgewise.estimators.covariates.base import ConditionalEstimator
 from edgewise.estimators.covariates.coding import describe_covariates
 from edgewise.estimators.covariates.tree_nodes import Covariate
@@ -33,6 +32,7 @@ from edgewise.selection import (
     choose_by_ebic,
     gaussian_log_likelihood,
 )
+from edgewise.selection.search import MAX_EXTENSIONS, default_ratio
 from edgewise.solvers.gaussian.graphical_lasso import (
     PrecisionSolution,
     alpha_max,

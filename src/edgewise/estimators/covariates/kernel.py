@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import is_number
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.memory import Arrays
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.estimators.base.table import is_number
 from edgewise.estimators.covariates.base import ConditionalEstimator, as_coordinates
 from edgewise.estimators.covariates.coding import describe_covariates
 from edgewise.estimators.covariates.kernel_search import (

@@ -11,9 +11,9 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.estimators.base.graph_estimator import default_ratio
 from edgewise.selection import alpha_grid
-from edgewise.selection.search import make_folds
+from edgewise.selection.choose import make_folds
+from edgewise.selection.search import default_ratio
 from edgewise.solvers.covariates.nearby_fits import path_risks
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.stats.kernel import (

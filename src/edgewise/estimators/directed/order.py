@@ -16,7 +16,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.estimators.base.columns import find_relations, refuse_relations
 from edgewise.estimators.base.fits import residual_variances
-from edgewise.estimators.base.graph_estimator import GraphEstimator, default_ratio
+from edgewise.estimators.base.graph_estimator import GraphEstimator
 from edgewise.estimators.base.paths import CoefficientPath
 from edgewise.estimators.base.statistics import (
     ArrangedStatistics,
@@ -29,7 +29,8 @@ from edgewise.graph import Graph
 from edgewise.graph.equivalence import cpdag
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, alpha_grid, ebic
-from edgewise.selection.search import make_selection
+from edgewise.selection.choose import make_selection
+from edgewise.selection.search import default_ratio
 from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
 from edgewise.stats import correlation_from_covariance

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.estimators.base.fits import GaussianFit
-from edgewise.estimators.base.graph_estimator import PrecisionEstimator
+from edgewise.estimators.base.fits import (
+    GaussianFit,
+    GaussianModel,
+    describe_gap,
+    gaussian_score,
+    note_choice,
+    path_alphas,
+)
 from edgewise.estimators.base.paths import PrecisionPath
-from edgewise.estimators.base.statistics import RANKS, Statistics, labels, warn_of_scales
+from edgewise.estimators.base.statistics import (
+    CONSTRAINTS,
+    RANKS,
+    Statistics,
+    Summarizer,
+    edge_weights,
+    labels,
+    read_new_rows,
+    read_table,
+    warn_of_scales,
+)
+from edgewise.estimators.base.table import TableEstimator
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import Selection, choose_by_ebic
+from edgewise.selection import CV, EBIC, StARS
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import Grid, search
 from edgewise.solvers.gaussian.graphical_lasso import (
     PrecisionSolution,
+    alpha_max,
     graphical_lasso,
     graphical_lasso_path,
 )
 
+#: A path that takes more memory than this is solved and judged one alpha at a time.
+PATH_BYTES: Final = 2**30
 
-class GaussianGraph(PrecisionEstimator):
+
+class GaussianGraph(TableEstimator):
     r"""Sparse Gaussian graph by the graphical lasso, with a certificate.
 
     .. math::
@@ -39,9 +66,13 @@ class GaussianGraph(PrecisionEstimator):
 
     Parameters
     ----------
-    alpha : float or {"ebic", "cv", "stars"}
+    alpha : float, {"ebic", "cv", "stars"}, EBIC, CV or StARS
         Strength of the penalty, counted for every entry of the symmetric matrix, or the rule
-        that picks it along a path: the extended BIC [2]_, held-out likelihood, or stability [3]_.
+        that chooses it along a path: the extended BIC [2]_, held-out likelihood, or stability
+        [3]_. The rules' own parameters are set as in ``alpha=EBIC(gamma=0.25)``; by default 30
+        alphas are tried, from the smallest with an empty graph down to :math:`0.2 / \sqrt n` of
+        it (at most 0.05, and 0.1 with no more rows than columns); then, with more than two rows
+        per column, up to three decades less while the best alpha is the smallest.
     covariance : str
         What stands for S. ``"empirical"``; ``"correlation"``, which penalises all columns alike
         and gives the result back in the units of X; ``"nonparanormal"``, ``"spearman"`` or
@@ -61,21 +92,7 @@ class GaussianGraph(PrecisionEstimator):
     assume_centered : bool
         Take the mean as 0 instead of estimating it.
     n_samples : float, optional
-        Rows behind a precomputed covariance, for ``alpha="ebic"``.
-    n_alphas : int
-        Alphas tried by a rule, log-spaced down from the smallest with an empty graph.
-    alpha_ratio : float, optional
-        Smallest alpha tried as a share of the largest. By default :math:`0.2 / \sqrt n`, at most
-        0.05, and 0.1 with no more rows than columns; then, with more than two rows per column,
-        up to three decades less while the best alpha is the smallest.
-    gamma : float
-        Parameter of the extended BIC, from 0 (ordinary BIC) to 1 (sparsest).
-    cv : int, splitter or iterable
-        Folds for ``alpha="cv"``; a number is shuffled by ``random_state``.
-    instability : float
-        Largest instability that ``alpha="stars"`` accepts.
-    n_subsamples : int
-        Subsamples drawn by ``alpha="stars"``.
+        Rows behind a precomputed covariance, for the extended BIC.
     tol : float
         Stop once the duality gap is at most ``tol * p``.
     max_iter : int
@@ -144,14 +161,17 @@ class GaussianGraph(PrecisionEstimator):
     )
     _cites = ("friedman2008",)
 
-    _covariances = ("empirical", "correlation", "precomputed", *RANKS)
+    _alpha = Strength(EBIC(), CV(), StARS())
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": _alpha,
+        "covariance": OneOf("empirical", "correlation", "precomputed", *RANKS),
+        **CONSTRAINTS,
+    }
     _matrices_held = 9.0
-    #: A path that takes more memory than this is solved and judged one alpha at a time.
-    _path_bytes = 2**30
 
     def __init__(
         self,
-        alpha: float | str = "ebic",
+        alpha: float | str | Rule = "ebic",
         *,
         covariance: str = "empirical",
         penalize_diagonal: bool = False,
@@ -160,12 +180,6 @@ class GaussianGraph(PrecisionEstimator):
         repair: str | None = None,
         assume_centered: bool = False,
         n_samples: float | None = None,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        gamma: float = 0.5,
-        cv: Any = 5,
-        instability: float = 0.05,
-        n_subsamples: int = 20,
         tol: float = 1e-6,
         max_iter: int = 5000,
         n_jobs: int | None = None,
@@ -180,12 +194,6 @@ class GaussianGraph(PrecisionEstimator):
         self.repair = repair
         self.assume_centered = assume_centered
         self.n_samples = n_samples
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.gamma = gamma
-        self.cv = cv
-        self.instability = instability
-        self.n_subsamples = n_subsamples
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -209,7 +217,24 @@ class GaussianGraph(PrecisionEstimator):
         -------
         GaussianGraph
         """
-        fit, statistics = self._fit(X, sample_weight)
+        check_parameters(self, self._constraints)
+        table, weights = read_table(self, X, sample_weight)
+        problem = self._problem()
+        statistics = problem.covariance.of_table(table, weights, self.n_samples)
+        problem.refuse_unbounded(statistics, self.alpha)
+        choice = search(
+            problem,
+            self._alpha.resolve(self.alpha),
+            table,
+            weights,
+            statistics,
+            Grid.of(self._alpha.grid_rule(self.alpha), statistics.n_rows, self.n_features_in_),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        fit: GaussianFit = choice.fit
+        note_choice(self, choice, statistics)
         self.precision_ = fit.precision
         self.covariance_ = fit.covariance
         self.location_ = statistics.location
@@ -218,6 +243,28 @@ class GaussianGraph(PrecisionEstimator):
         if self.covariance == "empirical":
             warn_of_scales(statistics, self._names())
         return self
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean Gaussian log-likelihood per row.
+
+        For the rank correlations, that of the latent Gaussian, from the ranks within ``X``. A row
+        with missing values counts what it has, unless ``missing="error"``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Rows, also when the fit was to a precomputed covariance (of centred columns).
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows, weights = read_new_rows(self, X, sample_weight)
+        model = GaussianModel(self.location_, self.precision_, self.covariance_)
+        return self._problem().score(model, rows, weights)
 
     def path(
         self,
@@ -243,7 +290,15 @@ class GaussianGraph(PrecisionEstimator):
         PrecisionPath
             ``alphas``, ``graphs``, ``precisions``, ``gaps``, ``converged`` and ``n_edges``.
         """
-        fits, grid, names = self._fit_along(X, alphas, sample_weight)
+        model = clone(self)
+        check_parameters(model, model._constraints)
+        table, weights = read_table(model, X, sample_weight)
+        problem, names = model._problem(), model._names()
+        statistics = problem.covariance.of_table(table, weights, self.n_samples)
+        problem.refuse_unbounded(statistics, self.alpha)
+        rule = self._alpha.grid_rule(self.alpha)
+        grid = path_alphas(alphas, problem, statistics, rule)
+        fits = list(problem.solve_path(statistics, grid))
         return PrecisionPath(
             alphas=grid,
             graphs=tuple(Graph.from_precision(fit.solution.value, names=names) for fit in fits),
@@ -252,19 +307,81 @@ class GaussianGraph(PrecisionEstimator):
             converged=np.array([fit.converged for fit in fits]),
         )
 
-    def _adapt(self, statistics: Statistics) -> Statistics:
+    def _problem(self) -> GaussianProblem:
+        return GaussianProblem(
+            covariance=Summarizer(
+                names=self._names(),
+                covariance=self.covariance,
+                missing=self.missing,
+                repair=self.repair,
+                assume_centered=self.assume_centered,
+            ),
+            weights=edge_weights(self.weights, self.n_features_in_),
+            penalize_diagonal=self.penalize_diagonal,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GaussianProblem:
+    """The graphical lasso as a `PathProblem`; the fields are parameters of `GaussianGraph`."""
+
+    covariance: Summarizer
+    weights: FloatArray | None
+    penalize_diagonal: bool
+    tol: float
+    max_iter: int
+
+    def summarize(self, rows: FloatArray, weights: FloatArray | None) -> Statistics:
+        """Return the covariance of some rows."""
+        statistics = self.covariance.of_rows(rows, weights)
+        self.refuse_unbounded(statistics)
+        return statistics
+
+    def largest_alpha(self, statistics: Statistics) -> float:
+        """Return the smallest alpha with an empty graph."""
+        return alpha_max(statistics.S, weights=self.weights)
+
+    def solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[GaussianFit]:
+        """Yield one fit per alpha, each started from the one before."""
+        options: dict[str, Any] = {
+            "weights": self.weights,
+            "penalize_diagonal": self.penalize_diagonal,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+        if 8 * statistics.S.size * len(alphas) <= PATH_BYTES:
+            solutions = iter(graphical_lasso_path(statistics.S, alphas, **options))
+        else:
+            tasks = [(float(alpha), statistics, options) for alpha in alphas]
+            solutions = chain(_next_on_path, tasks)
+        for alpha, solution in zip(alphas, solutions, strict=True):
+            yield GaussianFit(solution, statistics, alpha * self._weighted_norm(solution.value))
+
+    def score(
+        self, fit: GaussianFit | GaussianModel, rows: FloatArray, weights: FloatArray | None
+    ) -> float:
+        """Return the mean log-likelihood of rows."""
+        return gaussian_score(fit, rows, weights, self.covariance)
+
+    def describe_gap(self, fit: GaussianFit) -> str:
+        """Say how far from the optimum the fit stopped, and what to do."""
+        return describe_gap(fit.solution, self.tol)
+
+    def refuse_unbounded(self, statistics: Statistics, alpha: Any = None) -> None:
         """Refuse data for which the likelihood has no maximum; a penalty makes it have one."""
-        weights = self._edge_weights(len(statistics.S))
-        if self.alpha != 0 and (weights is None or weights.all()):
-            return statistics
+        is_free = alpha == 0
+        if not is_free and (self.weights is None or self.weights.all()):
+            return
         pair = statistics.perfect_pair()
-        if pair is not None and (self.alpha == 0 or (weights is not None and not weights[pair])):
-            names = quote_names(labels(self._names(), pair))
+        if pair is not None and (is_free or (self.weights is not None and not self.weights[pair])):
+            names = quote_names(labels(self.covariance.names, pair))
             raise InputError(
                 f"Columns {names} are identical up to scale and nothing penalises their edge, so "
                 'its weight is infinite. Drop one, or pass repair="ridge" or a positive alpha.'
             )
-        if self.alpha == 0 and weights is None and not self.penalize_diagonal:
+        if is_free and self.weights is None and not self.penalize_diagonal:
             n_features = len(statistics.S)
             rank = int(np.linalg.matrix_rank(statistics.on_correlation_scale().S, hermitian=True))
             if rank < n_features:
@@ -272,45 +389,14 @@ class GaussianGraph(PrecisionEstimator):
                     f"alpha=0 needs a covariance of full rank; this one has rank {rank} for "
                     f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
                 )
-        return statistics
 
-    def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[GaussianFit]:
-        n_features = len(statistics.S)
-        options: dict[str, Any] = {
-            "weights": self._edge_weights(n_features),
-            "penalize_diagonal": self.penalize_diagonal,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-        }
-        if 8 * n_features**2 * len(alphas) <= self._path_bytes:
-            solutions = iter(graphical_lasso_path(statistics.S, alphas, **options))
-        else:
-            # Only one solution is held at a time.
-            tasks = [(float(alpha), statistics, options) for alpha in alphas]
-            solutions = chain(_next_on_path, tasks)
-        for alpha, solution in zip(alphas, solutions, strict=True):
-            penalty = alpha * self._weighted_norm(solution.value, options["weights"])
-            yield GaussianFit(solution, statistics, penalty)
-
-    def _weighted_norm(self, Theta: FloatArray, weights: FloatArray | None) -> float:
+    def _weighted_norm(self, Theta: FloatArray) -> float:
         """Sum of the sizes of the penalised entries; forbidden ones are 0."""
         size = np.abs(Theta)
-        if weights is not None:
-            size *= np.where(np.isfinite(weights), weights, 0.0)
+        if self.weights is not None:
+            size *= np.where(np.isfinite(self.weights), self.weights, 0.0)
         total = float(size.sum())
         return total if self.penalize_diagonal else total - float(np.trace(size))
-
-    def _choose_by_ebic(self, statistics: Statistics, alphas: FloatArray) -> Selection:
-        n_samples = statistics.n_samples or 0.0
-        return choose_by_ebic(
-            self._solve_path(statistics, alphas),
-            alphas,
-            log_likelihood=lambda fit: n_samples * fit.log_likelihood,
-            count_edges=lambda fit: int(np.count_nonzero(fit.adjacency)) // 2,
-            n_samples=n_samples,
-            n_features=len(statistics.S),
-            gamma=self.gamma,
-        )
 
 
 def _next_on_path(

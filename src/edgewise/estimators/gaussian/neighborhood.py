@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.estimators.base.fits import NeighborhoodFit, NeighborhoodModel, residual_variances
-from edgewise.estimators.base.graph_estimator import GraphEstimator
+from edgewise.estimators.base.fits import (
+    NeighborhoodFit,
+    NeighborhoodModel,
+    describe_gap,
+    note_choice,
+    path_alphas,
+    residual_variances,
+)
 from edgewise.estimators.base.paths import CoefficientPath
-from edgewise.estimators.base.statistics import RANKS, Statistics, labels
+from edgewise.estimators.base.statistics import (
+    CONSTRAINTS,
+    RANKS,
+    Statistics,
+    Summarizer,
+    labels,
+    read_new_rows,
+    read_table,
+)
+from edgewise.estimators.base.table import TableEstimator
 from edgewise.io.messages import quote_names
-from edgewise.selection import Selection, choose_by_ebic
+from edgewise.selection import CV, EBIC, StARS
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import Grid, search
 from edgewise.solvers import Solution
 from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 from edgewise.stats import covariance as covariance_of
 
-RULES_OF_JOINING = ("and", "or")
 
-
-class NeighborhoodGraph(GraphEstimator):
+class NeighborhoodGraph(TableEstimator):
     r"""Gaussian graph by regressing each variable on all the others with the lasso.
 
     Columns are standardised. Variable i is chosen as a neighbour of j when its coefficient in
@@ -41,10 +59,11 @@ class NeighborhoodGraph(GraphEstimator):
 
     Parameters
     ----------
-    alpha : float or {"ebic", "cv", "stars"}
+    alpha : float, {"ebic", "cv", "stars"}, EBIC, CV or StARS
         Strength of the penalty, from 0 to 1 in units of correlation and the same for all
-        regressions, or the rule that picks it along a path: the sum of the regressions' extended
-        BIC [2]_, held-out pseudo-likelihood, or stability [3]_.
+        regressions, or the rule that chooses it along a path: the sum of the regressions' extended
+        BIC [2]_, held-out pseudo-likelihood, or stability [3]_. The alphas tried are as in
+        `GaussianGraph`.
     rule : {"and", "or"}
         Join a pair when both, or at least one, of its two coefficients are not 0.
     covariance : str
@@ -58,21 +77,7 @@ class NeighborhoodGraph(GraphEstimator):
         negative eigenvalues or equal columns, or raise its small eigenvalues, by adding to the
         diagonal or one by one. ``treatment_`` then says how.
     n_samples : float, optional
-        Rows behind a precomputed covariance, for ``alpha="ebic"``.
-    n_alphas : int
-        Alphas tried by a rule, log-spaced down from the smallest with an empty graph.
-    alpha_ratio : float, optional
-        Smallest alpha tried as a share of the largest. By default :math:`0.2 / \sqrt n`, at most
-        0.05, and 0.1 with no more rows than columns; then, with more than two rows per column,
-        up to three decades less while the best alpha is the smallest.
-    gamma : float
-        Parameter of the extended BIC, from 0 (ordinary BIC) to 1 (sparsest).
-    cv : int, splitter or iterable
-        Folds for ``alpha="cv"``; a number is shuffled by ``random_state``.
-    instability : float
-        Largest instability that ``alpha="stars"`` accepts.
-    n_subsamples : int
-        Subsamples drawn by ``alpha="stars"``.
+        Rows behind a precomputed covariance, for the extended BIC.
     tol : float
         Stop each regression once its duality gap, in units of the variance of its standardised
         column, is at most ``tol``.
@@ -137,24 +142,24 @@ class NeighborhoodGraph(GraphEstimator):
     )
     _cites = ("meinshausen2006",)
 
-    _covariances = ("empirical", "precomputed", *RANKS)
+    _alpha = Strength(EBIC(), CV(), StARS(), why_positive="without a penalty every pair is joined")
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": _alpha,
+        "rule": OneOf("and", "or"),
+        "covariance": OneOf("empirical", "precomputed", *RANKS),
+        **CONSTRAINTS,
+    }
     _matrices_held = 8.0
 
     def __init__(
         self,
-        alpha: float | str = "ebic",
+        alpha: float | str | Rule = "ebic",
         *,
         rule: str = "and",
         covariance: str = "empirical",
         missing: str = "error",
         repair: str | None = None,
         n_samples: float | None = None,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        gamma: float = 0.5,
-        cv: Any = 5,
-        instability: float = 0.05,
-        n_subsamples: int = 20,
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -167,12 +172,6 @@ class NeighborhoodGraph(GraphEstimator):
         self.missing = missing
         self.repair = repair
         self.n_samples = n_samples
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.gamma = gamma
-        self.cv = cv
-        self.instability = instability
-        self.n_subsamples = n_subsamples
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -196,7 +195,25 @@ class NeighborhoodGraph(GraphEstimator):
         -------
         NeighborhoodGraph
         """
-        fit, statistics = self._fit(X, sample_weight)
+        check_parameters(self, self._constraints)
+        table, weights = read_table(self, X, sample_weight)
+        problem = self._problem()
+        statistics = problem.standardize(
+            problem.covariance.of_table(table, weights, self.n_samples)
+        )
+        choice = search(
+            problem,
+            self._alpha.resolve(self.alpha),
+            table,
+            weights,
+            statistics,
+            Grid.of(self._alpha.grid_rule(self.alpha), statistics.n_rows, self.n_features_in_),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        fit: NeighborhoodFit = choice.fit
+        note_choice(self, choice, statistics)
         self.coef_ = fit.coef
         self.noise_variance_ = fit.residual_variance
         self.location_ = statistics.location
@@ -221,9 +238,9 @@ class NeighborhoodGraph(GraphEstimator):
         float
         """
         check_is_fitted(self)
-        rows, weights = self._check_input(X, sample_weight, reset=False)
+        rows, weights = read_new_rows(self, X, sample_weight)
         model = NeighborhoodModel(self.location_, self.coef_, self.noise_variance_)
-        return self._score_fit(model, rows, weights)
+        return self._problem().score(model, rows, weights)
 
     def path(
         self,
@@ -249,7 +266,15 @@ class NeighborhoodGraph(GraphEstimator):
         CoefficientPath
             ``alphas``, ``graphs``, ``coefs``, ``gaps``, ``converged`` and ``n_edges``.
         """
-        fits, grid, names = self._fit_along(X, alphas, sample_weight)
+        model = clone(self)
+        check_parameters(model, model._constraints)
+        table, weights = read_table(model, X, sample_weight)
+        problem, names = model._problem(), model._names()
+        statistics = problem.standardize(
+            problem.covariance.of_table(table, weights, self.n_samples)
+        )
+        grid = path_alphas(alphas, problem, statistics, self._alpha.grid_rule(self.alpha))
+        fits = list(problem.solve_path(statistics, grid))
         return CoefficientPath(
             alphas=grid,
             graphs=tuple(fit.graph(names) for fit in fits),
@@ -258,73 +283,81 @@ class NeighborhoodGraph(GraphEstimator):
             converged=np.array([fit.converged for fit in fits]),
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.rule not in RULES_OF_JOINING:
-            raise InputError(f"rule must be 'and' or 'or', got {self.rule!r}.")
-        if self.alpha == 0:
-            raise InputError("alpha must be positive: without a penalty every pair is joined.")
+    def _problem(self) -> NeighborhoodProblem:
+        return NeighborhoodProblem(
+            covariance=Summarizer(
+                names=self._names(),
+                covariance=self.covariance,
+                missing=self.missing,
+                repair=self.repair,
+            ),
+            rule=self.rule,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
-    def _adapt(self, statistics: Statistics) -> Statistics:
-        """Standardise; refuse columns that predict each other perfectly."""
+
+@dataclass(frozen=True, kw_only=True)
+class NeighborhoodProblem:
+    """Lasso regressions as a `PathProblem`; the fields are parameters of `NeighborhoodGraph`."""
+
+    covariance: Summarizer
+    rule: str
+    tol: float
+    max_iter: int
+
+    def summarize(self, rows: FloatArray, weights: FloatArray | None) -> Statistics:
+        """Return the correlations of some rows."""
+        return self.standardize(self.covariance.of_rows(rows, weights))
+
+    def standardize(self, statistics: Statistics) -> Statistics:
+        """Turn covariances into correlations; refuse columns that predict each other perfectly."""
         statistics = statistics.on_correlation_scale()
         pair = statistics.perfect_pair()
         if pair is not None:
             raise InputError(
-                f"Columns {quote_names(labels(self._names(), pair))} are identical up to scale, "
-                "so that each predicts the other perfectly and hides the rest. Drop one, or pass "
-                'repair="ridge".'
+                f"Columns {quote_names(labels(self.covariance.names, pair))} are identical up to "
+                "scale, so that each predicts the other perfectly and hides the rest. Drop one, or "
+                'pass repair="ridge".'
             )
         return statistics
 
-    def _solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[NeighborhoodFit]:
+    def largest_alpha(self, statistics: Statistics) -> float:
+        """Return the smallest alpha with an empty graph."""
+        size = np.abs(statistics.S)
+        np.fill_diagonal(size, 0.0)
+        return float(size.max())
+
+    def solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[NeighborhoodFit]:
+        """Yield one fit per alpha, each started from the one before."""
         options = {"tol": self.tol, "max_iter": self.max_iter}
         tasks = [(float(alpha), statistics, options) for alpha in alphas]
         for solution in chain(_next_on_path, tasks):
             yield NeighborhoodFit(solution, statistics, self.rule)
 
-    def _largest_alpha(self, statistics: Statistics) -> float:
-        size = np.abs(statistics.S)
-        np.fill_diagonal(size, 0.0)
-        return float(size.max())
-
-    def _choose_by_ebic(self, statistics: Statistics, alphas: FloatArray) -> Selection:
-        # The sum of the regressions' criteria, -2 l + k log n + 2 gamma k log p for k
-        # coefficients: that of a graph with k edges and half the gamma.
-        return choose_by_ebic(
-            self._solve_path(statistics, alphas),
-            alphas,
-            log_likelihood=_log_pseudo_likelihood,
-            count_edges=lambda fit: int(np.count_nonzero(fit.solution.value)),
-            n_samples=statistics.n_samples or 0.0,
-            n_features=len(statistics.S),
-            gamma=self.gamma / 2,
-        )
-
-    def _score_fit(
+    def score(
         self,
         fit: NeighborhoodFit | NeighborhoodModel,
-        X: FloatArray,
-        sample_weight: FloatArray | None,
+        rows: FloatArray,
+        weights: FloatArray | None,
     ) -> float:
-        if self.covariance in RANKS:
-            moments = self._statistics(X, sample_weight).S
+        """Return the mean log-pseudo-likelihood of rows."""
+        if self.covariance.covariance in RANKS:
+            moments = self.summarize(rows, weights).S
         else:
-            is_whole = ~np.isnan(X).any(axis=1)
+            is_whole = ~np.isnan(rows).any(axis=1)
             if not is_whole.any():
                 raise InputError("No row is complete, and only complete rows can be scored.")
-            deviation = X[is_whole] - fit.location
-            weights = None if sample_weight is None else sample_weight[is_whole]
-            moments = covariance_of(deviation, sample_weight=weights, assume_centered=True)[1]
+            kept = None if weights is None else weights[is_whole]
+            deviation = rows[is_whole] - fit.location
+            moments = covariance_of(deviation, sample_weight=kept, assume_centered=True)[1]
         squared = residual_variances(fit.coef, moments) / fit.residual_variance
         constant = np.log(2 * np.pi * fit.residual_variance)
         return float(-0.5 * np.sum(constant + squared))
 
-
-def _log_pseudo_likelihood(fit: NeighborhoodFit) -> float:
-    variance = residual_variances(fit.solution.value, fit.statistics.S)
-    n_samples = fit.statistics.n_samples or 0.0
-    return float(-0.5 * n_samples * np.sum(np.log(2 * np.pi * variance) + 1.0))
+    def describe_gap(self, fit: NeighborhoodFit) -> str:
+        """Say how far from the optimum the fit stopped, and what to do."""
+        return describe_gap(fit.solution, self.tol)
 
 
 def _next_on_path(

@@ -25,7 +25,7 @@ from edgewise.estimators.base.paths import LocallyConstantPath
 from edgewise.estimators.base.statistics import Statistics, labels
 from edgewise.graph import Graph
 from edgewise.selection import PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
-from edgewise.selection.search import decreasing
+from edgewise.selection.choose import decreasing
 from edgewise.solvers.space.locally_constant import (
     SOLVERS,
     LocallyConstantSolution,

@@ -1,0 +1,207 @@
+"""Rules that choose alpha: objects that an estimator takes in place of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Final
+
+from edgewise._core.constraints import Constraint, Number, check_parameters, is_number
+from edgewise._core.plain_values import archived
+
+_GRID: Final[Mapping[str, Constraint]] = {
+    "n_alphas": Number(at_least=1, is_whole=True, or_none=True),
+    "alpha_ratio": Number(above=0, below=1, or_none=True),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Base of the rules: the grid of alphas that they search, and what they are called.
+
+    Attributes
+    ----------
+    name : str
+        Short form, which estimators take in place of the rule.
+    resamples : bool
+        Whether the rule fits parts of the rows, so that it needs them.
+    """
+
+    name: ClassVar[str]
+    resamples: ClassVar[bool] = True
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    n_alphas: int | None = None
+    alpha_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that no data could make sense of."""
+        check_parameters(self, {**self._constraints, **_GRID})
+
+    def __repr__(self) -> str:
+        given = [
+            f"{field.name}={value!r}"
+            for field in sorted(fields(self), key=lambda field: bool(field.kw_only))
+            if repr(value := getattr(self, field.name)) != repr(field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+@archived
+@dataclass(frozen=True, repr=False)
+class EBIC(Rule):
+    """Choose alpha by the extended Bayesian information criterion, see `ebic`.
+
+    Parameters
+    ----------
+    gamma : float
+        From 0, the ordinary BIC, to 1, which allows the fewest edges.
+    n_alphas : int, optional
+        Number of alphas on the grid, log-spaced down from the smallest with an empty graph. By
+        default that of the estimator.
+    alpha_ratio : float, optional
+        Smallest alpha as a share of the largest. By default that of the estimator, which may
+        extend its grid while the smallest alpha is the best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import EBIC, GaussianGraph
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> model = GaussianGraph(alpha=EBIC(gamma=1.0, n_alphas=10)).fit(X)
+    >>> model.graph_.n_edges, len(model.alphas_)
+    (0, 10)
+    """
+
+    name = "ebic"
+    resamples = False
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"gamma": Number(at_least=0, at_most=1)}
+
+    gamma: float = 0.5
+
+
+@archived
+@dataclass(frozen=True, repr=False)
+class CV(Rule):
+    """Choose alpha by the score of held-out rows, see `choose_by_cv`.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        Number of folds, which the ``random_state`` of the estimator shuffles; or anything that
+        scikit-learn takes as a splitter.
+    n_alphas, alpha_ratio
+        As in `EBIC`.
+
+    Examples
+    --------
+    >>> from edgewise import CV
+    >>> CV(10, n_alphas=20)
+    CV(cv=10, n_alphas=20)
+    """
+
+    name = "cv"
+
+    cv: Any = 5
+
+
+@archived
+@dataclass(frozen=True, repr=False)
+class StARS(Rule):
+    """Choose the smallest alpha whose graphs agree across subsamples, see `choose_by_stars`.
+
+    Parameters
+    ----------
+    instability : float
+        Largest instability accepted, between 0 and 0.5.
+    n_subsamples : int
+        Number of subsamples, at least 2.
+    n_alphas, alpha_ratio
+        As in `EBIC`.
+
+    Examples
+    --------
+    >>> from edgewise import StARS
+    >>> StARS(0.1) == StARS(instability=0.1)
+    True
+    """
+
+    name = "stars"
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "instability": Number(above=0, below=0.5),
+        "n_subsamples": Number(at_least=2, is_whole=True),
+    }
+
+    instability: float = 0.05
+    n_subsamples: int = 20
+
+
+@dataclass(frozen=True, init=False)
+class Strength:
+    """Constraint of a parameter that is a number or a rule, with the defaults of an estimator.
+
+    Parameters
+    ----------
+    *rules : Rule
+        The rules that are allowed, as their short forms stand for them.
+    why_positive : str
+        Why the number cannot be 0, where it cannot.
+    """
+
+    rules: tuple[Rule, ...]
+    why_positive: str
+
+    def __init__(self, *rules: Rule, why_positive: str = "") -> None:
+        object.__setattr__(self, "rules", rules)
+        object.__setattr__(self, "why_positive", why_positive)
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is such a number, a rule or the short form of one."""
+        if isinstance(value, str):
+            return value in [rule.name for rule in self.rules]
+        if type(value) in [type(rule) for rule in self.rules]:
+            return True
+        return is_number(value, least=0) and not (self.why_positive and value == 0)
+
+    def __str__(self) -> str:
+        number = (
+            f"positive ({self.why_positive})" if self.why_positive else ("a number of at least 0")
+        )
+        names = [f"'{rule.name}'" for rule in self.rules]
+        listed = names[0] if len(names) == 1 else f"one of {', '.join(names[:-1])} and {names[-1]}"
+        return f"{number} or {listed}"
+
+    def resolve(self, value: Any) -> Rule | float:
+        """Return a number as it is, and a rule with the defaults of the estimator filled in."""
+        for default in self.rules:
+            if isinstance(value, str) and value == default.name:
+                return default
+            if type(value) is type(default):
+                own = {
+                    field.name: getattr(default, field.name)
+                    for field in fields(value)
+                    if getattr(value, field.name) is None
+                }
+                return replace(value, **own)
+        return float(value)
+
+    def grid_rule(self, value: Any) -> Rule:
+        """Return the rule whose grid a path follows: the one given, or the first of a number."""
+        rule = self.resolve(value)
+        return rule if isinstance(rule, Rule) else self.rules[0]
+
+
+def needs_rows(value: Any) -> bool:
+    """Whether a strength is a rule that fits parts of the rows, as an object or by its name."""
+    if isinstance(value, Rule):
+        return value.resamples
+    return isinstance(value, str) and value in (CV.name, StARS.name)
+
+
+#: The rules by their short forms.
+RULES: Final[dict[str, type[Rule]]] = {rule.name: rule for rule in (EBIC, CV, StARS)}
+
+
+def rule_name(value: Any) -> str | None:
+    """Return the short form of a rule, given as it or as an object; None for a number."""
+    return getattr(value, "name", value if isinstance(value, str) else None)
