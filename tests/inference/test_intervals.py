@@ -130,7 +130,8 @@ def test_everything_belongs_together():
     np.testing.assert_array_equal(wider.estimate, found.estimate)
 
     table = found.table()
-    assert list(table) == ["source", "target", "change", "lower", "upper", "pvalue", "qvalue"]
+    assert list(table)[:4] == ["source", "target", "change", "standard_error"]
+    assert list(table)[4:] == ["lower", "upper", "pvalue", "qvalue"]
     assert len(table) == 10
     assert table.iloc[0][["source", "target"]].tolist() == ["v", "w"]
     assert table.pvalue.is_monotonic_increasing

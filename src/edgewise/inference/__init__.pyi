@@ -1,7 +1,12 @@
 from .accuracy import ClassAccuracy as ClassAccuracy, class_accuracy as class_accuracy
 from .bootstrap import BootstrapGraph as BootstrapGraph
 from .change_test import max_change_test as max_change_test
-from .intervals import ChangeIntervals as ChangeIntervals, change_intervals as change_intervals
+from .intervals import (
+    ChangeIntervals as ChangeIntervals,
+    EdgeIntervals as EdgeIntervals,
+    change_intervals as change_intervals,
+    edge_intervals as edge_intervals,
+)
 from .permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
 from .stability import (
     StabilitySelection as StabilitySelection,
