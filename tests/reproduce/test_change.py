@@ -17,18 +17,12 @@ from edgewise.data.simulate.change import SimulatedChange
 from edgewise.reproduce.change import (
     STUDY,
     diamond,
-    figures,
     gaussian,
-    gaussian as gaussian_report,
     genes,
     lattice,
-    lattice as lattice_report,
     methods as _methods,
-    rankings as rankings_report,
     senate,
-    senate as senate_report,
     times,
-    times as times_report,
 )
 from edgewise.reproduce.change.methods import ENTRY, MAGNITUDE, area_of_chance, areas, areas_table
 
@@ -255,7 +249,7 @@ def test_diamond_and_gene_tasks():
     assert {method for method, _ in by} == set(diamond.list_methods())
     assert by[diamond.POLYNOMIAL, MAGNITUDE] == 1.0
     assert by[diamond.GAUSSIAN, MAGNITUDE] < 0.9
-    assert min(by[method, MAGNITUDE] for method in rankings_report.SAMPLED) > 0.9
+    assert min(by[method, MAGNITUDE] for method in _methods.SAMPLED) > 0.9
     rows = genes.run_task(np.random.default_rng(0), repetition=0, n_proposals=50)
     assert {row["method"] for row in rows} == set(genes.list_methods())
     data = gene_regulation_change(rng=np.random.default_rng(0))
@@ -406,12 +400,12 @@ def the_other_way_round(method, ranking, scale, setting, n_samples):
     [(as_published, "yes"), (at_chance_as_printed, "partly"), (the_other_way_round, "no")],
 )
 def test_verdicts_on_gaussian_networks(area, expected):
-    report = gaussian_report.report(gaussian_frame(area))
+    report = gaussian.report(gaussian_frame(area))
     assert [claim.holds for claim in report.claims] == [expected] * 5
 
 
 def test_gaussian_report_says_what_is_at_chance():
-    text = gaussian_report.report(gaussian_frame(at_chance_as_printed)).text
+    text = gaussian.report(gaussian_frame(at_chance_as_printed)).text
     assert "at chance level for every method: areas lie between 0.025 and 0.026" in text
     assert "a random order has 0.027" in text
     assert "no edge at all on 4 of 8 data sets" in text
@@ -426,17 +420,17 @@ def test_verdicts_on_diamonds():
             return 0.99 if ranking == MAGNITUDE else 0.7
         if method == diamond.RAW:
             return 0.96
-        if method in rankings_report.SAMPLED:
+        if method in _methods.SAMPLED:
             return 0.9 if method == _methods.SAMPLED_FLASSO else 0.8
         return 0.55 if method == diamond.QUADRATIC else 0.25
 
     methods = list(diamond.list_methods())
-    report = rankings_report.report_diamond(ranking_frame(area, methods))
+    report = diamond.report(ranking_frame(area, methods))
     assert [claim.holds for claim in report.claims] == ["yes", "yes", "yes"]
     assert "IS-Flasso, has 0.90" in report.claims[0].found
     assert "the best of the others has 0.25" in report.claims[1].found
     assert "bar is 0.95, and it is met" in report.text
-    flat = rankings_report.report_diamond(ranking_frame(lambda method, ranking: 0.9, methods))
+    flat = diamond.report(ranking_frame(lambda method, ranking: 0.9, methods))
     assert [claim.holds for claim in flat.claims] == ["no", "no", "no"]
     assert "is missed" in flat.text
 
@@ -449,11 +443,11 @@ def test_verdicts_on_genes():
             return 0.6
         return 0.8 if "polynomial 3" in method else 0.5
 
-    report = rankings_report.report_genes(ranking_frame(area, methods))
+    report = genes.report(ranking_frame(area, methods))
     assert [claim.holds for claim in report.claims] == ["yes", "yes"]
     assert "0.60 and 0.50 by entry; 0.60 and 0.50 by magnitude" in report.claims[1].found
     assert "polynomial 3, has 0.80" in report.claims[0].found
-    flat = rankings_report.report_genes(ranking_frame(lambda method, ranking: 0.6, methods))
+    flat = genes.report(ranking_frame(lambda method, ranking: 0.6, methods))
     assert [claim.holds for claim in flat.claims] == ["no", "no"]
     table = areas_table(ranking_frame(area, methods), methods)
     assert f"| {_methods.DIFFERENCE} |  | 0.50" in table
@@ -473,12 +467,12 @@ def lattice_frame(shift=0.0):
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.0, "yes"), (0.15, "partly"), (0.6, "no")])
 def test_verdict_on_lattices(shift, expected):
-    report = lattice_report.report(lattice_frame(shift))
+    report = lattice.report(lattice_frame(shift))
     assert report.claims[0].holds == expected
     assert "| 150 | 1.000 ± 0.005 |" in report.text
-    error = lattice_report.standard_error(0.25, 48)
+    error = lattice.standard_error(0.25, 48)
     assert error == pytest.approx(np.sqrt(0.25 * 0.75 / 48))
-    assert 0 < lattice_report.standard_error(0.0, 100) < 0.02
+    assert 0 < lattice.standard_error(0.0, 100) < 0.02
 
 
 def times_frame(ratio, exponents):
@@ -500,7 +494,7 @@ def times_frame(ratio, exponents):
     [(9.0, 2.0, ["yes", "yes"]), (2.0, 2.0, ["partly", "yes"]), (1.0, 0.5, ["no", "no"])],
 )
 def test_verdicts_on_times(ratio, primal, expected):
-    report = times_report.report(times_frame(ratio, {"dual": 1.0, "primal": primal}))
+    report = times.report(times_frame(ratio, {"dual": 1.0, "primal": primal}))
     assert [claim.holds for claim in report.claims] == expected
     assert f"{ratio:.1f} times as long" in report.claims[0].found
     assert f"{primal:.1f} and 1.0 (published, up to 80 variables)" in report.claims[1].found
@@ -526,7 +520,7 @@ def test_senate_report(senate_rows):
         for place, edge in enumerate(edges)
     ]
     edges[3]["in_shuffles"] = 0.5
-    text = senate_report.report(senate_frame([summary, *edges])).text
+    text = senate.report(senate_frame([summary, *edges])).text
     assert f"{len(edges)} of 4950 pairs change" in text
     assert "and 3 of the edges hold" in text
     assert "2 are found in 75% or more of 6 random halves" in text
@@ -546,7 +540,7 @@ def test_figures(senate_rows):
         "genes": ranking_frame(lambda method, ranking: 0.6, list(genes.list_methods())),
         "senate": senate_frame(senate_rows),
     }
-    drawn = figures.draw_figures(results)
+    drawn = STUDY.figures(results)
     assert list(drawn) == [
         "gaussian-areas", "nonparanormal-areas", "gaussian-curves", "nonparanormal-curves",
         "lattice", "diamond", "times", "genes", "senate",
@@ -570,7 +564,7 @@ def test_figures(senate_rows):
 
 def test_curves_are_those_of_the_rows():
     frame = ranking_frame(lambda method, ranking: 0.4, ["a", "b"])
-    curves = figures.curves_of(frame, ["b"], ENTRY)
+    curves = _methods.curves_of(frame, ["b"], ENTRY)
     assert list(curves) == ["b"]
     assert len(curves["b"]) == 4
     np.testing.assert_allclose(curves["b"][0], [[1 / 3, 2 / 3, 1], [1, 0.5, 0.25]])
@@ -585,7 +579,7 @@ def test_quick_study(tmp_path):
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)
     assert len(report.claims) == 13
     polynomial = areas(results["diamond"], diamond.POLYNOMIAL, MAGNITUDE)
-    assert polynomial.mean() >= rankings_report.BAR
+    assert polynomial.mean() >= diamond.BAR
     printed = results["gaussian"][results["gaussian"]["setting"] == gaussian.PRINTED]
     assert printed.groupby("method")["auprc"].mean().max() < 0.1
     assert (tmp_path / "senate.png").stat().st_size > 10_000

@@ -13,16 +13,9 @@ from edgewise.data.checks import row_order
 from edgewise.estimators.base.statistics import arrangement
 from edgewise.reproduce.classify import (
     STUDY,
-    accuracy as _deciders,
-    accuracy as splits,
-    accuracy_report,
-    accuracy_report as accuracy_claims,
+    accuracy,
     connectivity,
-    connectivity as connectivity_report,
-    data as _lobes,
-    data as _tables,
-    figures,
-    report_all,
+    data,
     with_table,
 )
 from edgewise.reproduce.classify.accuracy import BIASES, KL, MM, OR, Accuracies, H
@@ -85,8 +78,8 @@ def brain_file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def split():
-    table = _tables.breast_cancer()
-    return _tables.split_table(table, np.random.default_rng(3))
+    table = data.breast_cancer()
+    return data.split_table(table, np.random.default_rng(3))
 
 
 # Tables
@@ -102,7 +95,7 @@ def test_split_is_stratified_and_standardised_by_its_training_part(split):
 
 
 def test_brain_table(brain_file):
-    table = _tables.young_and_old(brain_file)
+    table = data.young_and_old(brain_file)
     assert table.names == tuple(REGIONS)
     assert np.bincount(table.labels).tolist() == [36, 43]
     np.testing.assert_allclose(table.values, people()[REGIONS], rtol=1e-12)
@@ -114,13 +107,13 @@ def test_columns_are_chosen_by_the_given_rows():
     values[:, 0] = [0, 1, 0, 1, 5, 6, 5, 6]
     values[:, 1] = [0, 1, 0, 1, 0, 1, 1, 0]
     values[:, 2] = [3, 4, 3, 4, 0, 1, 0, 1]
-    table = _tables.LabelledTable(
+    table = data.LabelledTable(
         values=values, labels=np.repeat([0, 1], 4), names=("a", "b", "c"), classes=("x", "y"),
         n_train=4, n_test=4, n_chosen=1,
     )  # fmt: skip
-    assert _tables.choose_columns(table, np.arange(8)).tolist() == [0]
+    assert data.choose_columns(table, np.arange(8)).tolist() == [0]
     values[[0, 1, 4, 5], 0] = [0, 1, 1, 0]
-    assert _tables.choose_columns(table, np.array([0, 1, 4, 5])).tolist() == [2]
+    assert data.choose_columns(table, np.array([0, 1, 4, 5])).tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -143,11 +136,11 @@ def test_tables_that_will_not_do(tmp_path, change, words):
 def test_lobes_of_the_whole_atlas():
     for lobe, names in ATLAS.items():
         for name in names.split():
-            assert _lobes.lobe_of(f"lh_{name}") == _lobes.lobe_of(f"rh_{name}") == lobe, name
+            assert data.lobe_of(f"lh_{name}") == data.lobe_of(f"rh_{name}") == lobe, name
     assert sum(len(names.split()) for names in ATLAS.values()) == 74
-    assert _lobes.lobe_of("Right-Hippocampus") == "temporal"
-    assert _lobes.lobe_of("Left-VentralDC") == "subcortical"
-    assert _lobes.lobe_of("Left-Lateral-Ventricle") == "other"
+    assert data.lobe_of("Right-Hippocampus") == "temporal"
+    assert data.lobe_of("Left-VentralDC") == "subcortical"
+    assert data.lobe_of("Left-Lateral-Ventricle") == "other"
 
 
 # Deciders
@@ -155,11 +148,11 @@ def test_lobes_of_the_whole_atlas():
 
 @pytest.fixture(scope="module")
 def model(split):
-    return splits.fit(split, "margin", alpha=0.2, bias="penalized", n_edges=30)
+    return accuracy.fit(split, "margin", alpha=0.2, bias="penalized", n_edges=30)
 
 
 @pytest.mark.parametrize(
-    ("decide", "name"), [("likelihood", _deciders.LIKELIHOOD), ("svm", _deciders.MACHINE)]
+    ("decide", "name"), [("likelihood", accuracy.LIKELIHOOD), ("svm", accuracy.MACHINE)]
 )
 def test_deciders_are_those_of_the_classifier(split, model, decide, name):
     # In the order in which the classifier takes the rows: libsvm stops at a tolerance, and where
@@ -169,15 +162,15 @@ def test_deciders_are_those_of_the_classifier(split, model, decide, name):
     split = replace(split, train=split.train[order], train_labels=split.train_labels[order])
     whole = BayesNetClassifier("margin", decide, alpha=0.2, bias="penalized", n_edges=30)
     whole.fit(split.train, split.train_labels)
-    scores = _deciders.DECIDERS[name](split, model.standard_coef_)
+    scores = accuracy.DECIDERS[name](split, model.standard_coef_)
     np.testing.assert_allclose(scores, whole.decision_function(split.test), atol=1e-8)
-    assert _deciders.accuracy(split, scores) == whole.score(split.test, split.test_labels)
+    assert accuracy.accuracy(split, scores) == whole.score(split.test, split.test_labels)
 
 
 def test_selected_scores_by_an_explicit_machine(split, model):
     """Squared slack is a hard margin with a feature of its own for every row."""
     chosen = BayesNetClassifier(
-        "margin", alpha=0.2, bias="penalized", n_edges=30, n_components=_deciders.N_COMPONENTS
+        "margin", alpha=0.2, bias="penalized", n_edges=30, n_components=accuracy.N_COMPONENTS
     ).fit(split.train, split.train_labels)
     own, other = chosen.transform(split.train), chosen.transform(split.test)
     assert own.shape == (60, 100)
@@ -185,13 +178,13 @@ def test_selected_scores_by_an_explicit_machine(split, model):
     features = np.column_stack([own / scale, np.eye(len(own))])
     machine = SVC(kernel="linear", C=1e6, tol=1e-8).fit(features, split.train_labels)
     expected = machine.decision_function(np.column_stack([other / scale, np.zeros((200, 60))]))
-    found = _deciders.by_selected(split, model.standard_coef_)
+    found = accuracy.by_selected(split, model.standard_coef_)
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_rivals(split):
-    found = _deciders.rival_accuracies(split)
-    assert list(found) == [_deciders.LINEAR, _deciders.SHRUNKEN]
+    found = accuracy.rival_accuracies(split)
+    assert list(found) == [accuracy.LINEAR, accuracy.SHRUNKEN]
     assert min(found.values()) > 0.85
 
 
@@ -199,9 +192,9 @@ def test_rivals(split):
 
 
 def test_tasks():
-    assert len(splits.list_tasks(False)) == 30
-    assert splits.list_tasks(True, digest="a")[1] == {"digest": "a", "split": 1, "grid": "coarse"}
-    whole = splits._settings(splits.GRIDS["whole"])
+    assert len(accuracy.list_tasks(False)) == 30
+    assert accuracy.list_tasks(True, digest="a")[1] == {"digest": "a", "split": 1, "grid": "coarse"}
+    whole = accuracy._settings(accuracy.GRIDS["whole"])
     assert len(whole) == len(set(whole)) == 9 + 2 * 4
     tasks = connectivity.list_tasks(False)
     assert sum(task["n_shuffles"] for task in tasks) == 500
@@ -210,8 +203,9 @@ def test_tasks():
 
 @pytest.fixture(scope="module")
 def measured(brain_file):
-    load = partial(_tables.young_and_old, brain_file)
-    rows = splits.run_task(np.random.default_rng(1), load=load, split=0, grid="coarse", digest="d")
+    load = partial(data.young_and_old, brain_file)
+    rng = np.random.default_rng(1)
+    rows = accuracy.run_task(rng, load=load, split=0, grid="coarse", digest="d")
     return pd.DataFrame(rows).assign(split=0)
 
 
@@ -223,18 +217,18 @@ def test_split_rows(measured, brain_file):
     learned = networks[networks["method"].isin([KL, MM])]
     assert learned["fit_error"].max() <= 1.01 + 1e-9
     assert learned["fit_error"].min() > 1.0
-    split = _tables.split_table(_tables.young_and_old(brain_file), np.random.default_rng(1))
+    split = data.split_table(data.young_and_old(brain_file), np.random.default_rng(1))
     expected = {
-        OR: splits.fit(split, "generative", alpha=0.4, bias="penalized"),
-        H: splits.fit(split, "generative", alpha=0.4, bias="penalized", method="bcd"),
-        KL: splits.fit(split, "fisher", alpha=0.4, bias="penalized", n_edges=100),
-        MM: splits.fit(split, "margin", alpha=0.4, bias="penalized", n_edges=100),
+        OR: accuracy.fit(split, "generative", alpha=0.4, bias="penalized"),
+        H: accuracy.fit(split, "generative", alpha=0.4, bias="penalized", method="bcd"),
+        KL: accuracy.fit(split, "fisher", alpha=0.4, bias="penalized", n_edges=100),
+        MM: accuracy.fit(split, "margin", alpha=0.4, bias="penalized", n_edges=100),
     }
     found = Accuracies(measured)
     for method, model in expected.items():
         score = 100 * model.score(split.test, split.test_labels)
         assert found.of(method, "penalized", 0.4).tolist() == [pytest.approx(score)]
-    fewer = splits.fit(split, "margin", alpha=0.4, bias="penalized", n_edges=30)
+    fewer = accuracy.fit(split, "margin", alpha=0.4, bias="penalized", n_edges=30)
     np.testing.assert_array_less(np.count_nonzero(fewer.start_coef_ != fewer.standard_coef_), 31)
 
 
@@ -252,7 +246,7 @@ def test_differences_by_lobe():
 
 @pytest.fixture(scope="module")
 def brains(brain_file):
-    load = partial(_tables.young_and_old, brain_file)
+    load = partial(data.young_and_old, brain_file)
     tasks = [
         {"n_shuffles": 0, "n_orders": 3, "bundle": 0},
         {"n_shuffles": 9, "n_orders": 0, "bundle": 1},
@@ -265,10 +259,10 @@ def brains(brain_file):
 
 
 def test_connectivity_rows(brains, brain_file):
-    found = connectivity_report.Connectivity(brains)
+    found = connectivity.Connectivity(brains)
     assert sorted(found.names) == sorted(REGIONS)
-    assert found.lobes == sorted(found.lobes, key=_lobes.LOBES.index)
-    table = _tables.young_and_old(brain_file)
+    assert found.lobes == sorted(found.lobes, key=data.LOBES.index)
+    table = data.young_and_old(brain_file)
     model = BayesNetClassifier("generative", alpha=connectivity.ALPHA)
     centred = connectivity.centre(table.values, table.labels)
     np.testing.assert_allclose(centred[table.labels == 1].mean(axis=0), 0.0, atol=1e-12)
@@ -284,7 +278,7 @@ def test_connectivity_rows(brains, brain_file):
 
 
 def test_pvalues_count_the_shuffles(brains):
-    found = connectivity_report.Connectivity(brains)
+    found = connectivity.Connectivity(brains)
     observed = connectivity.differences(found.arcs(OR), found.lobes)["all"]
     shuffled = found.shuffled["all"].to_numpy()
     assert found.pvalue("all") == (1 + np.sum(np.abs(shuffled) >= abs(observed))) / 10
@@ -297,14 +291,14 @@ def test_pvalues_count_the_shuffles(brains):
 
 
 def test_connectivity_report(brains):
-    report = connectivity_report.report(brains)
-    found = connectivity_report.Connectivity(brains)
+    report = connectivity.report(brains)
+    found = connectivity.Connectivity(brains)
     old, young = (int(arcs.sum()) for arcs in found.arcs(OR))
     assert f"| all | {young} | {old} |" in report.text
     assert "Left-Amygdala has" in report.text
     assert "Not among the regions: Hippocampus." in report.text
     assert len(report.claims) == 3
-    moved = connectivity_report.moved_alike(found, "penalized")
+    moved = connectivity.moved_alike(found, "penalized")
     same = int((moved[KL] * moved[MM] > 0).sum())
     assert f"{same} of {len(moved)} (penalized)" in report.claims[2].found
 
@@ -318,38 +312,46 @@ def test_verdict_on_triangles(brains, columnwise, ordered, expected):
     for method, share in ((H, columnwise), (OR, ordered)):
         here = (frame["kind"] == connectivity.ORDER) & (frame["method"] == method)
         frame.loc[here, "upper"] = share
-    assert connectivity_report.report(frame).claims[1].holds == expected
+    assert connectivity.report(frame).claims[1].holds == expected
 
 
 # Verdicts
 
+TABLES = ("breast-cancer", "young-old")
 
-def accuracy_frame(accuracy):
-    """Rows of all methods whose accuracies are given, with a little noise over splits."""
+
+def whole_study():
+    """The study with the parts on the brains, which are not run."""
+    parts = (accuracy.part_of("young-old", None), connectivity.part_of(None))
+    return replace(STUDY, parts=(*STUDY.parts, *parts))
+
+
+def accuracy_frame(right):
+    """Rows of all methods whose accuracies are given, with a little noise over accuracy."""
     rng = np.random.default_rng(0)
-    settings = splits._settings(splits.GRIDS["whole"])
+    settings = accuracy._settings(accuracy.GRIDS["whole"])
     rows = [
         {"split": task, "method": name, "accuracy": value + 1e-4 * rng.random()}
         for task in range(4)
-        for name, value in ((_deciders.LINEAR, 0.9), (_deciders.SHRUNKEN, 0.8))
+        for name, value in ((accuracy.LINEAR, 0.9), (accuracy.SHRUNKEN, 0.8))
     ]
     rows += [
         {"split": task, "method": method, "decider": decider, "bias": bias, "alpha": alpha,
          "n_edges": n_edges, "fit_error": 1.01, "converged": task > 0,
-         "accuracy": accuracy(method, decider, bias, alpha) + 1e-4 * rng.random()}
+         "accuracy": right(method, decider, bias, alpha) + 1e-4 * rng.random()}
         for task in range(4)
         for bias in BIASES
         for alpha, n_edges in settings
-        for method in splits.METHODS
-        for decider in _deciders.DECIDERS
+        for method in accuracy.METHODS
+        for decider in accuracy.DECIDERS
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def as_published(method, decider, bias, alpha):
-    if decider == _deciders.LIKELIHOOD:
+    if decider == accuracy.LIKELIHOOD:
         return {KL: 0.94, MM: 0.96}.get(method, 0.86 - 0.3 * alpha)
-    lower = 0.03 if decider == _deciders.MACHINE else 0.0
+    lower = 0.03 if decider == accuracy.MACHINE else 0.0
     return {KL: 0.91, MM: 0.89}.get(method, 0.7) - lower
 
 
@@ -358,15 +360,15 @@ def with_penalty_only(method, decider, bias, alpha):
 
 
 def the_other_way_round(method, decider, bias, alpha):
-    if decider != _deciders.LIKELIHOOD:
-        return {KL: 0.95, MM: 0.97}.get(method, 0.96) - 0.04 * (decider == _deciders.SELECTED)
+    if decider != accuracy.LIKELIHOOD:
+        return {KL: 0.95, MM: 0.97}.get(method, 0.96) - 0.04 * (decider == accuracy.SELECTED)
     return {OR: 0.88, H: 0.7, KL: 0.8, MM: 0.7}[method]
 
 
-def claims_of(accuracy):
-    results = {name: accuracy_frame(accuracy) for name in accuracy_report.TITLES}
+def claims_of(right):
+    results = {name: accuracy_frame(right) for name in TABLES}
     found = {name: Accuracies(frame) for name, frame in results.items()}
-    return accuracy_claims.judge(found, results)
+    return accuracy.judge_all(found, results)
 
 
 def test_verdicts_as_published():
@@ -392,16 +394,16 @@ def test_gain_is_paired():
 
 
 def test_report_has_bars_and_both_kinds_of_intercepts():
-    results = {name: accuracy_frame(with_penalty_only) for name in accuracy_report.TITLES}
-    text = accuracy_report.report(results).text
+    results = {name: accuracy_frame(with_penalty_only) for name in TABLES}
+    text = accuracy.report(*results.values()).text
     assert "| young-old | penalized | 74.0 ± 0.0 | 94.0 ± 0.0 | 96.0 ± 0.0 | +22.0" in text
     assert text.count("| no loss beyond 2 standard errors | yes |") == 2
     assert "| at least +20 | yes |" in text
     assert "**SVM, 100 components, penalized intercepts**" in text
     assert "worse by 1.00% at most" in text
-    # Two methods, two intercepts, 17 settings, one of four splits.
+    # Two methods, two intercepts, 17 settings, one of four accuracy.
     assert "Of 272 fits 68 stopped" in text
-    alone = report_all({"breast-cancer": results["breast-cancer"]}).text
+    alone = STUDY.report({"breast-cancer": results["breast-cancer"]}).text
     assert "Young" not in alone
 
 
@@ -409,21 +411,20 @@ def test_report_has_bars_and_both_kinds_of_intercepts():
 
 
 def test_figures(brains):
-    results = {name: accuracy_frame(with_penalty_only) for name in accuracy_report.TITLES}
+    results = {name: accuracy_frame(with_penalty_only) for name in TABLES}
     results |= {connectivity.NAME: brains}
-    drawn = figures.draw_figures(results)
+    drawn = whole_study().figures(results)
     assert list(drawn) == ["breast-cancer", "young-old", "matrices", "lobes", "changes"]
     axes = drawn["young-old"].axes
     assert len(axes) == 8
-    penalized = axes[1].containers[splits.METHODS.index(OR)].lines[0]
-    np.testing.assert_allclose(penalized.get_xdata(orig=False), splits.GRIDS["whole"].alphas)
-    np.testing.assert_allclose(
-        penalized.get_ydata(orig=False), 86 - 30 * np.array(splits.GRIDS["whole"].alphas), atol=0.1
-    )
+    penalized = axes[1].containers[accuracy.METHODS.index(OR)].lines[0]
+    alphas = np.array(accuracy.GRIDS["whole"].alphas)
+    np.testing.assert_allclose(penalized.get_xdata(orig=False), alphas)
+    np.testing.assert_allclose(penalized.get_ydata(orig=False), 86 - 30 * alphas, atol=0.1)
     np.testing.assert_allclose(axes[3].containers[1].lines[0].get_ydata(orig=False), 96, atol=0.1)
     assert [ax.get_title()[:6] for ax in drawn["matrices"].axes] == ["H-SGBN"] * 2 + ["OR-SGB"] * 2
     assert drawn["changes"].axes[0].get_yticklabels()[0].get_text().count("→") == 1
-    alone = figures.draw_figures({"breast-cancer": results["breast-cancer"]})
+    alone = whole_study().figures({"breast-cancer": results["breast-cancer"]})
     assert list(alone) == ["breast-cancer"]
 
 
@@ -451,5 +452,5 @@ def test_quick_study(tmp_path, brain_file):
     report = write_results(tmp_path, study, results, quick=True, seed=0)
     assert len(report.claims) == 12
     gain = Accuracies(results["breast-cancer"]).gain(MM, "penalized", 0.4)
-    assert gain.mean() >= accuracy_report.BARS["breast-cancer"]
+    assert gain.mean() >= accuracy.BARS["breast-cancer"]
     assert (tmp_path / "young-old.png").stat().st_size > 10_000

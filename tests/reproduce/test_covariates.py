@@ -12,13 +12,8 @@ from edgewise.metrics import edge_metrics
 from edgewise.reproduce.covariates import (
     STUDY,
     climate,
-    climate as _coast,
-    climate as climate_report,
     drift,
-    drift as drift_report,
-    figures,
     partition,
-    partition as partition_report,
 )
 from edgewise.solvers import graphical_lasso
 
@@ -176,12 +171,12 @@ def test_likeness_of_leaves(climate_rows):
 def test_distance_from_the_sea():
     places = load_table("tmy3-stations").frame.set_index("name")
     far = {
-        name: _coast.kilometers_to_sea(*places.loc[name, ["lat", "lon"]]) for name in places.index
+        name: climate.kilometers_to_sea(*places.loc[name, ["lat", "lon"]]) for name in places.index
     }
     assert max(far[name] for name in ("Boston Logan IntL Arpt", "San Francisco Intl Ap")) < 20
     assert far["Cheyenne Municipal Arpt"] > 1000
     # A degree of latitude.
-    assert _coast.kilometers([10, 5], [11, 5]) == pytest.approx(111.2, abs=0.1)
+    assert climate.kilometers([10, 5], [11, 5]) == pytest.approx(111.2, abs=0.1)
 
 
 # Reports
@@ -229,17 +224,17 @@ def partition_frame(n_exact=80, n_published=80, n_irrelevant=0, f1=(0.8, 0.99, 0
     ],
 )
 def test_verdicts_on_the_partition(options, expected):
-    report = partition_report.report(partition_frame(**options))
+    report = partition.report(partition_frame(**options))
     assert [claim.holds for claim in report.claims] == expected
 
 
 def test_tables_of_the_partition():
-    report = partition_report.report(partition_frame(n_exact=80))
+    report = partition.report(partition_frame(n_exact=80))
     assert "80 of 100 (published rule); 80 of 100 (default)" in report.claims[0].found
     assert "| default | spread | 40 of 50 | 0 of 50 | 22.0 ± 0.0 | 900 | 1.00 |" in report.text
     assert "| small | f1 | 0.800 (0.00) | 0.790 |" in report.text
     assert "brings 67% of the decrease" in report.claims[4].found
-    assert "no exact run" in partition_report.report(partition_frame(n_exact=0)).text
+    assert "no exact run" in partition.report(partition_frame(n_exact=0)).text
 
 
 def drift_frame(tree=0.6, pooled=0.2, recall=0.4, middle=0.5):
@@ -270,7 +265,7 @@ def drift_frame(tree=0.6, pooled=0.2, recall=0.4, middle=0.5):
     ],
 )
 def test_verdicts_on_drift(options, expected):
-    report = drift_report.report(drift_frame(**options))
+    report = drift.report(drift_frame(**options))
     assert [claim.holds for claim in report.claims] == expected
     assert "5.0 leaves on the chain and 5.0 leaves on the grid" in report.text
     assert "| chain | kernel | 0.70 | 0.80 | 0.70 | 50.0 |" in report.text
@@ -289,17 +284,17 @@ def test_climate_report(climate_rows):
     pairs[1].update(share=0.8, pooled=0.0, positive=1.0, longer=0.2)
     for row in rows:
         if row["kind"] == climate.STATION:
-            row["edges"] = 10 if row["to_sea"] < climate_report.COAST else 20
+            row["edges"] = 10 if row["to_sea"] < climate.COAST else 20
         if row["kind"] == climate.SUMMARY:
             row.update(alike_nearest=0.6, alike_any=0.3)
-    report = climate_report.report(climate_frame(rows))
+    report = climate.report(climate_frame(rows))
     assert [claim.holds for claim in report.claims] == ["yes", "partly", "yes", "yes"]
     assert "| TMP, TMN | 90% | 50% |" in report.text
     assert "1 of those 2 pairs have either sign" in report.claims[1].found
     assert ": TMP-TMN." in report.claims[1].found
     assert "and lacks 1 of them" in report.claims[0].found
     pairs[0]["longer"] = 0.1
-    assert climate_report.report(climate_frame(rows)).claims[0].holds == "partly"
+    assert climate.report(climate_frame(rows)).claims[0].holds == "partly"
     assert "| all stations | inland | 44 | 20.0 ± 0.0 |" in report.text
     for row in rows:
         if row["kind"] == climate.PAIR:
@@ -308,7 +303,7 @@ def test_climate_report(climate_rows):
             row["edges"] = 15
         if row["kind"] == climate.SUMMARY:
             row.update(alike_nearest=0.2)
-    report = climate_report.report(climate_frame(rows))
+    report = climate.report(climate_frame(rows))
     assert [claim.holds for claim in report.claims] == ["no", "no", "no", "no"]
 
 
@@ -321,7 +316,7 @@ def test_figures(climate_rows):
         "drift": drift_frame(),
         "climate": climate_frame(climate_rows),
     }
-    drawn = figures.draw_figures(results)
+    drawn = STUDY.figures(results)
     assert set(drawn) == {
         "partitions", "risk", "chain", "grid", "climate-map", "climate-edges"
     }  # fmt: skip

@@ -14,14 +14,10 @@ from edgewise.data import load_dag
 from edgewise.metrics import cpdag
 from edgewise.reproduce.directed import (
     STUDY,
-    figures,
     invariance,
     methods as _methods,
-    methods as _peers,
     networks,
-    networks as networks_report,
     oscillation,
-    others as others_report,
     scales,
 )
 from edgewise.reproduce.directed.methods import (
@@ -195,10 +191,10 @@ def test_results_of_other_packages(other_packages, capsys):
     collider = np.zeros((5, 5), dtype=bool)
     collider[[0, 1], 2] = collider[2, 3] = collider[3, 4] = True
     for name in ("PC (causal-learn)", "GES (ges)"):
-        found = _peers.peer(name)(rows)
+        found = _methods.peer(name)(rows)
         assert is_acyclic(found)
         np.testing.assert_array_equal(cpdag(found), cpdag(collider))
-    np.testing.assert_array_equal(_peers.peer("DAGMA")(rows), np.eye(5, k=1))
+    np.testing.assert_array_equal(_methods.peer("DAGMA")(rows), np.eye(5, k=1))
     assert (rows == 0).all()
     assert capsys.readouterr().err == ""
 
@@ -207,7 +203,7 @@ def test_only_installed_packages_take_part(monkeypatch):
     monkeypatch.setitem(sys.modules, "causallearn", None)
     monkeypatch.setitem(sys.modules, "ges", None)
     monkeypatch.setitem(sys.modules, "dagma", SimpleNamespace(__spec__=ModuleSpec("dagma", None)))
-    assert _peers.installed_peers() == ["DAGMA"]
+    assert _methods.installed_peers() == ["DAGMA"]
     tasks = scales.list_tasks(False)
     assert len(tasks) == 5
     assert all(task["peers"] == ["DAGMA"] for task in tasks)
@@ -330,7 +326,7 @@ def results():
     for task in range(18):
         network = NETWORKS[task % 9]
         for method in _methods.list_methods():
-            column = networks_report.PUBLISHED_AS.get(method)
+            column = networks.PUBLISHED_AS.get(method)
             row = {"task": task, "network": network, "repetition": task // 9, "method": method}
             for measure in MEASURES:
                 value = published(measure, network, column or "OR-SGBN").value
@@ -361,7 +357,7 @@ def results():
 
 
 def test_report_of_the_networks(results):
-    found = networks_report.report(results["networks"])
+    found = networks.report(results["networks"])
     reproduced, fewer, *_ = found.claims
     assert reproduced.holds == "yes"
     # Published figures with a greedy search; a tenth of them with tests.
@@ -370,36 +366,36 @@ def test_report_of_the_networks(results):
     assert found.text.count("†") == 1 + 4
     assert "0.90" in found.text
     assert "*published, IAMB1*" in found.text
-    for title in networks_report.TITLES.values():
+    for title in networks.TITLES.values():
         assert title in found.text
     # Mildew is off by its misprint in total errors, and is not counted by them.
-    errors = networks_report.Errors(results["networks"])
-    assert abs(networks_report.deviations(errors)["mildew"]) < 1e-9
+    errors = networks.Errors(results["networks"])
+    assert abs(networks.deviations(errors)["mildew"]) < 1e-9
 
 
 def test_errors_far_from_the_published_do_not_pass(results):
     frame = results["networks"].copy()
     frame["total"] *= 1.2
     frame["false"] *= 1.2
-    assert networks_report.report(frame).claims[0].holds == "no"
+    assert networks.report(frame).claims[0].holds == "no"
 
 
 def test_reports_of_the_other_parts(results):
-    scaled = others_report.report_scales(results["scales"])
+    scaled = scales.report(results["scales"])
     assert "DAGMA" in scaled.text
     assert "50.0" in scaled.text
     assert "varsortability of 0.90" in scaled.text
     alone = results["scales"].assign(peers=[[] for _ in range(len(results["scales"]))])
-    assert "None is installed" in others_report.report_scales(alone).text
-    robust, fragile = others_report.report_invariance(results["invariance"]).claims
+    assert "None is installed" in scales.report(alone).text
+    robust, fragile = invariance.report(results["invariance"]).claims
     assert robust.holds == fragile.holds == "yes"
     moved = results["invariance"].assign(furthest=0.1)
-    assert others_report.report_invariance(moved).claims[0].holds == "no"
+    assert invariance.report(moved).claims[0].holds == "no"
     circles = results["oscillation"]
-    (claim,) = others_report.report_oscillation(circles).claims
+    (claim,) = oscillation.report(circles).claims
     assert claim.holds in ("yes", "partly")
     assert "18 of 18 runs never settle" in claim.found
-    settled = others_report.report_oscillation(circles.assign(period=1, cyclic="0 0")).claims[0]
+    settled = oscillation.report(circles.assign(period=1, cyclic="0 0")).claims[0]
     assert settled.holds == "no"
 
 
@@ -419,8 +415,6 @@ def test_the_whole_report_and_its_figures(results):
         for line in ax.lines
         if line.get_label() == "published"
     }
-    n_copied = sum(
-        networks_report.PUBLISHED_AS.get(method) in COLUMNS[-4:] for method in figures.SHOWN
-    )
+    n_copied = sum(networks.PUBLISHED_AS.get(method) in COLUMNS[-4:] for method in networks.SHOWN)
     assert n_points["Alarm"] - n_points["Mildew"] == n_copied > 0
     assert len(drawn["invariance"].axes) == 2

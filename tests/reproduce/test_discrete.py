@@ -7,13 +7,9 @@ import pytest
 from edgewise.data import markov_model, sample_markov, six_node_graph
 from edgewise.reproduce.discrete import (
     STUDY,
-    figures,
     karate,
-    karate as karate_report,
     networks,
-    networks as networks_report,
     six_nodes,
-    six_nodes as six_report,
 )
 from edgewise.reproduce.discrete.scores import CRITERIA, PRIORS, column_title, score_options
 from edgewise.reproduce.tables import is_clearly_positive, verdict
@@ -233,18 +229,18 @@ def the_other_way_round(structure, criterion, prior):
     ],
 )
 def test_verdicts_on_six_nodes(rate, expected):
-    assert [claim.holds for claim in six_report.report(six_frame(rate)).claims] == expected
+    assert [claim.holds for claim in six_nodes.report(six_frame(rate)).claims] == expected
 
 
 def test_six_node_tables():
     frame = six_frame(as_published)
-    report = six_report.report(frame)
+    report = six_nodes.report(frame)
     assert report.text.count("| 250 |") == report.text.count("| 1000 |") == 6
     assert "### M5: two hubs, four shared, irregularity 24" in report.text
-    lead, where = six_report.largest_lead(frame, "constant", "ib", [1, 5, 6])
+    lead, where = six_nodes.largest_lead(frame, "constant", "ib", [1, 5, 6])
     assert lead == pytest.approx(0.15, abs=1e-3)
     assert where.startswith("M6")
-    found = six_report.leads(frame, 3, "shared", "ib", "bjp")
+    found = six_nodes.leads(frame, 3, "shared", "ib", "bjp")
     np.testing.assert_allclose(found, 0.12, atol=1e-3)
     assert len(found) == 4
     assert "15 points" in report.claims[2].found
@@ -285,13 +281,13 @@ def quick_rivals(criterion):
 
 
 def test_verdicts_on_networks():
-    claims = networks_report.report(network_frame(bjp_fewest, slow_rivals)).claims
+    claims = networks.report(network_frame(bjp_fewest, slow_rivals)).claims
     # At 16,000 rows the two scores tie up to noise, so that neither has the fewest throughout.
     assert [claims[k].holds for k in (2, 4, 5, 6)] == ["yes"] * 4
     assert claims[2].found.count("12 of 12") == 4
     assert "IB 15 and MPL 3" in claims[5].found
     frame = network_frame(bjp_most, quick_rivals)
-    claims = networks_report.report(frame).claims
+    claims = networks.report(frame).claims
     assert [claim.holds for claim in claims] == ["no"] * 7
     assert "0 of 12" in claims[0].found
     last = frame[(frame.n_samples == 16000) & frame.network.isin(networks.REAL)]
@@ -305,12 +301,12 @@ def test_ahead_but_not_significantly(shift, expected):
     frame = network_frame(lambda criterion, n_samples: 30)
     is_bjp = frame["criterion"] == "bjp"
     frame["hamming"] = np.where(is_bjp, 30 + 4 * (frame["distribution"] - 1.9) + shift, 30)
-    assert networks_report.report(frame).claims[3].holds == expected
+    assert networks.report(frame).claims[3].holds == expected
 
 
 def test_network_tables():
     frame = network_frame(bjp_fewest)
-    text = networks_report.report(frame).text
+    text = networks.report(frame).text
     assert text.count("| karate | 250 |") == 3
     assert "| dolphins | 62 | 159 | 12 | 498 |" in text
     part = frame[
@@ -318,11 +314,11 @@ def test_network_tables():
         & (frame.prior == "constant")
     ].hamming  # fmt: skip
     assert f"{part.mean():.1f} ± {part.sem():.1f} |" in text
-    means = networks_report.means(frame, "constant", "strict", "hamming")
+    means = networks.means(frame, "constant", "strict", "hamming")
     assert means.columns.tolist() == ["bjp", "ib", "mpl"]
     assert len(means) == 40
     ties = pd.DataFrame({"bjp": [1.0, 2.0, 3.0], "ib": [1.0, 3.0, 2.0], "mpl": [5.0, 2.5, 9.0]})
-    assert networks_report.has_fewest(ties).tolist() == [True, True, False]
+    assert networks.has_fewest(ties).tolist() == [True, True, False]
 
 
 def karate_frame(hamming):
@@ -340,7 +336,7 @@ def karate_frame(hamming):
 
 @pytest.mark.parametrize(("hamming", "words"), [(8, "is met"), (9, "is missed")])
 def test_karate_report(hamming, words):
-    text = karate_report.report(karate_frame(hamming)).text
+    text = karate.report(karate_frame(hamming)).text
     assert f"{hamming}.0 errors on average" in text
     assert words in text
     assert "on 2 of 3 data sets, by 3.0 nats" in text
@@ -359,7 +355,7 @@ def test_figures():
         "networks": network_frame(bjp_fewest, slow_rivals),
         "karate": karate_frame(8),
     }
-    drawn = figures.draw_figures(results)
+    drawn = STUDY.figures(results)
     assert list(drawn) == ["six-nodes", "hamming", "hamming-shared", "run-time"]
     axes = drawn["six-nodes"].axes
     assert len(axes) == 12
@@ -384,5 +380,5 @@ def test_quick_study(tmp_path):
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)
     assert len(report.claims) == 12
-    assert results["karate"]["hamming"].mean() <= karate_report.BAR
+    assert results["karate"]["hamming"].mean() <= karate.BAR
     assert (tmp_path / "six-nodes.png").stat().st_size > 10_000

@@ -32,15 +32,14 @@ def two_rows(rng):
     return [{"kind": kind, "value": float(rng.random())} for kind in ("a", "b")]
 
 
-def report(results):
-    mean = results["draws"]["mean"].mean()
-    claim = Claim(published="The mean is zero.", found=f"It is {mean:.3f}.", holds="partly")
-    return Report(text="## Draws\n\nNothing else.", claims=(claim,))
+def report(frame):
+    claim = Claim("The mean is zero.", f"It is {frame['mean'].mean():.3f}.", "partly")
+    return Report("## Draws\n\nNothing else.", (claim,))
 
 
-def figures(results):
+def figures(frame):
     figure = Figure(figsize=(2, 2))
-    figure.add_subplot().plot(results["draws"]["mean"])
+    figure.add_subplot().plot(frame["mean"])
     return {"means": figure}
 
 
@@ -51,13 +50,11 @@ def study(*parts, version=1):
         reference="Nobody (2000), https://example.org",
         version=version,
         parts=parts,
-        report=report,
-        figures=figures,
     )
 
 
-DRAWS = Part(name="draws", tasks=list_draws, run=draw)
+DRAWS = Part(name="draws", tasks=list_draws, run=draw, report=report, figures=figures)
 PAIRS = Part(name="pairs", tasks=lambda quick: [{}], run=two_rows)
-SLOW = Part(name="draws", tasks=list_slow_draws, run=draw)
+SLOW = Part(name="draws", tasks=list_slow_draws, run=draw, report=report, figures=figures)
 STUDY = study(DRAWS, PAIRS)
 SLOW_STUDY = study(SLOW)

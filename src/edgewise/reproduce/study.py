@@ -1,10 +1,11 @@
-"""A study: the tasks behind a paper's tables, run so that nothing finished is ever lost."""
+"""A study: the tasks behind a paper's tables, whose finished results are kept."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -25,27 +26,7 @@ Row: TypeAlias = dict[str, Any]
 Results: TypeAlias = "dict[str, pd.DataFrame]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """Tasks of one kind.
-
-    Attributes
-    ----------
-    name : str
-        What the part is called in results.
-    tasks : callable
-        ``tasks(quick)`` lists the parameters of each task as plain values. A quick run has fewer.
-    run : callable
-        ``run(rng, **parameters)`` does one task and returns its rows. It must be importable by
-        worker processes and draw from nothing but ``rng``.
-    """
-
-    name: str
-    tasks: Callable[[bool], list[Row]]
-    run: Callable[..., list[Row]]
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Claim:
     """A statement of the paper beside what the study found, and whether it holds."""
 
@@ -54,12 +35,39 @@ class Claim:
     holds: Literal["yes", "partly", "no"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Report:
-    """The aggregated tables in Markdown, and the verdict on each claim."""
+    """Tables in Markdown, and the verdict on each claim."""
 
     text: str
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One experiment: its tasks, and the tables, verdicts and figures made of their rows.
+
+    Attributes
+    ----------
+    name : str
+        Name of the part in results.
+    tasks : callable
+        ``tasks(quick)`` lists the parameters of each task as plain values. A quick run has fewer.
+    run : callable
+        ``run(rng, **parameters)`` does one task and returns its rows. It must be importable by
+        worker processes and draw from nothing but ``rng``.
+    report, figures : callable, optional
+        From the rows of the part to its report, and to figures by file name without suffix.
+    also : tuple of str
+        Other parts whose rows, where they were run, are further arguments of the two.
+    """
+
+    name: str
+    tasks: Callable[[bool], list[Row]]
+    run: Callable[..., list[Row]]
+    report: Callable[..., Report] | None = None
+    figures: Callable[..., Mapping[str, Figure]] | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,18 +77,16 @@ class Study:
     Attributes
     ----------
     name, title : str
-        Under which it is asked for, and what it is about.
+        Name on the command line, and subject.
     reference : str
         The paper, with its DOI or address.
     version : int
-        Raised whenever a task would return other numbers, so that results kept before are left
-        alone.
+        Raised whenever a task would return other numbers, so that results kept before are not
+        used.
     parts : tuple of Part
-        What to run.
-    report : callable
-        From results to the aggregated tables and claims.
-    figures : callable
-        From results to figures by file name, without suffix.
+        Experiments, in the order of their random streams.
+    order : tuple of str
+        Names of the parts in the order of the report; by default that of ``parts``.
     with_table : callable, optional
         From the path of a table that does not come with the package to the study with the parts
         on it.
@@ -91,9 +97,45 @@ class Study:
     reference: str
     version: int
     parts: tuple[Part, ...]
-    report: Callable[[Results], Report]
-    figures: Callable[[Results], Mapping[str, Figure]]
+    order: tuple[str, ...] = ()
     with_table: Callable[[Path], Study] | None = None
+
+    def report(self, results: Results) -> Report:
+        """Join the reports of the parts."""
+        parts = [part.report(*frames) for part, frames in self._with_rows(results) if part.report]
+        return Report(
+            text="\n\n".join(part.text for part in parts),
+            claims=tuple(claim for part in parts for claim in part.claims),
+        )
+
+    def figures(self, results: Results) -> dict[str, Figure]:
+        """Draw the figures of all parts, by file name."""
+        drawn: dict[str, Figure] = {}
+        for part, frames in self._with_rows(results):
+            if part.figures:
+                drawn.update(part.figures(*frames))
+        return drawn
+
+    def _with_rows(self, results: Results) -> Iterator[tuple[Part, list[pd.DataFrame]]]:
+        """Yield the parts that were run with the rows that they report on."""
+        parts = {part.name: part for part in self.parts}
+        for name in self.order or parts:
+            if name in results:
+                wanted = (name, *parts[name].also)
+                yield parts[name], [results[other] for other in wanted if other in results]
+
+
+def combinations(**columns: Iterable[Any]) -> list[Row]:
+    """List tasks with every combination of values; the first column varies fastest.
+
+    Examples
+    --------
+    >>> combinations(size=[1, 2], seed=range(2))[:3]
+    [{'size': 1, 'seed': 0}, {'size': 2, 'seed': 0}, {'size': 1, 'seed': 1}]
+    """
+    names = list(columns)
+    values = product(*(list(columns[name]) for name in reversed(names)))
+    return [dict(zip(names, reversed(combination), strict=True)) for combination in values]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,14 +145,6 @@ class Outcome:
     results: Results
     n_tasks: int
     n_resumed: int
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Task:
-    run: Callable[..., list[Row]]
-    parameters: Row
-    rng: np.random.Generator
-    key: str
 
 
 def run_study(
@@ -148,34 +182,37 @@ def run_study(
 
     if n_jobs == 0:
         raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
-    tasks = {
-        part.name: _tasks(study, part, quick, seed, rng)
+    tasks: list[tuple[Part, int, Row, np.random.Generator]] = [
+        (part, position, parameters, stream)
         for part, rng in zip(study.parts, spawn(seed, len(study.parts)), strict=True)
-    }
-    flat = [task for of_part in tasks.values() for task in of_part]
-    keys = [task.key for task in flat]
+        for listed in (part.tasks(quick),)
+        for position, (parameters, stream) in enumerate(
+            zip(listed, rng.spawn(len(listed)), strict=True)
+        )
+    ]
+    common = {"study": study.name, "version": study.version, "seed": seed}
+    keys = [
+        json.dumps(
+            {**common, "part": part.name, "position": position, "parameters": parameters},
+            sort_keys=True,
+        )
+        for part, position, parameters, _ in tasks
+    ]
     with resumable(folder):
         n_resumed = len(kept_keys(_run_task, keys))
         done = parallel_map(
             _run_task,
-            [(task,) for task in flat],
+            [(part.run, stream, parameters) for part, _, parameters, stream in tasks],
             keys=keys,
             n_jobs=n_jobs,
             description=study.name,
             verbose=int(verbose),
         )
-    rows = dict(zip(keys, done, strict=True))
-    results = {
-        name: pd.DataFrame(
-            [
-                {"task": position, **task.parameters, **row}
-                for position, task in enumerate(of_part)
-                for row in rows[task.key]
-            ]
-        )
-        for name, of_part in tasks.items()
-    }
-    return Outcome(results=results, n_tasks=len(flat), n_resumed=n_resumed)
+    rows: dict[str, list[Row]] = {part.name: [] for part in study.parts}
+    for (part, position, parameters, _), found in zip(tasks, done, strict=True):
+        rows[part.name] += [{"task": position, **parameters, **row} for row in found]
+    results = {name: pd.DataFrame(of_part) for name, of_part in rows.items()}
+    return Outcome(results=results, n_tasks=len(tasks), n_resumed=n_resumed)
 
 
 def forget(folder: Path) -> None:
@@ -184,34 +221,9 @@ def forget(folder: Path) -> None:
         file.unlink()
 
 
-def _tasks(
-    study: Study, part: Part, quick: bool, seed: int, rng: np.random.Generator
-) -> list[_Task]:
-    listed = part.tasks(quick)
-    return [
-        _Task(
-            run=part.run,
-            parameters=parameters,
-            rng=stream,
-            key=json.dumps(
-                {
-                    "study": study.name,
-                    "version": study.version,
-                    "part": part.name,
-                    "position": position,
-                    "parameters": parameters,
-                    "seed": seed,
-                },
-                sort_keys=True,
-            ),
-        )
-        for position, (parameters, stream) in enumerate(
-            zip(listed, rng.spawn(len(listed)), strict=True)
-        )
-    ]
-
-
-def _run_task(task: _Task) -> list[Row]:
+def _run_task(
+    run: Callable[..., list[Row]], rng: np.random.Generator, parameters: Row
+) -> list[Row]:
     # More threads would sum in another order, so that results depended on n_jobs.
     with blas_threads_for(1):
-        return task.run(task.rng, **task.parameters)
+        return run(rng, **parameters)

@@ -1,10 +1,12 @@
-"""How a statement is judged."""
+"""Tables, verdicts and files of the studies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,13 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.typing import FloatArray
 from edgewise.plot import save_figure
+from edgewise.reproduce.figures import house_style, standard_error
 from edgewise.reproduce.study import Claim, Report, Results, Study
+
+#: A mean this many standard errors from zero is not attributed to chance.
+CLEAR: Final = 2.0
+#: Whether a statement holds in each case of a setting, and the figures in words.
+Case: TypeAlias = tuple[Sequence[bool], str]
 
 
 def write_results(
@@ -24,29 +32,44 @@ def write_results(
     )
     rows.insert(0, "part", rows.pop("part"))
     # Else whole numbers turn into fractions wherever a part lacks the column.
-    rows = rows.convert_dtypes()
-    rows.to_csv(folder / "results.csv", index=False)
+    rows.convert_dtypes().to_csv(folder / "results.csv", index=False)
     report = study.report(results)
     size = "The whole study"
     if quick:
         size = "A small version of the study, for a first look: few data sets and coarse grids"
-    page = "\n\n".join(
-        [
-            f"# {study.title}",
-            f"Paper: {study.reference}",
-            (
-                f"{size}, seed {seed}. Figures after ± are standard errors. Every number behind "
-                "these tables is in `results.csv`."
-            ),
-            "## What the paper says, and what we find",
-            _claims_table(report.claims),
-            report.text,
-        ]
+    page = fill(
+        __package__,
+        "page",
+        study=study,
+        size=size,
+        seed=seed,
+        claims=markdown_table(
+            ["the paper", "holds", "here"],
+            [[claim.published, claim.holds, claim.found] for claim in report.claims],
+        ),
+        text=report.text,
     )
     (folder / "tables.md").write_text(page.rstrip() + "\n", encoding="utf-8")
-    for name, figure in study.figures(results).items():
-        save_figure(figure, folder / f"{name}.png")
+    with house_style():
+        for name, figure in study.figures(results).items():
+            save_figure(figure, folder / f"{name}.png")
     return report
+
+
+def fill(package: str, section: str, **values: Any) -> str:
+    r"""Fill a section of a package's ``report.md``, which follows ``<!-- section -->``.
+
+    Paragraphs become one line each, so that line ends in the file do not matter.
+
+    Examples
+    --------
+    >>> fill("edgewise.reproduce.change", "genes", chance=0.1, degree=2, table="|")[:25]
+    '## Section 5.1: genes\n\n13'
+    """
+    page = files(package).joinpath("report.md").read_text(encoding="utf-8")
+    _, _, after = page.partition(f"<!-- {section} -->\n")
+    text = after.partition("\n<!--")[0].strip()
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text).format(**values)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -59,37 +82,106 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     |---|---|
     | ours | 0.03 |
     """
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(
-        "|" + "|".join(cells) + "|" if cells[0] == "---" else f"| {' | '.join(cells)} |"
-        for cells in lines
+    lines = [f"| {' | '.join(cells)} |" for cells in (header, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
+
+
+def records_table(frame: pd.DataFrame, columns: Mapping[str, str]) -> str:
+    """Lay out the rows of a frame; a column has a header and a format of the row's values.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"source": ["a"], "target": ["b"], "weight": [0.25]})
+    >>> print(records_table(frame, {"pair": "{source}, {target}", "weight": "{weight:+.1f}"}))
+    | pair | weight |
+    |---|---|
+    | a, b | +0.2 |
+    """
+    rows: list[Any] = frame.to_dict("records")
+    cells = [[form.format(**row) for form in columns.values()] for row in rows]
+    return markdown_table(list(columns), cells)
+
+
+def means_table(
+    header: Sequence[str],
+    keys: Iterable[tuple[Any, ...]],
+    columns: Sequence[tuple[Any, ...]],
+    found: Mapping[tuple[Any, ...], ArrayLike],
+    digits: int = 3,
+) -> str:
+    """Lay out means with their standard errors; ``found`` has them by row key and column.
+
+    Examples
+    --------
+    >>> print(means_table(["rows", "ours"], [(4,)], [("a",)], {(4, "a"): [1.0, 2.0]}, 1))
+    | rows | ours |
+    |---|---|
+    | 4 | 1.5 ± 0.5 |
+    """
+    return markdown_table(
+        header,
+        [
+            [*map(str, key), *(mean_and_error(found.get((*key, *c), ()), digits) for c in columns)]
+            for key in keys
+        ],
     )
 
 
-def mean_and_error(values: ArrayLike, digits: int = 3) -> str:
+def mean_and_error(values: ArrayLike, digits: int = 3, *, sign: bool = False) -> str:
     """Write the mean with its standard error, which a single value does not have.
 
     Examples
     --------
-    >>> mean_and_error([1.0, 2.0, 3.0]), mean_and_error([2.0], digits=1)
-    ('2.000 ± 0.577', '2.0')
+    >>> mean_and_error([1.0, 2.0, 3.0]), mean_and_error([2.0], 1, sign=True), mean_and_error([])
+    ('2.000 ± 0.577', '+2.0', '')
     """
     found = np.asarray(values, dtype=np.float64)
+    if not found.size:
+        return ""
     mean = f"{found.mean():.{digits}f}"
-    if found.size < 2:
-        return mean
-    return f"{mean} ± {found.std(ddof=1) / np.sqrt(found.size):.{digits}f}"
+    # A loss that rounds to 0 is written +0.
+    written = f"{float(mean) + 0.0:+.{digits}f}" if sign else mean
+    return written + (f" ± {standard_error(found):.{digits}f}" if found.size > 1 else "")
 
 
-def _claims_table(claims: Sequence[Claim]) -> str:
-    return markdown_table(
-        ["the paper", "holds", "here"],
-        [[claim.published, claim.holds, claim.found] for claim in claims],
-    )
+def rows_of(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Rows whose columns have the given values.
+
+    Examples
+    --------
+    >>> rows_of(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), a=2)["b"].tolist()
+    [4]
+    """
+    chosen = np.ones(len(frame), dtype=bool)
+    for column, value in values.items():
+        chosen &= (frame[column] == value).to_numpy()
+    return frame[chosen]
 
 
-#: A mean this many standard errors from zero is not put down to chance.
-CLEAR: Final = 2.0
+def grouped(
+    frame: pd.DataFrame, keys: Sequence[str], value: str, order: str = "task"
+) -> dict[Any, FloatArray]:
+    """Values of a column by the values of others, each in the order of the tasks."""
+    by = list(keys) if len(keys) > 1 else keys[0]
+    groups = frame.sort_values(order, kind="stable").groupby(by, sort=False)[value]
+    return {key: group.to_numpy(dtype=np.float64) for key, group in groups}
+
+
+def listed(figures: Mapping[Any, str], separator: str = "; ") -> str:
+    """Write figures with what they belong to in parentheses.
+
+    Examples
+    --------
+    >>> listed({"ours": "0.90", "theirs": "0.80"})
+    '0.90 (ours); 0.80 (theirs)'
+    """
+    return separator.join(f"{figure} ({name})" for name, figure in figures.items())
+
+
+def judge(published: str, measure: str, cases: Sequence[Case], more: str = "") -> Claim:
+    """Judge a statement by its cases under each setting, and list their figures."""
+    words = "; ".join(figures for _, figures in cases)
+    return Claim(published, f"{measure}: {words}.{more}", verdict([holds for holds, _ in cases]))
 
 
 def verdict(cases: Sequence[Sequence[bool]]) -> Literal["yes", "partly", "no"]:
@@ -128,5 +220,4 @@ def is_clearly_positive(values: FloatArray) -> bool:
     >>> is_clearly_positive(np.array([1.0, 1.2])), is_clearly_positive(np.array([-1.0, 1.2]))
     (True, False)
     """
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return bool(values.mean() > CLEAR * error)
+    return bool(values.mean() > CLEAR * standard_error(values))

@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.change import (
-    diamond,
-    gaussian,
-    gaussian as gaussian_report,
-    genes,
-    lattice,
-    lattice as lattice_report,
-    senate,
-    senate as senate_report,
-    times,
-    times as times_report,
-)
-from edgewise.reproduce.change.figures import draw_figures
-from edgewise.reproduce.change.rankings import report_diamond, report_genes
-from edgewise.reproduce.study import Report, Results, Study
-
-
-def report_all(results: Results) -> Report:
-    """Put the reports of the parts together."""
-    parts = (
-        gaussian_report.report(results["gaussian"]),
-        lattice_report.report(results["lattice"]),
-        report_diamond(results["diamond"]),
-        times_report.report(results["times"]),
-        report_genes(results["genes"]),
-        senate_report.report(results["senate"]),
-    )
-    return Report(
-        text="\n\n".join(part.text for part in parts),
-        claims=tuple(claim for part in parts for claim in part.claims),
-    )
-
+from edgewise.reproduce.change import diamond, gaussian, genes, lattice, senate, times
+from edgewise.reproduce.study import Study
 
 STUDY = Study(
     name="change",
@@ -44,14 +14,5 @@ STUDY = Study(
         "1169-1197. https://doi.org/10.1162/NECO_a_00589"
     ),
     version=1,
-    parts=(
-        gaussian.PART,
-        lattice.PART,
-        diamond.PART,
-        times.PART,
-        genes.PART,
-        senate.PART,
-    ),
-    report=report_all,
-    figures=draw_figures,
+    parts=tuple(module.PART for module in (gaussian, lattice, diamond, times, genes, senate)),
 )

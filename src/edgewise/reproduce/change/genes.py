@@ -1,24 +1,44 @@
-"""Expression of thirteen genes, six of whose regulations change their kind."""
+"""Section 5.1: expression of thirteen genes, six of whose regulations change their kind."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise.data import gene_regulation_change
 from edgewise.estimators import NetworkChange
 from edgewise.reproduce.change.methods import (
+    DTRACE,
+    ENTRY,
+    FLASSO,
+    GLASSO,
     N_PROPOSALS,
     QUICK_PROPOSALS,
+    RANKINGS,
     SAMPLED_FLASSO,
     Method,
+    area_of_chance,
+    areas,
+    areas_table,
     by_path,
+    draw_rankings,
     gaussian_rivals,
     sampled_flasso,
     score_methods,
 )
-from edgewise.reproduce.study import Part, Row
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    Case,
+    fill,
+    is_clearly_positive,
+    judge,
+    listed,
+    mean_and_error,
+    verdict,
+)
 
 DEGREES: Final = (2, 3, 4)
 GAUSSIAN: Final = "KLIEP, Gaussian"
@@ -27,10 +47,7 @@ GAUSSIAN: Final = "KLIEP, Gaussian"
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets."""
     n_proposals = QUICK_PROPOSALS if quick else N_PROPOSALS
-    return [
-        {"repetition": repetition, "n_proposals": n_proposals}
-        for repetition in range(4 if quick else 20)
-    ]
+    return combinations(repetition=range(4 if quick else 20), n_proposals=[n_proposals])
 
 
 def run_task(rng: np.random.Generator, *, repetition: int, n_proposals: int) -> list[Row]:
@@ -59,4 +76,41 @@ def polynomial(degree: int) -> str:
     return f"KLIEP, polynomial {degree}"
 
 
-PART = Part(name="genes", tasks=list_tasks, run=run_task)
+CHANCE: Final = area_of_chance(13, 6)
+
+
+def report(frame: pd.DataFrame) -> Report:
+    """Set out the areas, and judge what the paper says of them."""
+    table = areas_table(frame, list_methods())
+    text = fill(__package__, "genes", chance=CHANCE, degree=DEGREES[0], table=table)
+    found = {method: areas(frame, method, ENTRY) for method in list_methods()}
+    best = max(map(polynomial, DEGREES), key=lambda method: found[method].mean())
+    rivals = (SAMPLED_FLASSO, FLASSO)
+    others = {method: f"{found[method].mean():.2f}" for method in (*rivals, GAUSSIAN)}
+    ahead = Claim(
+        "On genes KLIEP with the polynomial model is ahead of IS-Flasso and of Flasso.",
+        f"The best of the three degrees, {best}, has {mean_and_error(found[best])} by entry; "
+        f"others: {listed(others, ', ')}.",
+        verdict([[is_clearly_positive(found[best] - found[rival])] for rival in rivals]),
+    )
+    helps = judge(
+        "On genes the polynomial helps: IS-Flasso is ahead of Flasso with the Gaussian.",
+        "Areas of IS-Flasso and Flasso",
+        [_sampling_helps(frame, ranking) for ranking in RANKINGS],
+    )
+    return Report(text, (ahead, helps))
+
+
+def _sampling_helps(frame: pd.DataFrame, ranking: str) -> Case:
+    ours, other = (areas(frame, method, ranking) for method in (SAMPLED_FLASSO, FLASSO))
+    words = f"{ours.mean():.2f} and {other.mean():.2f} by {ranking}"
+    return [is_clearly_positive(ours - other)], words
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Areas of all methods, and curves of some by entry."""
+    shown = (GAUSSIAN, *map(polynomial, DEGREES[:2]), SAMPLED_FLASSO, FLASSO, GLASSO, DTRACE)
+    return {"genes": draw_rankings(frame, list(list_methods()), shown, ENTRY, chance=CHANCE)}
+
+
+PART = Part(name="genes", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -1,16 +1,18 @@
-"""Table and verdict on lattices."""
+"""The authors' later experiment: how many rows it takes to find what changed in a lattice."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise.data import lattice_change
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import CLEAR, markdown_table, verdict
+from edgewise.reproduce.figures import COLORS, panels, percent
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import CLEAR, fill, markdown_table, rows_of, verdict
 from edgewise.solvers import density_ratio
 
 SIZES: Final = (64, 100)
@@ -24,11 +26,8 @@ TOL: Final = 1e-6
 
 def list_tasks(quick: bool) -> list[Row]:
     """List sizes of lattices and of data sets, with how many of these are drawn."""
-    return [
-        {"n_features": n_features, "ratio": ratio, "n_runs": 20 if quick else 200}
-        for ratio in (RATIOS[1::2] if quick else RATIOS)
-        for n_features in SIZES
-    ]
+    ratios = RATIOS[1::2] if quick else RATIOS
+    return combinations(n_features=SIZES, ratio=ratios, n_runs=[20 if quick else 200])
 
 
 def run_task(rng: np.random.Generator, *, n_features: int, ratio: float, n_runs: int) -> list[Row]:
@@ -54,25 +53,31 @@ def run_task(rng: np.random.Generator, *, n_features: int, ratio: float, n_runs:
     ]
 
 
-PART = Part(name="lattice", tasks=list_tasks, run=run_task)
-
-
 #: Success rates of two sizes that differ by less are as good as equal.
 CLOSE: Final = 0.1
-
-INTRODUCTION: Final = """\
-## Lattices: how many rows it takes
-
-The authors' later experiment (Liu and others, 2017, https://doi.org/10.1214/16-AOS1470): a square
-lattice whose precision has 2 on the diagonal and 0.4 on its edges, four of which turn to -0.4;
-independent rows, no ridge, alpha = c sqrt(log m / n) for m variables and n rows in each group.
-Success is to find exactly the four edges. Standard errors are binomial."""
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the success rates, and judge whether they line up over sizes."""
-    text = "\n\n".join([INTRODUCTION, _table(frame), _reading(frame)])
-    return Report(text=text, claims=(_aligned(frame),))
+    found = {(row.ratio, row.factor, row.n_features): row for row in frame.itertuples()}
+    ratios = sorted(frame["ratio"].unique())
+    columns = [(factor, size) for factor in FACTORS for size in SIZES]
+    rows = [[str(ratio), *(_rate(found[ratio, *column]) for column in columns)] for ratio in ratios]
+    header = ["n / log m", *(f"c = {factor:g}, m = {size}" for factor, size in columns)]
+    failed = frame[(frame["factor"] == FACTORS[1]) & (frame["success"] < 1)]
+    means = {name: failed[name].mean() for name in ("missed", "false")}
+    table = markdown_table(header, rows)
+    text = fill(__package__, "lattice", table=table, factor=FACTORS[1], **means)
+    pairs = [[[found[r, f, size] for size in SIZES] for r in ratios] for f in FACTORS]
+    return Report(text, (_aligned(pairs),))
+
+
+def _rate(row: Any) -> str:
+    return f"{row.success:.3f} ± {_error(row):.3f}"
+
+
+def _error(row: Any) -> float:
+    return standard_error(row.success, row.n_runs)
 
 
 def standard_error(success: float, n_runs: int) -> float:
@@ -89,52 +94,39 @@ def standard_error(success: float, n_runs: int) -> float:
     return float(np.sqrt(error))
 
 
-def _table(frame: pd.DataFrame) -> str:
-    columns = [(factor, size) for factor in FACTORS for size in SIZES]
-    rows = []
-    for ratio in sorted(frame["ratio"].unique()):
-        cells = []
-        for factor, size in columns:
-            row = _row(frame, ratio, factor, size)
-            error = standard_error(row["success"], row["n_runs"])
-            cells.append(f"{row['success']:.3f} ± {error:.3f}")
-        rows.append([str(ratio), *cells])
-    return markdown_table(
-        ["n / log m", *(f"c = {factor:g}, m = {size}" for factor, size in columns)], rows
-    )
-
-
-def _row(frame: pd.DataFrame, ratio: float, factor: float, size: int) -> pd.Series:
-    chosen = (frame["ratio"] == ratio) & (frame["factor"] == factor) & (frame["n_features"] == size)
-    (row,) = (row for _, row in frame[chosen].iterrows())
-    return row
-
-
-def _reading(frame: pd.DataFrame) -> str:
-    failed = frame[(frame["factor"] == FACTORS[1]) & (frame["success"] < 1)]
-    return (
-        f"Failures at c = {FACTORS[1]:g} are edges missed ({failed['missed'].mean():.2f} on "
-        f"average, against {failed['false'].mean():.3f} found that did not change): alpha is close "
-        "to the change of 0.28 in the mean of a product, which it has to stay below. That is so "
-        "for any solver that comes to the solution; c = 2 leaves more room and needs fewer rows."
-    )
-
-
-def _aligned(frame: pd.DataFrame) -> Claim:
-    cases, gaps = [], []
-    for factor in FACTORS:
-        fits = []
-        for ratio in sorted(frame["ratio"].unique()):
-            rows = [_row(frame, ratio, factor, size) for size in SIZES]
-            gap = abs(rows[0]["success"] - rows[1]["success"])
-            errors = [standard_error(row["success"], row["n_runs"]) for row in rows]
-            fits.append(bool(gap <= max(CLOSE, CLEAR * np.linalg.norm(errors))))
-            gaps.append(gap)
-        cases.append(fits)
+def _aligned(pairs: list[list[Any]]) -> Claim:
+    """Judge rows of both sizes, by factor and ratio."""
+    gaps = [[abs(first.success - second.success) for first, second in of] for of in pairs]
+    errors = [[np.linalg.norm([_error(row) for row in pair]) for pair in of] for of in pairs]
+    cases = [
+        [bool(gap <= max(CLOSE, CLEAR * error)) for gap, error in zip(*of, strict=True)]
+        for of in zip(gaps, errors, strict=True)
+    ]
     return Claim(
-        published="The rows needed grow like the logarithm of the number of variables: success "
-        "against n / log m is the same for all sizes.",
-        found=f"Success rates with {SIZES[0]} and {SIZES[1]} variables differ by "
-        f"{np.mean(gaps):.2f} on average over n / log m and c, and by {max(gaps):.2f} at most.",
-        holds=verdict(cases),
+        "The rows needed grow like the logarithm of the number of variables: success against "
+        "n / log m is the same for all sizes.",
+        f"Success rates with {SIZES[0]} and {SIZES[1]} variables differ by {np.mean(gaps):.2f} on "
+        f"average over n / log m and c, and by {np.max(gaps):.2f} at most.",
+        verdict(cases),
     )
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Success against rows over the logarithm of the number of variables."""
+    figure, (axes,) = panels(1, len(FACTORS), (9, 3.8), sharey=True)
+    for ax, factor in zip(axes, FACTORS, strict=True):
+        for size, color, marker in zip(SIZES, COLORS, "os", strict=False):
+            part = rows_of(frame, factor=factor, n_features=size).sort_values("ratio")
+            look: dict[str, Any] = {"color": color, "marker": marker, "markersize": 5}
+            look |= {"linewidth": 1.4, "label": f"{size} variables"}
+            errors = list(map(_error, part.itertuples()))
+            ax.errorbar(part["ratio"], part["success"], yerr=errors, **look)
+        title = f"alpha = {factor:g} sqrt(log m / n)"
+        ax.set(title=title, xlabel="n / log m", ylim=(-0.03, 1.03))
+    axes[0].set_ylabel("exactly the changed edges found")
+    percent(axes[0].yaxis)
+    axes[0].legend(loc="lower right")
+    return {"lattice": figure}
+
+
+PART = Part(name="lattice", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data import SimulatedChange
@@ -17,8 +19,10 @@ from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.estimators.change.fused import FusedNetworkChange
 from edgewise.estimators.change.separate import SeparateNetworkChange
 from edgewise.metrics import precision_recall_curve
+from edgewise.plot import plot_precision_recall
+from edgewise.reproduce.figures import BLUE, GREY, legend_above, name_rows, panels, points, tidy
 from edgewise.reproduce.study import Row
-from edgewise.reproduce.tables import markdown_table, mean_and_error
+from edgewise.reproduce.tables import grouped, means_table, rows_of
 from edgewise.stats import covariance, nonparanormal_correlation
 
 #: Rankings of the pairs: by the alpha at which a pair enters the path, ties by its last change;
@@ -35,6 +39,7 @@ DIFFERENCE: Final = "covariance difference"
 GAUSSIAN_RIVALS: Final = (FLASSO, JOINT, GLASSO, DTRACE, DIFFERENCE)
 SAMPLED_FLASSO: Final = "IS-Flasso"
 SAMPLED_GLASSO: Final = "IS-Glasso"
+SAMPLED: Final = (SAMPLED_FLASSO, SAMPLED_GLASSO)
 #: Rows that stand for the integral, and in a quick run.
 N_PROPOSALS: Final = 5000
 QUICK_PROPOSALS: Final = 1000
@@ -123,14 +128,9 @@ def score_methods(methods: Mapping[str, Method], data: SimulatedChange) -> list[
     for name, method in methods.items():
         found = method(data)
         for ranking, scores in found.scores.items():
-            rows.append(
-                {
-                    "method": name,
-                    "ranking": ranking,
-                    **measure(data.changed, scores),
-                    "unconverged": found.n_unconverged,
-                }
-            )
+            about = {"method": name, "ranking": ranking}
+            measured = measure(data.changed, scores)
+            rows.append({**about, **measured, "unconverged": found.n_unconverged})
     return rows
 
 
@@ -191,15 +191,9 @@ def _moments(rows: FloatArray, kind: str, centered: bool) -> FloatArray:
 
 def areas(frame: pd.DataFrame, method: str, ranking: str) -> FloatArray:
     """Area of each data set, in the order of the tasks; none where the ranking is not there."""
-    part = frame[(frame["method"] == method) & (frame["ranking"] == ranking)]
+    part = rows_of(frame, method=method, ranking=ranking)
     found: FloatArray = part.sort_values("task")["auprc"].to_numpy(dtype=np.float64)
     return found
-
-
-def areas_by(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[Any, ...], FloatArray]:
-    """Areas of the data sets, by the values of some columns."""
-    groups = frame.sort_values("task").groupby(list(columns), sort=False)["auprc"]
-    return {key: group.to_numpy(dtype=np.float64) for key, group in groups}
 
 
 def area_of_chance(n_features: int, n_changed: int) -> float:
@@ -220,10 +214,70 @@ def area_of_chance(n_features: int, n_changed: int) -> float:
     return early + (1.0 - early) * (n_changed - 1) / (n_pairs - 1)
 
 
-def areas_table(frame: pd.DataFrame, methods: Sequence[str]) -> str:
+def areas_table(frame: pd.DataFrame, methods: Iterable[str]) -> str:
     """Lay out the areas of all methods, by either ranking."""
-    rows = []
-    for method in methods:
-        cells = [areas(frame, method, ranking) for ranking in RANKINGS]
-        rows.append([method, *(mean_and_error(cell) if len(cell) else "" for cell in cells)])
-    return markdown_table(["method", *(f"by {ranking}" for ranking in RANKINGS)], rows)
+    found = grouped(frame, ["method", "ranking"], "auprc")
+    header = ["method", *(f"by {ranking}" for ranking in RANKINGS)]
+    keys = [(method,) for method in methods]
+    return means_table(header, keys, [(ranking,) for ranking in RANKINGS], found)
+
+
+#: Marker and filling of a ranking; a colour stands for a number of rows, a size or a solver.
+RANKING_LOOK: Final[dict[str, dict[str, Any]]] = {
+    ENTRY: {"marker": "o"},
+    MAGNITUDE: {"marker": "D", "markerfacecolor": "white"},
+}
+
+
+def draw_areas(
+    ax: Axes,
+    frame: pd.DataFrame,
+    methods: Sequence[str],
+    chance: float,
+    looks: Mapping[str, tuple[float, str, pd.DataFrame]] | None = None,
+) -> None:
+    """Draw areas by either ranking, and that of a random order; ``looks`` are by label."""
+    for label, (shift, color, part) in (looks or {"": (0.0, BLUE, frame)}).items():
+        for ranking, apart in zip(RANKINGS, (0.06, -0.06), strict=True):
+            found = {method: areas(part, method, ranking) for method in reversed(methods)}
+            found = {method: values for method, values in found.items() if len(values)}
+            name = ", ".join(words for words in (label, f"by {ranking}") if words)
+            look = {"color": color, "label": name, **RANKING_LOOK[ranking]}
+            points(ax, methods, found, shift + apart, **look)
+    ax.axvline(chance, label="random order", color=GREY, linestyle=":", linewidth=1.2)
+    name_rows(ax, methods, "area under precision-recall curve")
+    ax.set_xlim(-0.03, 1.03)
+
+
+def draw_rankings(
+    frame: pd.DataFrame,
+    methods: Sequence[str],
+    shown: Sequence[str],
+    ranking: str,
+    *,
+    chance: float,
+    bar: float | None = None,
+) -> Figure:
+    """Areas of all methods by either ranking, and the curves of those ``shown`` by one."""
+    size = (13, 0.26 * len(methods) + 2)
+    figure, ((left, right),) = panels(1, 2, size, grid=None, width_ratios=(1, 0.9))
+    draw_areas(left, frame, methods, chance)
+    tidy(left, "x")
+    if bar is not None:
+        left.axvline(bar, color=GREY, linewidth=0.9, label=f"bar, {bar:g}")
+    legend_above(figure, left, "left", 4)
+    plot_precision_recall(curves_of(frame, shown, ranking), right)
+    right.get_legend().set_loc("upper left")
+    right.get_legend().set_bbox_to_anchor((1.0, 1.0), right.transAxes)
+    right.set_title(f"by {ranking}")
+    return figure
+
+
+def curves_of(
+    frame: pd.DataFrame, methods: Sequence[str], ranking: str
+) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+    """Curves of all data sets, by method."""
+    return {
+        method: list(map(parse_curve, rows_of(frame, method=method, ranking=ranking)["precisions"]))
+        for method in methods
+    }

@@ -8,14 +8,17 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from edgewise.data import load_senate
 from edgewise.estimators import NetworkChange
+from edgewise.graph import Graph
 from edgewise.inference import StabilitySelection, permutation_test
 from edgewise.inference.windows import window_changes
+from edgewise.plot import plot_change
 from edgewise.reproduce.study import Part, Report, Row
-from edgewise.reproduce.tables import markdown_table
+from edgewise.reproduce.tables import fill, records_table, rows_of
 
 FIRST_YEAR: Final = 2005
 #: Largest share of the shuffles that may find an edge which is kept.
@@ -27,13 +30,8 @@ ENDS: Final = ("source", "target")
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the one comparison, with how often labels are shuffled and rows resampled."""
-    return [
-        {
-            "n_shuffles": 20 if quick else 100,
-            "n_permutations": 39 if quick else 999,
-            "n_resamples": 20 if quick else 100,
-        }
-    ]
+    few, many = (20, 39) if quick else (100, 999)
+    return [{"n_shuffles": few, "n_permutations": many, "n_resamples": few}]
 
 
 def run_task(
@@ -90,60 +88,50 @@ def run_task(
     return [summary, *edges]
 
 
-PART = Part(name="senate", tasks=list_tasks, run=run_task)
-
-
 #: Share of the halves that a stable edge is found in.
 STABLE: Final = 0.75
-
-INTRODUCTION: Final = """\
-## Section 5.2: a story in real data
-
-The paper's counts of words on Twitter are not public. In their place: 428 votes of 100 United
-States senators, 2005 against 2006, as products of entries 1 and -1 (the Ising model). As in the
-paper, alpha is chosen by cross-validation, and edges that shuffles of the rows find more than 5
-times in 100 are left out. Shuffles are fitted at the alpha that was chosen: chosen anew it would
-leave most of them empty, and the rule would ask for nothing."""
+COLUMNS: Final = {
+    "senators": "{source}, {target}",
+    "change": "{change:+.3f}",
+    "in shuffles": "{in_shuffles:.0%}",
+    "family-wise p": "{familywise:.3f}",
+    "in halves of the rows": "{in_halves:.0%}",
+}
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the edges that changed, the largest change first."""
-    (summary,) = (row for _, row in frame[frame["kind"] == SUMMARY].iterrows())
     edges = kept_edges(frame)
-    rows = [
-        [
-            f"{edge.source}, {edge.target}",
-            f"{edge.change:+.3f}",
-            f"{edge.in_shuffles:.0%}",
-            f"{edge.familywise:.3f}",
-            f"{edge.in_halves:.0%}",
-        ]
-        for edge in edges.itertuples()
-    ]
-    header = ["senators", "change", "in shuffles", "family-wise p", "in halves of the rows"]
-    text = "\n\n".join([INTRODUCTION, _reading(summary, edges), markdown_table(header, rows)])
-    return Report(text=text, claims=())
+    text = fill(
+        __package__,
+        "senate",
+        **rows_of(frame, kind=SUMMARY).iloc[0],
+        level=LEVEL,
+        stable=STABLE,
+        n_sure=int((edges["familywise"] <= LEVEL).sum()),
+        n_stable=int((edges["in_halves"] >= STABLE).sum()),
+        table=records_table(edges, COLUMNS),
+    )
+    return Report(text)
 
 
 def kept_edges(frame: pd.DataFrame) -> pd.DataFrame:
-    """Edges that the shuffles leave."""
-    edges = frame[frame["kind"] == EDGE]
+    """Edges that at most `LEVEL` of the shuffles find."""
+    edges = rows_of(frame, kind=EDGE)
     return edges[edges["in_shuffles"] <= LEVEL]
 
 
-def _reading(summary: pd.Series, edges: pd.DataFrame) -> str:
-    n_sure = int((edges["familywise"] <= LEVEL).sum())
-    n_stable = int((edges["in_halves"] >= STABLE).sum())
-    return (
-        f"At alpha = {summary['alpha']:.3f} {summary['edges']:.0f} of 4950 pairs change, of which "
-        f"{summary['kept']:.0f} remain; a shuffle has {summary['shuffled_edges']:.1f} on average. "
-        "That rule is mild: with so many pairs hardly any one is found in 5 of 100 shuffles. By "
-        f"the largest change in each of {summary['n_permutations']:.0f} other shuffles the years "
-        f"differ (p = {summary['pvalue']:.3g}), and {n_sure} of the edges hold for all pairs "
-        f"together (family-wise p of at most {LEVEL:g}). {n_stable} are found in {STABLE:.0%} or "
-        f"more of {summary['n_resamples']:.0f} random halves of the rows. Learned the other way "
-        f"round, from 2006 to 2005, {summary['agreement']:.0%} of the edges found either way are "
-        f"the same. The ratio rests on {summary['effective_sample_size']:.0f} of the 251 votes of "
-        "2005. Votes on one bill follow each other and are not independent, so that shuffles make "
-        "changes look more certain than they are."
-    )
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw the edges that the shuffles leave."""
+    names = list(load_senate().votes.columns)
+    edges = kept_edges(frame)
+    first, second = (edges[column].map(names.index).to_numpy(int) for column in ENDS)
+    weights = np.zeros((len(names), len(names)))
+    weights[first, second] = weights[second, first] = edges["change"]
+    figure = Figure(figsize=(9, 7))
+    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    plot_change(Graph(weights, names=names), ax, title="United States Senate, from 2005 to 2006")
+    return {"senate": figure}
+
+
+PART = Part(name="senate", tasks=list_tasks, run=run_task, report=report, figures=draw)

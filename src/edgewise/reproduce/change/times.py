@@ -1,4 +1,4 @@
-"""Tables and verdicts on CPU times."""
+"""Section 4.4: CPU times of the primal and the dual problem."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
 from edgewise.data import GaussianChange, gaussian_change
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import markdown_table, verdict
+from edgewise.reproduce.figures import COLORS, numbered_log, panels
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import Case, fill, judge, markdown_table, rows_of
 from edgewise.solvers import density_ratio_path, ratio_alpha_max
 
 N_SAMPLES: Final = 150
@@ -35,11 +37,8 @@ SOLVERS: Final = ("dual", "primal")
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets."""
-    return [
-        {"n_features": n_features, "repetition": repetition}
-        for repetition in range(1 if quick else 3)
-        for n_features in ((*PUBLISHED_SIZES[::2], 200) if quick else SIZES)
-    ]
+    sizes = (*PUBLISHED_SIZES[::2], 200) if quick else SIZES
+    return combinations(n_features=sizes, repetition=range(1 if quick else 3))
 
 
 def run_task(
@@ -92,43 +91,61 @@ def compile_kernels() -> None:
             solve(data, alphas, solver)
 
 
-PART = Part(name="times", tasks=list_tasks, run=run_task)
-
-
 #: From this ratio on the dual is several times as fast, and from the first on somewhat.
 SOMEWHAT: Final = 1.5
 SEVERAL: Final = 5.0
 
-INTRODUCTION: Final = f"""\
-## Section 4.4: primal and dual
-
-CPU seconds of a path of {N_ALPHAS} alphas with {N_SAMPLES} rows in each group, ridge {RIDGE:g}, one
-thread, every fit down to a duality gap of {GAP:g}. *Published*: alphas from 1 down to 0.0001, at
-most of which nearly every pair changes. *Sparse*: from the first alpha at which anything changes to
-a fifth of it. Up to 80 variables a quarter of all pairs are joined, as printed; beyond, where such
-a precision matrix would not be positive definite, every variable has 10 neighbours. Geometric means
-over the data sets; exponents are slopes of log time against log size."""
-
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the times, and judge what the paper says of them."""
-    text = "\n\n".join(
-        [
-            INTRODUCTION,
-            _table(frame),
-            (
-                "The times belong to two programs as much as to two problems: the dual is solved "
-                "by Newton steps in as many unknowns as there are rows, the primal by accelerated "
-                "gradients that keep lists of the pairs which are not 0."
-            ),
-        ]
+    times = {
+        (name, solver): mean_times(frame, name, solver)
+        for name in (PUBLISHED, SPARSE)
+        for solver in SOLVERS
+    }
+    rows = [
+        [str(size), *(f"{of[size]:.3g}" if size in of else "" for of in times.values())]
+        for size in sorted(frame["n_features"].unique())
+    ]
+    rows.append(["exponent", *(f"{exponent(of):.1f}" for of in times.values())])
+    text = fill(
+        __package__,
+        "times",
+        n_alphas=N_ALPHAS,
+        n_samples=N_SAMPLES,
+        ridge=RIDGE,
+        gap=GAP,
+        table=markdown_table(["variables", *(", ".join(column) for column in times)], rows),
     )
-    return Report(text=text, claims=(_faster(frame), _growth(frame)))
+    size = PUBLISHED_SIZES[-1]
+    published, sparse = (
+        times[name, "primal"][size] / times[name, "dual"][size] for name in (PUBLISHED, SPARSE)
+    )
+    faster = Claim(
+        f"At {size} variables the primal takes almost 10 times as long as the dual.",
+        f"{published:.1f} times as long over the published alphas, {sparse:.1f} times over the "
+        "sparse range.",
+        "yes" if published >= SEVERAL else "partly" if published >= SOMEWHAT else "no",
+    )
+    growth = judge(
+        "The time of the primal rises sharply with the number of variables, that of the dual only "
+        "moderately.",
+        "Exponents of primal and dual",
+        [_growth(times[name, "primal"], times[name, "dual"], name) for name in (PUBLISHED, SPARSE)],
+    )
+    return Report(text, (faster, growth))
+
+
+def _growth(primal: pd.Series, dual: pd.Series, name: str) -> Case:
+    shared = [size for size in dual.index if size in primal]
+    slow, fast = exponent(primal[shared]), exponent(dual[shared])
+    words = f"{slow:.1f} and {fast:.1f} ({name}, up to {max(shared)} variables)"
+    return [slow > fast], words
 
 
 def mean_times(frame: pd.DataFrame, name: str, solver: str) -> pd.Series:
     """Geometric mean of the seconds by number of variables."""
-    part = frame[(frame["range"] == name) & (frame["solver"] == solver)]
+    part = rows_of(frame, range=name, solver=solver)
     means: pd.Series = np.exp(np.log(part["seconds"]).groupby(part["n_features"]).mean())
     return means
 
@@ -145,43 +162,21 @@ def exponent(times: pd.Series) -> float:
     return float(np.polyfit(np.log(times.index.to_numpy(dtype=float)), np.log(times), 1)[0])
 
 
-def _table(frame: pd.DataFrame) -> str:
-    columns = [(name, solver) for name in (PUBLISHED, SPARSE) for solver in ("dual", "primal")]
-    times = {column: mean_times(frame, *column) for column in columns}
-    rows = [
-        [str(size), *(f"{times[c][size]:.3g}" if size in times[c] else "" for c in columns)]
-        for size in sorted(frame["n_features"].unique())
-    ]
-    rows.append(["exponent", *(f"{exponent(times[column]):.1f}" for column in columns)])
-    return markdown_table(["variables", *(f"{name}, {solver}" for name, solver in columns)], rows)
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """CPU seconds against the number of variables, with the slope of each line."""
+    figure, (axes,) = panels(1, 2, (9, 4), sharey=True, sharex=True)
+    for ax, name in zip(axes, (PUBLISHED, SPARSE), strict=True):
+        for solver, color, marker in zip(SOLVERS, COLORS, "os", strict=False):
+            times = mean_times(frame, name, solver)
+            label = f"{solver}, exponent {exponent(times):.1f}"
+            ax.plot(times.index, times, color=color, marker=marker, markersize=5, label=label)
+        ax.set(yscale="log", title=f"{name} range of alpha", xlabel="variables")
+        largest = frame["n_features"].max()
+        numbered_log(ax, [size for size in (40, 80, 200, 500, 1000) if size <= largest])
+        ax.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+        ax.legend(loc="lower right")
+    axes[0].set_ylabel("CPU seconds of a path of 20 alphas")
+    return {"times": figure}
 
 
-def _faster(frame: pd.DataFrame) -> Claim:
-    size = PUBLISHED_SIZES[-1]
-    ratios = {
-        name: float(mean_times(frame, name, "primal")[size] / mean_times(frame, name, "dual")[size])
-        for name in (PUBLISHED, SPARSE)
-    }
-    ratio = ratios[PUBLISHED]
-    return Claim(
-        published=f"At {size} variables the primal takes almost 10 times as long as the dual.",
-        found=f"{ratio:.1f} times as long over the published alphas, {ratios[SPARSE]:.1f} times "
-        "over the sparse range.",
-        holds="yes" if ratio >= SEVERAL else "partly" if ratio >= SOMEWHAT else "no",
-    )
-
-
-def _growth(frame: pd.DataFrame) -> Claim:
-    exponents, cases = [], []
-    for name in (PUBLISHED, SPARSE):
-        times = [mean_times(frame, name, solver) for solver in ("primal", "dual")]
-        shared = [size for size in times[1].index if size in times[0]]
-        primal, dual = (exponent(of_solver[shared]) for of_solver in times)
-        cases.append([primal > dual])
-        exponents.append(f"{primal:.1f} and {dual:.1f} ({name}, up to {max(shared)} variables)")
-    return Claim(
-        published="The time of the primal rises sharply with the number of variables, that of the "
-        "dual only moderately.",
-        found=f"Exponents of primal and dual: {'; '.join(exponents)}.",
-        holds=verdict(cases),
-    )
+PART = Part(name="times", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -1,4 +1,4 @@
-"""Tables of arcs lost and gained between the lobes, and verdicts on them."""
+"""Exp-IV: arcs lost and gained between the lobes of young and old brains."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.estimators import BayesNetClassifier
 from edgewise.graph import Graph
-from edgewise.reproduce.classify.accuracy import BIASES, KL, LEARNINGS, MM, OR, SLACK, H
+from edgewise.plot import plot_class_networks, plot_matrix
+from edgewise.reproduce.classify.accuracy import (
+    BIASES,
+    INTERCEPTS,
+    KL,
+    LEARNINGS,
+    LOOKS,
+    MM,
+    OR,
+    SLACK,
+    H,
+)
 from edgewise.reproduce.classify.data import (
     GROUPS,
     LOBES,
@@ -23,8 +35,18 @@ from edgewise.reproduce.classify.data import (
     choose_columns,
     lobe_of,
 )
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import is_clearly_positive, markdown_table, mean_and_error
+from edgewise.reproduce.figures import GREY, panels
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    fill,
+    grouped,
+    is_clearly_positive,
+    listed,
+    markdown_table,
+    mean_and_error,
+    rows_of,
+    verdict,
+)
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
 #: Of the part.
@@ -48,10 +70,9 @@ ALGORITHMS: Final = {OR: "order", H: "bcd"}
 
 def list_tasks(quick: bool, **columns: Any) -> list[Row]:
     """List the networks of the groups themselves, and bundles of shuffles."""
-    n_tasks = 2 if quick else 25
     observed = {"n_shuffles": 0, "n_orders": 10 if quick else 100, "bundle": 0}
-    shuffled = {"n_shuffles": SHUFFLES_PER_TASK, "n_orders": 0}
-    bundles = [shuffled | {"bundle": bundle} for bundle in range(1, n_tasks + 1)]
+    numbers = range(1, 1 + (2 if quick else 25))
+    bundles = combinations(n_shuffles=[SHUFFLES_PER_TASK], n_orders=[0], bundle=numbers)
     return [{**columns, **task} for task in (observed, *bundles)]
 
 
@@ -195,55 +216,33 @@ def _changes(table: LabelledTable, rows: FloatArray, names: list[str]) -> list[R
     return found
 
 
-def part_of(load: Loader, **columns: Any) -> Part:
-    """Make the part of a table."""
-    return Part(
-        name=NAME,
-        tasks=partial(list_tasks, **columns),
-        run=partial(run_task, load=load),
-    )
-
-
 #: Largest share of shuffles as far apart as what is not put down to chance.
 LEVEL: Final = 0.05
 #: Changes of coefficients are alike in sign from this share on.
 ALIKE: Final = 0.8
 REGIONS_OF_NOTE: Final = ("Hippocampus", "Amygdala")
 
-INTRODUCTION: Final = f"""\
-## Exp-IV, figures 4 and 5: the networks of young and old brains
-
-All 79 people, the {N_REGIONS} regions whose means differ most between the groups, each group
-centred, alpha = {ALPHA:g}, free intercepts, arcs of at least {CUTOFF:g}. Lobes by the names of the
-regions: a sulcus between two lobes counts to the one in front. *Lost*: pairs of regions joined
-among the young and not among the old, in either direction; *gained*: the reverse. The difference is
-that of the numbers of arcs, old less young; p is the share of shuffles of the people between the
-groups with a difference at least as large, family-wise over all rows below the first."""
-
 
 class Connectivity:
     """Networks of both groups, and what shuffles give."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        regions = frame[frame["kind"] == REGION]
+        regions, self._arcs, self.orders, self.changes, shuffled = (
+            rows_of(frame, kind=kind) for kind in (REGION, ARC, ORDER, CHANGE, SHUFFLE)
+        )
         lobes = dict(zip(regions["source"], regions["lobe"], strict=True))
         #: Regions by lobe, as the figures have them.
         self.names: list[str] = sorted(lobes, key=lambda name: (LOBES.index(lobes[name]), name))
         self.lobes: list[str] = [lobes[name] for name in self.names]
-        self._arcs = frame[frame["kind"] == ARC]
-        self.orders = frame[frame["kind"] == ORDER]
-        self.changes = frame[frame["kind"] == CHANGE]
-        shuffled = frame[frame["kind"] == SHUFFLE]
         self.shuffled: pd.DataFrame = shuffled.pivot_table(
             index=["bundle", "shuffle"], columns="block", values="difference"
         )
 
     def weights(self, method: str, group: str) -> FloatArray:
         """Coefficients of a group's network, regions by lobe."""
-        arcs = self._arcs[(self._arcs["method"] == method) & (self._arcs["group"] == group)]
+        arcs = rows_of(self._arcs, method=method, group=group)
         weights = np.zeros((len(self.names), len(self.names)))
-        source, target = (arcs[end].map(self.names.index).to_numpy(int) for end in
-                          ("source", "target"))  # fmt: skip
+        source, target = (arcs[e].map(self.names.index).to_numpy(int) for e in ("source", "target"))
         weights[source, target] = arcs["after"].to_numpy(dtype=np.float64)
         return weights
 
@@ -277,39 +276,42 @@ class Connectivity:
 def report(frame: pd.DataFrame) -> Report:
     """Set out the arcs by lobes, and judge what the paper says of them."""
     found = Connectivity(frame)
-    text = "\n\n".join(
-        [
-            INTRODUCTION,
-            lobes_table(found),
-            _directions(found),
-            _counts_of_columnwise(found),
-            "### What learning moves (figure 5)",
-            _changes_reading(found),
-        ]
+    old, young = (int(arcs.sum()) for arcs in found.arcs(H))
+    moved = {bias: rows_of(found.changes, bias=bias, method=MM)["source"] for bias in BIASES}
+    intercepts = {bias: str(int((sources == "bias").sum())) for bias, sources in moved.items()}
+    text = fill(
+        __package__,
+        NAME,
+        n_regions=N_REGIONS,
+        alpha=ALPHA,
+        cutoff=CUTOFF,
+        table=lobes_table(found),
+        directions=_directions(found),
+        columnwise=H,
+        young=young,
+        old=old,
+        n_moved=N_MOVED,
+        intercepts=listed(intercepts, " and "),
     )
-    return Report(text=text, claims=(_fewer(found), _upper(found), _signs(found)))
+    return Report(text, (_fewer(found), _upper(found), _signs(found)))
 
 
 def lobes_table(found: Connectivity) -> str:
     """Lay out the arcs within and between lobes, of those that have any."""
-    old, young = found.arcs(OR)
-    joined = [arcs | arcs.T for arcs in (old, young)]
+    arcs = found.arcs(OR)
+    old, young = (of_group | of_group.T for of_group in arcs)
+    pairs = (young & ~old, old & ~young, old & young)
     familywise = found.familywise()
     rows = []
     for block, member in _blocks(found).items():
-        n_old, n_young = (int(arcs[member].sum()) for arcs in (old, young))
+        n_old, n_young = arcs[:, member].sum(axis=1).tolist()
         if not n_old + n_young:
             continue
         upper = np.triu(member | member.T)
-        lost, gained, kept = (
-            int(pairs[upper].sum())
-            for pairs in (joined[1] & ~joined[0], joined[0] & ~joined[1], joined[0] & joined[1])
-        )
+        counts = (n_young, n_old, *(int(of_kind[upper].sum()) for of_kind in pairs))
         sure = "" if block == ALL else f"{familywise[block]:.2f}"
-        rows.append(
-            [block, *map(str, (n_young, n_old, lost, gained, kept)), f"{n_old - n_young:+d}",
-             f"{found.pvalue(block):.3f}", sure]
-        )  # fmt: skip
+        difference, pvalue = f"{n_old - n_young:+d}", f"{found.pvalue(block):.3f}"
+        rows.append([block, *map(str, counts), difference, pvalue, sure])
     header = ["lobes", "young", "old", "lost", "gained", "kept", "difference", "p", "family-wise p"]
     return markdown_table(header, rows)
 
@@ -341,44 +343,33 @@ def _directions(found: Connectivity) -> str:
     return f"{'; '.join(parts)}.{absent}" if parts else absent.strip()
 
 
-def _counts_of_columnwise(found: Connectivity) -> str:
-    old, young = (int(arcs.sum()) for arcs in found.arcs(H))
-    return f"{H}, at the same alpha, has {young} arcs among the young and {old} among the old."
-
-
 def _fewer(found: Connectivity) -> Claim:
-    arcs = found.arcs(OR)
-    blocks = _blocks(found)
+    arcs, blocks = found.arcs(OR), _blocks(found)
     cases, parts = [], []
     for block in (ALL, TEMPORAL):
-        if block not in blocks:
-            continue
-        old, young = (int(of_group[blocks[block]].sum()) for of_group in arcs)
-        pvalue = found.pvalue(block)
-        cases.append(old < young and pvalue <= LEVEL)
-        parts.append(f"{block}: {young} and {old} (p = {pvalue:.3f})")
+        if block in blocks:
+            old, young = arcs[:, blocks[block]].sum(axis=1).tolist()
+            pvalue = found.pvalue(block)
+            cases.append(old < young and pvalue <= LEVEL)
+            parts.append(f"{block}: {young} and {old} (p = {pvalue:.3f})")
     return Claim(
-        published="The network of patients has fewer edges than that of the healthy (145 and 183), "
-        "and fewer in the temporal lobe (by 24 %).",
-        found=f"Another pair of groups, young and old: {'; '.join(parts)}, by "
-        f"{len(found.shuffled)} shuffles.",
-        holds="yes" if all(cases) else "partly" if any(cases) else "no",
+        "The network of patients has fewer edges than that of the healthy (145 and 183), and fewer "
+        "in the temporal lobe (by 24 %).",
+        f"Another pair of groups, young and old: {'; '.join(parts)}, by {len(found.shuffled)} "
+        "shuffles.",
+        verdict([[case] for case in cases]),
     )
 
 
 def _upper(found: Connectivity) -> Claim:
-    shares = {
-        method: found.orders.loc[found.orders["method"] == method, "upper"].to_numpy(np.float64)
-        for method in (H, OR)
-    }
-    listed = ", ".join(f"{mean_and_error(100 * s, 1)} % ({m})" for m, s in shares.items())
-    leans = {method: is_clearly_positive(share - 0.5) for method, share in shares.items()}
-    holds = leans[H] and not leans[OR]
+    upper = grouped(found.orders, ["method"], "upper", "method")
+    shares = {m: f"{mean_and_error(100 * upper[m], 1)} %" for m in (H, OR)}
+    leans = {method: is_clearly_positive(share - 0.5) for method, share in upper.items()}
     return Claim(
-        published="H-SGBN has more arcs in the upper triangle whatever the order of the nodes; "
-        "OR-SGBN does not.",
-        found=f"Share of the arcs that lead to a later column, in random orders: {listed}.",
-        holds="yes" if holds else "partly" if leans[H] else "no",
+        "H-SGBN has more arcs in the upper triangle whatever the order of the nodes; OR-SGBN does "
+        "not.",
+        f"Share of the arcs that lead to a later column, in random orders: {listed(shares, ', ')}.",
+        "no" if not leans[H] else "partly" if leans[OR] else "yes",
     )
 
 
@@ -386,37 +377,72 @@ def moved_alike(found: Connectivity, bias: str) -> pd.DataFrame:
     """Set out the changes of coefficients that both KL-SGBN and MM-SGBN move, a column for each."""
     moved: dict[str, Any] = {}
     for method in (KL, MM):
-        rows = found.changes
-        rows = rows[(rows["method"] == method) & (rows["bias"] == bias)]
-        change = rows["after"].astype(float) - rows["before"].astype(float)
-        moved[method] = pd.Series(
-            change.to_numpy(),
-            index=pd.MultiIndex.from_frame(rows[["group", "source", "target"]]),
-        )
+        rows = rows_of(found.changes, method=method, bias=bias)
+        rows = rows.set_index(["group", "source", "target"])
+        moved[method] = rows["after"].astype(float) - rows["before"].astype(float)
     both: pd.DataFrame = pd.concat(moved, axis=1, join="inner")
     return both
 
 
 def _signs(found: Connectivity) -> Claim:
     signs = {bias: np.sign(moved_alike(found, bias)) for bias in BIASES}
-    counts = {bias: (int((sign[KL] == sign[MM]).sum()), len(sign)) for bias, sign in signs.items()}
-    listed = "; ".join(f"{same} of {n} ({bias})" for bias, (same, n) in counts.items())
-    alike = [same >= ALIKE * n for same, n in counts.values()]
+    same = {bias: (sign[KL] == sign[MM]).to_numpy() for bias, sign in signs.items()}
+    counts = {bias: f"{alike.sum()} of {len(alike)}" for bias, alike in same.items()}
     return Claim(
-        published=f"Of {N_MOVED} coefficients KL-SGBN and MM-SGBN move most in the same direction.",
-        found=f"In the same direction: {listed}.",
-        holds="yes" if all(alike) else "partly" if any(alike) else "no",
+        f"Of {N_MOVED} coefficients KL-SGBN and MM-SGBN move most in the same direction.",
+        f"In the same direction: {listed(counts)}.",
+        verdict([[bool(alike.sum() >= ALIKE * len(alike))] for alike in same.values()]),
     )
 
 
-def _changes_reading(found: Connectivity) -> str:
-    rows = found.changes
-    n_intercepts = {
-        bias: int((rows[(rows["bias"] == bias) & (rows["method"] == MM)]["source"] == "bias").sum())
-        for bias in BIASES
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw figures 4 and 5, and the networks of both groups by lobe."""
+    found = Connectivity(frame)
+    networks = {group: found.graph(OR, group) for group in reversed(GROUPS)}
+    return {
+        "matrices": draw_matrices(found),
+        "lobes": plot_class_networks(networks, groups=found.lobes),
+        "changes": draw_changes(found),
     }
-    listed = " and ".join(f"{n} ({bias})" for bias, n in n_intercepts.items())
-    return (
-        f"Of the {N_MOVED} coefficients whose Fisher scores correlate most with the group, "
-        f"{listed} are intercepts. The figure shows how both methods move each of them."
-    )
+
+
+def draw_matrices(found: Connectivity) -> Figure:
+    """Figure 4: arcs of both groups as matrices, lobes outlined."""
+    figure, axes = panels(2, 2, (10, 10.4), grid=None)
+    lobes = np.unique(found.lobes, return_inverse=True)[1]
+    blocks = np.where(lobes[:, None] == lobes, lobes, -1)
+    middles = pd.Series(range(len(lobes)), found.lobes).groupby(level=0, sort=False).mean()
+    turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    for row, method in zip(axes, (H, OR), strict=True):
+        for ax, group in zip(row, reversed(GROUPS), strict=True):
+            graph = found.graph(method, group)
+            plot_matrix(graph, ax, labels="none", colorbar=False, groups=blocks)
+            ax.set_title(f"{method}, {group.lower()}: {graph.n_edges} arcs")
+            ax.set_yticks(middles, middles.index, fontsize=8)
+            ax.set_xticks(middles, middles.index, fontsize=8, **turned)
+            ax.tick_params(length=0)
+    return figure
+
+
+def draw_changes(found: Connectivity) -> Figure:
+    """Figure 5: how both methods move each coefficient."""
+    figure, (axes,) = panels(1, len(BIASES), (13, 7.5), grid="x")
+    for ax, bias in zip(axes, BIASES, strict=True):
+        moved = moved_alike(found, bias)
+        moved = moved.reindex(moved[MM].abs().sort_values().index)
+        height = np.arange(len(moved))
+        for method in (KL, MM):
+            look = {"linestyle": "none", "markersize": 6, "label": method, **LOOKS[method]}
+            ax.plot(moved[method], height, **look)
+        ax.axvline(0.0, color=GREY, linewidth=0.8)
+        names = [f"{source} → {target} | {group.lower()}" for group, source, target in moved.index]
+        ax.set_yticks(height, names, fontsize=7)
+        ax.set(xlabel="change of the coefficient", title=INTERCEPTS[bias])
+        ax.legend(loc="lower right")
+    return figure
+
+
+def part_of(load: Loader, **columns: Any) -> Part:
+    """Make the part of a table."""
+    tasks, run = partial(list_tasks, **columns), partial(run_task, load=load)
+    return Part(name=NAME, tasks=tasks, run=run, report=report, figures=draw)

@@ -1,4 +1,4 @@
-"""Tables and verdicts on section 5.2."""
+"""Section 5.2: weather of the United States."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from edgewise._core.typing import FloatArray, IntArray
@@ -13,8 +15,24 @@ from edgewise.data import load_climate, load_table
 from edgewise.estimators import GraphTree
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
+from edgewise.reproduce.figures import (
+    BLUE,
+    GREY,
+    VERMILION,
+    legend_above,
+    panels,
+    standard_error,
+)
 from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import CLEAR, markdown_table, mean_and_error, verdict
+from edgewise.reproduce.tables import (
+    CLEAR,
+    fill,
+    markdown_table,
+    mean_and_error,
+    records_table,
+    rows_of,
+    verdict,
+)
 
 EARTH: Final = 6371.0
 #: The Pacific coast with Puget Sound, and that of the Gulf and the Atlantic: latitude, longitude.
@@ -79,6 +97,8 @@ SPLIT: Final = "split"
 LEAF: Final = "leaf"
 PAIR: Final = "pair"
 STATION: Final = "station"
+#: Sides of the box of a leaf.
+BOX: Final = ("south", "north", "west", "east")
 
 
 def list_tasks(quick: bool) -> list[Row]:
@@ -120,18 +140,9 @@ def _stations(tree: GraphTree, X: pd.DataFrame) -> list[Row]:
     rows = []
     for name, lat, lon in stations[["name", *PLACE]].itertuples(index=False):
         found = tree.leaves_[leaf[lat, lon]]
-        rows.append(
-            {
-                "kind": STATION,
-                "name": name,
-                "lat": float(lat),
-                "lon": float(lon),
-                "leaf": found.leaf,
-                "edges": found.graph.n_edges,
-                "rows": found.n,
-                "to_sea": kilometers_to_sea(lat, lon),
-            }
-        )
+        where = {"kind": STATION, "name": name, "lat": float(lat), "lon": float(lon)}
+        about = {"leaf": found.leaf, "edges": found.graph.n_edges, "rows": found.n}
+        rows.append({**where, **about, "to_sea": kilometers_to_sea(lat, lon)})
     return rows
 
 
@@ -145,20 +156,11 @@ def _splits(tree: GraphTree) -> list[Row]:
 
 def _leaves(tree: GraphTree) -> list[Row]:
     """Boxes of the leaves, to be drawn."""
-    rows = []
-    for leaf in tree.leaves_:
-        (south, north), (west, east) = (leaf.box[name] for name in PLACE)
-        rows.append(
-            {
-                "kind": LEAF,
-                "leaf": leaf.leaf,
-                "south": south,
-                "north": north,
-                "west": west,
-                "east": east,
-            }
-        )
-    return rows
+    return [
+        {"kind": LEAF, "leaf": leaf.leaf, **dict(zip(BOX, sum(sides, ()), strict=True))}
+        for leaf in tree.leaves_
+        for sides in ([leaf.box[name] for name in PLACE],)
+    ]
 
 
 def _pairs(tree: GraphTree, longer: Graph) -> list[Row]:
@@ -212,9 +214,6 @@ def _jaccard(leaves: list[TreeNode]) -> FloatArray:
     return np.asarray(both / np.maximum(either, 1))
 
 
-PART = Part(name="climate", tasks=list_tasks, run=run_task)
-
-
 #: Share of the leaves that a frequent edge is found in.
 FREQUENT: Final = 0.75
 #: The rarer of the two signs must have this share of the leaves for an edge to be of either sign.
@@ -224,122 +223,72 @@ COAST: Final = 75.0
 #: Splits that are listed, from the top of the tree down.
 N_SPLITS_SHOWN: Final = 7
 
-INTRODUCTION: Final = """\
-## Section 5.2: weather of the United States
-
-The paper's 18 factors at 125 grid points are not public. In their place: daily weather at 59
-stations, a typical year each, as deviations from the season at each station with unit variances, so
-that stations differ in how 16 variables hang together and in nothing else. Even weeks of the year
-train, odd weeks validate. The country is split by latitude and longitude."""
+SPLIT_COLUMNS: Final = {
+    "node": "{node:.0f}",
+    "left": "{condition}",
+    "rows": "{n:.0f}",
+    "gain in risk": "{gain:.3f}",
+    "due to the graph": "{graph:.0%}",
+}
+PAIR_COLUMNS: Final = {
+    "variables": "{source}, {target}",
+    "in leaves": "{share:.0%}",
+    "positive": "{positive:.0%}",
+    "partial correlation": "{least:+.2f} to {most:+.2f}",
+    "on the longer path": "{is_there}",
+}
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the splits, the edges that pooling hides, and coast against inland."""
-    (summary,) = (row for _, row in frame[frame["kind"] == SUMMARY].iterrows())
-    hidden = hidden_pairs(frame)
-    text = "\n\n".join(
-        [
-            INTRODUCTION,
-            _reading(summary, frame),
-            "### The first splits",
-            _split_rows(frame),
-            "### Edges of the leaves that are not in the graph of all rows",
-            _hidden(hidden),
-            "### Coast and inland",
-            _coast(frame),
-        ]
+    summary = rows_of(frame, kind=SUMMARY).iloc[0]
+    splits, hidden, stations = rows_of(frame, kind=SPLIT), hidden_pairs(frame), stations_of(frame)
+    is_there = np.where(hidden["longer"] == 0, "no", "yes")
+    text = fill(
+        __package__,
+        "climate",
+        **summary,
+        by_graph=(splits["gain"] * splits["graph"]).sum() / splits["gain"].sum(),
+        splits=records_table(splits.head(N_SPLITS_SHOWN), SPLIT_COLUMNS),
+        hidden=records_table(hidden.assign(is_there=is_there), PAIR_COLUMNS),
+        coast=_coast(stations),
     )
-    claims = (_vanish(summary, hidden), _cancel(hidden), _alike(summary), _sparser(frame))
-    return Report(text=text, claims=claims)
+    claims = (_vanish(summary, hidden), _cancel(hidden), _alike(summary), _sparser(stations))
+    return Report(text, claims)
 
 
 def hidden_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     """Pairs that are joined in most leaves and not in the graph of all rows."""
-    pairs = frame[frame["kind"] == PAIR]
-    found = pairs[(pairs["pooled"] == 0) & (pairs["share"] >= FREQUENT)]
+    pairs = rows_of(frame, kind=PAIR, pooled=0)
+    found = pairs[pairs["share"] >= FREQUENT]
     return found.sort_values(["share", "source", "target"], ascending=[False, True, True])
 
 
 def stations_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per station, with whether it lies on the coast."""
-    stations = frame[frame["kind"] == STATION]
+    stations = rows_of(frame, kind=STATION)
     return stations.assign(is_coast=stations["to_sea"] <= COAST)
 
 
-def leaves_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Boxes of the leaves."""
-    return frame[frame["kind"] == LEAF]
-
-
-def _reading(summary: pd.Series, frame: pd.DataFrame) -> str:
-    splits = frame[frame["kind"] == SPLIT]
-    gain = splits["gain"].sum()
-    by_graph = (splits["gain"] * splits["graph"]).sum() / gain
-    return (
-        f"{summary['leaves']:.0f} leaves for {summary['n_stations']:.0f} stations. A row of the "
-        f"weeks held out has a log-likelihood of {summary['score']:.2f} under the tree and of "
-        f"{summary['pooled_score']:.2f} under one Gaussian for all; the weeks that chose the tree "
-        f"also score it, which flatters it. {by_graph:.0%} of the gain in risk is due to partial "
-        "correlations; parts of a gain can be negative, so that others exceed the whole. Leaves "
-        f"have {summary['leaf_edges']:.1f} of 120 edges on average, the graph of all rows "
-        f"{summary['pooled_edges']:.0f}: nearly everything depends on everything a little. That "
-        "graph is chosen at the end of the path of alphas, a hundredth of the first; on a path to "
-        f"a ten thousandth it has {summary['longer_edges']:.0f} edges. So which edges pooling "
-        "hides depends on where paths end, and the table below should be read with that in mind."
-    )
-
-
-def _split_rows(frame: pd.DataFrame) -> str:
-    splits = frame[frame["kind"] == SPLIT].head(N_SPLITS_SHOWN)
-    rows = [
-        [
-            f"{split.node:.0f}",
-            str(split.condition),
-            f"{split.n:.0f}",
-            f"{split.gain:.3f}",
-            f"{split.graph:.0%}",
-        ]
-        for split in splits.itertuples()
-    ]
-    return markdown_table(["node", "left", "rows", "gain in risk", "due to the graph"], rows)
-
-
-def _hidden(hidden: pd.DataFrame) -> str:
-    rows = [
-        [
-            f"{pair.source}, {pair.target}",
-            f"{pair.share:.0%}",
-            f"{pair.positive:.0%}",
-            f"{pair.least:+.2f} to {pair.most:+.2f}",
-            "yes" if pair.longer else "no",
-        ]
-        for pair in hidden.itertuples()
-    ]
-    header = ["variables", "in leaves", "positive", "partial correlation", "on the longer path"]
-    return markdown_table(header, rows)
-
-
-def _coast(frame: pd.DataFrame) -> str:
-    stations = stations_of(frame)
+def _coast(stations: pd.DataFrame) -> str:
     alone = stations[stations.groupby("leaf")["leaf"].transform("size") == 1]
     rows = []
     for name, part in (("all stations", stations), ("alone in their leaf", alone)):
         for is_coast, where in ((True, f"coast, within {COAST:.0f} km"), (False, "inland")):
-            found = part.loc[part["is_coast"] == is_coast, "edges"]
-            edges = mean_and_error(found, 1) if len(found) else "none"
-            rows.append([name, where, str(len(found)), edges])
+            edges = part.loc[part["is_coast"] == is_coast, "edges"]
+            rows.append([name, where, str(len(edges)), mean_and_error(edges, 1) or "none"])
     return markdown_table(["stations", "where", "number", "edges of their leaf"], rows)
 
 
 def _vanish(summary: pd.Series, hidden: pd.DataFrame) -> Claim:
     n_left = int((hidden["longer"] == 0).sum())
     return Claim(
-        published="The graph of all rows lacks edges that belong there by what is known, and that "
+        "The graph of all rows lacks edges that belong there by what is known, and that "
         "the leaves have.",
-        found=f"{len(hidden)} pairs are joined in {FREQUENT:.0%} or more of the leaves and not in "
+        f"{len(hidden)} pairs are joined in {FREQUENT:.0%} or more of the leaves and not in "
         f"the graph of all rows, which has {summary['pooled_edges']:.0f} edges. With a longer path "
         f"it has {summary['longer_edges']:.0f}, and lacks {n_left} of them.",
-        holds=verdict([[len(hidden) > 0], [n_left > 0]]),
+        verdict([[len(hidden) > 0], [n_left > 0]]),
     )
 
 
@@ -349,34 +298,80 @@ def _cancel(hidden: pd.DataFrame) -> Claim:
     listed = ", ".join(f"{pair.source}-{pair.target}" for pair in mixed.itertuples())
     others = " The others mostly keep their sign." if len(mixed) < len(hidden) else ""
     return Claim(
-        published="Edges may be missing there because positive correlations at some places and "
+        "Edges may be missing there because positive correlations at some places and "
         "negative ones at others cancel.",
-        found=f"{len(mixed)} of those {len(hidden)} pairs have either sign in {MIXED:.0%} or more "
+        f"{len(mixed)} of those {len(hidden)} pairs have either sign in {MIXED:.0%} or more "
         f"of the leaves that join them: {listed or 'none'}.{others}",
-        holds=verdict([[bool(sign >= MIXED)] for sign in rarer] or [[False]]),
+        verdict([[bool(sign >= MIXED)] for sign in rarer] or [[False]]),
     )
 
 
 def _alike(summary: pd.Series) -> Claim:
     nearest, any_two = summary["alike_nearest"], summary["alike_any"]
     return Claim(
-        published="Graphs of adjacent regions are quite similar.",
-        found=f"Of the edges in either of two leaves, {nearest:.0%} are in both with the same sign "
+        "Graphs of adjacent regions are quite similar.",
+        f"Of the edges in either of two leaves, {nearest:.0%} are in both with the same sign "
         f"for nearest leaves, and {any_two:.0%} for any two.",
-        holds=verdict([[bool(nearest > any_two)], [bool(nearest > any_two + 0.1)]]),
+        verdict([[bool(nearest > any_two)], [bool(nearest > any_two + 0.1)]]),
     )
 
 
-def _sparser(frame: pd.DataFrame) -> Claim:
-    stations = stations_of(frame)
+def _sparser(stations: pd.DataFrame) -> Claim:
     coast, inland = (
         stations.loc[stations["is_coast"] == is_coast, "edges"] for is_coast in (True, False)
     )
     lead = inland.mean() - coast.mean()
-    error = np.hypot(*(edges.std() / np.sqrt(len(edges)) for edges in (coast, inland)))
+    error = np.hypot(standard_error(coast), standard_error(inland))
     return Claim(
-        published="Graphs along the coasts are sparser than those of the mainland.",
-        found=f"Leaves of stations on the coast have {mean_and_error(coast, 1)} edges, those of "
+        "Graphs along the coasts are sparser than those of the mainland.",
+        f"Leaves of stations on the coast have {mean_and_error(coast, 1)} edges, those of "
         f"inland stations {mean_and_error(inland, 1)}.",
-        holds=verdict([[bool(lead > 0)], [bool(lead > CLEAR * error)]]),
+        verdict([[bool(lead > 0)], [bool(lead > CLEAR * error)]]),
     )
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw the map of the leaves, and the edges that pooling hides."""
+    return {"climate-map": draw_map(frame), "climate-edges": draw_edges(hidden_pairs(frame)[::-1])}
+
+
+def draw_map(frame: pd.DataFrame) -> Figure:
+    """Stations by leaf, the borders of the leaves, and the coast."""
+    figure, ((ax,),) = panels(1, 1, (10, 5))
+    leaves, stations = rows_of(frame, kind=LEAF), stations_of(frame)
+    for south, north, west, east in leaves[list(BOX)].astype(float).to_numpy():
+        box = Rectangle((west, south), east - west, north - south, linewidth=0.8)
+        box.set(facecolor="none", edgecolor="#BBBBBB")
+        ax.add_patch(box)
+    for coast in COASTS:
+        lat, lon = zip(*coast, strict=True)
+        ax.plot(lon, lat, color="#86B6D9", linewidth=2.5, zorder=1)
+    dots: dict[str, Any] = {"s": 60, "zorder": 3, "edgecolor": "white", "linewidth": 0.6}
+    edges = stations["edges"]
+    points = ax.scatter(stations["lon"], stations["lat"], c=edges, cmap="viridis", **dots)
+    above: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
+    for lon, lat, leaf in stations[["lon", "lat", "leaf"]].astype(float).to_numpy():
+        ax.annotate(f"{leaf:.0f}", (lon, lat), fontsize=7, color=GREY, **above)
+    figure.colorbar(points, ax=ax, label="edges of the leaf", shrink=0.8)
+    title = f"{len(leaves)} leaves of {len(stations)} stations; numbers are those of leaves"
+    ax.set(xlabel="longitude", ylabel="latitude", aspect=1.25, title=title)
+    return figure
+
+
+def draw_edges(hidden: pd.DataFrame) -> Figure:
+    """Edges that most leaves have and pooling hides: how often, and with which sign."""
+    figure, ((ax,),) = panels(1, 1, (7, 0.28 * len(hidden) + 1.6), grid="x")
+    labels = [f"{pair.source} - {pair.target}" for pair in hidden.itertuples()]
+    positive = (hidden["share"] * hidden["positive"]).to_numpy(dtype=np.float64)
+    negative = hidden["share"].to_numpy(dtype=np.float64) - positive
+    ax.barh(labels, positive, color=BLUE, label="positive")
+    ax.barh(labels, -negative, color=VERMILION, label="negative")
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.margins(y=0.01)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.0%}")
+    ax.set(xlim=(-1, 1), xlabel="share of the leaves, by sign of the partial correlation")
+    legend_above(figure, ax)
+    return figure
+
+
+PART = Part(name="climate", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -1,19 +1,37 @@
-"""Tables and verdicts on appendix B."""
+"""Appendix B: networks that drift."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from itertools import product
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data import VaryingGraphs, drifting_chain, drifting_grid
 from edgewise.estimators import GraphTree, KernelGraph
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import markdown_table, mean_and_error, verdict
+from edgewise.reproduce.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    VERMILION,
+    legend_above,
+    name_outer,
+    panels,
+)
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    fill,
+    judge,
+    markdown_table,
+    mean_and_error,
+    rows_of,
+    verdict,
+)
 from edgewise.solvers import alpha_max, graphical_lasso_path
 
 CHAIN: Final = "chain"
@@ -36,11 +54,8 @@ POINT: Final = "point"
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets."""
-    return [
-        {"structure": structure, "n_samples": 2500 if quick else 10_000, "repetition": repetition}
-        for repetition in range(1 if quick else 5)
-        for structure in (CHAIN, GRID)
-    ]
+    sizes, repetitions = ([2500], range(1)) if quick else ([10_000], range(5))
+    return combinations(structure=(CHAIN, GRID), n_samples=sizes, repetition=repetitions)
 
 
 def run_task(
@@ -64,25 +79,14 @@ def run_task(
     rows: list[Row] = []
     for method, graphs in _learn(tree, data, data.X[points]).items():
         scores = _score(data, points, graphs)
-        rows.append(
-            {
-                "kind": SUMMARY,
-                "method": method,
-                **{name: float(values.mean()) for name, values in scores.items()},
-                "edges": float(np.mean([graph.sum() / 2 for graph in graphs])),
-                "n_leaves": len(tree.leaves_),
-            }
-        )
-        rows += [
-            {
-                "kind": POINT,
-                "method": method,
-                "x": float(data.X[row, 0]),
-                "x2": float(data.X[row, -1]),
-                **{name: float(values[k]) for name, values in scores.items()},
-            }
-            for k, row in enumerate(points.tolist())
-        ]
+        means: Row = {name: float(values.mean()) for name, values in scores.items()}
+        edges = float(np.mean([graph.sum() / 2 for graph in graphs]))
+        about = {"kind": SUMMARY, "method": method}
+        rows.append({**about, **means, "edges": edges, "n_leaves": len(tree.leaves_)})
+        for k, row in enumerate(points.tolist()):
+            here = {name: float(values[k]) for name, values in scores.items()}
+            place = {"x": float(data.X[row, 0]), "x2": float(data.X[row, -1])}
+            rows.append({"kind": POINT, "method": method, **place, **here})
     return rows
 
 
@@ -125,122 +129,141 @@ def pooled_glasso(data: VaryingGraphs) -> BoolArray:
     return found
 
 
-PART = Part(name="drift", tasks=list_tasks, run=run_task)
-
-
-MEASURES: Final = ("precision", "recall", "f1")
+MEASURES: Final = {"precision": "precision", "recall": "recall", "f1": "F1"}
 #: A recall that is better by no more than this is slightly better.
 SLIGHT: Final = 0.1
 #: How near to the diagonal from corner [0, 1] to corner [1, 0] its middle part is.
 BAND: Final = 0.15
 
-INTRODUCTION: Final = f"""\
-## Appendix B: networks that drift
-
-The network changes an edge at a time, along one covariate (*chain*) or over a square (*grid*), so
-that no partition is true. Graphs are compared with the true one at 200 points of the chain, and at
-20 x 20 of the grid. *{POOLED}*: one graphical lasso of all rows, by the risk of the validation
-rows, as in the paper; *{POOLED_REFIT}*: the same, but chosen by the risk of the refits, as leaf
-graphs are; *{KERNEL}*: averages weighted by distance, bandwidth and alpha by cross-validation in
-all rows."""
-
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out precision, recall and F1, and judge what the paper says of them."""
-    summary = frame[frame["kind"] == SUMMARY]
-    text = "\n\n".join([INTRODUCTION, _table(summary), _reading(summary)])
-    claims = (_better(summary), _recall(summary), _most_points(frame), _middle(frame))
-    return Report(text=text, claims=claims)
-
-
-def scores(summary: pd.DataFrame, structure: str, method: str, measure: str) -> FloatArray:
-    """Means over the points of each data set."""
-    part = summary[(summary["structure"] == structure) & (summary["method"] == method)]
-    return part[measure].to_numpy(dtype=np.float64)
-
-
-def _table(summary: pd.DataFrame) -> str:
+    summary = rows_of(frame, kind=SUMMARY)
+    columns = [*MEASURES, "edges", "n_leaves"]
+    found = {
+        (*key, name): part[name].to_numpy(dtype=np.float64)
+        for key, part in summary.groupby(["structure", "method"])
+        for name in columns
+    }
     rows = [
         [
-            structure,
-            method,
-            *(mean_and_error(scores(summary, structure, method, name), 2) for name in MEASURES),
-            mean_and_error(scores(summary, structure, method, "edges"), 1),
+            *key,
+            *(mean_and_error(found[*key, name], 2) for name in MEASURES),
+            mean_and_error(found[*key, "edges"], 1),
         ]
-        for structure in (CHAIN, GRID)
-        for method in METHODS
+        for key in product((CHAIN, GRID), METHODS)
     ]
-    return markdown_table(["design", "method", *MEASURES, "edges"], rows)
+    means = {key: float(values.mean()) for key, values in found.items()}
+    text = fill(
+        __package__,
+        "drift",
+        pooled=POOLED,
+        pooled_refit=POOLED_REFIT,
+        kernel=KERNEL,
+        table=markdown_table(["design", "method", *MEASURES, "edges"], rows),
+        chain_leaves=means[CHAIN, TREE, "n_leaves"],
+        grid_leaves=means[GRID, TREE, "n_leaves"],
+        kernel_f1=means[CHAIN, KERNEL, "f1"],
+        tree_f1=means[CHAIN, TREE, "f1"],
+    )
+    return Report(text, (*_against_pooled(means), *_on_the_grid(frame)))
 
 
-def _reading(summary: pd.DataFrame) -> str:
-    parts = [
-        f"{scores(summary, structure, TREE, 'n_leaves').mean():.1f} leaves on the {structure}"
-        for structure in (CHAIN, GRID)
+def _against_pooled(means: dict[Any, float]) -> list[Claim]:
+    cases = []
+    for structure, name in product((CHAIN, GRID), ("precision", "f1")):
+        ours, theirs = (means[structure, method, name] for method in (TREE, POOLED))
+        words = f"{name} {ours:.2f} against {theirs:.2f} on the {structure}"
+        cases.append(([ours > 1.5 * theirs], words))
+    ours, theirs = (means[CHAIN, method, "recall"] for method in (TREE, POOLED))
+    return [
+        judge(
+            "Go-CART has much higher precision and F1 than the graphical lasso of all rows.",
+            "Go-CART against the pooled glasso",
+            cases,
+        ),
+        Claim(
+            "Recall of the pooled graphical lasso is slightly better on the chain, because its "
+            "graph is very dense.",
+            f"Recall {theirs:.2f} of the pooled glasso, with {means[CHAIN, POOLED, 'edges']:.0f} "
+            f"edges, and {ours:.2f} of Go-CART.",
+            verdict([[theirs > ours], [ours < theirs <= ours + SLIGHT]]),
+        ),
     ]
-    kernel, tree = (scores(summary, CHAIN, method, "f1").mean() for method in (KERNEL, TREE))
-    return (
-        f"Trees have {' and '.join(parts)} on average. Where networks drift, smoothing is the "
-        f"better tool: F1 on the chain is {kernel:.2f} by the kernel and {tree:.2f} by the tree."
-    )
 
 
-def _better(summary: pd.DataFrame) -> Claim:
-    cases, parts = [], []
-    for structure in (CHAIN, GRID):
-        for name in ("precision", "f1"):
-            ours, theirs = (
-                scores(summary, structure, method, name).mean() for method in (TREE, POOLED)
-            )
-            cases.append([bool(ours > 1.5 * theirs)])
-            parts.append(f"{name} {ours:.2f} against {theirs:.2f} on the {structure}")
-    return Claim(
-        published="Go-CART has much higher precision and F1 than the graphical lasso of all rows.",
-        found=f"Go-CART against the pooled glasso: {'; '.join(parts)}.",
-        holds=verdict(cases),
-    )
-
-
-def _recall(summary: pd.DataFrame) -> Claim:
-    ours, theirs = (scores(summary, CHAIN, method, "recall").mean() for method in (TREE, POOLED))
-    edges = scores(summary, CHAIN, POOLED, "edges").mean()
-    return Claim(
-        published="Recall of the pooled graphical lasso is slightly better on the chain, because "
-        "its graph is very dense.",
-        found=f"Recall {theirs:.2f} of the pooled glasso, with {edges:.0f} edges, and {ours:.2f} "
-        "of Go-CART.",
-        holds=verdict([[bool(theirs > ours)], [bool(ours < theirs <= ours + SLIGHT)]]),
-    )
-
-
-def _most_points(frame: pd.DataFrame) -> Claim:
-    tree, pooled = (points_of(frame, GRID, method)["f1"].to_numpy() for method in (TREE, POOLED))
+def _on_the_grid(frame: pd.DataFrame) -> list[Claim]:
+    points = {method: points_of(frame, GRID, method) for method in (TREE, POOLED)}
+    tree, pooled = (of_method["f1"].to_numpy() for of_method in points.values())
     share = float((tree > pooled).mean())
-    return Claim(
-        published="On the grid, F1 of Go-CART is significantly higher for most x.",
-        found=f"It is higher at {share:.0%} of the points, by {(tree - pooled).mean():.2f} on "
-        "average over all.",
-        holds=verdict([[share > 0.5]]),
-    )
-
-
-def _middle(frame: pd.DataFrame) -> Claim:
-    parts, cases = [], []
-    for method in (TREE, POOLED):
-        points = points_of(frame, GRID, method)
-        is_middle = (points["x"] + points["x2"] - 1.0).abs() <= BAND
-        middle, rest = points.loc[is_middle, "f1"].mean(), points.loc[~is_middle, "f1"].mean()
-        cases.append([bool(middle < rest)])
-        parts.append(f"{middle:.2f} there and {rest:.2f} elsewhere ({method})")
-    return Claim(
-        published="On the grid, F1 is low for both methods around the diagonal from [0, 1] to "
-        "[1, 0], where graphs vary most.",
-        found=f"F1 is {'; '.join(parts)}.",
-        holds=verdict(cases),
-    )
+    cases = []
+    for method, part in points.items():
+        is_middle = (part["x"] + part["x2"] - 1.0).abs() <= BAND
+        middle, rest = part.loc[is_middle, "f1"].mean(), part.loc[~is_middle, "f1"].mean()
+        words = f"{middle:.2f} there and {rest:.2f} elsewhere ({method})"
+        cases.append(([bool(middle < rest)], words))
+    return [
+        Claim(
+            "On the grid, F1 of Go-CART is significantly higher for most x.",
+            f"It is higher at {share:.0%} of the points, by {(tree - pooled).mean():.2f} on "
+            "average over all.",
+            verdict([[share > 0.5]]),
+        ),
+        judge(
+            "On the grid, F1 is low for both methods around the diagonal from [0, 1] to [1, 0], "
+            "where graphs vary most.",
+            "F1",
+            cases,
+        ),
+    ]
 
 
 def points_of(frame: pd.DataFrame, structure: str, method: str) -> pd.DataFrame:
     """Rows of the points, in the order of tasks and points."""
-    is_meant = (frame["kind"] == POINT) & (frame["structure"] == structure)
-    return frame[is_meant & (frame["method"] == method)]
+    return rows_of(frame, kind=POINT, structure=structure, method=method)
+
+
+LOOKS: Final[dict[str, dict[str, Any]]] = {
+    TREE: {"color": BLUE},
+    KERNEL: {"color": GREEN},
+    POOLED_REFIT: {"color": VERMILION},
+    POOLED: {"color": GREY, "linestyle": "--"},
+}
+#: Points of the chain that a curve is averaged over, to be read at all.
+WINDOW: Final = 9
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw the scores along the chain, and F1 over the grid."""
+    return {"chain": draw_chain(frame), "grid": draw_grid(frame)}
+
+
+def draw_chain(frame: pd.DataFrame) -> Figure:
+    """Precision, recall and F1 along the chain, a running mean over the points of all runs."""
+    figure, (axes,) = panels(1, len(MEASURES), (11, 3.6), sharey=True)
+    for ax, (name, label) in zip(axes, MEASURES.items(), strict=True):
+        for method, look in LOOKS.items():
+            mean = points_of(frame, CHAIN, method).groupby("x")[name].mean()
+            smooth = mean.rolling(WINDOW, center=True, min_periods=1).mean()
+            ax.plot(smooth.index, smooth, label=method, linewidth=1.5, **look)
+        ax.set(title=label, xlabel="x", ylim=(-0.02, 1.02))
+    legend_above(figure, axes[0], "center")
+    return figure
+
+
+def draw_grid(frame: pd.DataFrame) -> Figure:
+    """F1 over the square by method, in the first run."""
+    figure, axes = panels(1, len(LOOKS), (12, 3.4), grid=None, sharex=True, sharey=True)
+    grid = rows_of(frame, structure=GRID)
+    for ax, method in zip(axes[0], (POOLED, POOLED_REFIT, TREE, KERNEL), strict=True):
+        first = points_of(grid[grid["task"] == grid["task"].min()], GRID, method)
+        table = first.pivot_table(index="x2", columns="x", values="f1").to_numpy()
+        shown = {"extent": (0, 1, 0, 1), "vmin": 0, "vmax": 1, "cmap": "viridis"}
+        image = ax.imshow(table, origin="lower", **shown)
+        ax.set_title(f"{method}, mean {table.mean():.2f}")
+    name_outer(axes, "first covariate", "second covariate")
+    figure.colorbar(image, ax=axes[0], label="F1", shrink=0.9)
+    return figure
+
+
+PART = Part(name="drift", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -1,13 +1,16 @@
-"""Tables and verdicts on section 5.1."""
+"""Section 5.1: a known partition of 22 cells."""
 
 from __future__ import annotations
 
 import json
 import time
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from edgewise._core.typing import FloatArray
 from edgewise.data import PartitionedGraphs, tree_partition
@@ -15,8 +18,17 @@ from edgewise.data.simulate import PARTITION_LAYOUTS
 from edgewise.estimators import GraphTree
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import markdown_table, mean_and_error, verdict
+from edgewise.reproduce.figures import BLUE, COLORS, name_outer, panels
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    fill,
+    judge,
+    markdown_table,
+    mean_and_error,
+    means_table,
+    rows_of,
+    verdict,
+)
 
 N_SAMPLES: Final = 10_000
 #: Covariates that the network depends on.
@@ -33,15 +45,13 @@ SIZES: Final = {1 / 64: "small", 1 / 16: "middle", 1 / 4: "large"}
 FIT: Final = "fit"
 CELL: Final = "cell"
 LEAF: Final = "leaf"
+LEAF_COLUMNS: Final = ["left", "right", "lower", "upper", "edges"]
+MEASURES: Final = ("precision", "recall", "f1")
 
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets; half of them have either layout."""
-    return [
-        {"layout": layout, "repetition": repetition}
-        for repetition in range(1 if quick else 50)
-        for layout in PARTITION_LAYOUTS
-    ]
+    return combinations(layout=PARTITION_LAYOUTS, repetition=range(1 if quick else 50))
 
 
 def run_task(
@@ -99,35 +109,19 @@ def _score_cells(tree: GraphTree, data: PartitionedGraphs) -> list[Row]:
         cell = known.get(tuple(ends[: 2 * N_RELEVANT]))
         if cell is not None and is_whole:
             found = edge_metrics(data.adjacencies[cell], leaf.graph.adjacency)
-            rows.append(
-                {
-                    "cell": cell,
-                    "size": SIZES[float(data.areas[cell])],
-                    "precision": found.precision,
-                    "recall": found.recall,
-                    "f1": found.f1,
-                }
-            )
+            about = {"cell": cell, "size": SIZES[float(data.areas[cell])]}
+            rows.append(about | {name: getattr(found, name) for name in MEASURES})
     return rows
 
 
 def _leaf_boxes(tree: GraphTree) -> list[Row]:
     """Leaves as rectangles of the first two covariates."""
-    rows = []
-    for leaf in tree.leaves_:
-        left, right = leaf.box["x0"]
-        lower, upper = leaf.box["x1"]
-        rows.append(
-            {"left": left, "right": right, "lower": lower, "upper": upper,
-             "edges": leaf.graph.n_edges}
-        )  # fmt: skip
-    return rows
+    return [
+        dict(zip(LEAF_COLUMNS, (*leaf.box["x0"], *leaf.box["x1"], leaf.graph.n_edges), strict=True))
+        for leaf in tree.leaves_
+    ]
 
 
-PART = Part(name="partition", tasks=list_tasks, run=run_task)
-
-
-MEASURES: Final = ("precision", "recall", "f1")
 #: Table 1 of the paper, the mean of two cells of each size.
 PUBLISHED_SCORES: Final = {
     "small": (0.838, 0.794, 0.790),
@@ -141,175 +135,118 @@ F1_BARS: Final = {"small": 0.76, "middle": 0.98, "large": 0.98}
 #: Share of the splits, the most valuable ones, that count as the first few.
 FIRST_SPLITS: Final = 1 / 3
 
-INTRODUCTION: Final = f"""\
-## Section 5.1: 22 cells, 10 covariates
-
-{N_SAMPLES:,} training and as many validation rows, 10 covariates of which 2 matter, 20 responses;
-in each cell a random graph of 10 edges with degrees of at most 4. Sixteen cells have an area of
-1/64, four of 1/16 and two of 1/4, which fits what the text says of the published picture; how they
-lie is not in the text, so that there are two layouts: *gathered*, all small cells in one quarter,
-and *spread*, over two.
-
-The *published rule* grows by the risk of the validation rows and stops as soon as no split lowers
-it; means are common to all leaves, and a cell has the risk of its graphical lasso. By *default*,
-growth goes on for two more levels and is then pruned, and training and validation rows change
-places for a second opinion before that. Leaf graphs are chosen by the risk of their refits under
-either rule."""
+EDGES: Final = ["root_edges", "parent_edges", "leaf_edges"]
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out partitions and graphs, and judge what the paper says of them."""
-    fits, cells = fits_of(frame), frame[frame["kind"] == CELL]
-    text = "\n\n".join(
-        [
-            INTRODUCTION,
-            "### Partitions",
-            _partitions(fits),
-            "### Graphs where the partition is exact (Table 1)",
-            "Mean and standard deviation over cells, both layouts, default rule.",
-            _table_1(fits, cells),
-            "### Edges along the tree",
-            _edges(fits),
-        ]
+    fits = rows_of(frame, kind=FIT)
+    exact = exact_cells(fits, rows_of(frame, kind=CELL))
+    layouts = fits[fits["rule"] == DEFAULT].groupby("layout", sort=False)[EDGES]
+    edges = {(layout, name): part[name] for layout, part in layouts for name in EDGES}
+    header = ["layout", "all rows", "parents of two leaves", "leaves"]
+    keys = [(layout,) for layout in PARTITION_LAYOUTS if (layout, EDGES[0]) in edges]
+    text = fill(
+        __package__,
+        "partition",
+        n_samples=N_SAMPLES,
+        partitions=_partitions(fits),
+        table_1=_table_1(exact),
+        edges=means_table(header, keys, [(name,) for name in EDGES], edges, 1),
     )
-    claims = (
-        _exact(fits),
-        _irrelevant(fits),
-        _graphs(fits, cells),
-        _density(fits),
-        _first_splits(fits),
-    )
-    return Report(text=text, claims=claims)
+    return Report(text, (*_tree_claims(fits), _graphs(exact), *_edge_claims(fits)))
 
 
-def fits_of(frame: pd.DataFrame, rule: str | None = None) -> pd.DataFrame:
-    """Rows of the fits, of one rule or of all."""
-    fits = frame[frame["kind"] == FIT]
-    return fits if rule is None else fits[fits["rule"] == rule]
+def fits_of(fits: pd.DataFrame, rule: str) -> pd.DataFrame:
+    """Rows of the fits by one rule."""
+    return rows_of(fits, kind=FIT, rule=rule)
 
 
 def exact_cells(fits: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """Cells of the default trees whose partition is exact."""
-    is_exact = (fits["rule"] == DEFAULT) & fits["is_exact"].astype(bool)
-    tasks = fits.loc[is_exact, "task"]
+    default = fits_of(fits, DEFAULT)
+    tasks = default.loc[default["is_exact"].astype(bool), "task"]
     return cells[(cells["rule"] == DEFAULT) & cells["task"].isin(tasks)]
 
 
 def _partitions(fits: pd.DataFrame) -> str:
     rows = []
-    for rule in RULES:
-        for layout in PARTITION_LAYOUTS:
-            part = fits[(fits["rule"] == rule) & (fits["layout"] == layout)]
-            rows.append(
-                [
-                    rule,
-                    layout,
-                    f"{int(part['is_exact'].sum())} of {len(part)}",
-                    f"{int((part['n_irrelevant'] > 0).sum())} of {len(part)}",
-                    mean_and_error(part["n_leaves"], 1),
-                    f"{part['n_cells'].mean():.0f}",
-                    f"{part['seconds'].median():.2f}",
-                ]
-            )
+    for rule, layout in product(RULES, PARTITION_LAYOUTS):
+        part = rows_of(fits, rule=rule, layout=layout)
+        counts = [int(part["is_exact"].sum()), int((part["n_irrelevant"] > 0).sum())]
+        cells = [f"{count} of {len(part)}" for count in counts]
+        cells += [mean_and_error(part["n_leaves"], 1), f"{part['n_cells'].mean():.0f}"]
+        rows.append([rule, layout, *cells, f"{part['seconds'].median():.2f}"])
     header = ["rule", "layout", "exact", "irrelevant split", "leaves", "cells", "CPU s, median"]
     return markdown_table(header, rows)
 
 
-def _table_1(fits: pd.DataFrame, cells: pd.DataFrame) -> str:
-    found = exact_cells(fits, cells)
+def _table_1(exact: pd.DataFrame) -> str:
     rows = []
-    for size in SIZES.values():
-        part = found[found["size"] == size]
-        published = PUBLISHED_SCORES[size]
+    for size, published in PUBLISHED_SCORES.items():
+        part = exact[exact["size"] == size]
         for name, figure in zip(MEASURES, published, strict=True):
-            ours = "no exact run"
-            if len(part) > 1:
-                ours = f"{part[name].mean():.3f} ({part[name].std():.2f})"
-            rows.append([size, name, ours, f"{figure:.3f}"])
+            ours = f"{part[name].mean():.3f} ({part[name].std():.2f})"
+            rows.append([size, name, ours if len(part) > 1 else "no exact run", f"{figure:.3f}"])
     return markdown_table(["cells", "measure", "here", "published"], rows)
 
 
-def _edges(fits: pd.DataFrame) -> str:
-    rows = [
-        [layout, *(mean_and_error(part[name], 1) for name in
-                   ("root_edges", "parent_edges", "leaf_edges"))]
-        for layout in PARTITION_LAYOUTS
-        if len(part := _default_of(fits, layout))
-    ]  # fmt: skip
-    header = ["layout", "all rows", "parents of two leaves", "leaves"]
-    return markdown_table(header, rows) + "\n\nThe truth has 10 edges in every leaf."
+def _tree_claims(fits: pd.DataFrame) -> list[Claim]:
+    exact = {rule: fits_of(fits, rule)["is_exact"].astype(bool) for rule in RULES}
+    wrong = {rule: fits_of(fits, rule)["n_irrelevant"] > 0 for rule in RULES}
+    return [
+        judge(
+            f"The partition is recovered exactly in {PUBLISHED_EXACT} of 100 runs.",
+            "Exact partitions",
+            [([bool(s.mean() >= EXACT_BAR)], _count(s, rule)) for rule, s in exact.items()],
+        ),
+        judge(
+            "The tree never splits on a covariate that does not matter.",
+            "Runs with such a split",
+            [([not s.any()], _count(s, rule)) for rule, s in wrong.items()],
+        ),
+    ]
 
 
-def _default_of(fits: pd.DataFrame, layout: str) -> pd.DataFrame:
-    return fits[(fits["rule"] == DEFAULT) & (fits["layout"] == layout)]
+def _count(found: pd.Series, rule: str) -> str:
+    return f"{int(found.sum())} of {len(found)} ({rule})"
 
 
-def _exact(fits: pd.DataFrame) -> Claim:
-    counts = {rule: fits_of(fits, rule)["is_exact"].astype(bool) for rule in RULES}
-    listed = "; ".join(
-        f"{int(found.sum())} of {len(found)} ({rule})" for rule, found in counts.items()
-    )
-    shares = [found.mean() for found in counts.values()]
-    return Claim(
-        published=f"The partition is recovered exactly in {PUBLISHED_EXACT} of 100 runs.",
-        found=f"Exact partitions: {listed}.",
-        holds=verdict([[bool(share >= EXACT_BAR)] for share in shares]),
-    )
-
-
-def _irrelevant(fits: pd.DataFrame) -> Claim:
-    counts = {rule: fits_of(fits, rule)["n_irrelevant"] > 0 for rule in RULES}
-    listed = "; ".join(
-        f"{int(found.sum())} of {len(found)} ({rule})" for rule, found in counts.items()
-    )
-    return Claim(
-        published="The tree never splits on a covariate that does not matter.",
-        found=f"Runs with such a split: {listed}.",
-        holds=verdict([[not found.any()] for found in counts.values()]),
-    )
-
-
-def _graphs(fits: pd.DataFrame, cells: pd.DataFrame) -> Claim:
-    found = exact_cells(fits, cells)
-    cases, parts = [], []
+def _graphs(exact: pd.DataFrame) -> Claim:
+    cases = []
     for size, bar in F1_BARS.items():
-        scores = found.loc[found["size"] == size, "f1"]
-        mean = float(scores.mean()) if len(scores) else 0.0
-        cases.append([mean >= bar])
-        parts.append(f"{mean:.3f} in {size} cells (published {PUBLISHED_SCORES[size][2]:.3f})")
-    return Claim(
-        published="Graphs of large and middle cells are recovered almost perfectly, those of "
-        "small cells fairly well (Table 1).",
-        found=f"F1 where the partition is exact: {'; '.join(parts)}.",
-        holds=verdict(cases),
+        mean = exact.loc[exact["size"] == size, "f1"].sum() / max(1, (exact["size"] == size).sum())
+        published = PUBLISHED_SCORES[size][2]
+        words = f"{mean:.3f} in {size} cells (published {published:.3f})"
+        cases.append(([bool(mean >= bar)], words))
+    return judge(
+        "Graphs of large and middle cells are recovered almost perfectly, those of small cells "
+        "fairly well (Table 1).",
+        "F1 where the partition is exact",
+        cases,
     )
 
 
-def _density(fits: pd.DataFrame) -> Claim:
+def _edge_claims(fits: pd.DataFrame) -> list[Claim]:
     default = fits_of(fits, DEFAULT)
-    root, parent, leaf = (
-        default[name].to_numpy(dtype=np.float64)
-        for name in ("root_edges", "parent_edges", "leaf_edges")
-    )
-    denser = float((parent > leaf).mean())
-    return Claim(
-        published="The graph of all rows is highly dense; graphs get sparser down the tree, but "
-        "the parents of the true cells have denser ones again.",
-        found=f"Edges: {root.mean():.1f} of all rows, {parent.mean():.1f} in parents of two "
-        f"leaves, {leaf.mean():.1f} in leaves. Parents have more than leaves in {denser:.0%} of "
-        "the runs.",
-        holds=verdict([[bool(root.mean() > 2 * leaf.mean())], [denser >= 0.5]]),
-    )
-
-
-def _first_splits(fits: pd.DataFrame) -> Claim:
+    root, parent, leaf = default[EDGES].mean()
+    denser = float((default["parent_edges"] > default["leaf_edges"]).mean())
     shares = [share_of_first(risks) for risks in risk_paths(fits) if len(risks) > 1]
-    mean = float(np.mean(shares)) if shares else 0.0
-    return Claim(
-        published="The first few splits lead to the most significant decrease in held-out risk.",
-        found=f"The first third of the splits, best first, brings {mean:.0%} of the decrease.",
-        holds=verdict([[mean > 0.5]]),
-    )
+    first = float(np.mean(shares)) if shares else 0.0
+    return [
+        Claim(
+            "The graph of all rows is highly dense; graphs get sparser down the tree, but the "
+            "parents of the true cells have denser ones again.",
+            f"Edges: {root:.1f} of all rows, {parent:.1f} in parents of two leaves, {leaf:.1f} in "
+            f"leaves. Parents have more than leaves in {denser:.0%} of the runs.",
+            verdict([[bool(root > 2 * leaf)], [denser >= 0.5]]),
+        ),
+        Claim(
+            "The first few splits lead to the most significant decrease in held-out risk.",
+            f"The first third of the splits, best first, brings {first:.0%} of the decrease.",
+            verdict([[first > 0.5]]),
+        ),
+    ]
 
 
 def risk_paths(fits: pd.DataFrame) -> list[FloatArray]:
@@ -321,3 +258,42 @@ def share_of_first(risks: FloatArray) -> float:
     """Share of the decrease in risk that the first third of the splits brings."""
     n_first = max(1, round(FIRST_SPLITS * (len(risks) - 1)))
     return float((risks[0] - risks[n_first]) / (risks[0] - risks[-1]))
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw the leaves of the first trees, and the risk along all of them."""
+    return {"partitions": draw_partitions(rows_of(frame, kind=LEAF)), "risk": draw_risk(frame)}
+
+
+def draw_partitions(leaves: pd.DataFrame) -> Figure:
+    """Leaves of the first trees in the plane of the two covariates that matter."""
+    shape = len(PARTITION_LAYOUTS), len(RULES)
+    figure, axes = panels(*shape, (8, 8), grid=None, sharex=True, sharey=True)
+    for ax, (layout, rule) in zip(axes.flat, product(PARTITION_LAYOUTS, RULES), strict=True):
+        part = rows_of(leaves, layout=layout, rule=rule)
+        for left, right, lower, upper, edges in part[LEAF_COLUMNS].astype(float).to_numpy():
+            box = Rectangle((left, lower), right - left, upper - lower, linewidth=1.2)
+            box.set(facecolor="#EAF2F8", edgecolor=BLUE)
+            ax.add_patch(box)
+            center = (left + right) / 2, (lower + upper) / 2
+            ax.annotate(f"{edges:.0f}", center, ha="center", va="center", fontsize=8)
+        title = f"{layout}, {rule}: {len(part)} leaves"
+        ax.set(title=title, aspect="equal", xlim=(0, 1), ylim=(0, 1))
+    name_outer(axes, "first covariate", "second covariate")
+    figure.suptitle("Leaves and the edges of their graphs; the truth has 22 cells, 10 edges each")
+    return figure
+
+
+def draw_risk(frame: pd.DataFrame) -> Figure:
+    """Held-out risk against the number of splits, best first, one line per run."""
+    figure, ((ax,),) = panels(1, 1, (6.5, 4))
+    for layout, color in zip(PARTITION_LAYOUTS, COLORS, strict=False):
+        for k, risks in enumerate(risk_paths(rows_of(frame, layout=layout))):
+            label = layout if k == 0 else None
+            ax.plot(risks - risks[0], color=color, alpha=0.35, linewidth=0.9, label=label)
+    ax.set(xlabel="splits, the most valuable first", ylabel="risk, less that of no split")
+    ax.legend(fontsize=10)
+    return figure
+
+
+PART = Part(name="partition", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -2,31 +2,8 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.directed import (
-    invariance,
-    networks,
-    networks as networks_report,
-    oscillation,
-    others as others_report,
-    scales,
-)
-from edgewise.reproduce.directed.figures import draw_figures
-from edgewise.reproduce.study import Report, Results, Study
-
-
-def report_all(results: Results) -> Report:
-    """Put the reports of the parts together."""
-    parts = (
-        networks_report.report(results["networks"]),
-        others_report.report_scales(results["scales"]),
-        others_report.report_invariance(results["invariance"]),
-        others_report.report_oscillation(results["oscillation"]),
-    )
-    return Report(
-        text="\n\n".join(part.text for part in parts),
-        claims=tuple(claim for part in parts for claim in part.claims),
-    )
-
+from edgewise.reproduce.directed import invariance, networks, oscillation, scales
+from edgewise.reproduce.study import Study
 
 STUDY = Study(
     name="bayes-net",
@@ -39,6 +16,4 @@ STUDY = Study(
     ),
     version=1,
     parts=(networks.PART, scales.PART, invariance.PART, oscillation.PART),
-    report=report_all,
-    figures=draw_figures,
 )

@@ -1,11 +1,14 @@
-"""The same table with its columns in other orders."""
+"""Table 3: the same table with its columns in other orders."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Final, TypeAlias
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import GaussianBayesNet
@@ -13,11 +16,21 @@ from edgewise.reproduce.directed.methods import (
     ALPHA,
     COLUMNWISE,
     HOMOTOPY,
+    INVARIANCE,
     LITERAL,
     SimulatedNetwork,
     simulate,
 )
-from edgewise.reproduce.study import Part, Row
+from edgewise.reproduce.figures import BLUE, GREY, panels
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    fill,
+    listed,
+    markdown_table,
+    records_table,
+    rows_of,
+    verdict,
+)
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
 #: Tables with about as many rows as columns, and a long one.
@@ -38,7 +51,7 @@ FITS: Final[dict[str, Fit]] = {
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the tables."""
-    return [{"n_rows": n_rows, "n_orders": 10 if quick else 100} for n_rows in ROWS]
+    return combinations(n_rows=ROWS, n_orders=[10 if quick else 100])
 
 
 def run_task(rng: np.random.Generator, *, n_rows: int, n_orders: int) -> list[Row]:
@@ -86,4 +99,76 @@ def _in_order(fit: Fit, data: SimulatedNetwork, order: np.ndarray) -> FloatArray
     return coef
 
 
-PART = Part(name="invariance", tasks=list_tasks, run=run_task)
+#: Coefficients that differ by less are the same.
+SAME: Final = 1e-9
+COLUMNS: Final = {
+    "rows": "{n_rows}",
+    "method": "{method}",
+    "distance": "{distance:.4f}",
+    "correlation": "{correlation:.4f}",
+    "furthest": "{furthest:.0e}",
+    "arcs": "{n_arcs}",
+    "graphs": "{n_graphs}",
+}
+
+
+def report(frame: pd.DataFrame) -> Report:
+    """Judge whether the order of the columns matters."""
+    printed = [
+        [name, *(f"{distance:.2f} and {correlation:.4f}" for distance, correlation in pairs)]
+        for name, pairs in INVARIANCE.items()
+    ]
+    n_orders = int(frame["n_orders"].iloc[0])
+    text = fill(
+        __package__,
+        "invariance",
+        n_orders=n_orders,
+        table=records_table(frame, COLUMNS),
+        published=markdown_table(["method", "first class", "second class"], printed),
+    )
+    robust = frame[frame["method"].isin([LITERAL, HOMOTOPY])]
+    fragile = rows_of(frame, method=COLUMNWISE)
+    figures = {
+        f"{row.n_rows} rows": f"{row.distance:.2f} and {row.correlation:.2f}"
+        for row in fragile.itertuples()
+    }
+    claims = (
+        Claim(
+            "OR-SGBN hardly depends on the order of the columns: distances of 0.08 and 0.18, "
+            "correlations of 0.9996 and 0.9981 of the coefficients with their mean over 100 "
+            "orders.",
+            f"It does not depend on it at all: distance {robust['distance'].max():.4f}, "
+            f"correlation {robust['correlation'].min():.4f}, no coefficient further away than "
+            f"{robust['furthest'].max():.0e} in any of {n_orders} orders.",
+            verdict([[bool(value <= SAME)] for value in robust["furthest"]]),
+        ),
+        Claim(
+            "H-SGBN varies much with the order of the columns: distances of 1.91 and 2.06, "
+            "correlations of 0.68 and 0.64.",
+            f"Distance and correlation: {listed(figures, ', ')}.",
+            verdict([[bool(value > 0.5)] for value in fragile["distance"]]),
+        ),
+    )
+    return Report(text, claims)
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Mean coefficients over orders of the columns against those of the first order."""
+    sizes, methods = frame["n_rows"].unique(), (LITERAL, COLUMNWISE)
+    figure, axes = panels(len(methods), len(sizes), (9.5, 6.4), sharex=True, sharey=True)
+    for ax, (method, n_rows) in zip(axes.flat, product(methods, sizes), strict=True):
+        row = rows_of(frame, method=method, n_rows=n_rows).iloc[0]
+        ax.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
+        original, average = (parse_coefficients(row[name]) for name in ("original", "average"))
+        ax.plot(
+            original, average, linestyle="none", marker="o", markersize=4, color=BLUE, alpha=0.6
+        )
+        ax.set_title(f"{n_rows} rows, distance {row['distance']:.2f}")
+    for ax, method in zip(axes[:, 0], methods, strict=True):
+        ax.set_ylabel(method, fontsize=10)
+    figure.supxlabel("coefficient, columns as they come", fontsize=10)
+    figure.supylabel("mean coefficient over other orders", fontsize=10)
+    return {"invariance": figure}
+
+
+PART = Part(name="invariance", tasks=list_tasks, run=run_task, report=report, figures=draw)

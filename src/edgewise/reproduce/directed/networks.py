@@ -1,4 +1,4 @@
-"""Tables and verdicts on the nine networks."""
+"""Tables 4 to 6: errors on nine networks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
 from edgewise.data import load_dag
 from edgewise.reproduce.directed.methods import (
     ALPHA,
+    COLUMNWISE,
     FALSE,
     GREEDY,
+    HOMOTOPY,
     LITERAL,
     LITERAL_BIC,
     N_ROWS,
@@ -20,23 +23,38 @@ from edgewise.reproduce.directed.methods import (
     PDAG,
     SHD,
     SIGNIFICANCE,
+    SORT_VARIANCE,
     TOTAL,
+    TRUE_ORDER,
     count_errors,
     list_methods,
     published,
     simulate,
 )
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import is_clearly_positive, markdown_table, mean_and_error, verdict
+from edgewise.reproduce.figures import (
+    BLUE,
+    VERMILION,
+    legend_above,
+    name_rows,
+    panels,
+    points,
+)
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    fill,
+    is_clearly_positive,
+    judge,
+    listed,
+    markdown_table,
+    mean_and_error,
+    rows_of,
+    verdict,
+)
 
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the simulations."""
-    return [
-        {"network": network, "repetition": repetition}
-        for repetition in range(1 if quick else 50)
-        for network in NETWORKS
-    ]
+    return combinations(network=NETWORKS, repetition=range(1 if quick else 50))
 
 
 def run_task(rng: np.random.Generator, *, network: str, repetition: int) -> list[Row]:
@@ -47,9 +65,6 @@ def run_task(rng: np.random.Generator, *, network: str, repetition: int) -> list
         {"method": name, **count_errors(data.arcs, learn(data)), **sortability}
         for name, learn in list_methods().items()
     ]
-
-
-PART = Part(name="networks", tasks=list_tasks, run=run_task)
 
 
 #: Column of the paper that a method is put beside. IAMB1 to 3 are not defined there: which variant
@@ -68,6 +83,8 @@ PUBLISHED_AS: Final = {
 #: Where the paper says that its method has clearly fewer errors, or about as many.
 BETTER: Final = ("factors", "alarm", "barley", "carpo", "hailfinder", "insurance")
 SIMILAR: Final = ("mildew", "water")
+#: Suffix of rivals by how they search for directions inside the blankets.
+SEARCHES: Final = {GREEDY: "greedy search in the blankets", "": "tests and Meek's rules"}
 #: Largest relative difference between two means that are alike.
 CLOSE: Final = 0.1
 RIVALS: Final = ("L1MB", "GS", "TC-bw", "TC", "IAMB", "IAMBnPC", "inter-IAMB", "fast-IAMB")
@@ -82,20 +99,20 @@ TITLES: Final = {
 def report(frame: pd.DataFrame) -> Report:
     """Judge what the paper says of the nine networks, and lay out its tables."""
     errors = Errors(frame)
-    parts = [_introduction(), _networks_table(frame)]
-    for measure in TITLES:
-        parts += [f"### {TITLES[measure]}", errors_table(errors, measure)]
-    parts += ["### How near OR-SGBN comes to its published errors", _nearness_table(errors)]
-    return Report(
-        text="\n\n".join(parts),
-        claims=(
-            _reproduced(errors),
-            _fewer(errors),
-            _similar(errors),
-            _chain(errors),
-            _bic(errors),
+    text = fill(
+        __package__,
+        "networks",
+        n_rows=N_ROWS,
+        alpha=ALPHA,
+        significance=SIGNIFICANCE,
+        networks=_networks_table(frame),
+        errors="\n\n".join(
+            f"### {title}\n\n{errors_table(errors, measure)}" for measure, title in TITLES.items()
         ),
+        nearness=_nearness_table(errors),
     )
+    claims = (_reproduced, _fewer, _similar, _chain, _bic)
+    return Report(text, tuple(claim(errors) for claim in claims))
 
 
 class Errors:
@@ -117,17 +134,17 @@ class Errors:
         found: FloatArray = self._groups[network, method][measure].to_numpy(dtype=np.float64)
         return found
 
+    def rivals(self, network: str, suffix: str) -> list[FloatArray]:
+        """Total errors of the rivals, which search as the suffix says."""
+        return [self.of(network, name + suffix) for name in RIVALS]
+
 
 def errors_table(errors: Errors, measure: str) -> str:
     """Lay out all methods, with the published figures below the method they are put beside."""
     rows = []
     for method in errors.methods:
-        rows.append(
-            [
-                method,
-                *(mean_and_error(errors.of(name, method, measure), 1) for name in NETWORKS),
-            ]
-        )
+        found = [mean_and_error(errors.of(name, method, measure), 1) for name in NETWORKS]
+        rows.append([method, *found])
         if measure != SHD and (column := PUBLISHED_AS.get(method)):
             figures = [f"*{published(measure, name, column)}*" for name in NETWORKS]
             rows.append([f"*published, {column}*", *figures])
@@ -148,46 +165,16 @@ def deviations(errors: Errors) -> dict[str, float]:
     return found
 
 
-def _introduction() -> str:
-    return (
-        "## Nine networks\n\n"
-        "Each simulation draws coefficients from ±Uniform(0.5, 1), noise of variance 1 and "
-        f"{N_ROWS} rows, and shuffles the columns: some networks list their nodes from causes to "
-        "effects, and a method that breaks ties by position would be told the answer. Methods see "
-        "standardised columns, except for *sort by raw variance*. Sparse networks have alpha = "
-        f"{ALPHA:g}, tests a level of {SIGNIFICANCE:g}. *Greedy* looks for directions inside the "
-        "blankets by the BIC, the others by tests and Meek's rules. A reversed arc counts as one "
-        "false and one missing.\n\n"
-        "The order of *sort by ..., regress* comes from a figure of each column; nothing is "
-        "searched. Where it does well, the simulation gave the order away. *Random order* and "
-        "*true order* show what knowing the order is worth.\n\n"
-        "† Misprint: the last four figures of Mildew in Table 4 repeat those of Hailfinder. "
-        "IAMB1 to IAMB3 are not defined in the paper; they stand beside the variants they are "
-        "most likely to be."
-    )
-
-
 def _networks_table(frame: pd.DataFrame) -> str:
     rows = []
     for name in NETWORKS:
-        part = frame[(frame["network"] == name) & (frame["method"] == LITERAL)]
+        part = rows_of(frame, network=name, method=LITERAL)
         network = load_dag(name)
-        rows.append(
-            [
-                name.capitalize(),
-                f"{len(network.names)}",
-                f"{network.n_edges}",
-                mean_and_error(part["varsortability"], 2),
-                mean_and_error(part["r2_sortability"], 2),
-            ]
-        )
+        shares = [mean_and_error(part[kind], 2) for kind in ("varsortability", "r2_sortability")]
+        counts = [str(len(network.names)), str(network.n_edges)]
+        rows.append([name.capitalize(), *counts, *shares])
     header = ["network", "nodes", "arcs", "varsortability, raw", "R2-sortability"]
-    note = (
-        "Share of directed paths along which variance, or the share of it that all other columns "
-        "explain, grows. Standardised columns have a varsortability of 0.5; R2-sortability does "
-        "not depend on the scale."
-    )
-    return f"{note}\n\n{markdown_table(header, rows)}"
+    return markdown_table(header, rows)
 
 
 def _nearness_table(errors: Errors) -> str:
@@ -195,96 +182,124 @@ def _nearness_table(errors: Errors) -> str:
     rows = [[name.capitalize(), f"{100 * found[name]:+.1f} %"] for name in NETWORKS]
     size = float(np.mean(np.abs(list(found.values()))))
     rows.append(["mean size", f"{100 * size:.1f} %"])
-    note = "Total errors; false arcs for Mildew, whose total is a misprint."
-    return f"{note}\n\n{markdown_table(['network', 'here against published'], rows)}"
+    return markdown_table(["network", "here against published"], rows)
 
 
 def _reproduced(errors: Errors) -> Claim:
     found = deviations(errors)
-    sizes = np.abs(list(found.values()))
+    size = np.mean(np.abs(list(found.values())))
     largest = max(found, key=lambda name: abs(found[name]))
     return Claim(
-        published="Total errors of OR-SGBN in Table 4, from 7.0 (Chain) to 99.3 (Barley).",
-        found=f"They differ by {100 * sizes.mean():.1f} % on average (Mildew by its false arcs), "
-        f"most on {largest.capitalize()} ({100 * found[largest]:+.1f} %).",
-        holds="yes" if sizes.mean() <= CLOSE else "no",
+        "Total errors of OR-SGBN in Table 4, from 7.0 (Chain) to 99.3 (Barley).",
+        f"They differ by {100 * size:.1f} % on average (Mildew by its false arcs), most on "
+        f"{largest.capitalize()} ({100 * found[largest]:+.1f} %).",
+        "yes" if size <= CLOSE else "no",
     )
 
 
 def _fewer(errors: Errors) -> Claim:
     cases, parts = [], []
-    for suffix, label in (
-        (GREEDY, "greedy search in the blankets"),
-        ("", "tests and Meek's rules"),
-    ):
-        clear = []
+    for suffix, label in SEARCHES.items():
+        clear, figures = [], {}
         for network in BETTER:
-            ours = errors.of(network, LITERAL)
-            leads = [errors.of(network, name + suffix) - ours for name in RIVALS]
-            clear.append(all(is_clearly_positive(lead) for lead in leads))
+            ours, rivals = errors.of(network, LITERAL), errors.rivals(network, suffix)
+            clear.append(all(is_clearly_positive(theirs - ours) for theirs in rivals))
+            best = min(theirs.mean() for theirs in rivals)
+            figures[network.capitalize()] = f"{ours.mean():.1f} and {best:.1f}"
         cases.append(clear)
-        best = {
-            network: min(errors.of(network, name + suffix).mean() for name in RIVALS)
-            for network in BETTER
-        }
-        listed = ", ".join(
-            f"{errors.of(network, LITERAL).mean():.1f} and {best[network]:.1f} "
-            f"({network.capitalize()})"
-            for network in BETTER
-        )
-        parts.append(f"Rivals with {label}: OR-SGBN and the best of them have {listed}.")
+        parts.append(f"Rivals with {label}: OR-SGBN and the best of them have ")
+        parts[-1] += f"{listed(figures, ', ')}."
     return Claim(
-        published="OR-SGBN has significantly smaller errors than L1MB, GS, TC, TC-bw and the "
-        "IAMBs on Factors, Alarm, Barley, Carpo, Hailfinder and Insurance.",
-        found=" ".join(parts),
-        holds=verdict(cases),
+        "OR-SGBN has significantly smaller errors than L1MB, GS, TC, TC-bw and the IAMBs on "
+        "Factors, Alarm, Barley, Carpo, Hailfinder and Insurance.",
+        " ".join(parts),
+        verdict(cases),
     )
 
 
 def _similar(errors: Errors) -> Claim:
-    cases, parts = [], []
-    for suffix, label in ((GREEDY, "greedy"), ("", "tests")):
-        alike = []
+    cases = []
+    for suffix, label in SEARCHES.items():
+        alike, figures = [], {}
         for network in SIMILAR:
             ours = errors.of(network, LITERAL).mean()
-            theirs = [errors.of(network, name + suffix).mean() for name in RIVALS]
-            alike.append(bool(min(theirs) * (1 - CLOSE) <= ours <= max(theirs) * (1 + CLOSE)))
-            parts.append(
-                f"{ours:.1f} against {min(theirs):.1f} to {max(theirs):.1f} "
-                f"({network.capitalize()}, {label})"
-            )
-        cases.append(alike)
-    return Claim(
-        published="On Mildew and Water OR-SGBN performs similarly to the others.",
-        found=f"Total errors of OR-SGBN and of the rivals: {'; '.join(parts)}.",
-        holds=verdict(cases),
+            theirs = [found.mean() for found in errors.rivals(network, suffix)]
+            low, high = min(theirs), max(theirs)
+            alike.append(bool(low * (1 - CLOSE) <= ours <= high * (1 + CLOSE)))
+            name = f"{network.capitalize()}, {label.split()[0]}"
+            figures[name] = f"{ours:.1f} against {low:.1f} to {high:.1f}"
+        cases.append((alike, listed(figures)))
+    return judge(
+        "On Mildew and Water OR-SGBN performs similarly to the others.",
+        "Total errors of OR-SGBN and of the rivals",
+        cases,
     )
 
 
 def _chain(errors: Errors) -> Claim:
     ours = errors.of("chain", LITERAL)
-    cases, parts = [], []
-    for suffix, label in ((GREEDY, "greedy"), ("", "tests")):
-        theirs = [errors.of("chain", name + suffix) for name in RIVALS]
+    cases, parts = [], {}
+    for suffix, label in SEARCHES.items():
+        theirs = errors.rivals("chain", suffix)
         cases.append([is_clearly_positive(ours - found) for found in theirs])
         means = [found.mean() for found in theirs]
-        parts.append(f"the rivals' {min(means):.1f} to {max(means):.1f} ({label})")
+        parts[label.split()[0]] = f"the rivals' {min(means):.1f} to {max(means):.1f}"
     return Claim(
-        published="Only on Chain does OR-SGBN perform relatively inferior.",
-        found=f"Its {ours.mean():.1f} stand beside {' and '.join(parts)}. No data can direct a "
-        "chain: half of its six arcs point the wrong way by chance, which makes 6 errors.",
-        holds=verdict(cases),
+        "Only on Chain does OR-SGBN perform relatively inferior.",
+        f"Its {ours.mean():.1f} stand beside {listed(parts, ' and ')}. No data can direct a chain: "
+        "half of its six arcs point the wrong way by chance, which makes 6 errors.",
+        verdict(cases),
     )
 
 
 def _bic(errors: Errors) -> Claim:
-    clear, parts = [], []
+    clear, parts = [], {}
     for network in NETWORKS:
         fixed, chosen = (errors.of(network, method) for method in (LITERAL, LITERAL_BIC))
         clear.append(is_clearly_positive(chosen - fixed))
-        parts.append(f"{chosen.mean():.1f} and {fixed.mean():.1f} ({network.capitalize()})")
+        parts[network.capitalize()] = f"{chosen.mean():.1f} and {fixed.mean():.1f}"
     return Claim(
-        published="The BIC does not behave well as a choice of the penalty of OR-SGBN.",
-        found=f"Total errors with the BIC and with alpha = {ALPHA:g}: {', '.join(parts)}.",
-        holds=verdict([clear]),
+        "The BIC does not behave well as a choice of the penalty of OR-SGBN.",
+        f"Total errors with the BIC and with alpha = {ALPHA:g}: {listed(parts, ', ')}.",
+        verdict([clear]),
     )
+
+
+#: Methods that are drawn: other variants of IAMB hide each other, and orders that are far off would
+#: leave no room for the rest.
+_FEW: Final = ("L1MB", "GS", "TC-bw", "TC", "IAMB", "IAMBnPC")
+SHOWN: Final = (
+    *(LITERAL, HOMOTOPY, COLUMNWISE, *_FEW),
+    *(name + GREEDY for name in _FEW),
+    *(SORT_VARIANCE, TRUE_ORDER),
+)
+MEASURE_NAMES: Final = {TOTAL: "total errors", FALSE: "false arcs", PDAG: "errors of the CPDAG"}
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw the errors by every measure."""
+    errors = Errors(frame)
+    return {f"errors-{measure}": draw_errors(errors, measure) for measure in MEASURE_NAMES}
+
+
+def draw_errors(errors: Errors, measure: str) -> Figure:
+    """Errors of every method on every network, with what was published."""
+    figure, axes = panels(3, 3, (12, 11), grid="x", sharey=True)
+    for ax, network in zip(axes.flat, NETWORKS, strict=True):
+        found = {method: errors.of(network, method, measure) for method in SHOWN}
+        points(ax, SHOWN, found, 0.0, color=BLUE, marker="o", label="here")
+        printed = {
+            place: published(measure, network, PUBLISHED_AS[method])
+            for place, method in enumerate(reversed(SHOWN))
+            if method in PUBLISHED_AS
+        }
+        right = {place: p.value for place, p in printed.items() if not p.is_misprint}
+        look = {"marker": "D", "markersize": 5, "color": VERMILION, "markerfacecolor": "white"}
+        ax.plot(right.values(), right.keys(), linestyle="none", label="published", **look)
+        ax.set(title=network.capitalize(), xlim=(0, None))
+        name_rows(ax, SHOWN, MEASURE_NAMES[measure], fontsize=8)
+    legend_above(figure, axes[0, 0])
+    return figure
+
+
+PART = Part(name="networks", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Final
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from edgewise._core.typing import FloatArray
 from edgewise.reproduce.directed.methods import ALPHA, NETWORKS, simulate
-from edgewise.reproduce.study import Part, Row
+from edgewise.reproduce.figures import COLORS, legend_above, name_outer, panels
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import fill, markdown_table, rows_of, verdict
 from edgewise.solvers import bcd_bayes_net
 from edgewise.solvers.directed.bcd import UPDATES
 
@@ -19,11 +25,7 @@ N_ROUNDS: Final = 12
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the simulations."""
-    return [
-        {"network": network, "repetition": repetition}
-        for repetition in range(1 if quick else 10)
-        for network in NETWORKS
-    ]
+    return combinations(network=NETWORKS, repetition=range(1 if quick else 10))
 
 
 def run_task(rng: np.random.Generator, *, network: str, repetition: int) -> list[Row]:
@@ -61,4 +63,60 @@ def follow(R: FloatArray, update: str, schedule: str) -> Row:
     }
 
 
-PART = Part(name="oscillation", tasks=list_tasks, run=run_task)
+def report(frame: pd.DataFrame) -> Report:
+    """Judge whether the penalty on paths settles when all columns are solved at once."""
+    frame = frame.assign(always=["0" not in text.split() for text in frame["cyclic"]])
+    rows = []
+    for update, schedule in product(UPDATES, SCHEDULES):
+        part = rows_of(frame, update=update, schedule=schedule)
+        last = np.array([[int(count) for count in text.split()[-2:]] for text in part["arcs"]])
+        periods = ", ".join(str(period) for period in sorted(part["period"].unique()))
+        settled, always = f"{np.mean(part['period'] == 1):.0%}", f"{part['always'].mean():.0%}"
+        arcs = f"{last.min(axis=1).mean():.0f} and {last.max(axis=1).mean():.0f}"
+        rows.append([update, schedule, settled, periods, always, arcs])
+    header = ["columns solved", "strength", "settled", "periods", "a cycle in every round"]
+    text = fill(
+        __package__,
+        "oscillation",
+        n=frame["task"].nunique(),
+        n_networks=frame["network"].nunique(),
+        table=markdown_table([*header, "arcs, least and most"], rows),
+    )
+    return Report(text, (_oscillates(rows_of(frame, update="whole")),))
+
+
+def _oscillates(whole: pd.DataFrame) -> Claim:
+    settled = (whole["period"] == 1).tolist()
+    always = rows_of(whole, schedule="homotopy")["always"].tolist()
+    return Claim(
+        "Solved as a whole, H-SGBN does not converge but oscillates between a few solutions that "
+        "are not DAGs.",
+        f"{len(whole) - sum(settled)} of {len(whole)} runs never settle; "
+        f"{int((whole['period'] == 2).sum())} of them go to and fro between two graphs. With a "
+        f"growing strength {sum(always)} of {len(always)} have cycles in every round. With the "
+        "largest from the start, one of the two has next to no arcs, and so no cycle.",
+        verdict([[not value for value in settled], always]),
+    )
+
+
+NAMES: Final = {"columns": "one column after the other", "whole": "all columns at once"}
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Arcs of one simulation of each network, round by round."""
+    figure, axes = panels(3, 3, (11, 6.6), grid="y", sharex=True)
+    part = rows_of(frame, repetition=0, schedule="homotopy")
+    for ax, network in zip(axes.flat, NETWORKS, strict=True):
+        for update, color, marker in zip(UPDATES, COLORS, "oD", strict=False):
+            row = rows_of(part, network=network, update=update).iloc[0]
+            arcs = [int(count) for count in row["arcs"].split()]
+            look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
+            ax.plot(range(1, len(arcs) + 1), arcs, label=NAMES[update], **look)
+        ax.set(title=network.capitalize(), ylim=(0, 1.08 * ax.dataLim.y1))
+        ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    name_outer(axes, "round at the largest strength", "arcs")
+    legend_above(figure, axes[0, 0])
+    return {"oscillation": figure}
+
+
+PART = Part(name="oscillation", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -6,20 +6,27 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators import BlanketBayesNet, GaussianBayesNet
 from edgewise.reproduce.directed.methods import (
     ALPHA,
     GES,
+    MEASURES,
+    PDAG,
     SIGNIFICANCE,
+    TOTAL,
     count_errors,
     installed_peers,
     peer,
     simulate,
 )
 from edgewise.reproduce.directed.sort_and_regress import sort_and_regress
-from edgewise.reproduce.study import Part, Row
+from edgewise.reproduce.figures import COLORS, name_rows, panels, points
+from edgewise.reproduce.study import Part, Report, Row, combinations
+from edgewise.reproduce.tables import fill, grouped, mean_and_error, means_table, rows_of
 
 NETWORK: Final = "alarm"
 STANDARDIZED: Final = "standardised"
@@ -39,10 +46,7 @@ SORT_R2: Final = "sort by R2, regress"
 def list_tasks(quick: bool) -> list[Row]:
     """List the simulations; what is installed is part of the task, so that more of it runs anew."""
     peers = installed_peers()
-    return [
-        {"repetition": repetition, "peers": peers[:1] if quick else peers}
-        for repetition in range(2 if quick else 5)
-    ]
+    return combinations(repetition=range(2 if quick else 5), peers=[peers[:1] if quick else peers])
 
 
 def run_task(rng: np.random.Generator, *, repetition: int, peers: list[str]) -> list[Row]:
@@ -82,4 +86,41 @@ def _sort(rows: FloatArray, by: str) -> BoolArray:
     return found
 
 
-PART = Part(name="scales", tasks=list_tasks, run=run_task)
+def report(frame: pd.DataFrame) -> Report:
+    """Lay out the errors on either scale; the paper says nothing of it."""
+    peers = sorted({name for listed in frame["peers"] for name in listed})
+    first = frame.drop_duplicates("task")
+    found = {
+        (method, scale, measure): part[measure]
+        for (method, scale), part in frame.groupby(["method", "scale"])
+        for measure in MEASURES
+    }
+    columns = [(scale, measure) for scale in SCALES for measure in MEASURES]
+    names = [f"{scale}: {'PDAG' if m == PDAG else m}" for scale, m in columns]
+    keys = [(method,) for method in frame["method"].unique()]
+    text = fill(
+        __package__,
+        "scales",
+        n=len(first),
+        varsortability=mean_and_error(first["varsortability"], 2),
+        r2_sortability=mean_and_error(first["r2_sortability"], 2),
+        peers=f"Installed here: {', '.join(peers)}." if peers else "None is installed here.",
+        table=means_table(["Alarm", *names], keys, columns, found, 1),
+    )
+    return Report(text)
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Total errors on either scale."""
+    methods = list(frame["method"].unique())
+    figure, ((ax,),) = panels(1, 1, (7.5, 0.3 * len(methods) + 1.4), grid="x")
+    for scale, color, marker, shift in zip(SCALES, COLORS, "oD", (0.1, -0.1), strict=False):
+        found = grouped(rows_of(frame, scale=scale), ["method"], TOTAL)
+        points(ax, methods, found, shift, color=color, marker=marker, label=f"{scale} columns")
+    ax.set_xlim(left=0)
+    name_rows(ax, methods, "total errors on Alarm", fontsize=8)
+    ax.legend()
+    return {"scales": figure}
+
+
+PART = Part(name="scales", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -2,30 +2,8 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.discrete import (
-    karate,
-    karate as karate_report,
-    networks,
-    networks as networks_report,
-    six_nodes,
-    six_nodes as six_report,
-)
-from edgewise.reproduce.discrete.figures import draw_figures
-from edgewise.reproduce.study import Report, Results, Study
-
-
-def report_all(results: Results) -> Report:
-    """Put the reports of the parts together."""
-    parts = (
-        six_report.report(results["six-nodes"]),
-        networks_report.report(results["networks"]),
-        karate_report.report(results["karate"]),
-    )
-    return Report(
-        text="\n\n".join(part.text for part in parts),
-        claims=tuple(claim for part in parts for claim in part.claims),
-    )
-
+from edgewise.reproduce.discrete import karate, networks, six_nodes
+from edgewise.reproduce.study import Study
 
 STUDY = Study(
     name="bjp",
@@ -37,6 +15,4 @@ STUDY = Study(
     ),
     version=1,
     parts=(six_nodes.PART, networks.PART, karate.PART),
-    report=report_all,
-    figures=draw_figures,
 )

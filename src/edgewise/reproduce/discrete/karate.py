@@ -12,8 +12,8 @@ from edgewise.data import load_network
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce.discrete.networks import DEFAULT, draw_rows
 from edgewise.reproduce.discrete.scores import score_options
-from edgewise.reproduce.study import Part, Report, Row
-from edgewise.reproduce.tables import markdown_table, mean_and_error
+from edgewise.reproduce.study import Part, Report, Row, combinations
+from edgewise.reproduce.tables import fill, means_table, rows_of
 from edgewise.solvers import independence_logposterior, learn_structure, log_score
 
 N_SAMPLES: Final = 16_000
@@ -25,7 +25,7 @@ MORE_PATIENCE: Final = 200
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the distributions."""
-    return [{"distribution": distribution} for distribution in range(2 if quick else 10)]
+    return combinations(distribution=range(2 if quick else 10))
 
 
 def run_task(
@@ -72,51 +72,38 @@ def count_supported(X: AnyArray, truth: BoolArray, pairs: BoolArray) -> int:
     return n_supported
 
 
-PART = Part(name="karate", tasks=list_tasks, run=run_task)
-
-
 #: Mean Hamming distance that the default should keep below.
 BAR: Final = 8
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the errors, and say whether score, search or data are to blame."""
-    rows = []
-    for thin in THINNING:
-        part = frame[frame["thin"] == thin]
-        figures = [
-            mean_and_error(part[name], 1)
-            for name in ("hamming", "missed", "false", "patient_hamming")
-        ]
-        rows.append([str(thin), *figures])
+    columns = ("hamming", "missed", "false", "patient_hamming")
+    found = {(thin, name): rows_of(frame, thin=thin)[name] for thin in THINNING for name in columns}
     header = ["sweeps per row", "Hamming", "missed", "false", f"Hamming, patience {MORE_PATIENCE}"]
-    text = "\n\n".join(
-        [
-            f"## Karate, {N_SAMPLES:,} rows: what limits the default",
-            markdown_table(header, rows),
-            _limits(frame),
-        ]
+    keys, names = [(thin,) for thin in THINNING], [(name,) for name in columns]
+    paper = rows_of(frame, thin=THINNING[0])
+    excess, mean = paper["score"] - paper["true_score"], paper["hamming"].mean()
+    text = fill(
+        __package__,
+        "karate",
+        n_samples=N_SAMPLES,
+        table=means_table(header, keys, names, found, 1),
+        mean=mean,
+        bar=BAR,
+        is_met="met" if mean <= BAR else "missed",
+        n_above=int((excess > 0).sum()),
+        n=len(paper),
+        excess=excess.mean(),
+        n_better=int((paper["patient_score"] > paper["score"] + 1e-9).sum()),
+        n_independent=int(paper["missed_without_evidence"].sum()),
+        missed=paper["missed"].sum(),
+        n_dependent=int(paper["false_with_evidence"].sum()),
+        false=paper["false"].sum(),
+        thin=THINNING[1],
+        thinned=found[THINNING[1], "hamming"].mean(),
     )
-    return Report(text=text, claims=())
+    return Report(text)
 
 
-def _limits(frame: pd.DataFrame) -> str:
-    paper = frame[frame["thin"] == THINNING[0]]
-    thinned = frame[frame["thin"] == THINNING[1]]
-    excess = paper["score"] - paper["true_score"]
-    mean = paper["hamming"].mean()
-    n_better = int((paper["patient_score"] > paper["score"] + 1e-9).sum())
-    missed, false = paper["missed"].sum(), paper["false"].sum()
-    return (
-        f"The default (BJP, 1 in every cell, patience 20) makes {mean:.1f} errors on average; the "
-        f"bar is {BAR}, and it is {'met' if mean <= BAR else 'missed'}. The structure found scores "
-        f"above the true one on {int((excess > 0).sum())} of {len(paper)} data sets, by "
-        f"{excess.mean():.1f} nats on average: there a better search would not help. Ten "
-        f"times the patience finds a better score on {n_better}. Given the true blankets, the data "
-        f"speak for independence on {int(paper['missed_without_evidence'].sum())} of the {missed} "
-        f"missed pairs, and for dependence on {int(paper['false_with_evidence'].sum())} of the "
-        f"{false} false ones: potentials drawn evenly leave some neighbours nearly independent, "
-        "and a test at even prior odds says yes by chance to some of the 483 pairs that are not "
-        f"joined. Rows {THINNING[1]} sweeps apart, nearly independent, leave "
-        f"{thinned['hamming'].mean():.1f} errors, so that little of this is due to the chain."
-    )
+PART = Part(name="karate", tasks=list_tasks, run=run_task, report=report)

@@ -1,23 +1,45 @@
-"""Tables and verdicts on larger networks."""
+"""Larger networks: errors and run times."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov
 from edgewise.data.simulate.gaussian import HubLinks
 from edgewise.metrics import edge_metrics, irregularity
-from edgewise.reproduce.discrete.scores import CONSTANT, CRITERIA, PRIORS, SHARED, score_options
-from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import is_clearly_positive, markdown_table, mean_and_error, verdict
+from edgewise.reproduce.discrete.scores import (
+    CONSTANT,
+    CRITERIA,
+    LOOK,
+    PRIORS,
+    SHARED,
+    draw_curve,
+    number_rows,
+    score_options,
+)
+from edgewise.reproduce.figures import legend_above, name_outer, panels
+from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    Case,
+    fill,
+    grouped,
+    is_clearly_positive,
+    judge,
+    markdown_table,
+    mean_and_error,
+    means_table,
+    rows_of,
+)
 from edgewise.solvers import learn_structure
 from edgewise.solvers.discrete.search import StructureSolution
 
@@ -66,6 +88,11 @@ class Learner:
                 options["max_degree"] = round(np.log2(n_samples)) + 2
         return options
 
+    @property
+    def title(self) -> str:
+        """Name in tables and figures."""
+        return CRITERIA[self.criterion] + (f", {self.search}" if self.search != BLANKETS else "")
+
     def learn(self, X: AnyArray) -> StructureSolution:
         """Learn the structure of binary data."""
         levels = np.full(X.shape[1], 2)
@@ -94,15 +121,8 @@ def graph_of(network: str) -> BoolArray:
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the distributions of each network."""
-    return [
-        {
-            "network": network,
-            "distribution": distribution,
-            "stride": 3 if quick else 1,
-        }
-        for distribution in range(1 if quick else 10)
-        for network in NETWORKS
-    ]
+    n_distributions, stride = (1, 3) if quick else (10, 1)
+    return combinations(network=NETWORKS, distribution=range(n_distributions), stride=[stride])
 
 
 def run_task(
@@ -116,25 +136,14 @@ def run_task(
     truth = graph_of(network)
     X = draw_rows(truth, SAMPLES[-1], rng)
     rows = []
-    for n_samples in SAMPLES[::stride]:
-        for learner in LEARNERS:
-            start = time.process_time()
-            found = learner.learn(X[:n_samples])
-            seconds = time.process_time() - start
-            errors = edge_metrics(truth, found.value)
-            rows.append(
-                {
-                    "n_samples": n_samples,
-                    "criterion": learner.criterion,
-                    "prior": learner.prior,
-                    "search": learner.search,
-                    "hamming": errors.hamming,
-                    "missed": errors.fn,
-                    "false": errors.fp,
-                    "seconds": seconds,
-                    "tests": found.n_tests,
-                }
-            )
+    for n_samples, learner in product(SAMPLES[::stride], LEARNERS):
+        start = time.process_time()
+        found = learner.learn(X[:n_samples])
+        seconds = time.process_time() - start
+        errors = edge_metrics(truth, found.value)
+        counts = {"hamming": errors.hamming, "missed": errors.fn, "false": errors.fp}
+        about = {"n_samples": n_samples, **asdict(learner)}
+        rows.append({**about, **counts, "seconds": seconds, "tests": found.n_tests})
     return rows
 
 
@@ -155,69 +164,67 @@ def compile_kernels() -> None:
         learner.learn(X)
 
 
-PART = Part(name="networks", tasks=list_tasks, run=run_task)
-
-
 #: Two run times whose ratio is less than this are comparable.
 COMPARABLE: Final = 2.0
 #: What the paper calls an order of magnitude.
 ORDER: Final = 10.0
 
-INTRODUCTION: Final = """\
-## Larger networks
-
-Ten distributions per network in the whole study, potentials uniform between 0 and 1, one chain of a
-Gibbs sampler each with a burn-in of 100 sweeps; smaller data sets are its first rows. The Hamming
-distance is the number of missed and of false edges. BJP and IB flip the least supported pair again
-and again: *strict* stops at the first step that does not improve, as the paper says; *patient*, our
-default, 20 steps after the last improvement. MPL lets every variable find its blanket, and agrees
-on a graph afterwards. Sizes of the hub and scale-free graphs are ours. With prior counts shared
-out, two rows that agree in a nearly empty slice pass for dependence, and blankets can grow without
-end; there the number of neighbours is capped at two more than the binary logarithm of the rows."""
+#: Prior counts and patience, which the paper leaves open.
+SETTINGS: Final = tuple(product(PRIORS, PATIENCE))
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out errors and run times, and judge what the paper says of them."""
-    text = "\n\n".join(
-        [
-            INTRODUCTION,
-            _graphs_table(),
-            "### Hamming distance, constant prior counts",
-            _table(frame, CONSTANT, "hamming"),
-            "### Hamming distance, prior counts shared out",
-            _table(frame, SHARED, "hamming"),
-            "### Run time",
-            (
-                "CPU milliseconds of the search, on one thread after compilation, constant prior "
-                "counts; they differ from run to run."
-            ),
-            _table(frame.assign(seconds=1000 * frame["seconds"]), CONSTANT, "seconds"),
-        ]
+    milliseconds = frame.assign(seconds=1000 * frame["seconds"])
+    text = fill(
+        __package__,
+        "networks",
+        graphs=_graphs_table(),
+        constant=_table(frame, CONSTANT, "hamming"),
+        shared=_table(frame, SHARED, "hamming"),
+        times=_table(milliseconds, CONSTANT, "seconds"),
     )
     smallest, largest = min(frame["n_samples"]), max(frame["n_samples"])
-    smaller = [n for n in SAMPLES if n < largest]
+    fewer = [n for n in SAMPLES if n < largest]
+    at_most = frame[frame["network"].isin(REAL) & (frame["n_samples"] == largest)]
+    on = "BJP makes the fewest errors"
     claims = (
-        _fewest(frame, "On hub graphs BJP makes the fewest errors in all cases.", list(HUBS)),
+        _fewest(frame, f"On hub graphs {on} in all cases.", HUBS),
         _fewest(
             frame,
-            "On the two most complex scale-free graphs BJP makes the fewest errors in all cases.",
+            f"On the two most complex scale-free graphs {on} in all cases.",
             list(SCALE_FREE)[-2:],
         ),
+        _fewest(frame, f"On real networks {on} with fewer rows than the most.", REAL, fewer),
+        judge(
+            "On real networks with the most rows IB makes the fewest errors, but not significantly "
+            "fewer than BJP.",
+            f"Errors of BJP less those of IB at {largest} rows, by prior counts and search",
+            [_lead(at_most, *setting) for setting in SETTINGS],
+        ),
         _fewest(
             frame,
-            "On real networks BJP makes the fewest errors with fewer rows than the most.",
-            REAL,
-            smaller,
-        ),
-        _largest_sample(frame, largest),
-        _fewest(
-            frame, "BJP always outperforms the competitors when data are scarce.", NETWORKS,
+            "BJP always outperforms the competitors when data are scarce.",
+            NETWORKS,
             [smallest],
         ),
-        _comparable_times(frame),
-        _orders_slower(frame, largest),
-    )  # fmt: skip
-    return Report(text=text, claims=claims)
+        judge(
+            "The run time of BJP is comparable to or better than those of IB and MPL.",
+            "In units of the time of BJP, geometric means over all networks and sizes",
+            [_times(frame, *setting) for setting in SETTINGS],
+        ),
+        judge(
+            "On real networks with the most rows IB is one or two orders of magnitude slower than "
+            "BJP.",
+            f"In units of the time of BJP at {largest} rows",
+            [
+                ([ratio >= ORDER], f"{ratio:.2g} ({', '.join(setting)})")
+                for setting in SETTINGS
+                for ratio in (time_ratio(at_most, *setting, "ib"),)
+            ],
+        ),
+    )
+    return Report(text, claims)
 
 
 def select(frame: pd.DataFrame, prior: str, search: str) -> pd.DataFrame:
@@ -238,12 +245,6 @@ def has_fewest(errors: pd.DataFrame) -> BoolArray:
     return found
 
 
-def _settings() -> Iterator[tuple[str, str]]:
-    for prior in PRIORS:
-        for search in PATIENCE:
-            yield prior, search
-
-
 def _graphs_table() -> str:
     rows = []
     for network in NETWORKS:
@@ -256,58 +257,34 @@ def _graphs_table() -> str:
 def _table(frame: pd.DataFrame, prior: str, value: str) -> str:
     learners = [learner for learner in LEARNERS if learner.prior == prior]
     by = ["network", "n_samples", "criterion", "search"]
-    found = dict(iter(frame[frame["prior"] == prior].groupby(by)[value]))
-    rows = []
-    for network in NETWORKS:
-        for n_samples in sorted(frame["n_samples"].unique()):
-            cells = [
-                mean_and_error(found[network, n_samples, learner.criterion, learner.search], 1)
-                for learner in learners
-            ]
-            rows.append([network, str(n_samples), *cells])
-    titles = [
-        CRITERIA[learner.criterion] + ("" if learner.search == BLANKETS else f", {learner.search}")
-        for learner in learners
-    ]
-    return markdown_table(["network", "rows", *titles], rows)
+    found = grouped(rows_of(frame, prior=prior), by, value, "distribution")
+    return means_table(
+        ["network", "rows", *(learner.title for learner in learners)],
+        list(product(NETWORKS, sorted(frame["n_samples"].unique()))),
+        [(learner.criterion, learner.search) for learner in learners],
+        found,
+        1,
+    )
 
 
 def _fewest(
-    frame: pd.DataFrame,
-    published: str,
-    networks: Sequence[str],
-    samples: Sequence[int] = SAMPLES,
+    frame: pd.DataFrame, published: str, networks: Iterable[str], samples: Sequence[int] = SAMPLES
 ) -> Claim:
-    part = frame[frame["network"].isin(networks) & frame["n_samples"].isin(samples)]
-    flags, counts = [], []
-    for prior, search in _settings():
+    part = frame[frame["network"].isin(list(networks)) & frame["n_samples"].isin(samples)]
+    cases = []
+    for prior, search in SETTINGS:
         found = has_fewest(means(part, prior, search, "hamming"))
-        flags.append(found.tolist())
-        counts.append(f"{found.sum()} of {len(found)} ({prior}, {search})")
-    return Claim(
-        published=published,
-        found=f"As few errors as any, by prior counts and search: {'; '.join(counts)}.",
-        holds=verdict(flags),
-    )
+        cases.append((found.tolist(), f"{found.sum()} of {len(found)} ({prior}, {search})"))
+    return judge(published, "As few errors as any, by prior counts and search", cases)
 
 
-def _largest_sample(frame: pd.DataFrame, n_samples: int) -> Claim:
-    part = frame[frame["network"].isin(REAL) & (frame["n_samples"] == n_samples)]
-    flags, parts = [], []
-    for prior, search in _settings():
-        wide = select(part, prior, search).pivot_table(
-            index=["network", "distribution"], columns="criterion", values="hamming"
-        )
-        lead: FloatArray = (wide["bjp"] - wide["ib"]).to_numpy(dtype=np.float64)
-        flags.append([bool(lead.mean() > 0) and not is_clearly_positive(lead)])
-        parts.append(f"{mean_and_error(lead, 1)} ({prior}, {search})")
-    return Claim(
-        published="On real networks with the most rows IB makes the fewest errors, but not "
-        "significantly fewer than BJP.",
-        found=f"Errors of BJP less those of IB at {n_samples} rows, by prior counts and search: "
-        f"{'; '.join(parts)}.",
-        holds=verdict(flags),
+def _lead(frame: pd.DataFrame, prior: str, search: str) -> Case:
+    wide = select(frame, prior, search).pivot_table(
+        index=["network", "distribution"], columns="criterion", values="hamming"
     )
+    lead: FloatArray = (wide["bjp"] - wide["ib"]).to_numpy(dtype=np.float64)
+    is_behind = bool(lead.mean() > 0) and not is_clearly_positive(lead)
+    return [is_behind], f"{mean_and_error(lead, 1)} ({prior}, {search})"
 
 
 def time_ratio(frame: pd.DataFrame, prior: str, search: str, rival: str) -> float:
@@ -316,28 +293,44 @@ def time_ratio(frame: pd.DataFrame, prior: str, search: str, rival: str) -> floa
     return float(np.exp(np.log(seconds[rival] / seconds["bjp"]).mean()))
 
 
-def _comparable_times(frame: pd.DataFrame) -> Claim:
-    flags, parts = [], []
-    for prior, search in _settings():
-        ratios = {rival: time_ratio(frame, prior, search, rival) for rival in ("ib", "mpl")}
-        flags.append([ratio > 1 / COMPARABLE for ratio in ratios.values()])
-        listed = " and ".join(f"{CRITERIA[rival]} {ratio:.2g}" for rival, ratio in ratios.items())
-        parts.append(f"{listed} ({prior}, {search})")
-    return Claim(
-        published="The run time of BJP is comparable to or better than those of IB and MPL.",
-        found="In units of the time of BJP, geometric means over all networks and sizes: "
-        f"{'; '.join(parts)}.",
-        holds=verdict(flags),
-    )
+def _times(frame: pd.DataFrame, prior: str, search: str) -> Case:
+    ratios = {rival: time_ratio(frame, prior, search, rival) for rival in ("ib", "mpl")}
+    words = " and ".join(f"{CRITERIA[rival]} {ratio:.2g}" for rival, ratio in ratios.items())
+    return [ratio > 1 / COMPARABLE for ratio in ratios.values()], f"{words} ({prior}, {search})"
 
 
-def _orders_slower(frame: pd.DataFrame, n_samples: int) -> Claim:
-    part = frame[frame["network"].isin(REAL) & (frame["n_samples"] == n_samples)]
-    ratios = {setting: time_ratio(part, *setting, "ib") for setting in _settings()}
-    listed = "; ".join(f"{ratio:.2g} ({', '.join(of)})" for of, ratio in ratios.items())
-    return Claim(
-        published="On real networks with the most rows IB is one or two orders of magnitude "
-        "slower than BJP.",
-        found=f"In units of the time of BJP at {n_samples} rows: {listed}.",
-        holds=verdict([[ratio >= ORDER] for ratio in ratios.values()]),
-    )
+STRICT: Final[dict[str, Any]] = {"linestyle": (0, (4, 2)), "markerfacecolor": "white"}
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """Draw errors and run times."""
+    return {
+        "hamming": draw_networks(frame, CONSTANT, "hamming"),
+        "hamming-shared": draw_networks(frame, SHARED, "hamming"),
+        "run-time": draw_networks(frame, CONSTANT, "seconds"),
+    }
+
+
+def draw_networks(frame: pd.DataFrame, prior: str, value: str) -> Figure:
+    """Draw errors or run time against the number of rows, a panel per network."""
+    is_time = value == "seconds"
+    figure, axes = panels(2, len(NETWORKS) // 2, (13, 6), sharex=True, sharey=is_time)
+    learners = [learner for learner in LEARNERS if learner.prior == prior]
+    for ax, network in zip(axes.flat, NETWORKS, strict=True):
+        for place, learner in enumerate(learners):
+            look = LOOK[learner.criterion] | (STRICT if learner.search == "strict" else {})
+            part = rows_of(frame, network=network, **asdict(learner))
+            draw_curve(ax, part, value, (place - 2) / 2, label=learner.title, **look)
+        number_rows(ax, frame)
+        ax.set_title(network)
+        if is_time:
+            ax.set_yscale("log")
+            ax.yaxis.set_major_formatter(lambda seconds, _: f"{1000 * seconds:g}")
+        else:
+            ax.set_ylim(bottom=0)
+    name_outer(axes, "rows", "CPU milliseconds" if is_time else "Hamming distance")
+    legend_above(figure, axes[0, 0])
+    return figure
+
+
+PART = Part(name="networks", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import pandas as pd
+from matplotlib.axes import Axes
+
+from edgewise.reproduce.figures import BLUE, GREEN, VERMILION, numbered_log
+
 CRITERIA: Final = {"bjp": "BJP", "ib": "IB", "mpl": "MPL"}
 CONSTANT: Final = "constant"
 SHARED: Final = "shared"
 PRIORS: Final = (CONSTANT, SHARED)
+LOOK: Final[dict[str, dict[str, Any]]] = {
+    "bjp": {"color": BLUE, "marker": "o"},
+    "ib": {"color": VERMILION, "marker": "s"},
+    "mpl": {"color": GREEN, "marker": "^"},
+}
+#: Curves are set apart by this factor, so that error bars do not hide each other.
+APART: Final = 1.07
 
 
 def score_options(criterion: str, prior: str) -> dict[str, Any]:
@@ -37,3 +49,16 @@ def column_title(criterion: str, prior: str) -> str:
     if prior == SHARED:
         return f"{CRITERIA[criterion]}, 1 shared out"
     return f"{CRITERIA[criterion]}, {0.5 if criterion == 'mpl' else 1} a cell"
+
+
+def draw_curve(ax: Axes, frame: pd.DataFrame, value: str, shift: float, **look: Any) -> None:
+    """Draw means with their standard errors against the number of rows, a little to the side."""
+    by_size = frame.groupby("n_samples")[value]
+    mean, error = by_size.mean(), by_size.sem().fillna(0)
+    ax.errorbar(mean.index * APART**shift, mean, yerr=error, markersize=4.5, linewidth=1.2, **look)
+
+
+def number_rows(ax: Axes, frame: pd.DataFrame) -> None:
+    """Write numbers of rows, every other where there are many."""
+    sizes = sorted(frame["n_samples"].unique())
+    numbered_log(ax, sizes[:: 2 if len(sizes) > 4 else 1])

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Final
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
-from edgewise.reproduce.space.contour import GRAPHICAL_LASSO, LOCALLY_CONSTANT
+from edgewise.reproduce.figures import curve, numbered_log, panels, plain_log
 from edgewise.reproduce.space.methods import (
-    TUNING_TOL,
+    GRAPHICAL_LASSO,
+    LOCALLY_CONSTANT,
+    LOOK,
     best,
     count_unconverged,
     divergences,
-    fit_graphical_lasso,
-    fit_locally_constant,
+    fit_both,
     grid_for,
     measures,
     refine,
     second_moments,
 )
-from edgewise.reproduce.study import Part, Row
+from edgewise.reproduce.study import Part, Report, Row, combinations
+from edgewise.reproduce.tables import (
+    fill,
+    grouped,
+    listed,
+    markdown_table,
+    mean_and_error,
+    rows_of,
+)
 
 #: Shape of the sites and side of the boxes; six pairs of boxes each.
 PROBLEMS = {"grid 10x10": ((10, 10), 3), "path 60": ((60,), 6)}
@@ -29,17 +41,13 @@ SAMPLES = (30, 100, 400)
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets, and how fine their grids are."""
-    return [
-        {
-            "problem": problem,
-            "n_samples": n_samples,
-            "repetition": repetition,
-            "per_decade": 2 if quick else 4,
-        }
-        for repetition in range(1 if quick else 5)
-        for n_samples in ((100,) if quick else SAMPLES)
-        for problem in PROBLEMS
-    ]
+    n_repetitions, samples, per_decade = (1, (100,), 2) if quick else (5, SAMPLES, 4)
+    return combinations(
+        problem=PROBLEMS,
+        n_samples=samples,
+        repetition=range(n_repetitions),
+        per_decade=[per_decade],
+    )
 
 
 def run_task(
@@ -53,14 +61,56 @@ def run_task(
     grid = grid_for(S, per_decade=per_decade)
     pairs = neighbor_pairs(shape, prod(shape))
     rows = []
-    for name, fits in (
-        (GRAPHICAL_LASSO, fit_graphical_lasso(S, grid, tol=TUNING_TOL)),
-        (LOCALLY_CONSTANT, fit_locally_constant(S, grid, pairs, tol=TUNING_TOL)),
-    ):
+    for name, fits in fit_both(S, grid, pairs).items():
         fit = refine(S, best(fits, -divergences(fits, truth)), pairs)
         about = {"method": name, "tuning": "oracle", "unconverged": count_unconverged([*fits, fit])}
         rows.append(about | measures(fit, truth))
     return rows
 
 
-PART = Part(name="blocks", tasks=list_tasks, run=run_task)
+#: Share of the graphical lasso's KL that the locally constant fit should keep below.
+BAR: Final = 0.6
+BAR_SAMPLES: Final = 100
+
+
+def report(frame: pd.DataFrame) -> Report:
+    """Set the KL of both methods side by side, by problem and number of rows."""
+    rows, at_bar = [], {}
+    for problem in PROBLEMS:
+        for n_samples, part in rows_of(frame, problem=problem).groupby("n_samples"):
+            kl = grouped(part, ["method"], "kl")
+            ratio = f"{kl[LOCALLY_CONSTANT].mean() / kl[GRAPHICAL_LASSO].mean():.2f}"
+            if n_samples == BAR_SAMPLES:
+                at_bar[problem] = ratio
+            cells = [mean_and_error(kl[name]) for name in (GRAPHICAL_LASSO, LOCALLY_CONSTANT)]
+            rows.append([problem, str(n_samples), *cells, ratio])
+    header = ["problem", "rows", "KL, graphical lasso", "KL, locally constant", "ratio"]
+    text = fill(
+        __package__,
+        "blocks",
+        table=markdown_table(header, rows),
+        bar_samples=BAR_SAMPLES,
+        ratios=listed(at_bar, " and "),
+        bar=BAR,
+    )
+    return Report(text)
+
+
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
+    """KL against the number of rows, both methods, one panel per problem."""
+    figure, (axes,) = panels(1, len(PROBLEMS), (8.4, 3.8))
+    for ax, problem in zip(axes, PROBLEMS, strict=True):
+        part = rows_of(frame, problem=problem)
+        rows = sorted(part["n_samples"].unique())
+        for method in (GRAPHICAL_LASSO, LOCALLY_CONSTANT):
+            kl = [rows_of(part, method=method, n_samples=n)["kl"] for n in rows]
+            curve(ax, rows, kl, label=method, **LOOK[method])
+        numbered_log(ax, rows)
+        ax.set(yscale="log", title=problem, xlabel="rows")
+        plain_log(ax.yaxis)
+    axes[0].set_ylabel("KL from the truth (nats), oracle tuning")
+    axes[0].legend()
+    return {"blocks-kl": figure}
+
+
+PART = Part(name="blocks", tasks=list_tasks, run=run_task, report=report, figures=draw)

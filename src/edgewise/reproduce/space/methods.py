@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.metrics import edge_metrics, gaussian_kl
+from edgewise.reproduce.figures import BLUE, VERMILION
 from edgewise.solvers import (
     Solution,
     graphical_lasso,
@@ -21,6 +22,12 @@ from edgewise.solvers import (
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
 from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
 
+LOCALLY_CONSTANT: Final = "locally constant"
+GRAPHICAL_LASSO: Final = "graphical lasso"
+LOOK: Final[dict[str, dict[str, Any]]] = {
+    LOCALLY_CONSTANT: {"color": BLUE, "marker": "o"},
+    GRAPHICAL_LASSO: {"color": VERMILION, "marker": "s"},
+}
 #: Smallest eigenvalue of a precision put together from regressions, as a share of the largest.
 CLIP = 1e-3
 #: Gap per variable that is close enough to choose between points of a grid.
@@ -122,6 +129,14 @@ def fit_graphical_lasso(S: FloatArray, grid: Grid, *, tol: float) -> list[Fit]:
     """Penalise every entry, the diagonal too, as the locally constant problem does at tau = 0."""
     path = graphical_lasso_path(S, grid.alphas, penalize_diagonal=True, tol=tol)
     return [fit_of(solution, alpha=solution.alpha) for solution in path]
+
+
+def fit_both(S: FloatArray, grid: Grid, pairs: IntArray) -> dict[str, list[Fit]]:
+    """Fit both methods to their grids, close enough to choose between the points."""
+    return {
+        GRAPHICAL_LASSO: fit_graphical_lasso(S, grid, tol=TUNING_TOL),
+        LOCALLY_CONSTANT: fit_locally_constant(S, grid, pairs, tol=TUNING_TOL),
+    }
 
 
 def refine(S: FloatArray, fit: Fit, pairs: IntArray) -> Fit:
