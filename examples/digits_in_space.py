@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
     for scale, strengths in FOUND.items():
         plain, fused = (
             cross_val_score(
-                LocallyConstantGraph(alpha, tau, neighbors=(8, 8), mask=mask, scale=scale),
+                LocallyConstantGraph(alpha, tau, neighbors=mask, scale=scale),
                 X,
                 cv=folds,
             )
@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
             f"{(fused > plain).sum():>6} of {len(plain)}"
         )
 
-    model = LocallyConstantGraph(*FOUND["global"][1], neighbors=(8, 8), mask=mask).fit(X)
+    model = LocallyConstantGraph(*FOUND["global"][1], neighbors=mask).fit(X)
     graph = model.graph_
     print(f"{graph.n_edges} edges in {model.groups_.max() + 1} fused groups")
     print(f"duality gap {model.gap_:.0e}, converged: {model.converged_}")

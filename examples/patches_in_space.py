@@ -12,7 +12,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from edgewise import GaussianGraph, Graph, LocallyConstantGraph
+from edgewise import CV, GaussianGraph, Graph, LocallyConstantGraph
 from edgewise.data import block_model, sample_gaussian
 from edgewise.metrics import gaussian_kl
 from edgewise.plot import plot_sites, save_figure
@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     fits = {
         "graphical lasso": GaussianGraph(alpha="cv", penalize_diagonal=True, random_state=0),
         "locally constant": LocallyConstantGraph(
-            neighbors=SHAPE, n_alphas=6, n_taus=4, random_state=0
+            alpha=CV(n_alphas=6), tau=CV(n_alphas=4), neighbors=SHAPE, random_state=0
         ),
     }
     print(f"{truth.adjacency.sum() // 2} true edges, {N_SAMPLES} rows of {len(X.T)} sites")

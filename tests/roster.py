@@ -153,14 +153,18 @@ ROSTER = [
         takes="rows",
         plain=LocallyConstantGraph(alpha=0.1, tau=0.05),
         fixed=(LocallyConstantGraph(alpha=0.1, tau=0.1),),
-        searches=(LocallyConstantGraph(cv=3, n_alphas=2, n_taus=2, random_state=0),),
+        searches=(
+            LocallyConstantGraph(alpha=CV(3, n_alphas=2), tau=CV(3, n_alphas=2), random_state=0),
+        ),
         conventions=(
             LocallyConstantGraph(alpha=0.1, tau=0.05),
-            LocallyConstantGraph(cv=3, n_alphas=3, n_taus=2, random_state=0, constant="drop"),
+            LocallyConstantGraph(
+                alpha=CV(3, n_alphas=3), tau=CV(3, n_alphas=2), random_state=0, constant="drop"
+            ),
         ),
         gaps=(LocallyConstantGraph(0.1, 0.05, missing="pairwise"),),
         options=(
-            LocallyConstantGraph(cv=2, n_alphas=3, n_taus=2, random_state=0),
+            LocallyConstantGraph(alpha=CV(2, n_alphas=3), tau=CV(2, n_alphas=2), random_state=0),
             LocallyConstantGraph(0.1, 0.05, constant="drop"),
             LocallyConstantGraph(0.1, 0.05, constant="ridge"),
         ),

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import edgewise
-from edgewise import BootstrapGraph, Graph, LocallyConstantGraph
+from edgewise import CV, BootstrapGraph, Graph, LocallyConstantGraph
 from edgewise.cli.learn import fit as _pictures
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
 from tests.cli.files import FILES, SPACE_FILES
@@ -182,7 +182,7 @@ def test_pairs_must_be_text(run, pixels, tmp_path):
         (["--chain", "--tau", "-1"], ["tau must be", "-1"]),
         (["--chain", "--tau", "ebic"], ["tau must be", "'ebic'"]),
         (["--chain", "--alpha", "ebic"], ["alpha must be", "'ebic'"]),
-        (["--chain", "--alpha", "0"], ["alpha must be above 0"]),
+        (["--chain", "--alpha", "0"], ["alpha must be positive"]),
         (["--ring", "--columns", "r0c0,r0c1"], ["at least 3 sites", "2 columns", "--chain"]),
     ],
 )
@@ -210,7 +210,7 @@ def test_both_strengths_are_chosen_by_default(learn, pixels):
 def test_one_strength_is_chosen(learn, pixels):
     frame = pixels.iloc[:, :5]
     run = learn(frame, "--chain", "--alpha", "0.1", "--alpha-ratio", "0.01")
-    expected = LocallyConstantGraph(0.1, alpha_ratio=0.01, random_state=0).fit(frame)
+    expected = LocallyConstantGraph(0.1, CV(alpha_ratio=0.01), random_state=0).fit(frame)
     assert run.record["tau"] == pytest.approx(expected.tau_, rel=1e-9)
     assert "alpha 0.1, as given; tau" in run.result.stdout
     assert "chosen out of 7 by held-out" in run.result.stdout

@@ -4,6 +4,7 @@ Results are finite, precisions positive definite, directed networks without cycl
 0; they survive a file, and depend neither on the order of the rows nor on processes and threads.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import edgewise
-from edgewise import BayesNetClassifier, DiscreteMarkovNet, GaussianBayesNet, GaussianGraph
+from edgewise import CV, BayesNetClassifier, DiscreteMarkovNet, GaussianBayesNet, GaussianGraph
+from edgewise.selection.rules import needs_rows
 from tests.guarantees import assert_definite, assert_guarantees, is_acyclic
 from tests.roster import ROSTER, cases, labels, public_estimators
 
@@ -38,14 +40,18 @@ PROBLEMS = {
 }
 FIXED, SEARCHES = cases("fixed"), cases("searches")
 SOLVERS = [(entry, model) for entry, model in FIXED if hasattr(model, "max_iter")]
-FOLDS = [(entry, model) for entry, model in SEARCHES if getattr(model, "cv", None) is not None]
+FOLDS = [
+    (entry, model)
+    for entry, model in SEARCHES
+    if getattr(model, "cv", None) is not None or isinstance(getattr(model, "alpha", None), CV)
+]
 #: Models that take weights and draw nothing at random. Ranks take none.
 WEIGHTED = [
     (entry, model)
     for entry, model in FIXED + cases("conventions") + cases("gaps")
     if entry.takes_weights
     and not hasattr(model, "n_resamples")
-    and getattr(model, "alpha", None) not in ("cv", "stars")
+    and not needs_rows(getattr(model, "alpha", None))
     and getattr(model, "covariance", None) != "nonparanormal"
 ]
 
@@ -157,6 +163,15 @@ def test_the_order_of_rows_makes_no_difference(entry, model, problem):
     assert_close(_fit(model, _take(data, rows)), _fitted(entry, model, problem))
 
 
+def _with_folds(model, folds):
+    """Copy a model that searches by cross-validation, with other folds."""
+    given = model.get_params(deep=False)
+    if "cv" in given:
+        return clone(model).set_params(cv=folds)
+    rules = {name: rule for name, rule in given.items() if isinstance(rule, CV)}
+    return clone(model).set_params(**{k: replace(rule, cv=folds) for k, rule in rules.items()})
+
+
 @over(FOLDS)
 def test_the_order_of_rows_makes_no_difference_where_folds_are_given(entry, model):
     data = entry.data(PROBLEMS["tall"])
@@ -168,7 +183,7 @@ def test_the_order_of_rows_makes_no_difference_where_folds_are_given(entry, mode
         folds = [
             (np.flatnonzero(fold[order] != k), np.flatnonzero(fold[order] == k)) for k in range(3)
         ]
-        results.append(_fit(clone(model).set_params(cv=folds), _take(data, order)))
+        results.append(_fit(_with_folds(model, folds), _take(data, order)))
     assert_close(*results)
 
 
@@ -194,7 +209,7 @@ def test_integer_weights_are_repeated_rows_where_folds_are_given(entry, model):
         folds = [
             (np.flatnonzero(fold[rows] != k), np.flatnonzero(fold[rows] == k)) for k in range(3)
         ]
-        fits.append(clone(model).set_params(cv=folds).fit(X[rows], **options))
+        fits.append(_with_folds(model, folds).fit(X[rows], **options))
     assert_close(*fits)
 
 

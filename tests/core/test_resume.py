@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import edgewise
-from edgewise import DataWarning, InputError, StARS, resumable
+from edgewise import CV, DataWarning, InputError, StARS, resumable
 from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.graph import Graph
@@ -200,7 +200,9 @@ def stars(X, y):
 
 
 def pairs_of_strengths(X, y):
-    return edgewise.LocallyConstantGraph(n_alphas=2, n_taus=2, random_state=0).fit(X)
+    return edgewise.LocallyConstantGraph(
+        alpha=CV(n_alphas=2), tau=CV(n_alphas=2), random_state=0
+    ).fit(X)
 
 
 def change(X, y):

@@ -137,7 +137,7 @@ def test_no_neighbours_have_to_be_said_in_full(empty):
         ([[0, np.inf]], "whole numbers"),
         ([[0, 1], [0.5, 2]], r"Pair 1 .*\(0.5, 2.0\).*whole numbers"),
         ([["a", "b"]], r"\(a, b\).*whole numbers"),
-        ([[True, False]], "whole numbers"),
+        ([[True, False]], "1 sites in the mask, and the table has 6 columns"),
     ],
 )
 @pytest.mark.parametrize("function", [neighbor_pairs, site_positions])

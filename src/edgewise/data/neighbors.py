@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 
-#: ``"chain"``, ``"ring"``, the sizes of a grid, or an (M, 2) array of pairs.
+#: ``"chain"``, ``"ring"``, the sizes of a grid, its mask, or an (M, 2) array of pairs.
 Neighbors: TypeAlias = str | Sequence[int] | ArrayLike
 
 KNOWN = (
-    'neighbors must be "chain", "ring", a grid shape such as (8, 8), '
+    'neighbors must be "chain", "ring", a grid shape such as (8, 8), a mask of one, '
     "or an (M, 2) array of pairs of column numbers"
 )
 
@@ -32,6 +32,7 @@ def neighbor_pairs(
         Variables in a row; the same with the last next to the first; one to three sizes of a grid
         whose sites are the columns in row-major order, as ``numpy.ravel`` lists them; or pairs of
         column numbers that start at 0. An array of shape (0, 2) says that there are no neighbours.
+        An array of bool is a grid with holes: it stands for its shape, with itself as ``mask``.
     n_features : int
         Number of columns.
     mask : array-like of bool, optional
@@ -53,6 +54,7 @@ def neighbor_pairs(
     >>> neighbor_pairs("ring", 4).tolist()
     [[0, 1], [1, 2], [2, 3], [0, 3]]
     """
+    neighbors, mask = _grid_with_holes(neighbors, mask)
     shape = _grid_shape(neighbors, n_features, mask)
     if shape is not None:
         return _grid_pairs(_site_numbers(shape, n_features, mask))
@@ -91,6 +93,7 @@ def site_positions(
     >>> site_positions([[0, 2], [1, 2]], 3) is None
     True
     """
+    neighbors, mask = _grid_with_holes(neighbors, mask)
     shape = _grid_shape(neighbors, n_features, mask)
     if shape is not None:
         sites = np.argwhere(_site_numbers(shape, n_features, mask) >= 0).astype(np.float64)
@@ -169,6 +172,15 @@ def check_grid_shape(shape: Any) -> tuple[int, ...]:
         listed = ", ".join(str(size) for size in sizes.tolist())
         raise InputError(f"The sizes of a grid are whole numbers of at least 1, got ({listed}).")
     return tuple(int(size) for size in sizes)
+
+
+def _grid_with_holes(
+    neighbors: Neighbors, mask: ArrayLike | None
+) -> tuple[Neighbors, ArrayLike | None]:
+    """Read an array of bool as the shape of a grid and its mask."""
+    given = _as_array(neighbors)
+    is_mask = mask is None and given.dtype == bool and given.ndim > 0
+    return (given.shape, given) if is_mask else (neighbors, mask)
 
 
 def _grid_shape(

@@ -63,12 +63,9 @@ ESTIMATORS = {
     "weights": GaussianGraph(alpha=0.1, weights=WEIGHTS),
     "folds": GaussianGraph(alpha=CV(3, n_alphas=5), random_state=7, missing="em"),
     "search of two": LocallyConstantGraph(
-        neighbors=(2, 3),
-        mask=np.array([[True, True, False], [False, True, True]]),
-        weights=WEIGHTS,
-        cv=3,
-        n_alphas=3,
-        n_taus=2,
+        alpha=CV(3, n_alphas=3),
+        tau=CV(3, n_alphas=2),
+        neighbors=np.array([[True, True, False], [False, True, True]]),
         random_state=7,
     ),
     "pairs": LocallyConstantGraph(alpha=0.1, tau=0.1, neighbors=[(0, 1), (1, 3)], scale=None),
@@ -92,9 +89,9 @@ def test_saved_and_loaded_estimators_are_equal(name, frame, tmp_path):
 
 
 def test_a_saved_search_of_two_strengths_keeps_its_grid(frame, tmp_path):
-    model = LocallyConstantGraph(n_alphas=3, n_taus=2, cv=3, random_state=7, constant="drop").fit(
-        frame.assign(d=1.0)
-    )
+    model = LocallyConstantGraph(
+        alpha=CV(3, n_alphas=3), tau=CV(3, n_alphas=2), random_state=7, constant="drop"
+    ).fit(frame.assign(d=1.0))
     model.save(tmp_path / "model.edgewise")
     again = edgewise.load(tmp_path / "model.edgewise")
     assert isinstance(again.selection_, PairSelection)

@@ -94,7 +94,7 @@ def test_arrays_have_no_names(frame, tmp_path):
         (GaussianGraph("cv"), r'alpha="cv" resamples rows, which a summary \(Moments\) does not'),
         (GaussianGraph("stars"), 'alpha="stars" resamples rows'),
         (GaussianGraph(covariance="spearman"), "sees the ranks of rows, which Moments do not"),
-        (LocallyConstantGraph(0.1), 'tau="cv" needs rows, which a summary'),
+        (LocallyConstantGraph(0.1), 'tau="cv" resamples rows, which a summary'),
         (GaussianBayesNet(), "GaussianBayesNet learns from rows, not from their Moments"),
     ],
 )

@@ -2,8 +2,21 @@
 
 import numpy as np
 
+from edgewise import CV
+
 NUMBERS = {"alpha": 0.1, "tau": 0.05}
-SMALL_SEARCH = {"n_alphas": 3, "n_taus": 2, "cv": 3, "random_state": 0, "alpha_ratio": 0.01}
+
+
+def small_search(cv=3, *, n_alphas=3, n_taus=2, alpha_ratio=0.01, random_state=0):
+    """Parameters of a search of both strengths on a small grid."""
+    return {
+        "alpha": CV(cv, n_alphas=n_alphas, alpha_ratio=alpha_ratio),
+        "tau": CV(cv, n_alphas=n_taus, alpha_ratio=alpha_ratio),
+        "random_state": random_state,
+    }
+
+
+SMALL_SEARCH = small_search()
 
 
 def patches(n_rows=80, n_columns=8, seed=0):

@@ -10,10 +10,16 @@ from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edgewise import BootstrapGraph, InputError, LocallyConstantGraph, StabilitySelection
+from edgewise import CV, BootstrapGraph, InputError, LocallyConstantGraph, StabilitySelection
 from edgewise.selection import SelectionWarning
 from edgewise.solvers import locally_constant
-from tests.estimators.space.locally_constant_rows import NUMBERS, SMALL_SEARCH, covariance, patches
+from tests.estimators.space.locally_constant_rows import (
+    NUMBERS,
+    SMALL_SEARCH,
+    covariance,
+    patches,
+    small_search,
+)
 from tests.solvers.space.locally_constant_problems import pairs_of
 
 
@@ -32,22 +38,16 @@ def held_out_by_hand(X, folds, alphas, taus):
     return details
 
 
-class Exact(LocallyConstantGraph):
-    """Compares strengths by solutions as accurate as the last."""
-
-    _search_tol = 0.0
-
-
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
 @pytest.mark.parametrize(
     "searched", [("alpha", "tau"), ("alpha",), ("tau",)], ids=["both", "alpha", "tau"]
 )
-def test_search_takes_the_best_of_an_explicit_loop(searched):
+def test_search_takes_the_best_of_an_explicit_loop(searched, monkeypatch):
+    monkeypatch.setattr("edgewise.estimators.space.locally_constant.SEARCH_TOL", 0.0)
     X = patches(n_rows=32, n_columns=5)
     splitter = KFold(3)
     numbers = {name: value for name, value in NUMBERS.items() if name not in searched}
-    options = {**SMALL_SEARCH, **numbers, "cv": splitter, "tol": 1e-9}
-    model = Exact(**options).fit(X)
+    model = LocallyConstantGraph(**{**small_search(splitter), **numbers}, tol=1e-9).fit(X)
     S = covariance(X) / np.mean(X.var(axis=0))
     largest = np.abs(S - np.diag(np.diag(S))).max()
     alphas = largest * np.array([1.0, 0.1, 0.01]) if "alpha" in searched else [0.1]
@@ -67,10 +67,8 @@ def test_search_takes_the_best_of_an_explicit_loop(searched):
 
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
 def test_grid_follows_its_parameters():
-    def fit(**options):
-        return LocallyConstantGraph(**{**SMALL_SEARCH, **options}).fit(patches())
-
-    model = fit(n_alphas=4, n_taus=3, alpha_ratio=0.05)
+    search = small_search(n_alphas=4, n_taus=3, alpha_ratio=0.05)
+    model = LocallyConstantGraph(**search).fit(patches())
     assert len(model.alphas_) == 4
     assert model.alphas_[-1] / model.alphas_[0] == pytest.approx(0.05)
     assert len(model.taus_) == 4
@@ -84,14 +82,14 @@ def test_grid_follows_its_parameters():
 def test_folds_are_set_by_cv_and_random_state():
     X = patches(n_rows=40, n_columns=5)
 
-    def details(**options):
-        return LocallyConstantGraph(**{**SMALL_SEARCH, **options}).fit(X).selection_.details
+    def details(*cv, **options):
+        return LocallyConstantGraph(**small_search(*cv, **options)).fit(X).selection_.details
 
-    assert details(cv=4).shape[2] == 4
+    assert details(4).shape[2] == 4
     splitter = ShuffleSplit(2, random_state=0)
-    by_splitter = details(cv=splitter)
+    by_splitter = details(splitter)
     assert by_splitter.shape[2] == 2
-    np.testing.assert_array_equal(details(cv=list(splitter.split(X))), by_splitter)
+    np.testing.assert_array_equal(details(list(splitter.split(X))), by_splitter)
     np.testing.assert_array_equal(details(random_state=1), details(random_state=1))
     assert not np.allclose(details(random_state=1), details(random_state=2))
 
@@ -129,35 +127,31 @@ def test_progress_only_when_asked(verbose, is_drawn, capsys):
 
 def test_ends_of_the_grid_are_warned_of():
     X = patches(n_rows=200, n_columns=5)
-    options = {"cv": 3, "random_state": 0, "n_alphas": 2, "n_taus": 1}
-    with pytest.warns(SelectionWarning, match=r"alpha=\"cv\" chose.*alpha_ratio=0\.03"):
-        LocallyConstantGraph("cv", 0.0, alpha_ratio=0.3, **options).fit(X)
+    alpha = CV(3, n_alphas=2, alpha_ratio=0.3)
+    with pytest.warns(SelectionWarning, match=r"alpha=\"cv\" chose.*CV\(alpha_ratio=0\.03\)"):
+        LocallyConstantGraph(alpha, 0.0, random_state=0).fit(X)
     even = 1.0 * np.random.default_rng(0).normal(size=(40, 5))
     even += 0.5 * even.mean(axis=1, keepdims=True)
     with pytest.warns(SelectionWarning, match=r"tau=\"cv\" chose.*largest tau"):
-        LocallyConstantGraph(0.01, "cv", alpha_ratio=0.01, **options).fit(even)
+        LocallyConstantGraph(0.01, CV(3, n_alphas=1, alpha_ratio=0.01), random_state=0).fit(even)
+
+
+def test_both_strengths_are_searched_on_the_same_folds():
+    with pytest.raises(InputError, match=r"cv is 5 for alpha and 3 for tau\. Pass the same cv"):
+        LocallyConstantGraph("cv", CV(3)).fit(patches())
 
 
 def test_complete_graph_at_the_end_of_the_grid_is_no_reason_to_warn():
-    model = LocallyConstantGraph("cv", 0.0, **SMALL_SEARCH).fit(patches(300, 2))
+    model = LocallyConstantGraph(**{**SMALL_SEARCH, "tau": 0.0}).fit(patches(300, 2))
     assert model.selection_.index == (2, 0)
-
-
-def test_a_search_by_stalling_descents_is_said_with_its_remedy():
-    X = patches(n_rows=30)
-    options = {**SMALL_SEARCH, "alpha": 0.02, "cv": 2}
-    with pytest.warns() as caught:
-        LocallyConstantGraph(solver="descent", **options).fit(X)
-    messages = [str(warning.message) for warning in caught]
-    assert any("fits in the search" in text and 'solver="admm"' in text for text in messages)
 
 
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
 def test_explicit_splits_count_rows_of_weight_zero():
     X = patches(n_rows=30, n_columns=4)
     weights = np.r_[np.zeros(10), np.ones(20)]
-    options = {**SMALL_SEARCH, "cv": list(KFold(3).split(X))}
-    model = LocallyConstantGraph(**options).fit(X, sample_weight=weights)
+    search = small_search(KFold(3))
+    model = LocallyConstantGraph(**search).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(model.selection_.details[:, :, 0], 0)
 
 
@@ -183,7 +177,7 @@ def test_path_goes_through_all_taus_of_each_alpha():
 def test_path_has_the_strengths_of_the_estimator_by_default():
     X = patches()
     weights = np.linspace(0, 1, len(X))
-    model = LocallyConstantGraph("cv", 0.05, n_alphas=3, alpha_ratio=0.1)
+    model = LocallyConstantGraph(CV(n_alphas=3, alpha_ratio=0.1), 0.05)
     path = model.path(X, sample_weight=weights)
     np.testing.assert_array_equal(path.taus, [0.05] * 3)
     assert path.n_edges[0] == 0 < path.n_edges[2]

@@ -162,22 +162,18 @@ def _estimator(settings: Settings) -> Any:
             settings.criterion, missing=settings.missing, random_state=settings.seed
         )
     parameters: dict[str, Any] = {
-        "alpha": settings.alpha,
+        "alpha": with_ratio(settings.alpha, settings.alpha_ratio),
         "missing": settings.missing,
         "repair": settings.repair,
         "n_jobs": settings.n_jobs,
         "random_state": settings.seed,
     }
-    if settings.method != IN_SPACE:
-        parameters["alpha"] = with_ratio(settings.alpha, settings.alpha_ratio)
-    elif settings.alpha_ratio is not None:
-        parameters["alpha_ratio"] = settings.alpha_ratio
     for name in ("tol", "max_iter"):
         if (value := getattr(settings, name)) is not None:
             parameters[name] = value
     if settings.method == IN_SPACE:
         return estimators.LocallyConstantGraph(
-            tau=settings.tau,
+            tau=with_ratio(settings.tau, settings.alpha_ratio),
             neighbors=settings.neighbors,
             constant=settings.constant or "error",
             **parameters,

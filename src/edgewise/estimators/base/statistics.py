@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from scipy import linalg
 
 from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.checks import ROUNDING, check_columns, check_weights, refuse_covariance
 from edgewise.estimators.base.table import named
@@ -126,13 +127,18 @@ class Summarizer:
         Columns that are copies of each other are refused, but in a fold they may be so by chance.
         """
         X, sample_weight = positive_rows(X, sample_weight)
+        self.check(X, is_fold=is_fold)
+        return row_statistics(X, sample_weight, **vars(self))
+
+    def check(self, X: FloatArray, *, is_fold: bool, allow_constant: bool = False) -> None:
+        """Refuse columns that no statistics can be computed of."""
         check_columns(
             X,
             self.names,
             allow_missing=self.missing != "error",
+            allow_constant=allow_constant,
             allow_identical=is_fold or self.repair is not None,
         )
-        return row_statistics(X, sample_weight, **vars(self))
 
     def of_table(
         self,
@@ -519,3 +525,113 @@ def _keys(shares: FloatArray) -> list[tuple[bytes, bytes]]:
         (values[new].tobytes(), column.tobytes())
         for values, new, column in zip(ordered, is_new, columns, strict=True)
     ]
+
+
+#: What is added to every variance for the sake of constant columns, as a share of their mean.
+RIDGE: Final = 1e-3
+
+
+def constant_columns(X: FloatArray) -> list[int]:
+    """Find columns that vary by nothing but rounding, among the values that are there.
+
+    A single row is no reason to call its columns constant.
+    """
+    if len(X) < 2:
+        return []
+    flat = []
+    for k, column in enumerate(X.T):
+        seen = column[~np.isnan(column)]
+        if len(seen):
+            size = float(np.abs(seen).max())
+            if float(seen.std()) <= ROUNDING * size:
+                flat.append(k)
+    return flat
+
+
+def refuse_constant(flat: Sequence[int], n_columns: int, names: Sequence[str] | None) -> NoReturn:
+    """Name the constant columns and say what can be done about them."""
+    if len(flat) == n_columns:
+        which = "The only column has" if n_columns == 1 else f"All {n_columns} columns have"
+        raise InputError(f"{which} one value in every row, so that there is nothing to learn.")
+    verb, them = ("has", "it") if len(flat) == 1 else ("have", "them")
+    raise InputError(
+        f"{len(flat)} of {n_columns} columns {verb} one value in every row: "
+        f'{quote_names(labels(names, flat))}. Pass constant="drop" to leave {them} out, or '
+        f'constant="ridge" to add {RIDGE:g} of the mean variance to every variance.'
+    )
+
+
+def add_ridge(statistics: Statistics, X: FloatArray, flat: Sequence[int]) -> Statistics:
+    """Extend the statistics of the varying columns of X to all of them, on record."""
+    n_columns = X.shape[1]
+    varying = np.setdiff1d(np.arange(n_columns), flat)
+    ridge = RIDGE * float(np.mean(statistics.S.diagonal()))
+    S = ridge * np.eye(n_columns)
+    S[np.ix_(varying, varying)] += statistics.S
+    location = np.empty(n_columns)
+    location[varying] = statistics.location
+    location[flat] = np.nanmean(X[:, flat], axis=0)
+    sentence = (
+        f'constant="ridge": {ridge:.3g} added to every variance because of {len(flat)} constant '
+        f"{'column' if len(flat) == 1 else 'columns'}"
+    )
+    return replace(
+        statistics,
+        location=location,
+        S=S,
+        scale=np.ones(n_columns),
+        treatment=(*statistics.treatment, sentence),
+    )
+
+
+#: A smaller eigenvalue of the correlations is 0 up to rounding.
+SINGULAR = 1e-10
+#: A variable with a smaller share in a relation has no part in it.
+NEGLIGIBLE = 1e-5
+
+
+def refuse_relations(statistics: Statistics, X: FloatArray, names: Sequence[str] | None) -> None:
+    """Raise an `InputError` that names columns bound by an exact linear relation.
+
+    With no more different rows than columns there are always such relations, and only those
+    between two columns are looked for.
+    """
+    relations = find_relations(correlation_from_covariance(statistics.S))
+    if not relations:
+        return
+    n_different = len(np.unique(X, axis=0))
+    if len(statistics.S) - len(relations) < n_different - 1:
+        bound = min(relations, key=len)
+    else:
+        bound = list(statistics.perfect_pair() or ())
+    if bound:
+        raise InputError(
+            f"Columns {quote_names(labels(names, bound))} are bound by an exact linear relation: "
+            "each follows from the others, so that no direction between them can be learned. Drop "
+            'one of them, or pass repair="ridge".'
+        )
+
+
+def find_relations(R: FloatArray) -> list[list[int]]:
+    """List the variables of each exact linear relation, as many as are independent.
+
+    Each null vector of the correlations is a relation. Elimination with complete pivoting turns
+    a basis of them into one with many zeros.
+    """
+    with blas_threads_for(len(R)):
+        try:
+            linalg.cholesky(R - SINGULAR * np.eye(len(R)), check_finite=False)
+        except linalg.LinAlgError:
+            values, vectors = linalg.eigh(R)
+        else:
+            return []
+    basis = vectors[:, values <= SINGULAR].T.copy()
+    for k in range(len(basis)):
+        size = np.abs(basis)
+        size[:k] = 0.0
+        row, column = divmod(int(size.argmax()), size.shape[1])
+        basis[[k, row]] = basis[[row, k]]
+        basis[k] /= basis[k, column]
+        others = np.arange(len(basis)) != k
+        basis[others] -= np.outer(basis[others, column], basis[k])
+    return [np.flatnonzero(np.abs(vector) > NEGLIGIBLE).tolist() for vector in basis]

@@ -14,13 +14,13 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
 from edgewise.data.table import Table
-from edgewise.estimators.base.columns import refuse_relations
 from edgewise.estimators.base.statistics import (
     MISSING,
     REPAIRS,
     ArrangedStatistics,
     arrangement,
     labels,
+    refuse_relations,
     row_statistics,
 )
 from edgewise.estimators.base.table import TableEstimator

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.estimators.base.columns import find_relations, refuse_relations
 from edgewise.estimators.base.fits import residual_variances
 from edgewise.estimators.base.graph_estimator import GraphEstimator
 from edgewise.estimators.base.paths import CoefficientPath
@@ -22,6 +21,8 @@ from edgewise.estimators.base.statistics import (
     ArrangedStatistics,
     Statistics,
     arrangement,
+    find_relations,
+    refuse_relations,
     row_statistics,
 )
 from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork

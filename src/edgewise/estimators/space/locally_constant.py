@@ -3,224 +3,103 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, Final, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import Constraint, OneOf, check_parameters, is_number
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
-from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
+from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
 from edgewise.data.neighbors import Neighbors, describe_neighbors, neighbor_pairs
-from edgewise.estimators.base.columns import add_ridge, constant_columns, refuse_constant
-from edgewise.estimators.base.fits import PrecisionFit
-from edgewise.estimators.base.graph_estimator import PrecisionEstimator
-from edgewise.estimators.base.paths import LocallyConstantPath
-from edgewise.estimators.base.statistics import Statistics, labels
-from edgewise.graph import Graph
-from edgewise.selection import PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
-from edgewise.selection.choose import decreasing
-from edgewise.solvers.space.locally_constant import (
-    SOLVERS,
-    LocallyConstantSolution,
-    locally_constant,
-    locally_constant_path,
+from edgewise.estimators.base.fits import (
+    GaussianModel,
+    PrecisionFit,
+    describe_gap,
+    gaussian_score,
+    note_choice,
 )
+from edgewise.estimators.base.paths import LocallyConstantPath
+from edgewise.estimators.base.statistics import (
+    CONSTRAINTS,
+    Statistics,
+    Summarizer,
+    add_ridge,
+    constant_columns,
+    labels,
+    positive_rows,
+    read_new_rows,
+    read_table,
+    refuse_constant,
+    row_statistics,
+)
+from edgewise.estimators.base.table import TableEstimator
+from edgewise.graph import Graph
+from edgewise.selection import CV, PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
+from edgewise.selection.choose import decreasing
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import Choice, warn_of_smallest, warn_of_unconverged
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
+from edgewise.solvers.space.locally_constant import locally_constant_path
 from edgewise.stats import Moments
 
-
-class PairSearchEstimator(PrecisionEstimator):
-    """Base of estimators whose ``alpha`` and ``tau`` are numbers or ``"cv"``."""
-
-    _rules = ("cv",)
-    #: Duality gap per variable that is enough to compare strengths.
-    _search_tol = 1e-4
-
-    @abstractmethod
-    def _solve_taus(
-        self, statistics: Statistics, alpha: float, taus: FloatArray, tol: float
-    ) -> Iterator[Any]:
-        """Yield one fit per tau, each started from the one before where the solver can."""
-
-    def _check_parameters(self) -> None:
-        is_number = isinstance(self.tau, Real) and not isinstance(self.tau, bool)
-        is_rule = isinstance(self.tau, str) and self.tau == "cv"
-        if not is_rule and not (is_number and 0 <= self.tau < np.inf):
-            raise InputError(f"tau must be a number of at least 0 or 'cv', got {self.tau!r}.")
-        super()._check_parameters()
-        if self.alpha == 0:
-            raise InputError("alpha must be above 0: without sparsity there may be no solution.")
-        is_ratio = isinstance(self.alpha_ratio, Real)
-        if not (is_ratio and 0 < self.alpha_ratio < 1):
-            raise InputError(f"alpha_ratio must be between 0 and 1, got {self.alpha_ratio!r}.")
-        if not isinstance(self.n_taus, Integral) or self.n_taus < 1:
-            raise InputError(f"n_taus must be a whole number above 0, got {self.n_taus!r}.")
-
-    def _check_without_rows(self, given: str) -> None:
-        for name in ("alpha", "tau"):
-            if getattr(self, name) == "cv":
-                raise InputError(
-                    f'{name}="cv" needs rows, which {given} does not have. Pass the rows, or '
-                    "numbers for alpha and tau."
-                )
-
-    def _largest_strength(self, statistics: Statistics) -> float:
-        """Smallest alpha with an empty graph; the mean variance where no edge is possible."""
-        return self._largest_alpha(statistics) or float(np.mean(statistics.S.diagonal()))
-
-    def _alphas(self, statistics: Statistics) -> FloatArray:
-        return alpha_grid(self._largest_strength(statistics), self.n_alphas, self.alpha_ratio)
-
-    def _taus(self, statistics: Statistics) -> FloatArray:
-        largest = self._largest_strength(statistics)
-        return np.append(0.0, np.geomspace(self.alpha_ratio * largest, largest, self.n_taus))
-
-    def _path_taus(self, taus: ArrayLike | None) -> FloatArray:
-        """Taus of a path as an array."""
-        if taus is None and isinstance(self.tau, str):
-            raise InputError("A path needs to know tau. Pass taus, or a number for tau.")
-        listed = np.atleast_1d(np.asarray(self.tau if taus is None else taus))
-        if listed.ndim > 1 or not listed.size or listed.dtype.kind not in "iuf":
-            raise InputError("taus must be a non-empty list of numbers of at least 0.")
-        return listed.astype(np.float64)
-
-    def _fit_taus(
-        self,
-        alpha: float,
-        X: FloatArray,
-        sample_weight: FloatArray | None,
-        taus: FloatArray,
-    ) -> Iterator[Any]:
-        tol = max(self.tol, self._search_tol)
-        return self._solve_taus(self._statistics(X, sample_weight), alpha, taus, tol)
-
-    def _choose_alpha(
-        self, X: FloatArray, sample_weight: FloatArray | None, statistics: Statistics
-    ) -> tuple[Any, float, PairSelection | None]:
-        """Return the fit at the strengths as given, or as the search finds them."""
-        selection = None
-        alpha, tau = self.alpha, self.tau
-        if "cv" in (alpha, tau):
-            rows, weights = X, sample_weight
-            # Splits that were handed in count all rows; otherwise a weight of 0 means no row.
-            if weights is not None and isinstance(self.cv, Integral):
-                rows, weights = rows[weights > 0], weights[weights > 0]
-            selection = choose_pair_by_cv(
-                rows,
-                self._alphas(statistics) if alpha == "cv" else np.array([float(alpha)]),
-                self._taus(statistics) if tau == "cv" else np.array([float(tau)]),
-                self._fit_taus,
-                self._score_fit,
-                cv=self.cv,
-                sample_weight=weights,
-                # As in a search for one strength, so that equal seeds give equal folds.
-                random_state=int(as_generator(self.random_state).integers(2**31)),
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-            alpha, tau = selection.alpha, selection.tau
-        fits = self._solve_taus(statistics, float(alpha), np.array([float(tau)]), self.tol)
-        return next(iter(fits)), float(alpha), selection
-
-    def _warn_of_search(self, selection: Any, fit: Any) -> None:
-        if selection is None:
-            return
-        if selection.n_unconverged:
-            remedy = (
-                'Pass solver="admm".'
-                if self.solver == "descent"
-                else "Raise max_iter, or raise alpha_ratio to leave out the smallest strengths."
-            )
-            warnings.warn(
-                f"Of the fits in the search, {selection.n_unconverged} stopped above their "
-                f"tolerance. {remedy}",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        first, second = selection.index
-        joined: BoolArray = fit.adjacency
-        is_complete = joined.sum() == len(joined) * (len(joined) - 1)
-        if 0 < first == len(selection.alphas) - 1 and not is_complete:
-            warnings.warn(
-                f'alpha="cv" chose {selection.alpha:.3g}, the smallest alpha it tried, so a '
-                f"smaller one may be better. Pass alpha_ratio={self.alpha_ratio / 10:.1g} to "
-                "search further.",
-                SelectionWarning,
-                stacklevel=4,
-            )
-        if 0 < second == len(selection.taus) - 1 and fit.solution.n_groups > 1:
-            warnings.warn(
-                f'tau="cv" chose {selection.tau:.3g}, the largest tau it tried, so a larger one '
-                "may be better. Pass a number for tau to see.",
-                SelectionWarning,
-                stacklevel=4,
-            )
+#: Duality gap per variable that is enough to compare strengths.
+SEARCH_TOL: Final = 1e-4
+#: Smallest strength tried as a share of the largest.
+RATIO: Final = 1e-3
 
 
-SCALES: Final = ("global", "variable", None)
-CONSTANT: Final = ("error", "drop", "ridge")
-
-
-class LocallyConstantGraph(PairSearchEstimator):
+class LocallyConstantGraph(TableEstimator):
     r"""Sparse Gaussian graph that is constant over neighbours in space, with a certificate.
 
     .. math::
 
         \min_{\Theta \succ 0} \; \mathrm{tr}(S \Theta) - \log\det\Theta
-        + \alpha \sum_{ij} w_{ij} |\Theta_{ij}|
+        + \alpha \sum_{ij} |\Theta_{ij}|
         + \tau \sum_{(a, b) \in E} \; \sum_{n \notin \{a, b\}} |\Theta_{an} - \Theta_{bn}|
 
-    where :math:`S` is the covariance of the data, :math:`\Theta` the precision matrix, :math:`E`
-    the pairs of ``neighbors`` and :math:`w_{ij}` the ``weights``. The last sum draws the edges of
-    neighbouring variables to equal strength, so that links between patches of space stand out
-    from noise that no single edge would [1]_.
+    where :math:`S` is the covariance of the data, :math:`\Theta` the precision matrix and
+    :math:`E` the pairs of ``neighbors``. The last sum draws the edges of neighbouring variables to
+    equal strength, so that links between patches of space stand out from noise that no single
+    edge would [1]_. `edgewise.solvers.locally_constant` has weights for single entries, and the
+    published descent, too.
 
     Parameters
     ----------
-    alpha : float or "cv"
+    alpha : float, "cv" or CV
         Strength of sparsity, above 0, counted for every entry of the symmetric matrix; or chosen
-        by held-out likelihood.
-    tau : float or "cv"
+        by held-out likelihood. ``"cv"`` is ``CV(5, n_alphas=8, alpha_ratio=1e-3)``: the largest
+        alpha tried is the smallest with an empty graph. A column that is constant in the training
+        rows of a fold gets the ridge of ``constant`` there.
+    tau : float, "cv" or CV
         Strength of local constancy, at least 0, each difference counted once; or chosen together
-        with alpha on a grid.
-    neighbors : {"chain", "ring"}, grid shape or array-like of shape (n_pairs, 2)
+        with alpha, on the same folds. ``"cv"`` tries 0 and 6 taus, up to the largest alpha and down
+        to the same share of it; ``CV(n_alphas=10)`` tries 0 and 10.
+    neighbors : {"chain", "ring"}, grid shape, array of bool, or array-like of shape (n_pairs, 2)
         Where the columns sit: in a row; in a ring; on a grid of two or three sizes such as
-        ``(8, 8)``, in row-major order; or pairs of column numbers.
+        ``(8, 8)``, in row-major order; on a grid with holes, as an array of the grid's shape that
+        is True where there is a site; or pairs of column numbers.
     penalize_diagonal : bool
         Whether sparsity includes the diagonal.
     scale : {"global", "variable", None}
         Units of S: divided by the mean variance; correlations; or as they are. Local constancy
         compares precisions of neighbours, which is meaningful in a common unit: take
         ``"variable"`` only where columns are measured in different ones.
-    mask : array-like of bool, optional
-        Of the grid's shape, True where there is a site.
-    weights : array-like of shape (p, p), optional
-        Multiplies alpha per entry: 0 leaves an entry free of sparsity, ``inf`` forbids an edge.
-    solver : {"admm", "descent", "dual"}
-        ``"admm"`` reaches the optimum; the others are for comparison, see
-        `edgewise.solvers.locally_constant`.
     covariance : {"empirical", "precomputed"}
         ``"precomputed"``: ``fit`` takes a covariance matrix instead of rows.
     constant : {"error", "drop", "ridge"}
         What to do with columns that have one value in every row, as pixels at the border of an
         image may: refuse; leave them out, isolated in the graph; or add a thousandth of the mean
         variance to the variance of every column.
-    missing, repair, assume_centered
+    missing, repair
         As in `GaussianGraph`.
-    n_alphas, n_taus : int
-        Strengths tried by ``"cv"``; ``tau = 0`` is tried besides.
-    alpha_ratio : float
-        Smallest strength tried, of both kinds, as a share of the largest, which is the smallest
-        alpha with an empty graph.
-    cv : int, splitter or iterable
-        Folds; a number is shuffled by ``random_state``. A column that is constant in the training
-        rows of a fold gets the ridge of ``constant`` there.
     tol : float
         Stop once the duality gap is at most ``tol * p``. Searches stop at ``1e-4 * p``.
     max_iter : int
@@ -290,30 +169,33 @@ class LocallyConstantGraph(PairSearchEstimator):
     )
     _cites = ("honorio2009",)
 
-    _covariances = ("empirical", "precomputed")
-    _takes_constant = True
+    _alpha = Strength(
+        CV(n_alphas=8, alpha_ratio=RATIO),
+        why_positive="without sparsity there may be no solution",
+    )
+    _tau = Strength(CV(n_alphas=6))
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "tau": _tau,
+        "alpha": _alpha,
+        "covariance": OneOf("empirical", "precomputed"),
+        "scale": OneOf("global", "variable", None),
+        "constant": OneOf("error", "drop", "ridge"),
+        **CONSTRAINTS,
+    }
     _matrices_held = 12.0
 
     def __init__(
         self,
-        alpha: float | str = "cv",
-        tau: float | str = "cv",
+        alpha: float | str | CV = "cv",
+        tau: float | str | CV = "cv",
         *,
         neighbors: Neighbors = "chain",
         penalize_diagonal: bool = True,
         scale: str | None = "global",
-        mask: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        solver: str = "admm",
         covariance: str = "empirical",
         constant: str = "error",
         missing: str = "error",
         repair: str | None = None,
-        assume_centered: bool = False,
-        n_alphas: int = 8,
-        n_taus: int = 6,
-        alpha_ratio: float = 1e-3,
-        cv: Any = 5,
         tol: float = 1e-6,
         max_iter: int = 5000,
         n_jobs: int | None = None,
@@ -325,18 +207,10 @@ class LocallyConstantGraph(PairSearchEstimator):
         self.neighbors = neighbors
         self.penalize_diagonal = penalize_diagonal
         self.scale = scale
-        self.mask = mask
-        self.weights = weights
-        self.solver = solver
         self.covariance = covariance
         self.constant = constant
         self.missing = missing
         self.repair = repair
-        self.assume_centered = assume_centered
-        self.n_alphas = n_alphas
-        self.n_taus = n_taus
-        self.alpha_ratio = alpha_ratio
-        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -360,10 +234,12 @@ class LocallyConstantGraph(PairSearchEstimator):
         -------
         LocallyConstantGraph
         """
-        fit, statistics = self._fit(X, sample_weight)
+        table, weights, problem, statistics = self._pose(X, sample_weight)
+        choice = self._search(problem, table, weights, statistics)
+        fit: PrecisionFit = choice.fit
+        note_choice(self, choice, statistics)
         self.tau_ = fit.solution.tau
         self.taus_ = np.array([self.tau_]) if self.selection_ is None else self.selection_.taus
-        self.pairs_ = self._all_pairs()
         self.precision_ = fit.precision
         self.covariance_ = fit.covariance
         self.location_ = statistics.location
@@ -371,6 +247,27 @@ class LocallyConstantGraph(PairSearchEstimator):
         self.graph_ = self._graph(fit)
         self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
         return self
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean Gaussian log-likelihood per row of the columns in ``kept_``.
+
+        A row with missing values counts what it has, unless ``missing="error"``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Rows, also when the fit was to a precomputed covariance (of centred columns).
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows, weights = read_new_rows(self, X, sample_weight)
+        model = GaussianModel(self.location_, self.precision_, self.covariance_)
+        return self._problem().score(model, self._used(rows), weights)
 
     def path(
         self,
@@ -400,14 +297,13 @@ class LocallyConstantGraph(PairSearchEstimator):
             ``alphas``, ``taus``, ``graphs``, ``precisions``, ``gaps``, ``converged``, ``n_edges``.
         """
         model: Self = clone(self)
-        model._check_parameters()
-        _, _, statistics = model._summarize(X, sample_weight)
-        first = model._alphas(statistics) if alphas is None else decreasing(np.asarray(alphas))
+        _, _, problem, statistics = model._pose(X, sample_weight)
+        first = problem.alphas(statistics, self._alpha.grid_rule(self.alpha))
+        if alphas is not None:
+            first = decreasing(np.asarray(alphas))
         second = model._path_taus(taus)
         fits = [
-            fit
-            for alpha in first
-            for fit in model._solve_taus(statistics, float(alpha), second, self.tol)
+            fit for alpha in first for fit in problem.solve_taus(statistics, float(alpha), second)
         ]
         return LocallyConstantPath(
             alphas=np.repeat(first, len(second)),
@@ -418,118 +314,114 @@ class LocallyConstantGraph(PairSearchEstimator):
             converged=np.array([fit.converged for fit in fits]),
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for name, allowed in (("scale", SCALES), ("constant", CONSTANT), ("solver", SOLVERS)):
-            if getattr(self, name) not in allowed:
-                choices = ", ".join(repr(choice) for choice in allowed)
-                raise InputError(f"{name} must be one of {choices}, got {getattr(self, name)!r}.")
-
-    def _check_input(
-        self, X: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """Return rows of the columns that are used; find out which when ``reset``."""
-        rows, weights = super()._check_input(X, sample_weight, reset=reset)
-        if reset:
-            self._all_pairs()
-            self.kept_: IntArray = np.arange(rows.shape[1])
-            if self.covariance != "precomputed":
-                self._leave_out_constant(rows if weights is None else rows[weights > 0])
-        is_whole = len(self.kept_) == self.n_features_in_
-        return rows if is_whole else rows[:, self.kept_], weights
-
-    def _learn_names(self, moments: Moments) -> None:
-        super()._learn_names(moments)
-        self.kept_ = np.arange(self.n_features_in_)
-
-    def _leave_out_constant(self, rows: FloatArray) -> None:
-        """Refuse or leave out constant columns, unless they are to have a ridge."""
-        self._check_columns(rows, self._names())
-        flat = [] if self.constant == "ridge" else constant_columns(rows)
-        if flat and (self.constant == "error" or len(flat) == self.n_features_in_):
-            refuse_constant(flat, self.n_features_in_, self._names())
-        self.kept_ = np.setdiff1d(self.kept_, flat)
-
-    def _used_names(self) -> list[str]:
-        return labels(self._names(), self.kept_.tolist())
-
-    def _all_pairs(self) -> IntArray:
-        return neighbor_pairs(self.neighbors, self.n_features_in_, mask=self.mask)
-
-    def _pairs(self) -> IntArray:
-        """Neighbours among the columns that are used, by their place among those."""
-        place = np.full(self.n_features_in_, -1)
-        place[self.kept_] = np.arange(len(self.kept_))
-        pairs: IntArray = place[self._all_pairs()]
-        return pairs[(pairs >= 0).all(axis=1)]
-
-    def _row_statistics(
-        self, X: FloatArray, sample_weight: FloatArray | None, names: list[str] | None
-    ) -> Statistics:
-        """Sufficient statistics, with a ridge where columns are constant.
-
-        Those get here if ``constant="ridge"``, or if they are constant in the training rows of a
-        fold; held-out rows then need a variance above 0 all the same.
-        """
-        flat = constant_columns(X, assume_centered=self.assume_centered)
-        if not flat:
-            return super()._row_statistics(X, sample_weight, names)
-        n_columns = X.shape[1]
-        if len(flat) == n_columns:
-            refuse_constant(flat, n_columns, names)
-        varying = np.setdiff1d(np.arange(n_columns), flat)
-        used = labels(names, varying.tolist())
-        return add_ridge(super()._row_statistics(X[:, varying], sample_weight, used), X, flat)
-
-    def _adapt(self, statistics: Statistics) -> Statistics:
-        """Put statistics into the units that ``scale`` asks for."""
+    def _pose(
+        self, X: Any, sample_weight: Any
+    ) -> tuple[Any, FloatArray | None, LocallyConstantProblem, Statistics]:
+        """Read the table; return the columns that are used, their weights, problem, statistics."""
+        check_parameters(self, self._constraints)
+        table, weights = read_table(self, X, sample_weight, advice="")
+        self.pairs_ = neighbor_pairs(self.neighbors, self.n_features_in_)
+        self.kept_: IntArray = np.arange(self.n_features_in_)
+        if isinstance(table, Moments) or self.covariance == "precomputed":
+            problem = self._problem()
+            statistics = problem.in_units(problem.covariance.of_table(table, weights))
+        else:
+            rows, positive = positive_rows(table, weights)
+            self._summarizer().check(rows, is_fold=False, allow_constant=True)
+            flat = constant_columns(rows)
+            if self.constant != "ridge":
+                self._leave_out(flat)
+                table, rows, flat = self._used(table), self._used(rows), []
+            problem = self._problem()
+            statistics = problem.of_checked_rows(rows, positive, flat)
         treatment = list(statistics.treatment)
         if n_dropped := self.n_features_in_ - len(self.kept_):
             columns = "column" if n_dropped == 1 else "columns"
             treatment.append(f'constant="drop": {n_dropped} constant {columns} left out')
-        treatment += describe_neighbors(self._pairs(), len(statistics.S))
-        statistics = replace(statistics, treatment=tuple(treatment))
-        if self.scale == "global":
-            return statistics.on_common_scale()
-        return statistics.on_correlation_scale() if self.scale == "variable" else statistics
+        treatment += describe_neighbors(problem.pairs, len(self.kept_))
+        return table, weights, problem, replace(statistics, treatment=tuple(treatment))
 
-    def _edge_weights(self, n_features: int) -> FloatArray | None:
-        """Weights of the columns that are used."""
-        weights = super()._edge_weights(self.n_features_in_)
-        return None if weights is None else weights[np.ix_(self.kept_, self.kept_)]
+    def _leave_out(self, flat: list[int]) -> None:
+        """Refuse or leave out constant columns."""
+        if flat and (self.constant == "error" or len(flat) == self.n_features_in_):
+            refuse_constant(flat, self.n_features_in_, self._names())
+        self.kept_ = np.setdiff1d(self.kept_, flat)
 
-    def _solve_taus(
-        self, statistics: Statistics, alpha: float, taus: FloatArray, tol: float
-    ) -> Iterator[PrecisionFit]:
-        """Yield one fit per tau, each started from the one before where the solver can."""
-        options: dict[str, Any] = {
-            "penalize_diagonal": self.penalize_diagonal,
-            "weights": self._edge_weights(len(statistics.S)),
-            "tol": tol,
-            "max_iter": self.max_iter,
-        }
-        solutions: list[LocallyConstantSolution]
-        if self.solver == "admm":
-            (solutions,) = locally_constant_path(
-                statistics.S, [alpha], taus, self._pairs(), **options
-            )
-        else:
-            solutions = [
-                locally_constant(
-                    statistics.S, alpha, float(tau), self._pairs(), solver=self.solver, **options
-                )
-                for tau in taus
-            ]
-        for solution in solutions:
-            yield PrecisionFit(solution, statistics)
+    def _used(self, rows: FloatArray) -> FloatArray:
+        """Return the columns that are used."""
+        return rows if len(self.kept_) == self.n_features_in_ else rows[:, self.kept_]
 
-    def _describe_gap(self, n_features: int) -> str:
-        if self.solver != "descent":
-            return super()._describe_gap(n_features)
-        return (
-            f"The descent stopped {self.gap_:.2g} above a lower bound of the optimum. It can "
-            'stall wherever neighbours are fused; solver="admm" does not.'
+    def _summarizer(self) -> Summarizer:
+        return Summarizer(
+            names=labels(self._names(), self.kept_.tolist()),
+            missing=self.missing,
+            repair=self.repair,
+            covariance=self.covariance,
         )
+
+    def _problem(self) -> LocallyConstantProblem:
+        """Pose the problem for the columns that are used."""
+        place = np.full(self.n_features_in_, -1)
+        place[self.kept_] = np.arange(len(self.kept_))
+        pairs: IntArray = place[self.pairs_]
+        return LocallyConstantProblem(
+            covariance=self._summarizer(),
+            pairs=pairs[(pairs >= 0).all(axis=1)],
+            scale=self.scale,
+            penalize_diagonal=self.penalize_diagonal,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _search(
+        self,
+        problem: LocallyConstantProblem,
+        rows: Any,
+        weights: FloatArray | None,
+        statistics: Statistics,
+    ) -> Choice:
+        """Fit at the strengths as given, or as held-out rows choose them on a grid."""
+        alpha, tau = self._alpha.resolve(self.alpha), self._tau.resolve(self.tau)
+        rule = alpha if isinstance(alpha, CV) else tau
+        selection = None
+        if isinstance(rule, CV):
+            if isinstance(self.tau, CV) and repr(self.tau.cv) != repr(rule.cv):
+                raise InputError(
+                    f"alpha and tau are chosen on the same folds, but cv is {rule.cv!r} for alpha "
+                    f"and {self.tau.cv!r} for tau. Pass the same cv in both."
+                )
+            # Splits that were handed in count all rows; otherwise a weight of 0 means no row.
+            if isinstance(rule.cv, Integral):
+                rows, weights = positive_rows(rows, weights)
+            selection = choose_pair_by_cv(
+                rows,
+                problem.alphas(statistics, alpha),
+                problem.taus(statistics, tau, rule),
+                problem.fit_taus,
+                problem.score,
+                cv=rule.cv,
+                sample_weight=weights,
+                # As in a search for one strength, so that equal seeds give equal folds.
+                random_state=int(as_generator(self.random_state).integers(2**31)),
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+            alpha, tau = selection.alpha, selection.tau
+        (fit,) = problem.solve_taus(statistics, float(alpha), np.array([float(tau)]))
+        if selection is not None:
+            _warn_of_search(selection, fit, rule)
+        if not fit.converged:
+            warnings.warn(problem.describe_gap(fit), ConvergenceWarning, stacklevel=3)
+        return Choice(fit=fit, alpha=float(alpha), selection=selection)
+
+    def _path_taus(self, taus: ArrayLike | None) -> FloatArray:
+        """Taus of a path as an array."""
+        if taus is None and not is_number(self.tau):
+            raise InputError("A path needs to know tau. Pass taus, or a number for tau.")
+        listed = np.atleast_1d(np.asarray(self.tau if taus is None else taus))
+        if listed.ndim > 1 or not listed.size or listed.dtype.kind not in "iuf":
+            raise InputError("taus must be a non-empty list of numbers of at least 0.")
+        return listed.astype(np.float64)
 
     def _on_all_columns(self, matrix: AnyArray, elsewhere: float) -> AnyArray:
         """Extend a matrix of the columns that are used to all of them."""
@@ -542,3 +434,110 @@ class LocallyConstantGraph(PairSearchEstimator):
         """Graph of all columns; those that were left out are isolated."""
         weights = Graph.from_precision(fit.solution.value).weights
         return Graph(self._on_all_columns(weights, 0.0), names=self._names())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LocallyConstantProblem:
+    """Paths of two strengths; most fields are parameters of `LocallyConstantGraph`.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, shape (n_pairs, 2)
+        Neighbours among the columns that are used.
+    """
+
+    covariance: Summarizer
+    pairs: IntArray
+    scale: str | None
+    penalize_diagonal: bool
+    tol: float
+    max_iter: int
+
+    def of_checked_rows(
+        self, rows: FloatArray, weights: FloatArray | None, flat: list[int]
+    ) -> Statistics:
+        """Return the statistics of rows, with a ridge where columns are constant.
+
+        Those get here if ``constant="ridge"``, or if they are constant in the training rows of a
+        fold; held-out rows then need a variance above 0 all the same.
+        """
+        names, n_columns = self.covariance.names, rows.shape[1]
+        if len(flat) == n_columns:
+            refuse_constant(flat, n_columns, names)
+        varying = np.setdiff1d(np.arange(n_columns), flat)
+        options = {**vars(self.covariance), "names": labels(names, varying.tolist())}
+        statistics = row_statistics(rows[:, varying] if flat else rows, weights, **options)
+        return self.in_units(add_ridge(statistics, rows, flat) if flat else statistics)
+
+    def in_units(self, statistics: Statistics) -> Statistics:
+        """Put statistics into the units that ``scale`` asks for."""
+        if self.scale == "global":
+            return statistics.on_common_scale()
+        return statistics.on_correlation_scale() if self.scale == "variable" else statistics
+
+    def largest_alpha(self, statistics: Statistics) -> float:
+        """Return the smallest alpha with an empty graph; without edges, the mean variance."""
+        return alpha_max(statistics.S) or float(np.mean(statistics.S.diagonal()))
+
+    def alphas(self, statistics: Statistics, alpha: Rule | float) -> FloatArray:
+        """List the alphas to try, from large to small."""
+        if not isinstance(alpha, Rule):
+            return np.array([alpha])
+        n_alphas, ratio = alpha.n_alphas or 0, alpha.alpha_ratio or 0.0
+        return alpha_grid(self.largest_alpha(statistics), n_alphas, ratio)
+
+    def taus(self, statistics: Statistics, tau: Rule | float, rule: Rule) -> FloatArray:
+        """List the taus to try, from small to large."""
+        if not isinstance(tau, Rule):
+            return np.array([tau])
+        largest = self.largest_alpha(statistics)
+        ratio = tau.alpha_ratio or rule.alpha_ratio or RATIO
+        return np.append(0.0, np.geomspace(ratio * largest, largest, tau.n_alphas or 0))
+
+    def fit_taus(
+        self, alpha: float, rows: FloatArray, weights: FloatArray | None, taus: FloatArray
+    ) -> Iterable[PrecisionFit]:
+        """Fit some rows for each tau, as accurately as it takes to compare strengths."""
+        rows, weights = positive_rows(rows, weights)
+        self.covariance.check(rows, is_fold=True, allow_constant=True)
+        statistics = self.of_checked_rows(rows, weights, constant_columns(rows))
+        return replace(self, tol=max(self.tol, SEARCH_TOL)).solve_taus(statistics, alpha, taus)
+
+    def solve_taus(
+        self, statistics: Statistics, alpha: float, taus: FloatArray
+    ) -> list[PrecisionFit]:
+        """Return one fit per tau, each started from the one before."""
+        (solutions,) = locally_constant_path(
+            statistics.S,
+            [alpha],
+            taus,
+            self.pairs,
+            penalize_diagonal=self.penalize_diagonal,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        return [PrecisionFit(solution, statistics) for solution in solutions]
+
+    def score(
+        self, fit: PrecisionFit | GaussianModel, rows: FloatArray, weights: FloatArray | None
+    ) -> float:
+        """Return the mean log-likelihood of rows."""
+        return gaussian_score(fit, rows, weights, self.covariance)
+
+    def describe_gap(self, fit: PrecisionFit) -> str:
+        """Say how far from the optimum the fit stopped, and what to do."""
+        return describe_gap(fit.solution, self.tol)
+
+
+def _warn_of_search(selection: PairSelection, fit: PrecisionFit, rule: Rule) -> None:
+    warn_of_unconverged(selection.n_unconverged, stacklevel=5)
+    first, second = selection.index
+    if 0 < first == len(selection.alphas) - 1 and not fit.is_complete:
+        warn_of_smallest(rule, selection.alphas, stacklevel=5)
+    if 0 < second == len(selection.taus) - 1 and fit.solution.n_groups > 1:
+        warnings.warn(
+            f'tau="cv" chose {selection.tau:.3g}, the largest tau it tried, so a larger one '
+            "may be better. Pass a number for tau to see.",
+            SelectionWarning,
+            stacklevel=4,
+        )
