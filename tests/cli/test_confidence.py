@@ -15,8 +15,8 @@ from edgewise.cli.confidence import (
     RESAMPLES,
     Confidence,
     _forecast,
+    bootstrap_edges,
     duration,
-    with_confidence,
 )
 
 FAST = ["--alpha", "0.1", "--json"]
@@ -51,6 +51,32 @@ def test_the_numbers_are_those_of_the_bootstrap(run, data):
     np.testing.assert_array_equal(model.precision_, expected.estimator_.precision_)
 
 
+@pytest.mark.parametrize("options", [["--resamples", "3"], ["--resamples", "3", "--chain"]])
+def test_all_rows_are_fitted_once(run, data, monkeypatch, options):
+    n_rows = []
+    for learner in (GaussianGraph, edgewise.LocallyConstantGraph):
+        fit = learner.fit
+
+        def counted(self, X, *rest, fit=fit, **others):
+            n_rows.append(len(set(np.asarray(X)[:, 0])))
+            return fit(self, X, *rest, **others)
+
+        monkeypatch.setattr(learner, "fit", counted)
+    run(
+        "learn",
+        "data.csv",
+        "--alpha",
+        "0.1",
+        *options,
+        *(["--tau", "0.1"] * ("--chain" in options)),
+    )
+    assert n_rows[0] == len(data)
+    assert max(n_rows[1:]) < len(data)
+    assert len(n_rows) == 4
+    model = edgewise.load("edgewise-out/model.edgewise")
+    assert (model.prefit, hasattr(model.estimator, "graph_")) == (False, False)
+
+
 @pytest.fixture
 def slow_machine(monkeypatch):
     """A machine on which every fit takes longer than a minute, by its clock."""
@@ -80,10 +106,10 @@ def test_whoever_asks_gets_them_whatever_they_take(run, data, slow_machine, opti
 
 def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    fit, learner = GaussianGraph(0.1).fit(frame), GaussianGraph(0.1)
+    fit = GaussianGraph(0.1).fit(frame)
     asked = Confidence.asked(None, None)
     options = {"seconds": 0.01, "seed": 0, "n_jobs": 1, "verbose": False}
-    with_confidence(fit, learner, frame, asked, **options)
+    bootstrap_edges(fit, frame, asked, **options)
     assert fit.graph_.confidence is not None
     assert capsys.readouterr().err == (
         "100 resamples for the confidence of each edge, about 1 second (--no-confidence leaves "

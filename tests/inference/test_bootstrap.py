@@ -235,3 +235,25 @@ def test_progress_only_when_asked(verbose, is_drawn, capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert bool(printed.err) is is_drawn
+
+
+def test_a_fitted_estimator_is_taken_as_it_is():
+    X, seen = pair(), []
+    options = {"n_resamples": 5, "random_state": 3}
+    expected = BootstrapGraph(Recorder(), **options).fit(X)
+    learner = Recorder(seen=seen).fit(X)
+    model = BootstrapGraph(learner, prefit=True, **options).fit(X)
+    assert model.estimator_ is learner
+    # Once by hand, and then the resamples only, which are those of a bootstrap without prefit.
+    assert len(seen) == 6
+    np.testing.assert_array_equal(model.edge_frequency_, expected.edge_frequency_)
+    np.testing.assert_array_equal(model.graph_.weights, expected.graph_.weights)
+
+
+def test_prefit_takes_what_was_fitted_to_these_columns():
+    X = pair()
+    with pytest.raises(InputError, match="has been fitted, and this GaussianGraph has not"):
+        BootstrapGraph(GaussianGraph(0.3), prefit=True).fit(X)
+    learner = GaussianGraph(0.3).fit(X[:, :3])
+    with pytest.raises(InputError, match="X has 4 columns, and the estimator was fitted to 3"):
+        BootstrapGraph(learner, prefit=True).fit(X)

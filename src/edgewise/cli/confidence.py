@@ -1,9 +1,10 @@
-"""How sure each edge is: resamples by default where they are quick, and what they cost."""
+"""Bootstrap of the edges: by default where it is quick, with an estimate of its time."""
 
 from __future__ import annotations
 
 import math
 import time
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,9 +51,8 @@ class Confidence:
 NO_CONFIDENCE: Final = Confidence()
 
 
-def with_confidence(
+def bootstrap_edges(
     fit: Any,
-    learner: Any,
     frame: pd.DataFrame,
     confidence: Confidence,
     *,
@@ -60,8 +60,9 @@ def with_confidence(
     seed: int,
     n_jobs: int,
     verbose: bool,
+    **changed: Any,
 ) -> tuple[Any, tuple[str, ...]]:
-    """Ask how sure the edges of a fit are; return the bootstrap, or the fit, and what to note.
+    """Bootstrap the edges of a fit; return the bootstrap, or the fit without one, and notes.
 
     Where nobody asked for it, the graph of the fit receives the confidence, and resamples that
     take long are left out.
@@ -70,28 +71,42 @@ def with_confidence(
     ----------
     fit : estimator
         Fitted to all rows, which took so many ``seconds``.
-    learner : estimator
-        What to fit to every resample.
     frame : DataFrame
         All rows.
     confidence : Confidence
         What was asked for.
     seed, n_jobs, verbose
         Of the bootstrap.
+    **changed
+        Parameters in which the fits to the resamples differ from ``fit``.
     """
+    from sklearn.base import clone
+
     from edgewise.inference import BootstrapGraph
 
     if confidence.n_resamples is None:
         return fit, ()
     n_resamples = confidence.n_resamples
+    # A copy with all that was fitted, so that the fit keeps its own parameters; without workers
+    # and a bar of its own inside those of the resamples.
+    quiet = {"n_jobs": None, "verbose": 0}
+    changed |= {name: value for name, value in quiet.items() if name in fit.get_params()}
+    learner = copy(fit).set_params(**changed)
     if confidence.only_if_quick:
         expected = _forecast(learner, frame, seconds, n_resamples, n_jobs)
         if expected > QUICK:
             return fit, (_left_out(expected, n_resamples),)
         _announce_cost(expected, n_resamples)
     bootstrap = BootstrapGraph(
-        learner, n_resamples=n_resamples, n_jobs=n_jobs, random_state=seed, verbose=int(verbose)
+        learner,
+        n_resamples=n_resamples,
+        prefit=True,
+        n_jobs=n_jobs,
+        random_state=seed,
+        verbose=int(verbose),
     ).fit(frame)
+    # A model file has the fit once, as ``estimator_``.
+    bootstrap.set_params(estimator=clone(learner), prefit=False)
     if confidence.only_if_quick:
         fit.graph_ = bootstrap.graph_
     return bootstrap, ()

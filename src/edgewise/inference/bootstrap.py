@@ -1,4 +1,4 @@
-"""How sure edges and their weights are, by the bootstrap."""
+"""Bootstrap frequencies of edges, and percentile intervals of their weights."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
-from edgewise.inference.resample import Outcome, ResamplingGraph, frequency
+from edgewise.inference.resample import Outcome, ResamplingGraph, frequency, graph_of
 
 #: Entries of the dense block in which quantiles are taken.
 BLOCK = 10**7
@@ -34,6 +36,9 @@ class BootstrapGraph(ResamplingGraph):
         Draws of the rows.
     level : float
         Share of the resampled weights that ``interval_`` covers.
+    prefit : bool
+        Whether ``estimator`` has been fitted to the rows that are passed to ``fit``. It is then
+        used as it is, and copies of it are fitted to the resamples only.
     n_jobs : int, optional
         Resamples fitted at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -44,7 +49,7 @@ class BootstrapGraph(ResamplingGraph):
     Attributes
     ----------
     estimator_ : estimator
-        Fitted to all rows.
+        Fitted to all rows; with ``prefit``, ``estimator`` itself.
     graph_ : Graph
         Of ``estimator_``, with the frequencies as ``confidence``.
     edge_frequency_ : ndarray of shape (p, p)
@@ -89,6 +94,7 @@ class BootstrapGraph(ResamplingGraph):
         *,
         n_resamples: int = 200,
         level: float = 0.95,
+        prefit: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -96,6 +102,7 @@ class BootstrapGraph(ResamplingGraph):
         self.estimator = estimator
         self.n_resamples = n_resamples
         self.level = level
+        self.prefit = prefit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -123,7 +130,12 @@ class BootstrapGraph(ResamplingGraph):
             )
         problem = self._problem(X, y, sample_weight, None)
         generator = as_generator(self.random_state)
-        self.estimator_, (graph,) = problem.fit(int(generator.integers(2**31 - 1)))
+        # Drawn in either case, so that the resamples do not depend on ``prefit``.
+        seed = int(generator.integers(2**31 - 1))
+        if self.prefit:
+            self.estimator_, graph = self.estimator, _fitted_graph(self.estimator, X)
+        else:
+            self.estimator_, (graph,) = problem.fit(seed)
         outcomes = self._resample(problem, _draw, generator, self.n_resamples, "Bootstrap")
         self.edge_frequency_ = frequency(outcomes, graph.n_nodes)
         self.interval_ = _intervals(outcomes, graph.n_nodes, self.level)
@@ -135,6 +147,25 @@ class BootstrapGraph(ResamplingGraph):
             confidence=self.edge_frequency_,
         )
         return self
+
+
+def _fitted_graph(estimator: Any, X: Any) -> Graph:
+    """Return the graph of an estimator that was fitted to the columns of X."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise InputError(
+            f"prefit=True takes an estimator that has been fitted, and this "
+            f"{type(estimator).__name__} has not. Fit it to the same rows first, or leave prefit "
+            "out."
+        ) from error
+    n_fitted, n_columns = getattr(estimator, "n_features_in_", None), np.shape(X)[1]
+    if n_fitted not in (None, n_columns):
+        raise InputError(
+            f"X has {n_columns} columns, and the estimator was fitted to {n_fitted}. Pass the rows "
+            "that it was fitted to, or leave prefit out."
+        )
+    return graph_of(estimator)
 
 
 def _draw(generator: np.random.Generator, groups: list[IntArray]) -> list[IntArray]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.confidence import NO_CONFIDENCE, Confidence, with_confidence
+from edgewise.cli.confidence import NO_CONFIDENCE, Confidence, bootstrap_edges
 from edgewise.cli.learn.fit import about_fit, parameters_of, run_record
 from edgewise.cli.wording import RULES, count, short_name
 
@@ -186,11 +186,10 @@ def _by_blankets(
     frame: pd.DataFrame, settings: DirectSettings, *, verbose: bool
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """Fit the first network; also return the bootstrap around it, if any, and what to note."""
-    from sklearn.base import clone
-
     from edgewise.estimators import BlanketBayesNet
 
-    learner = BlanketBayesNet(
+    start = time.perf_counter()
+    fit = BlanketBayesNet(
         settings.method,
         settings.significance,
         forbidden=list(settings.forbidden) or None,
@@ -199,12 +198,9 @@ def _by_blankets(
         missing=settings.missing,
         repair=settings.repair,
         random_state=settings.seed,
-    )
-    start = time.perf_counter()
-    fit = clone(learner).fit(frame)
-    resampled, notes = with_confidence(
+    ).fit(frame)
+    resampled, notes = bootstrap_edges(
         fit,
-        learner,
         frame,
         settings.confidence,
         seconds=time.perf_counter() - start,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.confidence import NO_CONFIDENCE, Confidence, with_confidence
+from edgewise.cli.confidence import NO_CONFIDENCE, Confidence, bootstrap_edges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,15 +96,16 @@ def learn_graph(frame: pd.DataFrame, settings: Settings, *, verbose: bool = Fals
         raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
     start = time.perf_counter()
     fit = _estimator(settings).set_params(verbose=int(verbose)).fit(frame)
-    resampled, notes = with_confidence(
+    changed = {"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once(settings) else {}
+    resampled, notes = bootstrap_edges(
         fit,
-        _resample_learner(fit, settings),
         frame,
         settings.confidence,
         seconds=time.perf_counter() - start,
         seed=settings.seed,
         n_jobs=settings.n_jobs,
         verbose=verbose,
+        **changed,
     )
     return Learned(
         model=resampled if settings.confidence.is_asked else fit,
@@ -134,15 +135,6 @@ def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, A
     )
     write_results(folder, report, model=learned.model, figures=figures)
     return report
-
-
-def _resample_learner(fit: Any, settings: Settings) -> Any:
-    """Return what is fitted to every resample."""
-    learner = _estimator(settings)
-    if is_searched_once(settings):
-        learner.set_params(alpha=fit.alpha_, tau=fit.tau_)
-    # One bar at a time: that of the search, or that of the resamples around it.
-    return learner if settings.method == DISCRETE else learner.set_params(n_jobs=None)
 
 
 def is_searched_once(settings: Settings) -> bool:
