@@ -12,6 +12,8 @@ FILES = (
 )
 #: Of `learn` besides, where columns sit in space; the second only on a grid.
 SPACE_FILES = ("sites.png", "seeds.png")
+#: All of them, in the order in which they are listed.
+IN_SPACE = (*FILES[:3], *SPACE_FILES, *FILES[3:])
 #: Of `compare`, for two groups with a permutation test.
 CHANGE_FILES = (
     "report.html",

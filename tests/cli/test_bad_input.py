@@ -69,7 +69,7 @@ def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
         (["--no-confidence", "--resamples", "5"], ["--no-confidence"]),
         (["--jobs", "0"], ["--jobs 0"]),
         (["--alpha-ratio", "2"], ["--alpha-ratio must be between 0 and 1"]),
-        (["--max-iter", "0"], ["--max-iter at least 1"]),
+        (["--max-iter", "0"], ["--max-iter must be", "at least 1"]),
         (["--tol", "0"], ["tol must be positive"]),
         (["--out", "data.csv"], ["it is a file"]),
         (["--out", "data.csv/sub"], ["data.csv"]),

@@ -139,8 +139,7 @@ def accuracies(generative, together):
     noise = 0.02 * rng.normal(size=(5, 10))
     means = np.array([generative, together, together, 0.8, 0.8])
     names = ("generative", "fisher", "margin", "linear SVM", "shrunken LDA")
-    accuracy = ClassAccuracy(names=names, scores=means[:, None] + noise, chance=0.5, overlap=0.25)
-    return SimpleNamespace(accuracy=accuracy)
+    return ClassAccuracy(names=names, scores=means[:, None] + noise, chance=0.5, overlap=0.25)
 
 
 def test_a_gain_is_claimed_only_beyond_noise():

@@ -102,13 +102,13 @@ def test_summary_in_words(slide, rows):
     assert "in 3 windows of 40 rows, against the first 80 rows" in out
     change = run.changes[run.changes.start == 120].change.iloc[0]
     assert f"rows 121 to 160  1 change, the largest a -- b {change:+.3f}" in out
-    assert "at most 5% of 20 shuffles" in out
+    assert "Changes found in at most 5% of 20 permutations of the rows are kept." in out
     assert "alpha 0.7, as given" in out
     assert "The fit of the last window is" in out
 
 
 def test_defaults(slide, rows):
-    """Half a window from one to the next, a reference of one window, 100 shuffles, a search."""
+    """Half a window from one to the next, a reference of one window, 100 permutations, a search."""
     run = slide(rows[["a", "b"]], "--window", "60")
     starts = [window["start"] for window in run.record["windows"]]
     assert starts == [60, 90, 120]

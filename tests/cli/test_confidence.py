@@ -108,10 +108,10 @@ def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     fit = GaussianGraph(0.1).fit(frame)
     asked = Confidence.asked(None, None)
-    options = {"seconds": 0.01, "seed": 0, "n_jobs": 1, "verbose": False}
+    options = {"seconds": 0.01, "seed": 0, "n_jobs": 1}
     bootstrap_edges(fit, frame, asked, **options)
     assert fit.graph_.confidence is not None
-    assert capsys.readouterr().err == (
+    assert capsys.readouterr().err.startswith(
         "100 resamples for the confidence of each edge, about 1 second (--no-confidence leaves "
         "them out) ...\n"
     )

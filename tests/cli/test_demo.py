@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise import Graph, InputError
+from edgewise import GaussianGraph, Graph, InputError
 from edgewise.cli import demo as demo_module
+from edgewise.cli.run import Result
 from edgewise.data import load_table, neighbor_pairs
-from edgewise.report import Report
-from tests.cli.files import CHANGE_FILES, DIRECT_FILES, FILES, SPACE_FILES
+from tests.cli.files import CHANGE_FILES, DIRECT_FILES, FILES, IN_SPACE, SPACE_FILES
 
 
 @pytest.fixture(scope="module")
 def weather():
-    return demo_module.weather_anomalies()
+    return demo_module.weather_anomalies().frame
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_demo_answers_into_a_folder(run, tmp_path, is_drawn):
     assert_diagnosis(out / "diagnosis")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
-    assert f"Written to edgewise-demo/digits: {', '.join((*FILES, *SPACE_FILES))}" in result.stdout
+    assert f"Written to edgewise-demo/digits: {', '.join(IN_SPACE)}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
@@ -142,7 +142,8 @@ def assert_tumours(out):
 def test_digits_are_measurements():
     from sklearn.datasets import load_digits
 
-    frame, data = demo_module.digit_images()
+    source = demo_module.digit_images()
+    frame, data = source.frame, source.fingerprint
     images, digit = load_digits(return_X_y=True)
     shades = images[digit == 3]
     assert frame.shape == shades.shape == (data["n_samples"], data["n_features"])
@@ -154,26 +155,26 @@ def test_digits_are_measurements():
     assert list(frame.columns[[0, 8, 63]]) == ["r0c0", "r1c0", "r7c7"]
 
 
-def answer(folder):
-    """Write a file, and report what was found."""
-    (folder / "other.txt").write_text("42")
+def answer():
+    """Answer any question."""
     graph = Graph([[0, 0.5], [0.5, 0]])
-    record = {
-        "command": "demo",
-        "versions": {"edgewise": "0"},
-        "parameters": {},
-        "data": {"bundled": "none", "n_samples": 2, "n_features": 2},
-        "treatment": [],
-        "warnings": [],
-        "seed": 0,
-        "seconds": 0.1,
-    }
-    return Report(headline="forty-two", findings="", graph=graph, record=record, methods=())
+    found = Result(
+        model=GaussianGraph(),
+        graph=graph,
+        text="forty-two",
+        parameters={},
+        found={},
+        figures=dict,
+        words={},
+        tables={"other.txt": "42"},
+        rows=("edges", graph.edges()),
+    )
+    return demo_module.bundled(graph.edges(), "none", "", []), lambda: found
 
 
 def test_every_question_is_asked(run, tmp_path, monkeypatch):
     questions = [
-        demo_module.Question(text="And the rest?", answer=answer, folder=folder)
+        demo_module.Question(text="And the rest?", ask=answer, folder=folder)
         for folder in ("", "rest")
     ]
     monkeypatch.setattr(demo_module, "QUESTIONS", questions)
@@ -186,12 +187,12 @@ def test_every_question_is_asked(run, tmp_path, monkeypatch):
 
 
 def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
-    def fail(folder):
+    def fail():
         raise InputError("No answer.")
 
     questions = (
-        demo_module.Question(text="One?", answer=answer),
-        demo_module.Question(text="Two?", answer=fail, folder="two"),
+        demo_module.Question(text="One?", ask=answer),
+        demo_module.Question(text="Two?", ask=fail, folder="two"),
     )
     monkeypatch.setattr(demo_module, "QUESTIONS", questions)
     run("demo", code=2)
@@ -199,7 +200,7 @@ def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
 
 
 def test_season_is_gone_from_the_weather(weather):
-    frame, _ = weather
+    frame = weather
     table = load_table("tmy3-daily").frame.dropna()
     assert frame.shape == (59 * 52, 16)
     assert not frame.isna().any().any()
@@ -215,7 +216,7 @@ def test_season_is_gone_from_the_weather(weather):
 
 def test_days_and_logarithms(weather):
     """One station by hand, with harmonics by numpy's own least squares on all its days."""
-    frame, _ = weather
+    frame = weather
     table = load_table("tmy3-daily").frame
     station = table[table.wmo == table.wmo[0]]
     angle = 2 * np.pi * station.doy.to_numpy() / 365

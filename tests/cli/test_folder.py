@@ -1,5 +1,6 @@
 """The folder of a run: all of its files or none, and one run at a time."""
 
+import json
 import os
 
 import pytest
@@ -50,6 +51,9 @@ def test_a_folder_in_the_place_of_a_file_is_found_before_the_work(run, data, out
 def test_a_file_that_cannot_be_replaced_leaves_all_as_they_were(run, data, out, monkeypatch, busy):
     # An earlier run wrote it, and this one does not.
     (out / "sites.png").write_text("of columns in space")
+    record = json.loads((out / "run.json").read_text())
+    record["files"].append("sites.png")
+    (out / "run.json").write_text(json.dumps(record))
     before = contents(out)
     replace = os.replace
 
@@ -117,3 +121,31 @@ def test_what_killed_runs_left_blocks_nobody(run, data, out):
     (out / ".unfinished" / LOCK).touch()
     run("learn", data, "--alpha", "0.3", "--out", out)
     assert [path.name for path in out.iterdir() if path.name.startswith(".")] == []
+
+
+def test_files_of_an_earlier_command_go_and_others_stay(run, data, out):
+    (out / "notes.txt").write_text("mine")
+    # A record that was altered reaches no other folder.
+    record = json.loads((out / "run.json").read_text())
+    record["files"].append("../data.csv")
+    (out / "run.json").write_text(json.dumps(record))
+    run("direct", data, "--alpha", "0.1", "--no-confidence", "--out", out)
+    names = contents(out).keys()
+    assert {"matrix.png", "network.png"}.isdisjoint(names)
+    assert {"notes.txt", "dag.png"} <= names
+    assert set(json.loads((out / "run.json").read_text())["files"]) == names - {"notes.txt"}
+    assert data.exists()
+
+
+def test_files_of_a_run_that_was_killed_while_it_moved_go(run, data, out):
+    # It had taken the record away, and some of the files.
+    earlier = out / ".edgewise-1-x" / "earlier"
+    earlier.mkdir(parents=True)
+    record = json.loads((out / "run.json").read_text())
+    record["files"].append("old.csv")
+    (out / "run.json").unlink()
+    (earlier / "run.json").write_text(json.dumps(record))
+    (out / "old.csv").write_text("a")
+    run("learn", data, "--alpha", "0.1", "--no-confidence", "--out", out)
+    assert not (out / "old.csv").exists()
+    assert not earlier.exists()

@@ -129,7 +129,7 @@ def test_hidden_edges_are_told(regress):
     frame = pd.DataFrame(Z, columns=list("abcdefgh")).assign(x=x)
     run = regress(frame, "--on", "x")
     assert not run.edges["in_whole"].all()
-    assert "Edges of most parts that vanish in one network for all rows:" in run.result.stdout
+    assert "Edges present in most leaves but absent from the pooled network:" in run.result.stdout
     assert "in 2 of 2, 1 times positive" in run.result.stdout
 
 

@@ -2,15 +2,16 @@
 
 import errno
 import json
+import pickle
 import warnings
 
 import pytest
 from typer.main import get_command
 
-from edgewise import GaussianGraph
+from edgewise import GaussianGraph, InputError
 from edgewise.cli.app import EXAMPLES, app
 from edgewise.cli.run import results_folder
-from edgewise.cli.shell import OPTIONS, in_options, printable, warnings_told
+from edgewise.cli.shell import _options, in_options, printable, warnings_told
 from tests.commands import invoke
 
 
@@ -72,9 +73,31 @@ def test_a_reader_that_leaves_early_is_no_error(data, monkeypatch):
     assert "Error" not in result.stderr
 
 
-def test_every_option_in_advice_exists(run):
-    text = "".join(run(command, "--help").stdout for command in get_command(app).commands)
-    assert [option for option in OPTIONS.values() if option not in text] == []
+def test_messages_name_the_options_of_the_command(run, data):
+    # Of the same parameter, in commands that have an option for it under another name.
+    said = run("learn", data, "--alpha", "0.1", "--resamples", "1", code=2).stderr
+    assert "--resamples must be at least 2" in said
+    said = run("regress", data, "--on", "a", "--min-leaf", "0", code=2).stderr
+    assert "--min-leaf" in said
+    assert "min_samples_leaf" not in said
+
+
+def test_the_parameter_that_a_message_is_about(options):
+    assert in_options("alpha must be positive; 'alpha' it is", "alpha") == (
+        "--alpha must be positive; 'alpha' it is"
+    )
+    assert InputError("alpha must be positive.", parameter="alpha").parameter == "alpha"
+    kept = pickle.loads(pickle.dumps(InputError("alpha it is", "alpha")))
+    assert (str(kept), kept.parameter) == ("alpha it is", "alpha")
+
+
+@pytest.fixture
+def options():
+    """Options of `learn`."""
+    command = get_command(app).commands["learn"]
+    token = _options.set({one.name: one.opts[0] for one in command.params})
+    yield
+    _options.reset(token)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +111,7 @@ def test_every_option_in_advice_exists(run):
         ("covariance='spearman' it is", "--covariance spearman it is"),
     ],
 )
-def test_advice_names_options(advice, expected):
+def test_advice_names_options(options, advice, expected):
     assert in_options(advice) == expected
     assert in_options(expected) == expected
 
@@ -97,7 +120,7 @@ def test_printable():
     assert printable("ä\x1b[2J\tb\nc\x07") == "ä�[2J�b\nc�"
 
 
-def test_warnings_are_told_once_and_only_those_for_users(capsys):
+def test_warnings_are_told_once_and_only_those_for_users(options, capsys):
     with warnings_told() as told:
         for _ in range(2):
             warnings.warn("Raise max_iter.", UserWarning, stacklevel=1)

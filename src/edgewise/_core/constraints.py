@@ -32,7 +32,7 @@ def check_parameters(owner: Any, constraints: Mapping[str, Constraint]) -> None:
     for name, constraint in constraints.items():
         value = getattr(owner, name)
         if not constraint.allows(value):
-            raise InputError(f"{name} must be {constraint}, got {value!r}.")
+            raise InputError(f"{name} must be {constraint}, got {value!r}.", parameter=name)
 
 
 def is_number(value: Any, *, least: float = -math.inf) -> bool:

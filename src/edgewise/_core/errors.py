@@ -8,7 +8,23 @@ class EdgewiseError(Exception):
 
 
 class InputError(EdgewiseError, ValueError):
-    """The data or a parameter cannot be used; the message says what, where and what to do."""
+    """The data or a parameter cannot be used; the message says what, where and what to do.
+
+    Parameters
+    ----------
+    message : str
+        The message.
+    parameter : str, optional
+        The parameter that the message is about, under which the command line names its option.
+    """
+
+    parameter: str | None = None
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        if parameter is not None:
+            # In the state, so that the error keeps it on the way out of a worker process.
+            self.parameter = parameter
 
 
 class InputTypeError(InputError, TypeError):

@@ -58,6 +58,7 @@ def parallel_map(
     list
         One result per task, the same for any ``n_jobs``.
     """
+    check_jobs(n_jobs)
     task_list = list(tasks)
     names: Sequence[Key] = range(len(task_list)) if keys is None else keys
     kept = kept_tasks(function, task_list, keys)
@@ -105,6 +106,12 @@ def _progress(label: str, n_done: int, total: int, verbose: int) -> Iterator[Cal
     with Progress(console=Console(file=sys.stderr), transient=True) as progress:
         task = progress.add_task(label, completed=n_done, total=total)
         yield lambda: progress.advance(task)
+
+
+def check_jobs(n_jobs: int | None) -> None:
+    """Raise where a number of workers means nothing."""
+    if n_jobs == 0:
+        raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:

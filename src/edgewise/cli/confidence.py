@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.shell import tell
+from edgewise.cli.shell import is_watched, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +47,6 @@ class Confidence:
         return self.n_resamples is not None and not self.only_if_quick
 
 
-#: For callers who want none.
-NO_CONFIDENCE: Final = Confidence()
-
-
 def bootstrap_edges(
     fit: Any,
     frame: pd.DataFrame,
@@ -59,7 +55,6 @@ def bootstrap_edges(
     seconds: float,
     seed: int,
     n_jobs: int,
-    verbose: bool,
     **changed: Any,
 ) -> tuple[Any, tuple[str, ...]]:
     """Bootstrap the edges of a fit; return the bootstrap, or the fit without one, and notes.
@@ -75,7 +70,7 @@ def bootstrap_edges(
         All rows.
     confidence : Confidence
         What was asked for.
-    seed, n_jobs, verbose
+    seed, n_jobs
         Of the bootstrap.
     **changed
         Parameters in which the fits to the resamples differ from ``fit``.
@@ -103,7 +98,7 @@ def bootstrap_edges(
         prefit=True,
         n_jobs=n_jobs,
         random_state=seed,
-        verbose=int(verbose),
+        verbose=int(is_watched()),
     ).fit(frame)
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)

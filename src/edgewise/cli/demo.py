@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgewise.cli.classify.fit import ClassSettings, class_record, classify_rows
-from edgewise.cli.compare.groups import ChangeSettings, change_record, compare_groups
 from edgewise.cli.confidence import Confidence
-from edgewise.cli.direct.fit import DirectSettings, direct_columns, direct_record
-from edgewise.cli.labels import TWO_VALUES, Groups
-from edgewise.cli.learn.fit import (
-    DISCRETE,
-    IN_SPACE,
-    Settings,
-    learn_graph,
-    record_of,
-    write_learned,
-)
+from edgewise.cli.input import Source
 from edgewise.cli.options import Json, Quiet
-from edgewise.cli.regress.fit import TreeSettings, regress_rows, tree_record
-from edgewise.cli.run import (
-    ALL_FILES,
-    CHANGE_FILES,
-    CLASS_FILES,
-    DIRECT_FILES,
-    FILES,
-    SPACE_FILES,
-    TREE_FILES,
-    files_in,
-    results_folder,
-)
-from edgewise.cli.shell import is_watched, say, say_json, tell, warnings_told
+from edgewise.cli.run import PAGE, Result, carry_out, results_folder
+from edgewise.cli.shell import say, say_json, tell
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from edgewise.report import Report
-
 
 WEATHER: Final = {
     "TMP": "temperature",
@@ -65,100 +41,11 @@ WEATHER: Final = {
 DAYS_APART: Final = 7
 DIGIT: Final = 3
 SIDE: Final = 8
-
-
-def weather_anomalies() -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Daily weather without the season, and which table it is."""
-    from edgewise.data import load_climate
-
-    climate = load_climate(unit_variance=False)
-    is_kept = climate.covariates["doy"].to_numpy() % DAYS_APART == 0
-    frame = climate.responses[list(WEATHER)][is_kept].reset_index(drop=True).rename(columns=WEATHER)
-    return frame, fingerprint(frame, climate.name, table_digest(climate.name))
-
-
-def digit_images() -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Shades of the pixels of one digit, one image per row, and which table it is.
-
-    The shades are counts from 0 to 16. Even noise on [0, 1) turns them into measurements, without
-    which a Gaussian would see more certainty in them than there is.
-    """
-    import hashlib
-
-    import numpy as np
-    import pandas as pd
-    from sklearn.datasets import load_digits
-
-    images, digit = load_digits(return_X_y=True)
-    shades = images[digit == DIGIT]
-    noise = np.random.default_rng(0).uniform(size=shades.shape)
-    noise[:, np.ptp(shades, axis=0) == 0] = 0.0
-    names = [f"r{row}c{column}" for row in range(SIDE) for column in range(SIDE)]
-    frame = pd.DataFrame(shades + noise, columns=names)
-    name = "digits of scikit-learn"
-    return frame, fingerprint(frame, name, hashlib.sha256(images.tobytes()).hexdigest())
-
-
-def senate_votes() -> tuple[pd.DataFrame, Groups, dict[str, Any]]:
-    """Votes of the senators, with the year of each vote, and which table it is."""
-    import hashlib
-
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.data import load_senate
-
-    senate = load_senate()
-    y = pd.Series(pd.Categorical(senate.years), name="year")
-    first, second = (str(year) for year in y.cat.categories)
-    before, after = np.bincount(y.cat.codes).tolist()
-    groups = Groups(y=y, names=(first, second), counts=(before, after))
-    digest = hashlib.sha256(senate.votes.to_numpy(dtype=np.float64).tobytes()).hexdigest()
-    return senate.votes, groups, fingerprint(senate.votes, "senate-votes", digest)
-
-
-def tumour_nuclei() -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Means over the cell nuclei of each tumour, in logarithms, and which table it is."""
-    import hashlib
-
-    import numpy as np
-    from sklearn.datasets import load_breast_cancer
-
-    table = load_breast_cancer(as_frame=True).data
-    means = table[[name for name in table.columns if name.startswith("mean ")]]
-    # Some tumours have no concave nucleus at all.
-    frame = np.log(means + 1e-3).rename(columns=lambda name: name.removeprefix("mean "))
-    digest = hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
-    return frame, fingerprint(frame, "breast cancer of scikit-learn", digest)
-
-
-def fingerprint(frame: pd.DataFrame, name: str, digest: str) -> dict[str, Any]:
-    """Describe a bundled table for ``run.json``."""
-    return {
-        "bundled": name,
-        "sha256": digest,
-        "n_samples": len(frame),
-        "n_features": len(frame.columns),
-        "names": list(frame.columns),
-    }
-
-
-def table_digest(name: str) -> str:
-    """Digest of the values of a bundled table."""
-    import hashlib
-
-    import numpy as np
-
-    from edgewise.data import load_table
-
-    table = load_table(name).frame
-    return hashlib.sha256(table.to_numpy(dtype=np.float64).tobytes()).hexdigest()
-
-
+STATIONS: Final = "the weather at 59 US stations, without the season"
 #: Chosen by held-out likelihood out of 8 x 7, as `edgewise learn --grid 8x8` does in half a minute.
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
 #: Chosen by held-out rows out of 30, as `edgewise compare --by year` does.
-VOTES_ALPHA, VOTES_SHUFFLES = 0.27, 40
+VOTES_ALPHA, VOTES_PERMUTATIONS = 0.27, 40
 #: Log-likelihood that a split of the country must gain, in nats.
 CLIMATE_GAIN: Final = 300.0
 #: Resamples of the rows of tumours.
@@ -167,6 +54,10 @@ NUCLEI_NOTES: Final = (
     "logarithm of all measurements, which are skewed",
     "means of each tumour only",
 )
+SEED: Final[dict[str, Any]] = {"random_state": 0}
+
+#: A table, and what fits it and says what was found.
+Asked = tuple[Source, Callable[[], Result]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,22 +67,19 @@ class Question:
     Attributes
     ----------
     text : str
-        What is asked.
-    answer : callable
-        Writes files into the folder it is given and returns what was found.
+        The question.
+    ask : callable
+        Reads the table; returns it with what a command does with it.
     folder : str
         Where the files go, within the folder of the demo.
     look_at : str
         The file to look at first.
-    files : tuple of str
-        What may be written, in the order in which it is listed.
     """
 
     text: str
-    answer: Callable[[Path], Report]
+    ask: Callable[[], Asked]
     folder: str = ""
     look_at: str = "network.png"
-    files: tuple[str, ...] = (*FILES, *SPACE_FILES)
 
 
 def demo(
@@ -209,214 +97,247 @@ def demo(
     with ExitStack() as stack:
         for question in QUESTIONS:
             place = out / question.folder
-            folder = stack.enter_context(results_folder(place, outdated=ALL_FILES))
+            folder = stack.enter_context(results_folder(place))
             tell(f"{question.text} Compiling and learning; the first run takes longest ...")
-            report = question.answer(folder)
-            written = where_to_look(place, files_in(folder, question.files))
+            source, fit = question.ask()
+            _, report = carry_out("demo", source, fit, folder, seed=0)
+            written = where_to_look(place, report.record["files"])
             answers.append(f"{question.text}\n\n{report.headline}\n{report.findings}\n{written}\n")
             reports.append(replace(report, question=question.text))
             folders.append(folder)
         # The folder of the first question is that of the demo: its page answers all of them.
         page = render(reports, title="edgewise demo")
-        (folders[0] / "report.html").write_text(page, encoding="utf-8")
+        (folders[0] / PAGE).write_text(page, encoding="utf-8")
     if json:
-        say_json(
-            {
-                "questions": [
-                    {
-                        "question": question.text,
-                        "folder": str(out / question.folder),
-                        **report.record,
-                    }
-                    for question, report in zip(QUESTIONS, reports, strict=True)
-                ]
-            }
-        )
+        found = [
+            {"question": question.text, "folder": str(out / question.folder), **report.record}
+            for question, report in zip(QUESTIONS, reports, strict=True)
+        ]
+        say_json({"questions": found})
         return
     say("\n".join(answers))
     pictures = [str(out / question.folder / question.look_at) for question in QUESTIONS]
-    say(f"Look at {', '.join(pictures)} first, or open {out / 'report.html'} in a browser.")
+    say(f"Look at {', '.join(pictures)} first, or open {out / PAGE} in a browser.")
 
 
-def ask_weather(folder: Path) -> Report:
-    """Find which parts of the weather depend directly on each other."""
-    frame, data = weather_anomalies()
-    notes = [
+def bundled(
+    frame: pd.DataFrame, title: str, digest: str, notes: Sequence[str], *, name: str = ""
+) -> Source:
+    """Describe a bundled table: ``title`` in the record, ``name`` in words."""
+    fingerprint = {
+        "bundled": title,
+        "sha256": digest,
+        "n_samples": len(frame),
+        "n_features": len(frame.columns),
+        "names": list(frame.columns),
+    }
+    return Source(name=name, frame=frame, fingerprint=fingerprint, notes=tuple(notes))
+
+
+def _digest(table: Any) -> str:
+    """Digest of the values of a table."""
+    import hashlib
+
+    import numpy as np
+
+    return hashlib.sha256(np.asarray(table, dtype=np.float64).tobytes()).hexdigest()
+
+
+def weather_anomalies() -> Source:
+    """Daily weather without the season."""
+    from edgewise.data import load_climate, load_table
+
+    climate = load_climate(unit_variance=False)
+    is_kept = climate.covariates["doy"].to_numpy() % DAYS_APART == 0
+    frame = climate.responses[list(WEATHER)][is_kept].reset_index(drop=True).rename(columns=WEATHER)
+    notes = (
         "logarithm of wind, visibility, water in air and aerosol",
-        "mean and two annual harmonics of each station taken off",
+        "mean and two annual harmonics of each station subtracted",
         f"one day in {DAYS_APART}, because the weather of neighbouring days is alike",
-    ]
-    # The rows are not independent enough for a criterion that counts them, such as the BIC.
-    settings = Settings(alpha="stars", covariance="correlation")
-    source = "the weather at 59 US stations, without the season"
-    return _answer(folder, frame, data, settings, source, notes)
+    )
+    digest = _digest(load_table(climate.name).frame)
+    return bundled(frame, climate.name, digest, notes, name=STATIONS)
 
 
-def ask_digits(folder: Path) -> Report:
-    """Find which pixels of a handwritten digit go together."""
-    frame, data = digit_images()
-    notes = [
+def digit_images() -> Source:
+    """Shades of the pixels of one digit, one image per row.
+
+    The shades are counts from 0 to 16. Even noise on [0, 1) turns them into measurements, without
+    which a Gaussian would see more certainty in them than there is.
+    """
+    import numpy as np
+    import pandas as pd
+    from sklearn.datasets import load_digits
+
+    images, digit = load_digits(return_X_y=True)
+    shades = images[digit == DIGIT]
+    noise = np.random.default_rng(0).uniform(size=shades.shape)
+    noise[:, np.ptp(shades, axis=0) == 0] = 0.0
+    names = [f"r{row}c{column}" for row in range(SIDE) for column in range(SIDE)]
+    notes = (
         "noise between 0 and 1 added to the shades, which are whole numbers",
         "alpha and tau as cross-validation found them",
-    ]
-    settings = Settings(
-        method=IN_SPACE,
-        covariance="empirical",
-        neighbors=(SIDE, SIDE),
-        alpha=DIGIT_ALPHA,
-        tau=DIGIT_TAU,
-        constant="drop",
     )
-    source = f"images of a handwritten {DIGIT}"
-    return _answer(folder, frame, data, settings, source, notes)
-
-
-def _answer(
-    folder: Path,
-    frame: pd.DataFrame,
-    data: dict[str, Any],
-    settings: Settings,
-    source: str,
-    notes: list[str],
-) -> Report:
-    """Learn, write the files, and tell in words what was found."""
-    from edgewise.cli.wording import summary
-
-    with warnings_told() as told:
-        learned = learn_graph(frame, settings, verbose=is_watched())
-    record = record_of(learned, settings, command="demo", data=data, treatment=notes, warnings=told)
-    text = summary(learned, settings, source, data)
-    return write_learned(folder, learned, text, record)
-
-
-def ask_senate(folder: Path) -> Report:
-    """Find which senators changed in how they vote together."""
-    from edgewise.cli.compare.groups import change_summary, write_compared
-
-    frame, groups, data = senate_votes()
-    settings = ChangeSettings(basis=TWO_VALUES, alpha=VOTES_ALPHA, n_permutations=VOTES_SHUFFLES)
-    notes = ["alpha as cross-validation found it", "yea is 1 and nay is -1"]
-    with warnings_told() as told:
-        compared = compare_groups(frame, groups, settings, verbose=is_watched())
-    record = change_record(
-        compared, settings, command="demo", data=data, treatment=notes, warnings=told
+    return bundled(
+        pd.DataFrame(shades + noise, columns=names),
+        "digits of scikit-learn",
+        _digest(images),
+        notes,
+        name=f"images of a handwritten {DIGIT}",
     )
-    text = change_summary(compared, settings, "the votes of the US Senate", data)
-    return write_compared(folder, compared, settings, text, record)
 
 
-def ask_votes(folder: Path) -> Report:
-    """Find which senators vote alike beyond what the votes of all others explain."""
-    frame, _, data = senate_votes()
-    settings = Settings(method=DISCRETE)
-    source = "the votes of the US Senate, 2005 and 2006"
-    return _answer(folder, frame.astype(int), data, settings, source, ["yea is 1 and nay is -1"])
+def senate_votes(name: str, *notes: str) -> tuple[Source, pd.Series]:
+    """Votes of the senators, and the year of each vote."""
+    import pandas as pd
+
+    from edgewise.data import load_senate
+
+    senate = load_senate()
+    treatment = (*notes, "yea is 1 and nay is -1")
+    source = bundled(senate.votes, "senate-votes", _digest(senate.votes), treatment, name=name)
+    return source, pd.Series(pd.Categorical(senate.years), name="year")
 
 
-def ask_tumours(folder: Path) -> Report:
-    """Find which way influences run between measurements of cell nuclei."""
-    from edgewise.cli.direct.fit import direct_summary, write_directed
-
-    frame, data = tumour_nuclei()
-    settings = DirectSettings(confidence=Confidence(n_resamples=NUCLEI_RESAMPLES))
-    with warnings_told() as told:
-        directed = direct_columns(frame, settings, verbose=is_watched())
-    record = direct_record(
-        directed, settings, command="demo", data=data, treatment=NUCLEI_NOTES, warnings=told
-    )
-    text = direct_summary(directed, settings, "images of breast tumours", data)
-    return write_directed(folder, directed, text, record)
-
-
-def ask_diagnosis(folder: Path) -> Report:
-    """Find whether the networks of benign and malignant tumours tell them apart."""
+def tumour_nuclei(name: str) -> tuple[Source, pd.Series]:
+    """Means over the cell nuclei of each tumour, in logarithms, and the diagnosis of each."""
+    import numpy as np
     import pandas as pd
     from sklearn.datasets import load_breast_cancer
 
-    from edgewise.cli.classify.fit import class_summary, write_classified
+    found = load_breast_cancer(as_frame=True)
+    means = found.data[[name for name in found.data.columns if name.startswith("mean ")]]
+    # Some tumours have no concave nucleus at all.
+    frame = np.log(means + 1e-3).rename(columns=lambda name: name.removeprefix("mean "))
+    title = "breast cancer of scikit-learn"
+    source = bundled(frame, title, _digest(found.data), NUCLEI_NOTES, name=name)
+    return source, pd.Series(found.target_names[found.target], name="diagnosis")
 
-    frame, data = tumour_nuclei()
-    table = load_breast_cancer()
-    kinds = pd.Series(table.target_names[table.target], name="diagnosis")
-    settings = ClassSettings(n_repeats=1)
-    with warnings_told() as told:
-        classified = classify_rows(frame, kinds, settings, verbose=is_watched())
-    record = class_record(
-        classified,
-        settings,
-        command="demo",
-        data={**data, "by": "diagnosis"},
-        treatment=NUCLEI_NOTES,
-        warnings=told,
+
+def ask_weather() -> Asked:
+    """Find which parts of the weather depend directly on each other."""
+    from edgewise.cli.learn.fit import learn_graph
+
+    source = weather_anomalies()
+    # The rows are not independent enough for a criterion that counts them, such as the BIC.
+    parameters = {"alpha": "stars", "covariance": "correlation", **SEED}
+    return source, partial(learn_graph, source, "gaussian", parameters, Confidence())
+
+
+def ask_digits() -> Asked:
+    """Find which pixels of a handwritten digit go together."""
+    from edgewise.cli.learn.fit import IN_SPACE, learn_graph
+
+    source = digit_images()
+    parameters = {
+        "alpha": DIGIT_ALPHA,
+        "tau": DIGIT_TAU,
+        "neighbors": (SIDE, SIDE),
+        "constant": "drop",
+        **SEED,
+    }
+    return source, partial(learn_graph, source, IN_SPACE, parameters, Confidence())
+
+
+def ask_senate() -> Asked:
+    """Find which senators changed in how they vote together."""
+    from edgewise.cli.compare.groups import RATIO, compare_groups
+    from edgewise.cli.labels import TWO_VALUES, groups_of
+
+    source, years = senate_votes("the votes of the US Senate", "alpha as cross-validation found it")
+    parameters = {"basis": TWO_VALUES, "alpha": VOTES_ALPHA, **SEED}
+    return source, partial(
+        compare_groups,
+        source,
+        groups_of(years),
+        parameters,
+        method=RATIO,
+        n_permutations=VOTES_PERMUTATIONS,
     )
-    text = class_summary(classified, settings, "measurements of tumours", data)
-    return write_classified(folder, classified, text, record)
 
 
-def ask_climate(folder: Path) -> Report:
+def ask_votes() -> Asked:
+    """Find which senators vote alike beyond what the votes of all others explain."""
+    from edgewise.cli.learn.fit import DISCRETE, learn_graph
+
+    source, _ = senate_votes("the votes of the US Senate, 2005 and 2006")
+    source = replace(source, frame=source.frame.astype(int))
+    return source, partial(learn_graph, source, DISCRETE, SEED, Confidence())
+
+
+def ask_tumours() -> Asked:
+    """Find which way influences run between measurements of cell nuclei."""
+    from edgewise.cli.direct.fit import direct_columns
+
+    source, _ = tumour_nuclei("images of breast tumours")
+    resamples = Confidence(n_resamples=NUCLEI_RESAMPLES)
+    return source, partial(direct_columns, source, SEED, SEED, resamples)
+
+
+def ask_diagnosis() -> Asked:
+    """Find whether the networks of benign and malignant tumours tell them apart."""
+    from edgewise.cli.classify.fit import classify_rows
+
+    source, diagnosis = tumour_nuclei("measurements of tumours")
+    source = replace(source, fingerprint={**source.fingerprint, "by": str(diagnosis.name)})
+    return source, partial(classify_rows, source, diagnosis, SEED, n_repeats=1)
+
+
+def ask_climate() -> Asked:
     """Find where in a country the weather hangs together in which way."""
-    from edgewise.cli.regress.fit import tree_summary, write_regressed
-    from edgewise.data import load_climate
+    from edgewise.cli.regress.fit import grow_tree
+    from edgewise.data import load_climate, load_table
 
     climate = load_climate()
     X = climate.covariates[["lat", "lon"]]
-    Y = climate.responses.rename(columns=WEATHER)
-    data = {**fingerprint(Y, climate.name, table_digest(climate.name)), "on": list(X.columns)}
-    settings = TreeSettings(min_gain=CLIMATE_GAIN)
-    notes = [
+    notes = (
         *climate.treatment,
         f"a gain of {CLIMATE_GAIN:g} asked of every split, to keep the tree small",
         "odd weeks held out",
-    ]
-    with warnings_told() as told:
-        regressed = regress_rows(X, Y, settings, climate.is_validation)
-    record = tree_record(
-        regressed, settings, command="demo", data=data, treatment=notes, warnings=told
     )
-    text = tree_summary(regressed, "the weather at 59 US stations, without the season", data)
-    return write_regressed(folder, regressed, text, record)
+    digest = _digest(load_table(climate.name).frame)
+    responses = climate.responses.rename(columns=WEATHER)
+    source = bundled(responses, climate.name, digest, notes, name=STATIONS)
+    source = replace(source, fingerprint={**source.fingerprint, "on": list(X.columns)})
+    parameters = {"min_gain": CLIMATE_GAIN, **SEED}
+    return source, partial(grow_tree, source, X, parameters, climate.is_validation)
 
 
 QUESTIONS: Final = (
-    Question(text="Which parts of the weather depend directly on each other?", answer=ask_weather),
+    Question(text="Which parts of the weather depend directly on each other?", ask=ask_weather),
     Question(
         text="Which pixels of a handwritten digit go together?",
-        answer=ask_digits,
+        ask=ask_digits,
         folder="digits",
         look_at="seeds.png",
     ),
     Question(
         text="Which senators changed, from 2005 to 2006, in how they vote together?",
-        answer=ask_senate,
+        ask=ask_senate,
         folder="senate",
         look_at="change.png",
-        files=CHANGE_FILES,
     ),
     Question(
         text="Which senators vote alike beyond what all other votes explain?",
-        answer=ask_votes,
+        ask=ask_votes,
         folder="votes",
-        files=FILES,
     ),
     Question(
         text="Where in the United States does the weather hang together in which way?",
-        answer=ask_climate,
+        ask=ask_climate,
         folder="climate",
         look_at="tree.png",
-        files=TREE_FILES,
     ),
     Question(
         text="Which way do influences run between the shapes of cell nuclei in tumours?",
-        answer=ask_tumours,
+        ask=ask_tumours,
         folder="tumours",
         look_at="dag.png",
-        files=DIRECT_FILES,
     ),
     Question(
         text="Do the networks of benign and malignant tumours tell them apart?",
-        answer=ask_diagnosis,
+        ask=ask_diagnosis,
         folder="diagnosis",
         look_at="networks.png",
-        files=CLASS_FILES,
     ),
 )

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.confidence import Confidence
-from edgewise.cli.learn.fit import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise._core.typing import AnyArray
+    from edgewise.cli.confidence import Confidence
     from edgewise.data import Table
     from edgewise.io import RawTable
 
@@ -75,6 +74,14 @@ def _labels(column: AnyArray) -> bool:
 
 
 TEXT: Final = "categorical"
+#: Values of options that need all rows at once, or again.
+NEEDS_ROWS: Final = {
+    "alpha": ("cv", "stars"),
+    "missing": ("pairwise", "em", "drop"),
+    "covariance": ("nonparanormal", "spearman", "kendall"),
+    "tau": ("cv",),
+    "constant": ("error", "drop", "ridge"),
+}
 #: Above this many text columns, the advice does not spell them out.
 NAMES_SHOWN: Final = 20
 
@@ -85,18 +92,28 @@ class Source:
 
     Attributes
     ----------
+    name : str
+        What the summary calls it: the file.
     frame : DataFrame, Moments or Counts
-        Numbers only; of a discrete table, categories. Or what was summed up of the rows.
+        Numbers only; of a discrete table, categories. Or the sums of a streamed table.
     fingerprint : dict
         Which file this was, for the record of the run.
     notes : tuple of str
         What was assumed or left out on the way.
+    is_discrete : bool
+        Whether the columns are levels.
     """
 
+    name: str
     frame: Any
     fingerprint: dict[str, Any]
     notes: tuple[str, ...]
     is_discrete: bool = False
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.fingerprint["n_samples"])
 
 
 def read_source(
@@ -137,6 +154,7 @@ def read_source(
         notes += (f"no column has more than {n_levels} levels; learned as a discrete network",)
     if is_discrete or (is_discrete is None and n_levels is not None):
         return Source(
+            name=str(path),
             frame=_categories(table),
             fingerprint=fingerprint_of(path, table),
             notes=notes,
@@ -155,6 +173,7 @@ def read_source(
     if n_levels is not None:
         notes += (f"no column has more than {n_levels} levels; learned as numbers on request",)
     return Source(
+        name=str(path),
         frame=pd.DataFrame(table.values, columns=list(table.names)),
         fingerprint=fingerprint_of(path, table),
         notes=notes,
@@ -192,11 +211,6 @@ def refuse_covariance_file(path: Path, table: Table) -> None:
             f"{path} is square and symmetric, so it looks like a covariance matrix; this command "
             "takes the rows behind it. From Python, GaussianGraph takes a covariance."
         )
-
-
-def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """List the rows of a table, as JSON has them."""
-    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 
 def fingerprint_of(path: Path, table: Table) -> dict[str, Any]:
@@ -335,23 +349,15 @@ def about_text(path: Path, table: Table) -> str:
     )
 
 
-def without_rows(settings: Settings, **others: Any) -> Settings:
-    """Refuse options that need all rows at once, or again; leave out confidence unasked for."""
-    asked = {
-        "--confidence": settings.confidence.is_asked,
-        f"--alpha {settings.alpha}": settings.alpha in ("cv", "stars"),
-        f"--missing {settings.missing}": settings.missing != "error",
-        f"--covariance {settings.covariance}": settings.covariance
-        not in ("correlation", "empirical"),
-        **{f"--{name} {value}": value is not None for name, value in others.items()},
-    }
-    for option, is_given in asked.items():
-        if is_given:
-            raise InputError(
-                f"{option} needs all rows at once, and --stream reads them piece by piece. Leave "
-                "one of the two out; for strengths, pass numbers or --alpha ebic."
-            )
-    return replace(settings, confidence=Confidence())
+def check_stream(confidence: Confidence, **options: Any) -> None:
+    """Raise where an option needs all rows at once, or again."""
+    asked = ["--confidence"] if confidence.is_asked else []
+    asked += [f"--{name} {value}" for name, value in options.items() if value in NEEDS_ROWS[name]]
+    if asked:
+        raise InputError(
+            f"{asked[0]} needs all rows at once, and --stream reads them piece by piece. Leave "
+            "one of the two out; for penalties, pass numbers or --alpha ebic."
+        )
 
 
 def stream_source(
@@ -370,6 +376,7 @@ def stream_source(
     if found.n_samples < 2:
         raise InputError(f"Found 1 sample (row of the table) in {path}; at least 2 are needed.")
     return Source(
+        name=str(path),
         frame=found,
         fingerprint=fingerprint(table_files(path), path, found.n_samples, chosen.names),
         notes=(*notes, "summed up piece by piece, as --stream asks"),

@@ -83,7 +83,12 @@ def read_rows(
     groups = None
     if by is not None:
         raw, groups = _split(raw, by, pair)
-    return _source(path, raw, columns, drop, by, basis), groups
+    source = _source(path, raw, columns, drop, by, basis)
+    if groups is not None and pair is None and isinstance(groups.y.cat.categories[0], str):
+        before, after = groups.names
+        note = f"groups are compared in alphabetical order; use --pair {after},{before} to reverse"
+        source = replace(source, notes=(*source.notes, note))
+    return source, groups
 
 
 def read_classes(
@@ -141,9 +146,11 @@ def _source(
     chosen, notes = choose_columns(raw, columns, drop, by=by)
     table = as_table(chosen, was_wider=len(raw.names) > 1)
     frame, coding = _as_numbers(path, table, basis)
+    labels = {} if by is None else {"by": by}
     return Source(
+        name=str(path),
         frame=frame,
-        fingerprint=fingerprint_of(path, table),
+        fingerprint={**fingerprint_of(path, table), **labels},
         notes=(*notes, *coding),
         is_discrete=bool(coding),
     )
@@ -159,20 +166,22 @@ def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
     before, after = _two(labels, by, raw.source) if pair is None else _chosen(labels, by, pair)
     is_kept = np.asarray((column == before) | (column == after))
     kept = pd.Categorical(column[is_kept].tolist(), categories=[before, after])
-    counts = tuple(int(np.count_nonzero(column == label)) for label in (before, after))
-    for label, count in zip((before, after), counts, strict=True):
+    groups = groups_of(pd.Series(kept, name=by))
+    for label, count in zip(groups.names, groups.counts, strict=True):
         if count < 2:
             raise InputError(
-                f"Only {count} row has the label '{label_text(label)}' in column '{by}'; at least "
-                "2 are needed of each."
+                f"Only {count} row has the label '{label}' in column '{by}'; at least 2 are "
+                "needed of each."
             )
-    groups = Groups(
-        y=pd.Series(kept, name=by),
-        names=(label_text(before), label_text(after)),
-        counts=(counts[0], counts[1]),
-    )
     rows = tuple(values[is_kept] for values in raw.columns)
-    return replace(raw, columns=rows, n_rows=sum(counts)), groups
+    return replace(raw, columns=rows, n_rows=sum(groups.counts)), groups
+
+
+def groups_of(y: pd.Series) -> Groups:
+    """Describe the groups of a categorical column of two labels, in the order of its categories."""
+    before, after = (label_text(label) for label in y.cat.categories.tolist())
+    counts = y.cat.codes.value_counts()
+    return Groups(y=y, names=(before, after), counts=(int(counts[0]), int(counts[1])))
 
 
 def _labels_of(raw: RawTable, by: str) -> AnyArray:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -45,12 +45,21 @@ def _use_cluster(context: typer.Context, address: str | None) -> str | None:
     return address
 
 
+def _check_jobs(n_jobs: int) -> int:
+    # Without joblib, so that the help stays quick.
+    if n_jobs == 0:
+        from edgewise._core.parallel import check_jobs
+
+        check_jobs(n_jobs)
+    return n_jobs
+
+
 Cluster: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help=(
-            "Address of a Dask scheduler that resamples, shuffles, folds and tasks are sent to; "
-            "its workers need edgewise too. The result does not depend on it."
+            "Address of a Dask scheduler that resamples, permutations, folds and tasks are sent "
+            "to; its workers need edgewise too. The result does not depend on it."
         ),
         metavar="ADDRESS",
         show_default=False,
@@ -143,10 +152,7 @@ DataFile: TypeAlias = Annotated[
 Alpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help=(
-            "Strength of the penalty: a number, or the rule that picks it (ebic, cv or stars; in "
-            "space cv)."
-        ),
+        help=("Penalty: a number, or the rule that picks it (ebic, cv or stars; in space cv)."),
         metavar="NUMBER|ebic|cv|stars",
         show_default="ebic; in space cv",
     ),
@@ -270,16 +276,22 @@ ConfidenceOption: TypeAlias = Annotated[
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Number of resamples; asks for them whatever they take.",
+        "--resamples",
+        help="Number of bootstrap resamples; also skips the time estimate.",
         show_default="100",
         rich_help_panel=CONFIDENCE,
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(help="Seed of everything random; equal seeds give equal results.", min=0)
+    int, typer.Option("--seed", help="Random seed; equal seeds give equal results.", min=0)
 ]
 Jobs: TypeAlias = Annotated[
-    int, typer.Option(help="Fits at a time, -1 for all cores; the result does not depend on it.")
+    int,
+    typer.Option(
+        "--jobs",
+        help="Number of parallel fits, -1 for all cores; the result does not depend on it.",
+        callback=_check_jobs,
+    ),
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of words.")
@@ -338,8 +350,19 @@ MaxIter: TypeAlias = Annotated[
 ]
 
 
-def strength(text: str) -> float | str:
-    """Read a number; whether any other text is a rule is for the estimator to say."""
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given, as keywords of an estimator."""
+    return {
+        name: value.value if isinstance(value, Enum) else value
+        for name, value in options.items()
+        if value is not None
+    }
+
+
+def penalty(text: str | None) -> float | str | None:
+    """Parse a float, or return the text unchanged (e.g. 'cv')."""
+    if text is None:
+        return None
     try:
         return float(text)
     except ValueError:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Folder, within that of the results, where finished tasks are kept.
 CHECKPOINTS: Final = "checkpoints"
-#: What every study leaves besides its figures.
-FILES: Final = ("results.csv", "tables.md", "run.json")
 _VERDICT: Final = {"yes": "holds", "partly": "holds in part", "no": "does not hold"}
 
 
@@ -52,8 +50,8 @@ def reproduce(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    random_state: Seed = 0,
+    n_jobs: Jobs = 1,
     cluster: Cluster = None,
 ) -> None:
     """Run a paper's experiments again and compare with what it says.
@@ -63,7 +61,7 @@ def reproduce(
     """
     study = load_study(name) if table is None else _with_table(load_study(name), table)
     folder = Path("edgewise-reproduce") / name if out is None else out
-    record = _run(study, folder, table, quick=quick, fresh=fresh, seed=seed, n_jobs=jobs)
+    record = _run(study, folder, table, quick=quick, fresh=fresh, seed=random_state, n_jobs=n_jobs)
     if json:
         say_json(record)
         return
@@ -99,7 +97,7 @@ def _run(
     start = time.perf_counter()
     with (
         warnings_told() as told,
-        results_folder(folder, outdated=FILES, kept=CHECKPOINTS) as draft,
+        results_folder(folder, kept=CHECKPOINTS) as draft,
     ):
         if fresh:
             forget(folder / CHECKPOINTS)

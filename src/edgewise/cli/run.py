@@ -1,4 +1,4 @@
-"""The folder that a run leaves behind."""
+"""One run of a command: fit, write a folder of results, all of them or none, and say it."""
 
 from __future__ import annotations
 
@@ -8,137 +8,55 @@ import os
 import platform
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import EdgewiseError, InputError
 from edgewise._version import __version__
-from edgewise.cli.shell import cleared, is_interrupted, not_stopped, printable
+from edgewise.cli.shell import (
+    cleared,
+    is_interrupted,
+    not_stopped,
+    printable,
+    tell,
+    warnings_told,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
+    from edgewise.cli.input import Source
     from edgewise.graph import Graph
     from edgewise.report import Report
 
 
 #: How the name of a draft folder begins.
 DRAFT: Final = ".edgewise-"
+#: Folder, inside a draft, with the files of an earlier run while they are replaced.
+EARLIER: Final = "earlier"
 #: Folder, inside that of the results, with the finished parts of a run that did not end.
 UNFINISHED: Final = ".unfinished"
 #: The record of a run, among its files.
 RECORD: Final = "run.json"
-#: What `learn` leaves in the folder.
-FILES: Final = (
-    "report.html",
-    "network.png",
-    "matrix.png",
-    "edges.csv",
-    "graph.graphml",
-    "model.edgewise",
-    "run.json",
-)
-#: What it leaves besides where columns sit in space; the second only on a grid.
-SPACE_FILES: Final = ("sites.png", "seeds.png")
-#: What `compare` leaves of two groups; the picture of the permutation test only if there was one.
-CHANGE_FILES: Final = (
-    "report.html",
-    "change.png",
-    "matrix.png",
-    "permutation.png",
-    "changes.csv",
-    "edges.csv",
-    "graph.graphml",
-    "model.edgewise",
-    "run.json",
-)
-#: What `compare` leaves of a sliding window.
-WINDOW_FILES: Final = (
-    "report.html",
-    "windows.png",
-    "windows.csv",
-    "edges.csv",
-    "graph.graphml",
-    "model.edgewise",
-    "run.json",
-)
-#: What `direct` leaves; the picture of confidence only if there are resamples.
-DIRECT_FILES: Final = (
-    "report.html",
-    "dag.png",
-    "cpdag.png",
-    "penalized.png",
-    "coefficients.png",
-    "confidence.png",
-    "arcs.csv",
-    "edges.csv",
-    "graph.graphml",
-    "cpdag.graphml",
-    "penalized.graphml",
-    "model.edgewise",
-    "run.json",
-)
-#: What `classify` leaves; networks of classes are numbered in the order of their labels.
-CLASS_FILES: Final = (
-    "report.html",
-    "accuracy.png",
-    "networks.png",
-    "changes.png",
-    "accuracy.csv",
-    "changes.csv",
-    "edges.csv",
-    "graph.graphml",
-    *(f"network-{k}.graphml" for k in range(1, 21)),
-    "model.edgewise",
-    "run.json",
-)
-#: What `regress` leaves; partition and map only where there are columns for them.
-TREE_FILES: Final = (
-    "report.html",
-    "tree.png",
-    "partition.png",
-    "map.png",
-    "risk.png",
-    "tree.txt",
-    "leaves.csv",
-    "splits.csv",
-    "edges.csv",
-    "graph.graphml",
-    *(f"leaf-{k}.graphml" for k in range(1000)),
-    "model.edgewise",
-    "run.json",
-)
-#: All of them: what a run does not write anew is of an earlier one.
-ALL_FILES: Final = tuple(
-    dict.fromkeys(
-        (
-            *CHANGE_FILES,
-            *WINDOW_FILES,
-            *DIRECT_FILES,
-            *CLASS_FILES,
-            *TREE_FILES,
-            *FILES,
-            *SPACE_FILES,
-        )
-    )
-)
+#: What every command on a table leaves in the folder, besides tables and pictures of its own.
+PAGE, EDGES, GRAPH, MODEL = "report.html", "edges.csv", "graph.graphml", "model.edgewise"
 
 
 @contextmanager
-def results_folder(
-    out: Path, *, outdated: Sequence[str] = (), kept: str = UNFINISHED
-) -> Iterator[Path]:
+def results_folder(out: Path, *, kept: str = UNFINISHED) -> Iterator[Path]:
     """Yield a draft folder whose files move to ``out`` once the block has ended well.
 
     All of them move or none: a run that fails or is stopped leaves what was there before, and one
-    that ends well takes away the files called ``outdated`` that it did not write itself, so that
-    the files of two runs never mix. Whatever stands in the way (no permission, another run, a
-    folder in the place of a file) is found on entry, before the work.
+    that ends well removes the files that the record of an earlier run lists and it did not write
+    itself, so that the files of two runs never mix. Whatever stands in the way (no permission,
+    another run, a folder in the place of a file) is found on entry, before the work.
 
     Finished resamples, permutations and folds are kept in a folder called ``kept``, from which
     the same command goes on when a run was stopped or killed, or when the machine failed it;
@@ -153,7 +71,8 @@ def results_folder(
     out.mkdir(parents=True, exist_ok=True)
     try:
         with locked(out) as is_alone:
-            _check_targets(out, outdated)
+            outdated = _earlier_files(out)
+            _check_targets(out, [PAGE, EDGES, GRAPH, MODEL, RECORD, *outdated])
             if is_alone:
                 _clear_drafts(out)
             draft = out / f"{DRAFT}{secrets.token_hex(8)}"
@@ -214,7 +133,19 @@ class _Run:
         return left
 
 
-def _check_targets(out: Path, names: Sequence[str]) -> None:
+def _earlier_files(out: Path) -> set[str]:
+    """List the files of an earlier run: its record, or that of a draft it was killed with."""
+    drafts = [*out.glob(f"{DRAFT}*/{RECORD}"), *out.glob(f"{DRAFT}*/{EARLIER}/{RECORD}")]
+    found: set[str] = set()
+    for path in (out / RECORD, *drafts):
+        with suppress(OSError, ValueError, AttributeError, TypeError):
+            listed = json.loads(path.read_text(encoding="utf-8")).get("files", ())
+            # Of this folder: a record that was altered must not reach other folders.
+            found |= {name for name in listed if name == Path(name).name}
+    return found
+
+
+def _check_targets(out: Path, names: Collection[str]) -> None:
     """Refuse a folder in which a file of the results could not be written."""
     for path in out.iterdir():
         if path.name in names and path.is_dir():
@@ -229,7 +160,7 @@ def _clear_drafts(out: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _publish(draft: Path, out: Path, outdated: Sequence[str]) -> None:
+def _publish(draft: Path, out: Path, outdated: Collection[str]) -> None:
     """Move the files of a draft to ``out``, in place of earlier ones, all of them or none.
 
     The record of the run goes first and comes last, so that a folder that has it is complete even
@@ -239,7 +170,7 @@ def _publish(draft: Path, out: Path, outdated: Sequence[str]) -> None:
     _check_targets(out, new)
     present = {path.name for path in out.iterdir()}
     old = sorted(present & {*outdated, *new}, key=lambda name: name != RECORD)
-    aside = draft / "earlier"
+    aside = draft / EARLIER
     aside.mkdir()
     moves = [(out / name, aside / name) for name in old]
     moves += [(draft / name, out / name) for name in new]
@@ -254,24 +185,157 @@ def _publish(draft: Path, out: Path, outdated: Sequence[str]) -> None:
         raise
 
 
-def write_results(
-    folder: Path,
-    report: Report,
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """What a command found: everything that is recorded, written and shown.
+
+    Attributes
+    ----------
+    model : estimator
+        What is saved.
+    graph : Graph
+        The network, with confidence where there is one.
+    text : str
+        Summary; the first line is the headline.
+    parameters, found : dict
+        For the record: parameters of the estimator, and what was found.
+    notes : sequence of str
+        What was done to the data on the way.
+    figures : callable
+        Draws the pictures, by file.
+    words : mapping of str to str
+        Which pictures the page shows, in this order, with text for those who cannot see them.
+    tables : mapping of str to DataFrame or str
+        Tables and texts by file.
+    networks : mapping of str to Graph
+        Further networks by file.
+    shown : mapping of str to DataFrame
+        Tables of the page by title.
+    finding : str
+        What the headline adds on a page, where it stands by itself.
+    rows : tuple of str and DataFrame
+        List that ``--json`` adds to the record, with its name.
+    """
+
+    model: Any
+    graph: Graph
+    text: str
+    parameters: dict[str, Any]
+    found: dict[str, Any]
+    notes: Sequence[str] = ()
+    figures: Callable[[], Mapping[str, Figure | SubFigure]]
+    words: Mapping[str, str]
+    tables: Mapping[str, pd.DataFrame | str] = field(default_factory=dict)
+    networks: Mapping[str, Graph] = field(default_factory=dict)
+    shown: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    finding: str = ""
+    rows: tuple[str, pd.DataFrame]
+
+
+def run(
+    command: str,
+    source: Source,
+    fit: Callable[[], Result],
+    out: Path,
     *,
-    model: Any,
-    figures: Mapping[str, Figure | SubFigure],
+    message: str,
+    seed: int,
+    as_json: bool,
 ) -> None:
-    """Write the graph, its pictures, the model, the page to look at and the record of the run."""
+    """Fit, write everything into a folder, and say what was found.
+
+    Parameters
+    ----------
+    command : str
+        Name of the command, for the record.
+    source : Source
+        The table.
+    fit : callable
+        Fits, and returns the result.
+    out : path
+        Folder of the results.
+    message : str
+        Said before the work, to whoever follows the run.
+    seed : int
+        For the record.
+    as_json : bool
+        Whether to print one JSON object instead of the summary.
+    """
+    from edgewise.cli import wording
+
+    with results_folder(out) as folder:
+        tell(f"{message} ...")
+        result, report = carry_out(command, source, fit, folder, seed=seed)
+    wording.announce(result, report.record, out, as_json=as_json)
+
+
+def carry_out(
+    command: str, source: Source, fit: Callable[[], Result], folder: Path, *, seed: int
+) -> tuple[Result, Report]:
+    """Fit and write everything into a folder; return the result and what its page says."""
+    with warnings_told() as told:
+        start = time.perf_counter()
+        result = fit()
+        record = {
+            "command": command,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+            "seed": seed,
+            "parameters": result.parameters,
+            "data": source.fingerprint,
+            "treatment": [*source.notes, *result.notes],
+            "warnings": list(told),
+            "n_nodes": result.graph.n_nodes,
+            "n_edges": result.graph.n_edges,
+            **result.found,
+            "seconds": round(time.perf_counter() - start, 3),
+        }
+        tell("Writing the files ...")
+        report = _write(folder, result, record)
+    return result, report
+
+
+def estimator_of(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Build an estimator from options; the length of the grid of alphas may be for its rule."""
+    # Imported on first use, so that a fit loads the solvers of one estimator.
+    from edgewise import estimators
+    from edgewise.selection.rules import RULES
+
+    given = {key: value for key, value in parameters.items() if key != "alpha_ratio"}
+    learner = getattr(estimators, name)(**given)
+    if (ratio := parameters.get("alpha_ratio")) is not None:
+        if "alpha_ratio" in learner.get_params():
+            return learner.set_params(alpha_ratio=ratio)
+        names = {key: getattr(learner, key, None) for key in ("alpha", "tau")}
+        learner.set_params(
+            **{key: RULES[rule](alpha_ratio=ratio) for key, rule in names.items() if rule in RULES}
+        )
+    return learner
+
+
+def _write(folder: Path, result: Result, record: dict[str, Any]) -> Report:
+    """Write the record, the model, networks, tables, pictures and the page to look at."""
     from edgewise.plot import save_figure
 
-    report.graph.write(folder / "graph.graphml")
-    report.graph.write(folder / "edges.csv")
-    for name, figure in figures.items():
-        save_figure(figure, folder / name)
-    model.save(folder / "model.edgewise")
-    (folder / "report.html").write_text(page(report), encoding="utf-8")
-    text = json.dumps(report.record, indent=1, allow_nan=False)
+    figures = result.figures()
+    pictures = [name for name in figures if name != SEARCH]
+    for name in pictures:
+        save_figure(figures[name], folder / name)
+    for name, graph in {EDGES: result.graph, GRAPH: result.graph, **result.networks}.items():
+        graph.write(folder / name)
+    for name, table in result.tables.items():
+        if isinstance(table, str):
+            (folder / name).write_text(table, encoding="utf-8")
+        else:
+            write_table(table, folder / name)
+    result.model.save(folder / MODEL)
+    files = [PAGE, *pictures, *result.tables, EDGES, GRAPH, *result.networks, MODEL, RECORD]
+    record["files"] = list(dict.fromkeys(files))
+    report = _report(result, record, figures)
+    (folder / PAGE).write_text(page(report), encoding="utf-8")
+    text = json.dumps(record, indent=1, allow_nan=False)
     (folder / RECORD).write_text(text + "\n", encoding="utf-8")
+    return report
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
@@ -284,59 +348,34 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     table.rename(columns=guarded).map(guarded).to_csv(path, index=False)
 
 
-def files_in(folder: Path, names: Sequence[str]) -> list[str]:
-    """List which of some files are in a folder."""
-    return [name for name in names if (folder / name).exists()]
-
-
 #: Dots per inch of pictures in a page.
 PAGE_DPI: Final = 100
+#: The picture of how a penalty or a structure was chosen, which only a page has.
+SEARCH: Final = "search.png"
 #: Columns of a table that hold words.
 WORDS: Final = ("class", "where", "source", "target", "kind", "found_by", "told")
 
 
-def report_of(
-    text: str,
-    *,
-    graph: Graph,
-    model: Any,
-    record: Mapping[str, Any],
-    figures: Mapping[str, Figure | SubFigure],
-    words: Mapping[str, str],
-    tables: Mapping[str, pd.DataFrame],
-    finding: str = "",
+def _report(
+    result: Result, record: Mapping[str, Any], figures: Mapping[str, Figure | SubFigure]
 ) -> Report:
-    """Gather what a page shows of a run.
-
-    Parameters
-    ----------
-    text : str
-        What was found; the first line is the headline.
-    graph, model, record
-        The network, the estimator behind it, and what `run.json` holds.
-    figures : mapping of str to Figure
-        By file.
-    words : mapping of str to str
-        Which pictures to show, in this order, with words for those who cannot see them.
-    tables : mapping of str to DataFrame
-        By title; columns of words come first.
-    finding : str
-        What the headline adds on a page, where it stands by itself.
-    """
+    """Gather what a page shows of a run."""
     from edgewise.report import Picture, Report
 
-    headline, _, rest = text.partition("\n")
-    parts = [headline.rstrip(".:"), finding]
+    headline, _, rest = result.text.partition("\n")
+    parts = [headline.rstrip(".:"), result.finding]
     return Report(
         headline=f"{'; '.join(part for part in parts if part)}.",
         findings=rest,
-        graph=graph,
+        graph=result.graph,
         record=record,
-        methods=_methods(model),
+        methods=_methods(result.model),
         pictures=tuple(
-            Picture(png=_png(figures[name]), words=words[name]) for name in words if name in figures
+            Picture(png=_png(figures[name]), words=words)
+            for name, words in result.words.items()
+            if name in figures
         ),
-        tables={title: _words_first(table) for title, table in tables.items() if len(table)},
+        tables={title: _words_first(table) for title, table in result.shown.items() if len(table)},
     )
 
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -201,55 +201,26 @@ def _watch(reader: socket.socket) -> None:
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
 
-#: Parameters of the library and the options that stand for them on the command line.
-OPTIONS: Final = {
-    "alpha": "--alpha",
-    "alpha_ratio": "--alpha-ratio",
-    "basis": "--basis",
-    "constant": "--constant",
-    "covariance": "--covariance",
-    "degree": "--degree",
-    "gamma": "--gamma",
-    "lookahead": "--lookahead",
-    "max_depth": "--depth",
-    "max_iter": "--max-iter",
-    "max_total_depth": "--total-depth",
-    "method": "--method",
-    "min_gain": "--min-gain",
-    "min_samples_leaf": "--min-leaf",
-    "missing": "--missing",
-    "n_edges": "--edges",
-    "n_folds": "--folds",
-    "n_jobs": "--jobs",
-    "n_permutations": "--permutations",
-    "n_repeats": "--repeats",
-    "n_resamples": "--resamples",
-    "negligible": "--negligible",
-    "random_state": "--seed",
-    "reference": "--reference",
-    "repair": "--repair",
-    "ridge": "--ridge",
-    "search": "--search",
-    "significance": "--significance",
-    "slack": "--slack",
-    "split_on": "--on",
-    "step": "--step",
-    "tau": "--tau",
-    "tol": "--tol",
-    "window": "--window",
-}
-_ASSIGNMENT: Final = re.compile(rf"\b({'|'.join(OPTIONS)})=['\"]?([\w.+-]*\w)['\"]?")
+_ASSIGNMENT: Final = re.compile(r"\b([a-z]\w*)=['\"]?([\w.+-]*\w)['\"]?")
 #: A rule with one parameter, which is an option of its own.
 _RULE: Final = re.compile(r"\balpha=\w+\((\w+=[^()]*)\)")
 #: Names that are no English words, so that they stand for the parameter also on their own.
-_BARE: Final = re.compile(rf"(?<!-)\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
+_BARE: Final = re.compile(r"(?<![-\w])[a-z]+(?:_[a-z]+)+\b")
 
-
+#: Options of the command that runs, by the parameter of the library that each is handed to.
+_options: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # noqa: B039
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 
 
 class Commands(TyperGroup):
     """The commands; an expected failure ends in one sentence on standard error, no traceback."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and remember its options for messages."""
+        found = super().resolve_command(ctx, args)
+        parameters = found[1].params if found[1] is not None else ()
+        _options.set({str(one.name): one.opts[0] for one in parameters if "--" in one.opts[0]})
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -267,7 +238,8 @@ class Commands(TyperGroup):
                 raise typer.Exit(exit_code()) from None
             if (sentence := _about(error)) is None:
                 raise
-            typer.echo(f"Error: {printable(in_options(sentence))}", err=True)
+            about = getattr(error, "parameter", None)
+            typer.echo(f"Error: {printable(in_options(sentence, about))}", err=True)
             raise typer.Exit(BAD_INPUT) from None
         finally:
             # Not every command could take it back itself: some have no such option.
@@ -334,17 +306,25 @@ def warnings_told() -> Iterator[list[str]]:
         yield told
 
 
-def in_options(message: str) -> str:
-    """Put advice that names parameters of the library into options of the command line.
+def in_options(message: str, parameter: str | None = None) -> str:
+    """Name the options of the running command where a message names parameters of the library.
 
-    Examples
-    --------
-    >>> in_options('Fill them, or pass missing="em". Raise max_iter.')
-    'Fill them, or pass --missing em. Raise --max-iter.'
+    A command's parameters have the names of the library's, so its own declarations tell which
+    option stands for which. ``parameter`` is the one that the message is about: it is renamed
+    also where it stands on its own and might be an English word.
     """
-    message = _RULE.sub(r"\1", message)
-    text = _ASSIGNMENT.sub(lambda match: f"{OPTIONS[match[1]]} {match[2]}", message)
-    return _BARE.sub(lambda match: OPTIONS[match[1]], text)
+    options = _options.get()
+
+    def assigned(match: re.Match[str]) -> str:
+        return f"{options[match[1]]} {match[2]}" if match[1] in options else match[0]
+
+    text = _BARE.sub(
+        lambda match: options.get(match[0], match[0]),
+        _ASSIGNMENT.sub(assigned, _RULE.sub(r"\1", message)),
+    )
+    if parameter is not None and parameter in options:
+        text = re.sub(rf"(?<![-\w'\"]){parameter}(?![\w'\"])", options[parameter], text)
+    return text
 
 
 def printable(text: str) -> str:

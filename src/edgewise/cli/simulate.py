@@ -36,7 +36,7 @@ def simulate(
         int | None, typer.Option(help="Number of columns.", show_default="20")
     ] = None,
     samples: Annotated[int, typer.Option(help="Number of rows.")] = 500,
-    seed: Seed = 0,
+    random_state: Seed = 0,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -110,13 +110,13 @@ def simulate(
     n_columns = FEATURES if features is None else features
     if varying is not None:
         is_alone = changed is None and dag is None and truth is None and not directed
-        drawn = _draw_varying(varying, n_columns, samples, seed, is_alone=is_alone)
+        drawn = _draw_varying(varying, n_columns, samples, random_state, is_alone=is_alone)
     elif changed is not None:
-        drawn = _draw_change(kind, n_columns, samples, changed, seed)
+        drawn = _draw_change(kind, n_columns, samples, changed, random_state)
     elif directed or dag is not None:
-        drawn = _draw_directed(dag, kind, n_columns, samples, seed)
+        drawn = _draw_directed(dag, kind, n_columns, samples, random_state)
     else:
-        drawn = _draw(kind, n_columns, samples, seed)
+        drawn = _draw(kind, n_columns, samples, random_state)
     with atomic_path(out) as draft:
         drawn.table.to_csv(draft, index=False)
         if truth is not None and drawn.graph is not None:

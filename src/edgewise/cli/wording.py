@@ -1,63 +1,35 @@
-"""What a run found, in words."""
+"""Words and numbers that the summaries of several commands share."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli.learn.fit import DISCRETE, IN_SPACE
 from edgewise.cli.shell import in_options, say, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
-    from edgewise.cli.learn.fit import Learned, Settings
+    from edgewise.cli.run import Result
     from edgewise.graph import Graph
 
+#: Parameters of an estimator that say nothing about the result.
+ABOUT_THE_RUN: Final = ("n_jobs", "random_state", "verbose")
+#: Edges that a summary lists.
 STRONGEST: Final = 5
 LONGEST_NAME: Final = 36
+#: Rules that choose a penalty.
 RULES: Final = {
     "ebic": "the extended BIC",
     "cv": "held-out likelihood",
     "stars": "stability on subsamples (StARS)",
 }
-CRITERIA: Final = {
-    "bjp": "blankets joint posterior",
-    "ib": "independence-based score",
-    "mpl": "marginal pseudo-likelihood",
-}
-WEIGHTS: Final = {
-    "neighborhood": "standardised coefficient",
-    DISCRETE: "log posterior odds of dependence",
-}
 #: Gaps below this are nothing but rounding.
 ROUNDING: Final = 1e-12
-
-
-def summary(learned: Learned, settings: Settings, source: str, data: dict[str, Any]) -> str:
-    """Tell how many edges there are, the strongest of them, alpha and the certificate."""
-    graph = learned.graph
-    edges = count(graph.n_edges, "edge")
-    if learned.n_groups:
-        is_fused = learned.n_groups < graph.n_edges
-        how = f"fused into {count(learned.n_groups, 'group')}" if is_fused else "none fused"
-        edges += f", {how},"
-    return "\n".join(
-        [
-            f"{edges} among the {graph.n_nodes} columns of {source} ({data['n_samples']} rows)",
-            "",
-            *(_strongest(learned, settings) if graph.n_edges else _no_edges(settings)),
-            "",
-            *(
-                [_search(learned, settings)]
-                if settings.method == DISCRETE
-                else [_strengths(learned, settings), certificate(learned.fit, settings.method)]
-            ),
-        ]
-    )
 
 
 def where_to_look(out: Path, files: Sequence[str]) -> str:
@@ -70,20 +42,17 @@ def where_to_look(out: Path, files: Sequence[str]) -> str:
     return f"Written to {out}: {text}"
 
 
-def announce(
-    text: str,
-    record: dict[str, Any],
-    out: Path,
-    files: Sequence[str],
-    *,
-    as_json: bool,
-    **lists: list[dict[str, Any]],
-) -> None:
-    """Say how a run ended: in words with its notes, or as one object with some lists added."""
+def announce(result: Result, record: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
+    """Say how a run ended: in words with its notes, or as one object with its rows added."""
+    files = record["files"]
     if as_json:
-        say_json({**record, **lists, "files": {file: str(out / file) for file in files}})
+        name, rows = result.rows
+        listed = [
+            {str(key): value for key, value in row.items()} for row in rows.to_dict("records")
+        ]
+        say_json({**record, name: listed, "files": {file: str(out / file) for file in files}})
         return
-    say(text)
+    say(result.text)
     for note in record["treatment"]:
         say(f"Note: {in_options(note).rstrip('.')}.")
     say(where_to_look(out, files))
@@ -98,20 +67,6 @@ def count(number: int, noun: str) -> str:
     ('1 pair', '2 pairs')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _strongest(learned: Learned, settings: Settings) -> list[str]:
-    weight = WEIGHTS.get(settings.method, "partial correlation")
-    if settings.method == DISCRETE and settings.criterion == "mpl":
-        weight = "gain in score"
-    top = learned.graph.edges().head(STRONGEST)
-    pairs = pair_names(top)
-    lines = [f"  {pair}  {value:+.3f}" for pair, value in zip(pairs, top.weight, strict=True)]
-    if learned.graph.confidence is None:
-        return [f"Strongest, by {weight}:", *lines]
-    shares = [f"  {share:4.0%}" for share in top.confidence]
-    head = f"Strongest, by {weight}, and the share of {learned.n_resamples} resamples with it:"
-    return [head, *(line + share for line, share in zip(lines, shares, strict=True))]
 
 
 def strongest_edge(graph: Graph, words: str = "the strongest joins") -> str:
@@ -140,47 +95,19 @@ def short_name(name: str) -> str:
     return f"{text[: LONGEST_NAME - tail - 3]}...{text[-tail:]}"
 
 
-def _no_edges(settings: Settings) -> list[str]:
-    if settings.method == DISCRETE:
-        return ["No two columns are more likely dependent than not, given the others."]
-    if isinstance(settings.alpha, str):
-        return [
-            f"By {RULES[settings.alpha]}, no dependence between columns is stronger than noise."
-        ]
-    if settings.method == IN_SPACE:
-        return ["No dependence is stronger than this alpha and tau. Smaller ones find more."]
-    return ["No dependence is stronger than this alpha. A smaller --alpha finds more."]
+def choice(penalty: Any, n_tried: int | str, rules: Mapping[str, str] = RULES) -> str:
+    """Tell how a penalty was chosen."""
+    from edgewise.selection.rules import rule_name
+
+    name = rule_name(penalty)
+    return "as given" if name is None else f"chosen out of {n_tried} by {rules[name]}"
 
 
-def _strengths(learned: Learned, settings: Settings) -> str:
-    """Give alpha, and tau where there is one, and tell how they were chosen."""
-    fit = learned.fit
-    alpha = f"alpha {fit.alpha_:.3g}"
-    if settings.method != IN_SPACE:
-        return f"{alpha}, {_choice(settings.alpha, len(fit.alphas_))}"
-    tau = f"tau {fit.tau_:.3g}"
-    n_alphas, n_taus = len(fit.alphas_), len(fit.taus_)
-    if settings.alpha == settings.tau == "cv":
-        return f"{alpha} and {tau}, {_choice('cv', f'{n_alphas} x {n_taus}')}"
-    if isinstance(settings.alpha, str) or isinstance(settings.tau, str):
-        choices = _choice(settings.alpha, n_alphas), _choice(settings.tau, n_taus)
-        return f"{alpha}, {choices[0]}; {tau}, {choices[1]}"
-    return f"{alpha} and {tau}, as given"
-
-
-def _search(learned: Learned, settings: Settings) -> str:
-    """Give the score and what the search for it took; no search proves it the best."""
-    fit = learned.fit
-    return (
-        f"{CRITERIA[settings.criterion]} {fit.criterion_value_:.6g}, the best of "
-        f"{fit.n_iter_ + 1} graphs on the way of a search that computed {fit.n_tests_} tests"
-    )
-
-
-def _choice(strength: float | str, n_tried: int | str) -> str:
-    if isinstance(strength, str):
-        return f"chosen out of {n_tried} by {RULES[strength]}"
-    return "as given"
+def short_rows(lines: Sequence[str], most: int, where: str) -> list[str]:
+    """Keep the first lines, and say where the others are."""
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[:most], f"  ... and {len(lines) - most} more in {where}"]
 
 
 def certificate(fit: Any, method: str = "") -> str:
@@ -193,3 +120,33 @@ def certificate(fit: Any, method: str = "") -> str:
     if fit.gap_ < ROUNDING:
         return f"{what} at the optimum, up to rounding."
     return f"{what} within {fit.gap_:.1g} of the optimum."
+
+
+def parameters_of(fit: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that a result depends on, for the record."""
+    from edgewise.selection.rules import Rule
+
+    given = {name: value for name, value in fit.get_params().items() if name not in ABOUT_THE_RUN}
+    rules = {
+        name: {"rule": value.name, **asdict(value)}
+        for name, value in given.items()
+        if isinstance(value, Rule)
+    }
+    return given | rules
+
+
+def about_fit(fit: Any) -> dict[str, Any]:
+    """Record the penalty of a convex fit, the rule that chose it, and the certificate."""
+    from edgewise.selection.rules import rule_name
+
+    return {
+        "alpha": float(fit.alpha_),
+        "alpha_rule": rule_name(fit.alpha),
+        "gap": _finite(fit.gap_),
+        "objective": _finite(fit.objective_),
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity, which is the gap of a fit that stopped before it had a certificate."""
+    return float(value) if math.isfinite(value) else None

@@ -68,7 +68,7 @@ class Report:
 
 
 #: What a record holds that is told in words or of no use to a reader.
-TOLD = ("treatment", "warnings", "data", "versions", "parameters", "n_nodes", "n_edges")
+TOLD = ("treatment", "warnings", "data", "versions", "parameters", "n_nodes", "n_edges", "files")
 
 
 def details(report: Report) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import SUFFIX, kept_keys, resumable
@@ -180,8 +179,6 @@ def run_study(
     """
     import pandas as pd
 
-    if n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
     tasks: list[tuple[Part, int, Row, np.random.Generator]] = [
         (part, position, parameters, stream)
         for part, rng in zip(study.parts, spawn(seed, len(study.parts)), strict=True)

@@ -8,8 +8,6 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from edgewise.cli.classify.fit import ClassSettings
-from edgewise.cli.input import rows_of
 from edgewise.cli.labels import read_classes
 from edgewise.cli.options import (
     Cluster,
@@ -21,8 +19,8 @@ from edgewise.cli.options import (
     OutFolder,
     Quiet,
     Seed,
+    given,
 )
-from edgewise.cli.shell import is_watched, tell, warnings_told
 
 ACCURACY: Final = "Accuracy"
 
@@ -43,7 +41,7 @@ class Decision(StrEnum):
 
 
 class Bias(StrEnum):
-    """What becomes of the intercepts."""
+    """How intercepts are treated."""
 
     FREE = "free"
     PENALIZED = "penalized"
@@ -84,7 +82,7 @@ ClassAlpha: TypeAlias = Annotated[
 ]
 Edges: TypeAlias = Annotated[
     int,
-    typer.Option("--edges", help="Arcs, over all networks, that may move when learned together."),
+    typer.Option("--edges", help="Arcs, over all networks, that are updated in joint learning."),
 ]
 Slack: TypeAlias = Annotated[
     float, typer.Option(help="Share by which a network may then fit its own class worse.")
@@ -101,12 +99,11 @@ BiasOption: TypeAlias = Annotated[
 ]
 Folds: TypeAlias = Annotated[
     int,
-    typer.Option(
-        help="Parts that rows are dealt out to; each is held out once.", rich_help_panel=ACCURACY
-    ),
+    typer.Option("--folds", help="Number of cross-validation folds.", rich_help_panel=ACCURACY),
 ]
 Repeats: TypeAlias = Annotated[
-    int, typer.Option(help="How many times they are dealt out.", rich_help_panel=ACCURACY)
+    int,
+    typer.Option("--repeats", help="Repeats of the cross-validation.", rich_help_panel=ACCURACY),
 ]
 
 
@@ -116,7 +113,7 @@ def classify(
     learning: LearningOption = Learning.MARGIN,
     decide: DecisionOption = Decision.LIKELIHOOD,
     alpha: ClassAlpha = 0.15,
-    edges: Edges = 100,
+    n_edges: Edges = 100,
     slack: Slack = 0.01,
     bias: BiasOption = Bias.FREE,
     columns: Columns = None,
@@ -124,53 +121,37 @@ def classify(
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    random_state: Seed = 0,
+    n_jobs: Jobs = 1,
     cluster: Cluster = None,
-    folds: Folds = 5,
-    repeats: Repeats = 2,
+    n_folds: Folds = 5,
+    n_repeats: Repeats = 2,
 ) -> None:
     """Learn a network of each class, and whether networks tell the classes apart.
 
     Compares networks learned together and by themselves with a linear SVM and shrunken LDA.
     Writes accuracies, networks, what the learning changed, the model and a record.
     """
-    from edgewise.cli.classify.fit import (
-        class_record,
-        class_summary,
-        classify_rows,
-        write_classified,
-    )
-    from edgewise.cli.run import ALL_FILES, CLASS_FILES, files_in, results_folder
-    from edgewise.cli.wording import announce
+    from edgewise.cli.classify.fit import classify_rows
+    from edgewise.cli.run import run
 
-    settings = ClassSettings(
-        learning=learning.value,
-        decide=decide.value,
+    parameters = given(
+        learning=learning,
+        decide=decide,
         alpha=alpha,
-        n_edges=edges,
+        n_edges=n_edges,
         slack=slack,
-        bias=bias.value,
-        n_folds=folds,
-        n_repeats=repeats,
-        seed=seed,
-        n_jobs=jobs,
+        bias=bias,
+        random_state=random_state,
     )
     source, y = read_classes(data, by=by, columns=columns or (), drop=drop or ())
-    name = source.fingerprint["file"]
-    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Learning networks of the classes in {len(source.frame)} rows of {name} ...")
-        classified = classify_rows(source.frame, y, settings, verbose=is_watched())
-        record = class_record(
-            classified,
-            settings,
-            command="classify",
-            data={**source.fingerprint, "by": by},
-            treatment=source.notes,
-            warnings=told,
-        )
-        tell("Writing the files ...")
-        text = class_summary(classified, settings, name, source.fingerprint)
-        write_classified(folder, classified, text, record)
-        files = files_in(folder, CLASS_FILES)
-    announce(text, record, out, files, as_json=json, changes=rows_of(classified.changes))
+    folds = {"n_folds": n_folds, "n_repeats": n_repeats, "n_jobs": n_jobs}
+    run(
+        "classify",
+        source,
+        lambda: classify_rows(source, y, parameters, **folds),
+        out,
+        message=f"Learning networks of the classes in {source.n_samples} rows of {source.name}",
+        seed=random_state,
+        as_json=json,
+    )

@@ -1,25 +1,19 @@
-"""From rows and their classes to networks and accuracies: what `classify` and `demo` share."""
+"""Fit of `classify`: networks of classes and their accuracy, in words and pictures."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise._core.errors import InputError
-from edgewise.cli.learn.fit import parameters_of, run_record
-from edgewise.cli.wording import count, short_name
+from edgewise.cli.run import Result
+from edgewise.cli.shell import is_watched
+from edgewise.cli.wording import count, parameters_of, short_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
+    from edgewise.cli.input import Source
     from edgewise.inference import ClassAccuracy
-    from edgewise.report import Report
-
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -27,177 +21,107 @@ ALT: Final = {
     "networks.png": "Network of each class, and where they differ",
     "changes.png": "How coefficients changed when the networks were learned together",
 }
-
-
-def write_classified(
-    folder: Path, classified: Classified, text: str, record: dict[str, Any]
-) -> Report:
-    """Write everything that `classify` leaves behind, and return what its page says."""
-    from edgewise.cli.run import report_of, write_results, write_table
-
-    figures = pictures(classified)
-    model = classified.model
-    write_table(classified.accuracy.table(), folder / "accuracy.csv")
-    write_table(classified.changes, folder / "changes.csv")
-    for k, network in enumerate(model.networks_.values(), start=1):
-        network.write(folder / f"network-{k}.graphml")
-    report = report_of(
-        text,
-        graph=model.graph_,
-        model=model,
-        record=record,
-        figures=figures,
-        words=ALT,
-        tables={
-            "Accuracy": classified.accuracy.table(),
-            "Changed coefficients": classified.changes,
-        },
-    )
-    write_results(folder, report, model=model, figures=figures)
-    return report
-
-
-def pictures(classified: Classified) -> dict[str, Figure | SubFigure]:
-    """Draw accuracies, networks, and what the learning changed."""
-    from edgewise.plot import plot_accuracy, plot_arc_changes, plot_class_networks
-
-    model = classified.model
-    drawn: dict[str, Figure | SubFigure] = {
-        "accuracy.png": plot_accuracy(classified.accuracy).figure,
-        "networks.png": plot_class_networks(model.networks_, difference=model.graph_),
-    }
-    if len(classified.changes):
-        drawn["changes.png"] = plot_arc_changes(classified.changes).figure
-    return drawn
-
-
 #: Names of the classifiers that are always compared.
 GENERATIVE, FISHER, MARGIN = "generative", "fisher", "margin"
 LINEAR_SVM: Final = "linear SVM"
 SHRUNKEN_LDA: Final = "shrunken LDA"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassSettings:
-    """How to learn the networks and to judge them."""
-
-    learning: str = MARGIN
-    decide: str = "likelihood"
-    alpha: float = 0.15
-    n_edges: int = 100
-    slack: float = 0.01
-    bias: str = "free"
-    n_folds: int = 5
-    n_repeats: int = 2
-    seed: int = 0
-    n_jobs: int = 1
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Classified:
-    """Networks of classes and how well they tell them apart.
-
-    Attributes
-    ----------
-    model : BayesNetClassifier
-        Fitted to all rows.
-    accuracy : ClassAccuracy
-        Of all three ways to learn, and of two classifiers without networks.
-    changes : DataFrame
-        Arcs that the learning changed; none for networks learned by themselves.
-    notes : tuple of str
-        What was done without being asked for.
-    seconds : float
-        Time that it took.
-    """
-
-    model: Any
-    accuracy: ClassAccuracy
-    changes: pd.DataFrame
-    notes: tuple[str, ...]
-    seconds: float
+#: Changes of coefficients that are written out.
+SHOWN: Final = 5
+#: The classifier that knows the frequencies of the classes only.
+FREQUENT: Final = "most frequent"
 
 
 def classify_rows(
-    frame: pd.DataFrame, y: pd.Series, settings: ClassSettings, *, verbose: bool = False
-) -> Classified:
+    source: Source,
+    y: pd.Series,
+    parameters: dict[str, Any],
+    *,
+    n_folds: int = 5,
+    n_repeats: int = 2,
+    n_jobs: int = 1,
+) -> Result:
     """Learn the networks of all classes and compare the accuracy of several classifiers."""
+    from edgewise.estimators import BayesNetClassifier
     from edgewise.inference import class_accuracy
 
-    if settings.n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
-    start = time.perf_counter()
-    model = _network(settings, settings.learning).fit(frame, y)
+    model = BayesNetClassifier(**parameters).fit(source.frame, y)
     smallest = int(y.value_counts().min())
-    notes: tuple[str, ...] = ()
-    n_folds = min(settings.n_folds, smallest)
-    if n_folds < settings.n_folds:
-        notes = (f"{n_folds} folds, because the smallest class has {smallest} rows",)
+    notes = []
+    if smallest < n_folds:
+        n_folds = smallest
+        notes = [f"{n_folds} folds, because the smallest class has {smallest} rows"]
     accuracy = class_accuracy(
-        classifiers(settings),
-        frame,
+        classifiers(parameters),
+        source.frame,
         y,
         n_folds=n_folds,
-        n_repeats=settings.n_repeats,
-        n_jobs=settings.n_jobs,
-        random_state=settings.seed,
-        verbose=int(verbose),
+        n_repeats=n_repeats,
+        n_jobs=n_jobs,
+        random_state=parameters["random_state"],
+        verbose=int(is_watched()),
     )
-    return Classified(
+    changes, table = model.explain(), accuracy.table()
+    return Result(
         model=model,
-        accuracy=accuracy,
-        changes=model.explain(),
+        graph=model.graph_,
+        text=_summary(model, accuracy, changes, source),
+        parameters=parameters_of(model),
+        found=_found(model, accuracy),
         notes=notes,
-        seconds=time.perf_counter() - start,
+        figures=lambda: _draw(model, accuracy, changes),
+        words=ALT,
+        tables={"accuracy.csv": table, "changes.csv": changes},
+        networks={
+            f"network-{k}.graphml": network
+            for k, network in enumerate(model.networks_.values(), start=1)
+        },
+        shown={"Accuracy": table, "Changed coefficients": changes},
+        rows=("changes", changes),
     )
 
 
-def classifiers(settings: ClassSettings) -> dict[str, Any]:
+def classifiers(parameters: dict[str, Any]) -> dict[str, Any]:
     """All classifiers that are compared, by name."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
+    from edgewise.estimators import BayesNetClassifier
+
     shrunken = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
     return {
-        **{name: _network(settings, name) for name in (GENERATIVE, FISHER, MARGIN)},
+        **{
+            learning: BayesNetClassifier(**{**parameters, "learning": learning})
+            for learning in (GENERATIVE, FISHER, MARGIN)
+        },
         LINEAR_SVM: make_pipeline(StandardScaler(), SVC(kernel="linear")),
         SHRUNKEN_LDA: make_pipeline(StandardScaler(), shrunken),
     }
 
 
-def _network(settings: ClassSettings, learning: str) -> Any:
-    from edgewise.estimators import BayesNetClassifier
+def _draw(
+    model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame
+) -> dict[str, Figure | SubFigure]:
+    """Draw accuracies, networks, and what the learning changed."""
+    from edgewise.plot import plot_accuracy, plot_arc_changes, plot_class_networks
 
-    return BayesNetClassifier(
-        learning,
-        settings.decide,
-        alpha=settings.alpha,
-        n_edges=settings.n_edges,
-        slack=settings.slack,
-        bias=settings.bias,
-        random_state=settings.seed,
-    )
+    drawn: dict[str, Figure | SubFigure] = {
+        "accuracy.png": plot_accuracy(accuracy).figure,
+        "networks.png": plot_class_networks(model.networks_, difference=model.graph_),
+    }
+    if len(changes):
+        drawn["changes.png"] = plot_arc_changes(changes).figure
+    return drawn
 
 
-def class_record(
-    classified: Classified,
-    settings: ClassSettings,
-    *,
-    command: str,
-    data: dict[str, Any],
-    treatment: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Gather what is needed to tell, and to repeat, what a run of `classify` did."""
-    model, accuracy = classified.model, classified.accuracy
+def _found(model: Any, accuracy: ClassAccuracy) -> dict[str, Any]:
     gains = {
         name: {"difference": gain.difference, "standard_error": gain.standard_error}
         for name in (FISHER, MARGIN, LINEAR_SVM, SHRUNKEN_LDA)
         for gain in (accuracy.gain(name, GENERATIVE),)
     }
-    found = {
+    return {
         "classes": [str(label) for label in model.classes_],
         "n_arcs": {str(label): graph.n_edges for label, graph in model.networks_.items()},
         "accuracy": {
@@ -216,64 +140,41 @@ def class_record(
         "converged": bool(model.converged_),
         "n_iter": int(model.n_iter_),
     }
-    return run_record(
-        command=command,
-        seed=settings.seed,
-        parameters=parameters_of(model),
-        data=data,
-        treatment=[*treatment, *classified.notes],
-        warnings=warnings,
-        graph=model.graph_,
-        found=found,
-        seconds=classified.seconds,
-    )
 
 
-#: Changes of coefficients that are written out.
-SHOWN = 5
-#: What knowing nothing but the classes amounts to.
-FREQUENT = "most frequent"
-
-
-def class_summary(
-    classified: Classified, settings: ClassSettings, source: str, data: dict[str, Any]
-) -> str:
+def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source: Source) -> str:
     """Tell how accurate each classifier is, whether learning together gains, and what it moved."""
-    model = classified.model
     arcs = " and ".join(
         f"{short_name(str(label))} {count(graph.n_edges, 'arc')}"
         for label, graph in model.networks_.items()
     )
-    rows = f"{data['n_samples']} rows and {data['n_features']} columns of {source}"
+    rows = f"{source.n_samples} rows and {source.fingerprint['n_features']} columns"
     return "\n".join(
         [
-            _headline(classified, settings),
-            f"{len(model.classes_)} classes in {rows}",
+            _headline(accuracy, model.learning),
+            f"{len(model.classes_)} classes in {rows} of {source.name}",
             "",
-            *_accuracies(classified),
+            *_accuracies(accuracy),
             "",
-            verdict(classified),
-            _against_svm(classified),
+            verdict(accuracy),
+            _against_svm(accuracy),
             "",
-            f"Networks ({settings.learning}, alpha {settings.alpha:g}): {arcs}",
-            *_changes(classified),
+            f"Networks ({model.learning}, alpha {model.alpha:g}): {arcs}",
+            *_changes(model, changes),
         ]
     )
 
 
-def _headline(classified: Classified, settings: ClassSettings) -> str:
+def _headline(accuracy: ClassAccuracy, learning: str) -> str:
     """Say how often the networks find the class, learned by themselves and together."""
-    accuracy = classified.accuracy
     found = f"Networks put {accuracy.accuracy(GENERATIVE):.1%} of held-out rows into their class"
-    if settings.learning == GENERATIVE:
+    if learning == GENERATIVE:
         return found
-    together = accuracy.accuracy(settings.learning)
-    return f"{found}, {together:.1%} when learned together ({settings.learning})"
+    return f"{found}, {accuracy.accuracy(learning):.1%} when learned together ({learning})"
 
 
-def _accuracies(classified: Classified) -> list[str]:
+def _accuracies(accuracy: ClassAccuracy) -> list[str]:
     """Accuracy of each classifier with its standard error, and that of knowing nothing."""
-    accuracy = classified.accuracy
     n_folds = accuracy.scores.shape[1]
     width = max(map(len, (*accuracy.names, FREQUENT)))
     lines = [
@@ -287,13 +188,12 @@ def _accuracies(classified: Classified) -> list[str]:
     ]
 
 
-def verdict(classified: Classified) -> str:
+def verdict(accuracy: ClassAccuracy) -> str:
     """Say in one sentence whether learning the networks together gains beyond noise.
 
     There are two ways to learn together, and the better one is looked at, which favours finding a
     gain a little.
     """
-    accuracy = classified.accuracy
     best = max((FISHER, MARGIN), key=accuracy.accuracy)
     gain = accuracy.gain(best, GENERATIVE)
     points = f"{100 * gain.difference:+.1f} points, standard error {100 * gain.standard_error:.1f}"
@@ -304,9 +204,8 @@ def verdict(classified: Classified) -> str:
     return f"Learning the networks together gains accuracy beyond noise ({best}: {points})."
 
 
-def _against_svm(classified: Classified) -> str:
+def _against_svm(accuracy: ClassAccuracy) -> str:
     """Say how the best network compares with a classifier that has none."""
-    accuracy = classified.accuracy
     best = max((GENERATIVE, FISHER, MARGIN), key=accuracy.accuracy)
     gain = accuracy.gain(best, LINEAR_SVM)
     points = f"{100 * gain.difference:+.1f} points, standard error {100 * gain.standard_error:.1f}"
@@ -316,9 +215,8 @@ def _against_svm(classified: Classified) -> str:
     return f"A linear SVM is {which} accurate ({best} over it: {points})."
 
 
-def _changes(classified: Classified) -> list[str]:
+def _changes(model: Any, changes: pd.DataFrame) -> list[str]:
     """Show the largest changes that the learning made."""
-    changes = classified.changes
     if not len(changes):
         return []
     top = changes.head(SHOWN)
@@ -331,7 +229,7 @@ def _changes(classified: Classified) -> list[str]:
         f"  {name:<{width}}  {before:+.3f} to {after:+.3f}"
         for name, before, after in zip(names, top["before"], top["after"], strict=True)
     ]
-    worst = max(classified.model.fit_error_ratio_.values()) - 1
+    worst = max(model.fit_error_ratio_.values()) - 1
     return [
         f"Largest of {count(len(changes), 'changed coefficient')}, standardised columns:",
         *lines,

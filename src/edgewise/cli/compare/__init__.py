@@ -1,19 +1,16 @@
-"""``edgewise compare``: what changed between two groups of rows, or as rows go on."""
+"""``edgewise compare``: changes between two groups of rows, or along ordered rows."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.compare.groups import RATIO, WITH_DEGREE, ChangeSettings
-from edgewise.cli.compare.windows import SHUFFLES, Window
-from edgewise.cli.input import Source, rows_of
-from edgewise.cli.labels import TWO_VALUES, Groups, read_rows
+from edgewise.cli.labels import TWO_VALUES, read_rows
 from edgewise.cli.options import (
     CONFIDENCE,
     NUMERICS,
@@ -27,9 +24,9 @@ from edgewise.cli.options import (
     OutFolder,
     Quiet,
     Seed,
-    strength,
+    given,
+    penalty,
 )
-from edgewise.cli.shell import is_watched, tell, warnings_told
 
 ORDER: Final = "Rows in order"
 
@@ -93,7 +90,7 @@ BasisOption: TypeAlias = Annotated[
 Degree: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Degree of power or polynomial; of several, held-out rows choose.",
+        help="Degree of power or polynomial; of several, held-out rows choose one.",
         metavar="K[,K...]",
         show_default="2",
     ),
@@ -102,7 +99,7 @@ ChangeAlpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--alpha",
-        help="Strength of the penalty on changes: a number, or the rule that picks it.",
+        help="Penalty on changes: a number, or the rule that picks it.",
         metavar="NUMBER|cv",
         show_default="cv; separate ebic",
     ),
@@ -124,7 +121,8 @@ Sparsity: TypeAlias = Annotated[
 Permutations: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Shuffles of the labels to test the changes against; 0 for none.",
+        "--permutations",
+        help="Permutations of the labels to test the changes against; 0 for none.",
         show_default="200; in each window 100",
         rich_help_panel=CONFIDENCE,
     ),
@@ -180,15 +178,17 @@ ChangeTolerance: TypeAlias = Annotated[
 ]
 
 
-#: Shuffles of the labels of two groups.
-PERMUTATIONS: Final = 200
+#: Permutations of the labels of two groups, and of those in each window.
+PERMUTATIONS, IN_WINDOWS = 200, 100
 #: Methods that an option means something to.
 METHODS_WITH: Final = {
-    "basis": (RATIO,),
-    "degree": (RATIO,),
-    "ridge": (RATIO, ChangeMethod.DTRACE.value),
+    "basis": (ChangeMethod.RATIO.value,),
+    "degree": (ChangeMethod.RATIO.value,),
+    "ridge": (ChangeMethod.RATIO.value, ChangeMethod.DTRACE.value),
     "sparsity": (ChangeMethod.FUSED.value,),
 }
+#: Bases whose features have a degree.
+WITH_DEGREE: Final = (Basis.POWER.value, Basis.POLYNOMIAL.value)
 
 
 def compare(
@@ -207,13 +207,13 @@ def compare(
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    random_state: Seed = 0,
+    n_jobs: Jobs = 1,
     cluster: Cluster = None,
     window: WindowOption = None,
     step: Step = None,
     reference: Reference = None,
-    permutations: Permutations = None,
+    n_permutations: Permutations = None,
     alpha_ratio: ChangeAlphaRatio = None,
     tol: ChangeTolerance = None,
     max_iter: MaxIter = None,
@@ -223,66 +223,72 @@ def compare(
     The rows have a label in a column (--by), or an order (--window).
     Writes the changes with p-values, pictures, the model and a record of the run.
     """
-    sliding = _window(by, pair, window, step, reference)
+    from edgewise.cli.compare.groups import compare_groups
+    from edgewise.cli.compare.windows import compare_windows
+    from edgewise.cli.run import run
+
+    _check_rows(by, pair, window, step, reference)
     _check_method(method, basis=basis, degree=degree, ridge=ridge, sparsity=sparsity)
-    default = PERMUTATIONS if sliding is None else SHUFFLES
-    settings = ChangeSettings(
-        method=method.value,
-        alpha=None if alpha is None else strength(alpha),
+    if n_permutations is None:
+        n_permutations = PERMUTATIONS if window is None else IN_WINDOWS
+    chosen = {"columns": columns or (), "drop": drop or ()}
+    source, groups = read_rows(data, by=by, pair=pair, basis=_read_as(method, basis), **chosen)
+    parameters = given(
+        alpha=penalty(alpha),
         ridge=ridge,
         sparsity=sparsity,
         negligible=negligible,
-        n_permutations=default if permutations is None else permutations,
         alpha_ratio=alpha_ratio,
         tol=tol,
         max_iter=max_iter,
-        seed=seed,
-        n_jobs=jobs,
-    )
-    source, groups = read_rows(
-        data,
-        columns=columns or (),
-        drop=drop or (),
-        by=by,
-        pair=pair,
-        basis=_read_as(method, basis),
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
     if method is ChangeMethod.RATIO:
-        chosen = (TWO_VALUES if source.is_discrete else Basis.GAUSSIAN) if basis is None else basis
-        settings = replace(settings, basis=str(chosen), degree=_degrees(degree, str(chosen)))
+        default = TWO_VALUES if source.is_discrete else Basis.GAUSSIAN.value
+        parameters["basis"] = default if basis is None else basis.value
+        parameters |= given(degree=_degrees(degree, parameters["basis"]))
+    what: dict[str, Any] = {"method": method.value, "n_permutations": n_permutations}
     if groups is not None:
-        _compare_groups(source, groups, settings, out, as_json=json, is_asked=pair is not None)
-    elif sliding is not None:
-        _compare_windows(source, sliding, settings, out, as_json=json)
+        message = f"Comparing {' and '.join(map(str, groups.counts))} rows of {source.name}"
+        fit = partial(compare_groups, source, groups, parameters, **what)
+    else:
+        if isinstance(parameters.get("degree"), list):
+            raise InputError(
+                "--window takes one degree to compare windows by. Pass one to --degree."
+            )
+        message = f"Comparing windows of the {source.n_samples} rows of {source.name}"
+        sizes: dict[str, Any] = {"window": window, "step": step, "reference": reference}
+        fit = partial(compare_windows, source, parameters, **sizes, **what)
+    run("compare", source, fit, out, message=message, seed=random_state, as_json=json)
 
 
-def _window(
-    by: str | None, pair: str | None, size: int | None, step: int | None, reference: int | None
-) -> Window | None:
-    """Find whether rows are compared by label or by order, and refuse what goes with the other."""
-    if by is None and size is None:
+def _check_rows(
+    by: str | None, pair: str | None, window: int | None, step: int | None, reference: int | None
+) -> None:
+    """Raise unless rows are compared either by label or by order, with options that go with it."""
+    if by is None and window is None:
         raise InputError(
             "Which rows are to be compared? Name the column of their labels (--by COLUMN), or, "
             "for rows in order, the size of a sliding window (--window ROWS)."
         )
-    if by is not None and size is not None:
+    if by is not None and window is not None:
         raise InputError("--by compares labels and --window rows in order. Give one of them.")
     for option, value, needed, is_there in (
         ("--pair", pair, "--by", by is not None),
-        ("--step", step, "--window", size is not None),
-        ("--reference", reference, "--window", size is not None),
+        ("--step", step, "--window", window is not None),
+        ("--reference", reference, "--window", window is not None),
     ):
         if value is not None and not is_there:
             raise InputError(f"{option} goes with {needed}. Leave it out.")
-    for option, rows in (("--window", size), ("--reference", reference)):
+    for option, rows in (("--window", window), ("--reference", reference)):
         if rows is not None and rows < 2:
             raise InputError(f"{option} must be at least 2 rows, got {rows}.")
-    return None if size is None else Window(size=size, step=step, reference=reference)
 
 
-def _check_method(method: ChangeMethod, **given: Any) -> None:
-    """Refuse options that mean nothing to a method."""
-    for name, value in given.items():
+def _check_method(method: ChangeMethod, **options: Any) -> None:
+    """Raise where an option means nothing to a method."""
+    for name, value in options.items():
         if value is not None and method.value not in METHODS_WITH[name]:
             raise InputError(
                 f"--{name} is for --method {' or '.join(METHODS_WITH[name])}, and the method is "
@@ -297,89 +303,16 @@ def _read_as(method: ChangeMethod, basis: Basis | None) -> str | None:
     return None if basis is None else basis.value
 
 
-def _degrees(text: str | None, basis: str) -> tuple[int, ...]:
+def _degrees(text: str | None, basis: str) -> int | list[int] | None:
     if text is None:
-        return ()
+        return None
     if basis not in WITH_DEGREE:
         raise InputError(
             f"--degree is for --basis {' or '.join(WITH_DEGREE)}, and the basis is {basis}. Leave "
             "--degree out, or choose one of them."
         )
     try:
-        return tuple(int(part) for part in text.split(","))
+        degrees = [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--degree takes whole numbers, as in 2 or 2,3,4; got '{text}'.") from None
-
-
-def _compare_groups(
-    source: Source,
-    groups: Groups,
-    settings: ChangeSettings,
-    out: Path,
-    *,
-    as_json: bool,
-    is_asked: bool,
-) -> None:
-    from edgewise.cli.compare.groups import (
-        change_record,
-        change_summary,
-        compare_groups,
-        write_compared,
-    )
-    from edgewise.cli.run import ALL_FILES, CHANGE_FILES, files_in, results_folder
-    from edgewise.cli.wording import announce
-
-    name = source.fingerprint["file"]
-    notes = list(source.notes)
-    if not is_asked and isinstance(groups.y.cat.categories[0], str):
-        before, after = groups.names
-        notes.append(f"labels in the order of the alphabet; --pair {after},{before} turns it round")
-    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Comparing {' and '.join(map(str, groups.counts))} rows of {name} ...")
-        compared = compare_groups(source.frame, groups, settings, verbose=is_watched())
-        record = change_record(
-            compared,
-            settings,
-            command="compare",
-            data={**source.fingerprint, "by": str(groups.y.name)},
-            treatment=notes,
-            warnings=told,
-        )
-        tell("Writing the files ...")
-        text = change_summary(compared, settings, name, source.fingerprint)
-        write_compared(folder, compared, settings, text, record)
-        files = files_in(folder, CHANGE_FILES)
-    announce(text, record, out, files, as_json=as_json, changes=rows_of(compared.changes))
-
-
-def _compare_windows(
-    source: Source, window: Window, settings: ChangeSettings, out: Path, *, as_json: bool
-) -> None:
-    from edgewise.cli.compare.windows import (
-        compare_windows,
-        window_record,
-        window_summary,
-        write_slid,
-    )
-    from edgewise.cli.run import ALL_FILES, WINDOW_FILES, files_in, results_folder
-    from edgewise.cli.wording import announce
-
-    if len(settings.degree) > 1:
-        raise InputError("--window takes one degree, to compare windows by. Pass one to --degree.")
-    name = source.fingerprint["file"]
-    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Comparing windows of the {len(source.frame)} rows of {name} ...")
-        slid = compare_windows(source.frame, window, settings, verbose=is_watched())
-        record = window_record(
-            slid,
-            settings,
-            command="compare",
-            data=source.fingerprint,
-            treatment=source.notes,
-            warnings=told,
-        )
-        tell("Writing the files ...")
-        text = window_summary(slid, settings, name, source.fingerprint)
-        write_slid(folder, slid, settings, text, record)
-        files = files_in(folder, WINDOW_FILES)
-    announce(text, record, out, files, as_json=as_json, changes=rows_of(slid.changes))
+    return degrees if len(degrees) > 1 else degrees[0]

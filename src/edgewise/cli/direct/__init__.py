@@ -11,8 +11,7 @@ import typer
 
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
-from edgewise.cli.direct.fit import DirectSettings
-from edgewise.cli.input import did_you_mean, named_columns, read_source, rows_of
+from edgewise.cli.input import did_you_mean, named_columns, read_source
 from edgewise.cli.options import (
     CONFIDENCE,
     Cluster,
@@ -26,9 +25,9 @@ from edgewise.cli.options import (
     Quiet,
     RepairOption,
     Seed,
-    strength,
+    given,
+    penalty,
 )
-from edgewise.cli.shell import is_watched, tell, warnings_told
 
 KNOWN: Final = "What is known in advance"
 
@@ -61,7 +60,7 @@ BlanketMethodOption: TypeAlias = Annotated[
         "--method",
         help=(
             "How the columns that shield each one from all others are found: by tests one at a "
-            "time (iamb and its kin, gs), by tests given all other columns (tc, tc-bw; more rows "
+            "time (the IAMB variants, gs), by tests given all other columns (tc, tc-bw; more rows "
             "than columns plus 3), or by lasso paths (l1mb)."
         ),
     ),
@@ -101,7 +100,7 @@ MissingRowsOption: TypeAlias = Annotated[
 Forbid: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="An arc that cannot be; give the option once for each.",
+        help="A forbidden arc; give the option once for each.",
         metavar="FROM,TO",
         show_default=False,
         rich_help_panel=KNOWN,
@@ -110,7 +109,7 @@ Forbid: TypeAlias = Annotated[
 Require: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="An arc that must be; give the option once for each.",
+        help="A required arc; give the option once for each.",
         metavar="FROM,TO",
         show_default=False,
         rich_help_panel=KNOWN,
@@ -133,7 +132,7 @@ ArcResamples: TypeAlias = Annotated[
     typer.Option(
         "--resamples",
         "--bootstrap",
-        help="Number of resamples; asks for them whatever they take.",
+        help="Number of bootstrap resamples; also skips the time estimate.",
         show_default="100",
         rich_help_panel=CONFIDENCE,
     ),
@@ -152,30 +151,25 @@ def direct(
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    random_state: Seed = 0,
+    n_jobs: Jobs = 1,
     cluster: Cluster = None,
     forbid: Forbid = None,
     require: Require = None,
     tier: Tier = None,
     confidence: ConfidenceOption = None,
-    resamples: ArcResamples = None,
+    n_resamples: ArcResamples = None,
     repair: RepairOption = None,
 ) -> None:
     """Learn which way influences run between columns, as far as the rows can tell.
 
     Two methods: Markov blankets with tests, and a penalised order as a second opinion.
-    Writes both networks, what the data can tell, pictures, the model and a record.
+    Writes both networks, the directions that are identified, pictures, the model and a record.
     """
-    from edgewise.cli.direct.fit import (
-        direct_columns,
-        direct_record,
-        direct_summary,
-        write_directed,
-    )
-    from edgewise.cli.run import ALL_FILES, DIRECT_FILES, files_in, results_folder
-    from edgewise.cli.wording import announce
+    from edgewise.cli.direct.fit import direct_columns
+    from edgewise.cli.run import run
 
+    resamples = Confidence.asked(confidence, n_resamples)
     source = read_source(
         data,
         columns=columns or (),
@@ -185,43 +179,29 @@ def direct(
         is_discrete=False,
     )
     names = list(source.frame.columns)
-    settings = DirectSettings(
-        method=method.value,
-        significance=significance,
-        alpha=strength(alpha),
-        standardize=standardize,
-        forbidden=_arcs(forbid or (), "--forbid", names),
-        required=_arcs(require or (), "--require", names),
-        tiers=_tiers(tier or (), names),
-        missing=missing.value,
-        repair=None if repair is None else repair.value,
-        confidence=Confidence.asked(confidence, resamples),
-        seed=seed,
-        n_jobs=jobs,
+    both = given(missing=missing, repair=repair, random_state=random_state)
+    known = {
+        "forbidden": _arcs(forbid or (), "--forbid", names) or None,
+        "required": _arcs(require or (), "--require", names) or None,
+        "tiers": _tiers(tier or (), names) or None,
+    }
+    blankets = {"method": method.value, "significance": significance, **both, **known}
+    penalized = {"alpha": penalty(alpha), "standardize": standardize, "n_jobs": n_jobs, **both}
+    run(
+        "direct",
+        source,
+        lambda: direct_columns(source, blankets, penalized, resamples, n_jobs=n_jobs),
+        out,
+        message=f"Learning directions from the {source.n_samples} rows of {source.name}",
+        seed=random_state,
+        as_json=json,
     )
-    name = source.fingerprint["file"]
-    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Learning directions from the {len(source.frame)} rows of {name} ...")
-        directed = direct_columns(source.frame, settings, verbose=is_watched())
-        record = direct_record(
-            directed,
-            settings,
-            command="direct",
-            data=source.fingerprint,
-            treatment=source.notes,
-            warnings=told,
-        )
-        tell("Writing the files ...")
-        text = direct_summary(directed, settings, name, source.fingerprint)
-        write_directed(folder, directed, text, record)
-        files = files_in(folder, DIRECT_FILES)
-    announce(text, record, out, files, as_json=json, arcs=rows_of(directed.arcs))
 
 
-def _arcs(given: Sequence[str], option: str, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _arcs(texts: Sequence[str], option: str, names: Sequence[str]) -> list[tuple[str, str]]:
     """Split each arc at the comma that has a column on either side."""
     found = []
-    for text in given:
+    for text in texts:
         parts = text.split(",")
         if len(parts) < 2:
             raise InputError(f"{option} takes two columns, as in FROM,TO; got '{text}'.")
@@ -236,13 +216,13 @@ def _arcs(given: Sequence[str], option: str, names: Sequence[str]) -> tuple[tupl
                 f"{did_you_mean(unknown, names)}"
             )
         found.append(matching[0])
-    return tuple(found)
+    return found
 
 
-def _tiers(given: Sequence[str], names: Sequence[str]) -> dict[str, int]:
+def _tiers(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     """Give the tiers numbers, in the order in which they come."""
     tiers: dict[str, int] = {}
-    for number, text in enumerate(given):
+    for number, text in enumerate(texts):
         for name in named_columns([text], names, "--tier"):
             if name in tiers:
                 raise InputError(f"--tier names '{name}' twice. Leave one of them out.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
-from edgewise.cli.input import Source, read_source, rows_of, stream_source, without_rows
-from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, Settings
+from edgewise.cli.input import Source, check_stream, read_source, stream_source
 from edgewise.cli.learn.places import PLACES, Place, chosen_place
 from edgewise.cli.options import (
     Alpha,
@@ -44,12 +43,9 @@ from edgewise.cli.options import (
     Stream,
     Tau,
     Tolerance,
-    strength,
+    given,
+    penalty,
 )
-from edgewise.cli.shell import is_watched, tell, warnings_told
-
-if TYPE_CHECKING:
-    from edgewise.graph import Graph
 
 
 def learn(
@@ -63,8 +59,8 @@ def learn(
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    random_state: Seed = 0,
+    n_jobs: Jobs = 1,
     cluster: Cluster = None,
     grid: Grid = None,
     ring: Ring = False,
@@ -75,7 +71,7 @@ def learn(
     criterion: CriterionOption = None,
     stream: Stream = False,
     confidence: ConfidenceOption = None,
-    resamples: Resamples = None,
+    n_resamples: Resamples = None,
     repair: RepairOption = None,
     alpha_ratio: AlphaRatio = None,
     tol: Tolerance = None,
@@ -86,46 +82,61 @@ def learn(
     Two columns are joined when they are dependent given all the others.
     Writes the graph, its edges, pictures, the model and a record of the run.
     """
+    from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, learn_graph
+    from edgewise.cli.run import run
+
     place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
-    settings = Settings(
-        alpha=strength(alpha or ("ebic" if place is None else "cv")),
-        method=Method.GAUSSIAN.value if method is None else method.value,
-        covariance="correlation" if covariance is None else covariance.value,
-        missing=missing.value,
-        repair=None if repair is None else repair.value,
-        alpha_ratio=alpha_ratio,
-        tol=tol,
-        max_iter=max_iter,
-        confidence=Confidence.asked(confidence, resamples),
-        seed=seed,
-        n_jobs=jobs,
-    )
+    resamples = Confidence.asked(confidence, n_resamples)
     _check_space(place, method, covariance, tau, constant)
-    chosen = {"columns": columns or (), "drop": drop or ()}
+    chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
     if stream:
         searched = "cv" if place is not None and tau in (None, "cv") else None
-        settings = without_rows(settings, tau=searched, constant=constant)
+        rule = alpha or ("ebic" if place is None else "cv")
+        asked = given(alpha=rule, missing=missing, covariance=covariance)
+        check_stream(resamples, **asked, tau=searched, constant=constant)
+        resamples = Confidence()
         source = stream_source(data, is_discrete=method is Method.DISCRETE, **chosen)
     else:
         source = read_source(
             data,
-            allow_missing=settings.missing != "error",
+            allow_missing=missing is not Missing.ERROR,
             allow_constant=place is not None,
-            allow_identical=settings.repair is not None,
+            allow_identical=repair is not None,
             is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
             **chosen,
         )
+    name = Method.GAUSSIAN.value if method is None else method.value
+    parameters = given(missing=missing, random_state=random_state)
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
-        settings = replace(settings, method=DISCRETE, criterion=(criterion or Criterion.BJP).value)
+        name, parameters = DISCRETE, {**parameters, **given(criterion=criterion or Criterion.BJP)}
     elif criterion is not None:
         raise InputError(
             f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "
             "--method discrete, or leave --criterion out."
         )
-    if place is not None:
-        source, settings = _in_space(place, source, settings, tau, constant)
-    _run(source, settings, out, as_json=json)
+    else:
+        parameters |= given(repair=repair, n_jobs=n_jobs)
+        parameters |= given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
+        if place is None:
+            parameters |= {
+                "alpha": penalty(alpha or "ebic"),
+                "covariance": _scale(name, covariance),
+            }
+        else:
+            source, neighbors = _in_space(place, source)
+            name = IN_SPACE
+            parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
+            parameters |= given(neighbors=neighbors, constant=constant)
+    run(
+        "learn",
+        source,
+        lambda: learn_graph(source, name, parameters, resamples, n_jobs=n_jobs),
+        out,
+        message=f"Learning from the {source.n_samples} rows of {source.name}",
+        seed=random_state,
+        as_json=json,
+    )
 
 
 def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
@@ -135,13 +146,21 @@ def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
     return method is Method.DISCRETE
 
 
+def _scale(method: str, covariance: Covariance | None) -> str:
+    """Name the covariance to learn from; correlations unless another one is asked for."""
+    if covariance not in (None, Covariance.CORRELATION):
+        return covariance.value
+    # Neighbourhood regressions are of standardised columns, whatever the covariance was.
+    return "empirical" if method == Method.NEIGHBORHOOD else "correlation"
+
+
 def _check_discrete(source: Source, **numerical: Any) -> None:
-    """Refuse options that only make sense for numbers."""
+    """Raise where an option is given that only makes sense for numbers."""
     for name, value in numerical.items():
         if value is not None:
             raise InputError(
-                f"{name}={value} is for columns of numbers, and {source.fingerprint['file']} is "
-                "learned as a discrete network. Leave it out, or pass --method gaussian."
+                f"{name}={value} is for columns of numbers, and {source.name} is learned as a "
+                "discrete network. Leave it out, or pass --method gaussian."
             )
 
 
@@ -152,7 +171,7 @@ def _check_space(
     tau: str | None,
     constant: Constant | None,
 ) -> None:
-    """Refuse options that make no sense with, or without, places of the columns."""
+    """Raise where options make no sense with, or without, positions of the columns."""
     if place is None:
         for option, value in (("--tau", tau), ("--constant", constant)):
             if value is not None:
@@ -179,53 +198,10 @@ def _check_space(
         )
 
 
-def _in_space(
-    place: Place, source: Source, settings: Settings, tau: str | None, constant: Constant | None
-) -> tuple[Source, Settings]:
-    """Add to source and settings which columns are neighbours, and how strongly that counts."""
-    table = source.fingerprint["file"]
-    found = place.neighbors(source.fingerprint["names"], table)
+def _in_space(place: Place, source: Source) -> tuple[Source, Any]:
+    """Find which columns are neighbours; a file of pairs is recorded with the table."""
+    found = place.neighbors(source.fingerprint["names"], source.name)
     if found.fingerprint is not None:
         fingerprint = {**source.fingerprint, "pairs": found.fingerprint}
         source = replace(source, fingerprint=fingerprint, notes=(*source.notes, *found.notes))
-    settings = replace(
-        settings,
-        method=IN_SPACE,
-        neighbors=found.neighbors,
-        covariance="empirical",
-        tau=strength(tau or "cv"),
-        constant=None if constant is None else constant.value,
-    )
-    return source, settings
-
-
-def _run(source: Source, settings: Settings, out: Path, *, as_json: bool) -> None:
-    from edgewise.cli.learn.fit import learn_graph, record_of, write_learned
-    from edgewise.cli.run import ALL_FILES, FILES, SPACE_FILES, files_in, results_folder
-    from edgewise.cli.wording import announce, summary
-
-    name = source.fingerprint["file"]
-    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Learning from the {source.fingerprint['n_samples']} rows of {name} ...")
-        learned = learn_graph(source.frame, settings, verbose=is_watched())
-        record = record_of(
-            learned,
-            settings,
-            command="learn",
-            data=source.fingerprint,
-            treatment=source.notes,
-            warnings=told,
-        )
-        tell("Writing the files ...")
-        text = summary(learned, settings, name, source.fingerprint)
-        write_learned(folder, learned, text, record)
-        files = files_in(folder, (*FILES, *SPACE_FILES))
-    announce(text, record, out, files, as_json=as_json, edges=_edges(learned.graph))
-
-
-def _edges(graph: Graph) -> list[dict[str, Any]]:
-    """List the edges, strongest first; confidence only where it is known."""
-    edges = graph.edges()
-    if graph.confidence is None:
-        edges = edges.drop(columns="confidence")
-    return rows_of(edges)
+    return source, found.neighbors

@@ -1,340 +1,230 @@
-"""From a data frame to a fitted model: what `learn` and `demo` share."""
+"""Fit of `learn`: the network of a table, in words and pictures."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise._core.errors import InputError
-from edgewise.cli.confidence import NO_CONFIDENCE, Confidence, bootstrap_edges
+from edgewise.cli.confidence import Confidence, bootstrap_edges
+from edgewise.cli.run import SEARCH, Result, estimator_of
+from edgewise.cli.shell import is_watched
+from edgewise.cli.wording import (
+    RULES,
+    STRONGEST,
+    about_fit,
+    certificate,
+    choice,
+    count,
+    pair_names,
+    parameters_of,
+    strongest_edge,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
+    from edgewise.cli.input import Source
     from edgewise.graph import Graph
-    from edgewise.report import Report
-
-
-#: Parameters of an estimator that say nothing about the result.
-ABOUT_THE_RUN: Final = ("n_jobs", "random_state", "verbose")
 
 #: The method for columns that are sites in space.
 IN_SPACE: Final = "locally-constant"
 #: The method for columns of levels.
 DISCRETE: Final = "discrete"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How to learn; None leaves a parameter at the default of its estimator.
-
-    ``tau``, ``neighbors`` and ``constant`` are for the method `IN_SPACE`, ``criterion`` is for
-    `DISCRETE`.
-    """
-
-    alpha: float | str = "ebic"
-    tau: float | str = "cv"
-    method: str = "gaussian"
-    neighbors: Any = None
-    constant: str | None = None
-    criterion: str = "bjp"
-    covariance: str = "correlation"
-    missing: str = "error"
-    repair: str | None = None
-    alpha_ratio: float | None = None
-    tol: float | None = None
-    max_iter: int | None = None
-    confidence: Confidence = NO_CONFIDENCE
-    seed: int = 0
-    n_jobs: int = 1
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Learned:
-    """A fitted model.
-
-    Attributes
-    ----------
-    model : estimator
-        What is saved: the fit, or the bootstrap around it where that was asked for.
-    fit : estimator
-        Fitted to all rows, after the search for its strengths if there was one.
-    graph : Graph
-        With confidence where there were resamples.
-    n_resamples : int or None
-        Those that the confidence rests on.
-    notes : tuple of str
-        What was done without being asked for, or left out.
-    seconds : float
-        Time that learning took.
-    """
-
-    model: Any
-    fit: Any
-    graph: Graph
-    n_resamples: int | None
-    notes: tuple[str, ...] = ()
-    seconds: float
-
-    @property
-    def n_groups(self) -> int | None:
-        """Number of sets of edges that were fused to one strength, where neighbours are."""
-        groups = getattr(self.fit, "groups_", None)
-        return None if groups is None else int(groups.max()) + 1
-
-
-def learn_graph(frame: pd.DataFrame, settings: Settings, *, verbose: bool = False) -> Learned:
-    """Fit what the settings ask for."""
-    if settings.n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
-    start = time.perf_counter()
-    fit = _estimator(settings).set_params(verbose=int(verbose)).fit(frame)
-    changed = {"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once(settings) else {}
-    resampled, notes = bootstrap_edges(
-        fit,
-        frame,
-        settings.confidence,
-        seconds=time.perf_counter() - start,
-        seed=settings.seed,
-        n_jobs=settings.n_jobs,
-        verbose=verbose,
-        **changed,
-    )
-    return Learned(
-        model=resampled if settings.confidence.is_asked else fit,
-        fit=fit,
-        graph=resampled.graph_,
-        n_resamples=getattr(resampled, "n_resamples_", None),
-        notes=notes,
-        seconds=time.perf_counter() - start,
-    )
-
-
-def write_learned(folder: Path, learned: Learned, text: str, record: dict[str, Any]) -> Report:
-    """Write everything that `learn` leaves behind, and return what its page says."""
-    from edgewise.cli.run import report_of, write_results
-    from edgewise.cli.wording import strongest_edge
-
-    figures = dict(pictures(learned))
-    report = report_of(
-        text,
-        graph=learned.graph,
-        model=learned.model,
-        record=record,
-        figures=with_search(figures, learned.fit),
-        words=ALT,
-        tables={},
-        finding=strongest_edge(learned.graph),
-    )
-    write_results(folder, report, model=learned.model, figures=figures)
-    return report
-
-
-def is_searched_once(settings: Settings) -> bool:
-    """Whether resamples are fitted at the strengths that were found on all rows.
-
-    A search of two strengths at a time takes longer than all resamples do without one.
-    """
-    return settings.method == IN_SPACE and "cv" in (settings.alpha, settings.tau)
-
-
-def _estimator(settings: Settings) -> Any:
-    # Each is imported on first use, so that a fit loads the solvers of one estimator.
-    from edgewise import estimators
-
-    if settings.method == DISCRETE:
-        return estimators.DiscreteMarkovNet(
-            settings.criterion, missing=settings.missing, random_state=settings.seed
-        )
-    parameters: dict[str, Any] = {
-        "alpha": with_ratio(settings.alpha, settings.alpha_ratio),
-        "missing": settings.missing,
-        "repair": settings.repair,
-        "n_jobs": settings.n_jobs,
-        "random_state": settings.seed,
-    }
-    for name in ("tol", "max_iter"):
-        if (value := getattr(settings, name)) is not None:
-            parameters[name] = value
-    if settings.method == IN_SPACE:
-        return estimators.LocallyConstantGraph(
-            tau=with_ratio(settings.tau, settings.alpha_ratio),
-            neighbors=settings.neighbors,
-            constant=settings.constant or "error",
-            **parameters,
-        )
-    if settings.method == "gaussian":
-        return estimators.GaussianGraph(covariance=settings.covariance, **parameters)
-    # Its regressions are of standardised columns, whatever the covariance was.
-    covariance = "empirical" if settings.covariance == "correlation" else settings.covariance
-    return estimators.NeighborhoodGraph(covariance=covariance, **parameters)
-
-
-def record_of(
-    learned: Learned,
-    settings: Settings,
-    *,
-    command: str,
-    data: dict[str, Any],
-    treatment: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Gather what is needed to tell, and to repeat, what a run of `learn` did."""
-    fit = learned.fit
-    found: dict[str, Any] = {}
-    if settings.method == DISCRETE:
-        found = {"score": float(fit.criterion_value_), "n_tests": int(fit.n_tests_)}
-    else:
-        found = about_fit(fit)
-    if settings.method == IN_SPACE:
-        found |= {
-            "tau": float(fit.tau_),
-            "tau_rule": settings.tau if isinstance(settings.tau, str) else None,
-            "n_groups": learned.n_groups,
-        }
-    if is_searched_once(settings) and learned.n_resamples:
-        treatment = [*treatment, "resamples fitted at the alpha and tau that suit all rows"]
-    return run_record(
-        command=command,
-        seed=settings.seed,
-        parameters={
-            "method": settings.method,
-            **parameters_of(fit),
-            "n_resamples": learned.n_resamples,
-        },
-        data=data,
-        treatment=[*treatment, *fit.treatment_, *learned.notes],
-        warnings=warnings,
-        graph=learned.graph,
-        found={**found, "converged": bool(fit.converged_), "n_iter": int(fit.n_iter_)},
-        seconds=learned.seconds,
-    )
-
-
-def run_record(
-    *,
-    command: str,
-    seed: int,
-    parameters: dict[str, Any],
-    data: dict[str, Any],
-    treatment: Sequence[str],
-    warnings: Sequence[str],
-    graph: Graph,
-    found: dict[str, Any],
-    seconds: float,
-) -> dict[str, Any]:
-    """Put together what every command records of a run; plain enough for JSON."""
-    from datetime import UTC, datetime
-
-    from edgewise.cli.run import versions
-
-    return {
-        "command": command,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
-        "seed": seed,
-        "parameters": parameters,
-        "data": data,
-        "treatment": list(treatment),
-        "warnings": list(warnings),
-        "n_nodes": graph.n_nodes,
-        "n_edges": graph.n_edges,
-        **found,
-        "seconds": round(seconds, 3),
-    }
-
-
-def parameters_of(fit: Any) -> dict[str, Any]:
-    """Parameters of an estimator that a result depends on."""
-    from edgewise.selection.rules import Rule
-
-    given = {name: value for name, value in fit.get_params().items() if name not in ABOUT_THE_RUN}
-    rules = {
-        name: {"rule": value.name, **asdict(value)}
-        for name, value in given.items()
-        if isinstance(value, Rule)
-    }
-    return given | rules
-
-
-def about_fit(fit: Any) -> dict[str, Any]:
-    """Record the sparsity of a convex fit, the rule that chose it, and the certificate."""
-    from edgewise.selection.rules import rule_name
-
-    return {
-        "alpha": float(fit.alpha_),
-        "alpha_rule": rule_name(fit.alpha),
-        "gap": _finite(fit.gap_),
-        "objective": _finite(fit.objective_),
-    }
-
-
-def with_ratio(alpha: float | str, ratio: float | None) -> Any:
-    """Return the rule for alpha with the length of its grid, where both are given."""
-    from edgewise.selection.rules import RULES
-
-    if ratio is None or alpha not in RULES:
-        return alpha
-    return RULES[str(alpha)](alpha_ratio=ratio)
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity, which is the gap of a fit that stopped before it had a certificate."""
-    return float(value) if math.isfinite(value) else None
-
-
-#: A picture of the search, which only a page has.
-SEARCH: Final = "search.png"
+#: Estimator of each method.
+ESTIMATORS: Final = {
+    "gaussian": "GaussianGraph",
+    "neighborhood": "NeighborhoodGraph",
+    DISCRETE: "DiscreteMarkovNet",
+    IN_SPACE: "LocallyConstantGraph",
+}
 #: Pictures in a page, with words for those who cannot see them; the network is there anyway.
 ALT: Final = {
     "sites.png": "The network over the sites",
     "seeds.png": "What single sites are joined to",
     SEARCH: "How the network was chosen",
 }
+CRITERIA: Final = {
+    "bjp": "blankets joint posterior",
+    "ib": "independence-based score",
+    "mpl": "marginal pseudo-likelihood",
+}
 
 
-def pictures(learned: Learned) -> Iterator[tuple[str, Figure | SubFigure]]:
-    """Yield each picture with the name of its file.
+def learn_graph(
+    source: Source,
+    method: str,
+    parameters: dict[str, Any],
+    confidence: Confidence,
+    *,
+    n_jobs: int = 1,
+) -> Result:
+    """Fit the estimator of a method to all rows, and to resamples where they are asked for."""
+    start = time.perf_counter()
+    learner = estimator_of(ESTIMATORS[method], parameters)
+    fit = learner.set_params(verbose=int(is_watched())).fit(source.frame)
+    # A search of two penalties takes longer than all resamples do without one.
+    is_searched_once = method == IN_SPACE and any(_rules(fit))
+    resampled, notes = bootstrap_edges(
+        fit,
+        source.frame,
+        confidence,
+        seconds=time.perf_counter() - start,
+        seed=parameters["random_state"],
+        n_jobs=n_jobs,
+        **({"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once else {}),
+    )
+    graph, n_resamples = resampled.graph_, getattr(resampled, "n_resamples_", None)
+    once = "resamples fitted at the alpha and tau that suit all rows"
+    edges = graph.edges()
+    return Result(
+        model=resampled if confidence.is_asked else fit,
+        graph=graph,
+        text=_summary(fit, graph, method, n_resamples, source),
+        parameters={"method": method, **parameters_of(fit), "n_resamples": n_resamples},
+        found={
+            **_found(fit, method),
+            "converged": bool(fit.converged_),
+            "n_iter": int(fit.n_iter_),
+        },
+        notes=[*([once] if is_searched_once and n_resamples else []), *fit.treatment_, *notes],
+        figures=lambda: draw(fit, graph),
+        words=ALT,
+        finding=strongest_edge(graph),
+        # The confidence only where it is known.
+        rows=("edges", edges.drop(columns="confidence") if graph.confidence is None else edges),
+    )
+
+
+def _found(fit: Any, method: str) -> dict[str, Any]:
+    if method == DISCRETE:
+        return {"score": float(fit.criterion_value_), "n_tests": int(fit.n_tests_)}
+    if method != IN_SPACE:
+        return about_fit(fit)
+    tau = {"tau": float(fit.tau_), "tau_rule": _rules(fit)[1]}
+    return about_fit(fit) | tau | {"n_groups": _n_groups(fit)}
+
+
+def _rules(fit: Any) -> tuple[str | None, str | None]:
+    """Name the rules that chose alpha and tau; None where they are numbers."""
+    from edgewise.selection.rules import rule_name
+
+    return rule_name(fit.alpha), rule_name(fit.tau)
+
+
+def _n_groups(fit: Any) -> int:
+    """Count the sets of edges of neighbours that were fused to one weight."""
+    return int(fit.groups_.max()) + 1
+
+
+def _summary(fit: Any, graph: Graph, method: str, n_resamples: int | None, source: Source) -> str:
+    """Tell how many edges there are, the strongest of them, the penalty and the certificate."""
+    edges = count(graph.n_edges, "edge")
+    if method == IN_SPACE and (n_groups := _n_groups(fit)):
+        is_fused = n_groups < graph.n_edges
+        how = f"fused into {count(n_groups, 'group')}" if is_fused else "none fused"
+        edges += f", {how},"
+    return "\n".join(
+        [
+            f"{edges} among the {graph.n_nodes} columns of {source.name} ({source.n_samples} rows)",
+            "",
+            *(_strongest(fit, graph, method, n_resamples) if graph.n_edges else _none(fit, method)),
+            "",
+            *(
+                [_search(fit)]
+                if method == DISCRETE
+                else [_penalties(fit, method), certificate(fit, method)]
+            ),
+        ]
+    )
+
+
+def _strongest(fit: Any, graph: Graph, method: str, n_resamples: int | None) -> list[str]:
+    weight = "partial correlation"
+    if method == "neighborhood":
+        weight = "standardised coefficient"
+    if method == DISCRETE:
+        is_odds = fit.criterion != "mpl"
+        weight = "log posterior odds of dependence" if is_odds else "gain in score"
+    top = graph.edges().head(STRONGEST)
+    pairs = pair_names(top)
+    lines = [f"  {pair}  {value:+.3f}" for pair, value in zip(pairs, top.weight, strict=True)]
+    if graph.confidence is None:
+        return [f"Strongest, by {weight}:", *lines]
+    shares = [f"  {share:4.0%}" for share in top.confidence]
+    head = f"Strongest, by {weight}, and the share of {n_resamples} resamples with it:"
+    return [head, *(line + share for line, share in zip(lines, shares, strict=True))]
+
+
+def _none(fit: Any, method: str) -> list[str]:
+    from edgewise.selection.rules import rule_name
+
+    if method == DISCRETE:
+        return ["No two columns are more likely dependent than not, given the others."]
+    if name := rule_name(fit.alpha):
+        return [f"By {RULES[name]}, no dependence between columns is stronger than noise."]
+    if method == IN_SPACE:
+        return ["No dependence is stronger than this alpha and tau. Smaller ones find more."]
+    return ["No dependence is stronger than this alpha. A smaller --alpha finds more."]
+
+
+def _penalties(fit: Any, method: str) -> str:
+    """Give alpha, and tau where there is one, and tell how they were chosen."""
+    alpha = f"alpha {fit.alpha_:.3g}"
+    if method != IN_SPACE:
+        return f"{alpha}, {choice(fit.alpha, len(fit.alphas_))}"
+    tau = f"tau {fit.tau_:.3g}"
+    n_alphas, n_taus = len(fit.alphas_), len(fit.taus_)
+    if all(_rules(fit)):
+        return f"{alpha} and {tau}, {choice('cv', f'{n_alphas} x {n_taus}')}"
+    if any(_rules(fit)):
+        return f"{alpha}, {choice(fit.alpha, n_alphas)}; {tau}, {choice(fit.tau, n_taus)}"
+    return f"{alpha} and {tau}, as given"
+
+
+def _search(fit: Any) -> str:
+    """Give the score and what the search for it took; no search proves it the best."""
+    return (
+        f"{CRITERIA[fit.criterion]} {fit.criterion_value_:.6g}, the best of "
+        f"{fit.n_iter_ + 1} graphs on the way of a search that computed {fit.n_tests_} tests"
+    )
+
+
+def draw(fit: Any, graph: Graph) -> dict[str, Figure | SubFigure]:
+    """Draw the network, its matrix and how it was chosen, by file.
 
     Graphs of columns that are sites in space are drawn over the sites too, with the edges that
     were fused bundled and outlined, and on a grid as maps of what single sites are joined to.
     """
     from edgewise import plot
 
-    graph, fit = learned.graph, learned.fit
     groups = getattr(fit, "groups_", None)
+    figures: dict[str, Figure | SubFigure] = {
+        "network.png": plot.plot_network(graph).figure,
+        "matrix.png": plot.plot_matrix(graph, groups=groups).figure,
+    }
     if groups is not None:
-        yield "sites.png", plot.plot_sites(graph, _sites(fit), groups=groups).figure
+        figures["sites.png"] = plot.plot_sites(graph, _sites(fit), groups=groups).figure
         if isinstance(fit.neighbors, tuple):
-            yield "seeds.png", plot.plot_seed_maps(graph, shape=fit.neighbors)
-    yield "network.png", plot.plot_network(graph).figure
-    yield "matrix.png", plot.plot_matrix(graph, groups=groups).figure
+            figures["seeds.png"] = plot.plot_seed_maps(graph, shape=fit.neighbors)
+    return {**figures, **draw_search(fit)}
 
 
-def with_search(
-    figures: Mapping[str, Figure | SubFigure], fit: Any
-) -> dict[str, Figure | SubFigure]:
-    """Add, for the page alone, how alpha was chosen or how a structure was found."""
+def draw_search(fit: Any) -> dict[str, Figure | SubFigure]:
+    """Draw how alpha was chosen or how a structure was found, for the page alone."""
     from edgewise import plot
     from edgewise.selection import Selection
 
     selection = getattr(fit, "selection_", None)
     if isinstance(selection, Selection):
-        return {**figures, SEARCH: plot.plot_selection(selection).figure}
+        return {SEARCH: plot.plot_selection(selection).figure}
     if hasattr(fit, "criterion_value_") and len(fit.history_) > 1:
-        return {**figures, SEARCH: plot.plot_score_history(fit.history_).figure}
-    return dict(figures)
+        return {SEARCH: plot.plot_score_history(fit.history_).figure}
+    return {}
 
 
 def _sites(fit: Any) -> Any:
-    """Where to draw the columns; listed pairs leave it to a layout of who is beside whom."""
+    """Return where to draw the columns: for listed pairs, a layout of the adjacency of sites."""
     if isinstance(fit.neighbors, list):
         return _layout_of_pairs(fit.pairs_, fit.n_features_in_)
     return fit.neighbors

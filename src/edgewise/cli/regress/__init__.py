@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.input import rows_of
-from edgewise.cli.options import Cluster, DataFile, Drop, Jobs, Json, OutFolder, Quiet, Seed
-from edgewise.cli.regress.fit import TreeSettings
-from edgewise.cli.shell import tell, warnings_told
-
-if TYPE_CHECKING:
-    from edgewise.cli.regress.rows import Rows
-
+from edgewise.cli.options import (
+    Cluster,
+    DataFile,
+    Drop,
+    Jobs,
+    Json,
+    OutFolder,
+    Quiet,
+    Seed,
+    given,
+)
 
 GROWTH: Final = "How the tree grows"
 
 
 class Criterion(StrEnum):
-    """What judges a split."""
+    """Which score a split is validated by."""
 
     HELDOUT = "heldout"
     PENALIZED = "penalized"
@@ -36,7 +39,7 @@ class Search(StrEnum):
 
 
 class GrowRisk(StrEnum):
-    """Whose risk counts while growing."""
+    """Which fit gives the risk while growing."""
 
     L1 = "l1"
     REFIT = "refit"
@@ -51,7 +54,7 @@ class Mean(StrEnum):
 
 
 class Scale(StrEnum):
-    """What is halved by a split."""
+    """Which coordinates a split halves."""
 
     RANGE = "range"
     QUANTILE = "quantile"
@@ -88,7 +91,7 @@ HeldOut: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help=(
-            "Column that says by true or 1 which rows judge the tree, for rows that belong "
+            "Column that marks by true or 1 the validation rows of the tree, for rows that belong "
             "together, such as weeks."
         ),
         metavar="COLUMN",
@@ -103,7 +106,7 @@ SearchOption: TypeAlias = Annotated[
     typer.Option(
         "--search",
         help=(
-            "Take the best split of each part, or find the best of all trees, which refuses where "
+            "Take the best split of each leaf, or find the best of all trees, which stops where "
             "there are too many."
         ),
         rich_help_panel=GROWTH,
@@ -114,7 +117,7 @@ CriterionOption: TypeAlias = Annotated[
     typer.Option(
         "--criterion",
         help=(
-            "Held-out rows judge a split; or the rows themselves, with a price for every part "
+            "Validate a split on held-out rows; or on the rows themselves, with a penalty per leaf "
             "(--gamma)."
         ),
         rich_help_panel=GROWTH,
@@ -123,7 +126,7 @@ CriterionOption: TypeAlias = Annotated[
 Gamma: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        help="Price of parts for --criterion penalized.",
+        help="Penalty per leaf for --criterion penalized.",
         show_default="0.03",
         rich_help_panel=GROWTH,
     ),
@@ -140,7 +143,7 @@ GrowRiskOption: TypeAlias = Annotated[
     GrowRisk,
     typer.Option(
         "--grow-risk",
-        help="Judge splits by the graphical lasso, by its graph fitted anew, or by the better.",
+        help="Score splits by the graphical lasso, by its graph fitted anew, or by the better.",
         rich_help_panel=GROWTH,
     ),
 ]
@@ -148,7 +151,7 @@ MeanOption: TypeAlias = Annotated[
     Mean,
     typer.Option(
         "--mean",
-        help="One mean of the responses for all parts, or one for each.",
+        help="One mean of the responses for all leaves, or one for each.",
         rich_help_panel=GROWTH,
     ),
 ]
@@ -159,26 +162,32 @@ ScaleOption: TypeAlias = Annotated[
     ),
 ]
 Depth: TypeAlias = Annotated[
-    int, typer.Option(help="How often each column can be halved.", rich_help_panel=GROWTH)
+    int,
+    typer.Option("--depth", help="How often each column can be halved.", rich_help_panel=GROWTH),
 ]
 TotalDepth: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Largest number of splits above a part.",
+        "--total-depth",
+        help="Largest number of splits above a leaf.",
         show_default="no limit",
         rich_help_panel=GROWTH,
     ),
 ]
 MinLeaf: TypeAlias = Annotated[
     int,
-    typer.Option(help="Fewest rows of a part, to fit to and to judge by.", rich_help_panel=GROWTH),
+    typer.Option(
+        "--min-leaf",
+        help="Fewest rows of a leaf, for fitting and for validation.",
+        rich_help_panel=GROWTH,
+    ),
 ]
 MinGain: TypeAlias = Annotated[
     float | None,
     typer.Option(
         help=(
-            "What a split must add to the log-likelihood of the rows that judge it; more gives "
-            "fewer and larger parts."
+            "What a split must add to the log-likelihood of its validation rows; more gives fewer "
+            "and larger leaves."
         ),
         show_default="0 to 5, more with few columns",
         rich_help_panel=GROWTH,
@@ -188,7 +197,7 @@ MinGain: TypeAlias = Annotated[
 
 def regress(
     data: DataFile,
-    on: On,
+    split_on: On,
     responses: Responses = None,
     drop: Drop = None,
     held_out: HeldOut = None,
@@ -196,8 +205,8 @@ def regress(
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    random_state: Seed = 0,
+    n_jobs: Jobs = 1,
     cluster: Cluster = None,
     search: SearchOption = Search.GREEDY,
     criterion: CriterionOption = Criterion.HELDOUT,
@@ -206,74 +215,60 @@ def regress(
     grow_risk: GrowRiskOption = GrowRisk.L1,
     mean: MeanOption = Mean.GLOBAL,
     scale: ScaleOption = Scale.RANGE,
-    depth: Depth = 10,
-    total_depth: TotalDepth = None,
-    min_leaf: MinLeaf = 10,
+    max_depth: Depth = 10,
+    max_total_depth: TotalDepth = None,
+    min_samples_leaf: MinLeaf = 10,
     min_gain: MinGain = None,
 ) -> None:
     """Learn how the network of some columns varies with others: a tree with a network per leaf.
 
     Writes the tree, its leaves and their networks, pictures, the model and a record of the run.
     """
+    from edgewise.cli.regress.fit import grow_tree
     from edgewise.cli.regress.rows import read_regression
+    from edgewise.cli.run import run
 
     _check_together(search, criterion, lookahead=lookahead, gamma=gamma, min_gain=min_gain)
-    settings = TreeSettings(
-        criterion=criterion.value,
-        search=search.value,
-        grow_risk=grow_risk.value,
-        mean=mean.value,
-        scale=scale.value,
-        max_depth=depth,
-        min_samples_leaf=min_leaf,
+    parameters = given(
+        criterion=criterion,
+        search=search,
+        grow_risk=grow_risk,
+        mean=mean,
+        scale=scale,
+        max_depth=max_depth,
+        max_total_depth=max_total_depth,
+        min_samples_leaf=min_samples_leaf,
         lookahead=lookahead,
         gamma=gamma,
         min_gain=min_gain,
-        max_total_depth=total_depth,
-        seed=seed,
-        n_jobs=jobs,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
-    rows = read_regression(
+    source, covariates, is_validation = read_regression(
         data,
-        on=on,
+        on=split_on,
         responses=responses or (),
         drop=drop or (),
         held_out=held_out,
         drop_missing=missing is MissingRows.DROP,
     )
-    _regress(rows, settings, out, as_json=json)
+    run(
+        "regress",
+        source,
+        lambda: grow_tree(source, covariates, parameters, is_validation),
+        out,
+        message=f"Growing a tree of networks on {source.n_samples} rows of {source.name}",
+        seed=random_state,
+        as_json=json,
+    )
 
 
-def _check_together(search: Search, criterion: Criterion, **given: Any) -> None:
-    """Refuse options that would mean nothing."""
+def _check_together(search: Search, criterion: Criterion, **options: Any) -> None:
+    """Raise where an option would mean nothing."""
     for name, value, option, is_fine in (
-        ("--lookahead", given["lookahead"], "--search greedy", search is Search.GREEDY),
-        ("--gamma", given["gamma"], "--criterion penalized", criterion is Criterion.PENALIZED),
-        ("--min-gain", given["min_gain"], "--criterion heldout", criterion is Criterion.HELDOUT),
+        ("--lookahead", options["lookahead"], "--search greedy", search is Search.GREEDY),
+        ("--gamma", options["gamma"], "--criterion penalized", criterion is Criterion.PENALIZED),
+        ("--min-gain", options["min_gain"], "--criterion heldout", criterion is Criterion.HELDOUT),
     ):
         if value is not None and not is_fine:
             raise InputError(f"{name} is for {option}. Leave one of the two out.")
-
-
-def _regress(rows: Rows, settings: TreeSettings, out: Path, *, as_json: bool) -> None:
-    from edgewise.cli.regress.fit import regress_rows, tree_record, tree_summary, write_regressed
-    from edgewise.cli.run import ALL_FILES, TREE_FILES, files_in, results_folder
-    from edgewise.cli.wording import announce
-
-    name = rows.fingerprint["file"]
-    with warnings_told() as told, results_folder(out, outdated=ALL_FILES) as folder:
-        tell(f"Growing a tree of networks on {len(rows.Y)} rows of {name} ...")
-        regressed = regress_rows(rows.X, rows.Y, settings, rows.held_out)
-        record = tree_record(
-            regressed,
-            settings,
-            command="regress",
-            data=rows.fingerprint,
-            treatment=rows.notes,
-            warnings=told,
-        )
-        tell("Writing the files ...")
-        text = tree_summary(regressed, name, rows.fingerprint)
-        write_regressed(folder, regressed, text, record)
-        files = files_in(folder, TREE_FILES)
-    announce(text, record, out, files, as_json=as_json, edges=rows_of(regressed.edges))

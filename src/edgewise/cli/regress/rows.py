@@ -1,14 +1,15 @@
-"""The table that `regress` takes: covariates, responses, and which rows judge."""
+"""The table that `regress` takes: covariates, responses and validation rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from edgewise._core.errors import InputError
 from edgewise.cli.input import (
+    Source,
     about_text,
     as_table,
     did_you_mean,
@@ -25,29 +26,6 @@ if TYPE_CHECKING:
     from edgewise.io import RawTable
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
-    """Rows of covariates and responses.
-
-    Attributes
-    ----------
-    X, Y : DataFrame
-        Covariates and responses.
-    held_out : ndarray of bool or None
-        Rows that judge; None leaves the choice to a seed.
-    fingerprint : dict
-        Which file this was, for the record of the run.
-    notes : tuple of str
-        What was assumed or left out on the way.
-    """
-
-    X: pd.DataFrame
-    Y: pd.DataFrame
-    held_out: BoolArray | None
-    fingerprint: dict[str, Any]
-    notes: tuple[str, ...]
-
-
 def read_regression(
     path: Path,
     *,
@@ -56,8 +34,8 @@ def read_regression(
     drop: Sequence[str] = (),
     held_out: str | None = None,
     drop_missing: bool = False,
-) -> Rows:
-    """Read covariates and responses from a file.
+) -> tuple[Source, pd.DataFrame, BoolArray | None]:
+    """Read responses, covariates and which rows validate from a file.
 
     Parameters
     ----------
@@ -66,7 +44,7 @@ def read_regression(
     on, responses, drop : sequence of str
         Covariates; columns of the network (none: all others); columns to leave out.
     held_out : str, optional
-        Column that says which rows judge.
+        Column that marks the validation rows.
     drop_missing : bool
         Whether to drop rows with missing values instead of refusing them.
     """
@@ -114,19 +92,19 @@ def read_regression(
     _refuse_missing(path, frame[used])
     _refuse_text(path, raw, network)
     table = as_table(_part(raw, network), was_wider=True)
-    data = {
-        **fingerprint_of(path, table),
-        "n_samples": len(frame),
-        "on": covariates,
-        "held_out": held_out,
-    }
-    return Rows(
-        X=frame[covariates],
-        Y=frame[network].astype(float),
-        held_out=None if held_out is None else _judges(frame[held_out], held_out),
-        fingerprint=data,
+    source = Source(
+        name=str(path),
+        frame=frame[network].astype(float),
+        fingerprint={
+            **fingerprint_of(path, table),
+            "n_samples": len(frame),
+            "on": covariates,
+            "held_out": held_out,
+        },
         notes=notes,
     )
+    is_validation = None if held_out is None else _validation(frame[held_out], held_out)
+    return source, frame[covariates], is_validation
 
 
 def _part(raw: RawTable, names: Sequence[str]) -> RawTable:
@@ -153,8 +131,8 @@ def _refuse_text(path: Path, raw: RawTable, network: Sequence[str]) -> None:
         raise InputError(about_text(path, table))
 
 
-def _judges(column: pd.Series, name: str) -> BoolArray:
-    """Read which rows judge: two values, of which one means yes."""
+def _validation(column: pd.Series, name: str) -> BoolArray:
+    """Read which rows validate: two values, of which one means yes."""
     import numpy as np
 
     words = column.astype(str).str.strip().str.lower().str.removesuffix(".0")
@@ -165,5 +143,5 @@ def _judges(column: pd.Series, name: str) -> BoolArray:
             f"--held-out takes a column of 0 and 1, or false and true, with some of both; "
             f"'{name}' has {shown}."
         )
-    is_judge: BoolArray = words.map(meaning).to_numpy(dtype=np.bool_)
-    return is_judge
+    is_validation: BoolArray = words.map(meaning).to_numpy(dtype=np.bool_)
+    return is_validation
