@@ -13,6 +13,7 @@ from edgewise.reproduce.space import (
     blocks,
     contour,
     images,
+    methods,
     stalls,
 )
 from edgewise.reproduce.space.methods import (
@@ -258,7 +259,7 @@ def test_contour_task():
     assert sorted(found["method"].unique()) == sorted(contour.METHODS)
     kl = found.pivot_table(index="method", columns="tuning", values="kl")
     assert (kl["oracle"] <= kl["cv"] + 1e-12).all()
-    assert kl.loc[contour.LOCALLY_CONSTANT, "oracle"] <= kl.loc[contour.GRAPHICAL_LASSO, "oracle"]
+    assert kl.loc[methods.LOCALLY_CONSTANT, "oracle"] <= kl.loc[methods.GRAPHICAL_LASSO, "oracle"]
     assert found["unconverged"].sum() == 0
     # One method again from the same stream, by its formula.
     truth = contour_model("one-block").precision
@@ -292,7 +293,7 @@ def test_blocks_are_where_the_method_shines(problem):
             per_decade=2,
         )
         kl = {row["method"]: row["kl"] for row in found}
-        ratios.append(kl[blocks.LOCALLY_CONSTANT] / kl[blocks.GRAPHICAL_LASSO])
+        ratios.append(kl[methods.LOCALLY_CONSTANT] / kl[methods.GRAPHICAL_LASSO])
         assert all(row["unconverged"] == 0 for row in found)
     assert np.mean(ratios) <= 0.6
 
@@ -419,19 +420,19 @@ def contour_frame(kl, n_repetitions=5):
 
 
 def ours_lowest(method, n_samples, tuning):
-    return 1.0 if method == contour.LOCALLY_CONSTANT else 2.0
+    return 1.0 if method == methods.LOCALLY_CONSTANT else 2.0
 
 
 def ours_lowest_by_oracle(method, n_samples, tuning):
-    return 1.0 if (method, tuning) == (contour.LOCALLY_CONSTANT, "oracle") else 2.0
+    return 1.0 if (method, tuning) == (methods.LOCALLY_CONSTANT, "oracle") else 2.0
 
 
 def refit_lowest(method, n_samples, tuning):
-    return {contour.LOCALLY_CONSTANT: 1.0, contour.REFITTED: 0.5}.get(method, 2.0)
+    return {methods.LOCALLY_CONSTANT: 1.0, contour.REFITTED: 0.5}.get(method, 2.0)
 
 
 def ours_highest(method, n_samples, tuning):
-    return 3.0 if method == contour.LOCALLY_CONSTANT else 2.0
+    return 3.0 if method == methods.LOCALLY_CONSTANT else 2.0
 
 
 @pytest.mark.parametrize(
@@ -455,7 +456,7 @@ def test_differences_are_paired_and_clear_only_beyond_two_errors():
     frame = contour_frame(ours_lowest)
     part = frame[(frame.truth == "one-block") & (frame.n_samples == 4) & (frame.tuning == "cv")]
     found = contour.differences(part, contour.FULL)
-    ours = part[part.method == contour.LOCALLY_CONSTANT].kl.to_numpy()
+    ours = part[part.method == methods.LOCALLY_CONSTANT].kl.to_numpy()
     np.testing.assert_allclose(found, ours - part[part.method == contour.FULL].kl.to_numpy())
 
 
@@ -463,7 +464,7 @@ def images_frame(gain, tables=("digits 0", "digits 3")):
     return pd.DataFrame(
         [
             {"table": table, "scaling": scaling, "fold": fold, "method": method, "tau": fold % 2,
-             "log_likelihood": {images.INDEPENDENT: -20.0, images.GRAPHICAL_LASSO: -10.0}.get(
+             "log_likelihood": {images.INDEPENDENT: -20.0, methods.GRAPHICAL_LASSO: -10.0}.get(
                  method, -10.0 + gain[scaling]) + 0.1 * fold}
             for table in tables
             for scaling in images.SCALINGS
@@ -497,7 +498,7 @@ def blocks_frame():
              "method": method, "kl": kl * (1 + task) * 30 / n_samples}
             for place, problem in enumerate(blocks.PROBLEMS)
             for task, n_samples in enumerate((30, 100, 100))
-            for method, kl in ((blocks.GRAPHICAL_LASSO, 4.0), (blocks.LOCALLY_CONSTANT, 1.0))
+            for method, kl in ((methods.GRAPHICAL_LASSO, 4.0), (methods.LOCALLY_CONSTANT, 1.0))
         ]
     )  # fmt: skip
 

@@ -11,28 +11,7 @@ from matplotlib.figure import Figure
 
 from edgewise.data import diamond_change
 from edgewise.estimators import NetworkChange
-from edgewise.reproduce.change.methods import (
-    ENTRY,
-    FLASSO,
-    MAGNITUDE,
-    N_PROPOSALS,
-    QUICK_PROPOSALS,
-    RANKINGS,
-    SAMPLED,
-    SAMPLED_FLASSO,
-    SAMPLED_GLASSO,
-    SAMPLED_PATH,
-    Method,
-    area_of_chance,
-    areas,
-    areas_table,
-    by_path,
-    draw_rankings,
-    gaussian_rivals,
-    sampled_flasso,
-    sampled_glasso,
-    score_methods,
-)
+from edgewise.reproduce.change import methods
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
 from edgewise.reproduce.tables import fill, is_clearly_positive, mean_and_error, verdict
 
@@ -53,7 +32,7 @@ RANKS: Final = ", ranks"
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets."""
-    n_proposals = QUICK_PROPOSALS if quick else N_PROPOSALS
+    n_proposals = methods.QUICK_PROPOSALS if quick else methods.N_PROPOSALS
     return combinations(repetition=range(2 if quick else 20), n_proposals=[n_proposals])
 
 
@@ -62,40 +41,40 @@ def run_task(
 ) -> list[Row]:
     """Draw both groups, by default as published, and rank the pairs by every method."""
     data = diamond_change(rng=rng, **design)
-    methods = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
-    return score_methods(methods, data)
+    names = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
+    return methods.score_methods(names, data)
 
 
-def list_methods(**sampling: Any) -> dict[str, Method]:
+def list_methods(**sampling: Any) -> dict[str, methods.Method]:
     """All methods by name; ``sampling`` says how those by importance sampling draw."""
     options: dict[str, Any] = {
         "ridge": RIDGE, "alpha_ratio": END, "n_alphas": N_ALPHAS, "tol": 1e-6
     }  # fmt: skip
     quartic = {"basis": "polynomial", "degree": 4, **options}
     return {
-        POLYNOMIAL: by_path(NetworkChange(**quartic)),
-        RAW: by_path(NetworkChange(standardize=False, **quartic)),
-        QUADRATIC: by_path(NetworkChange(basis="polynomial", degree=2, **options)),
-        POWER: by_path(NetworkChange(basis="power", degree=2, **options)),
-        GAUSSIAN: by_path(NetworkChange(**options)),
-        SAMPLED_FLASSO: sampled_flasso(4, alpha_ratio=END, **sampling),
-        SAMPLED_GLASSO: sampled_glasso(4, alpha_ratio=SEPARATE_END, **sampling),
-        **gaussian_rivals("empirical"),
-        **{name + RANKS: rank for name, rank in gaussian_rivals("nonparanormal").items()},
+        POLYNOMIAL: methods.by_path(NetworkChange(**quartic)),
+        RAW: methods.by_path(NetworkChange(standardize=False, **quartic)),
+        QUADRATIC: methods.by_path(NetworkChange(basis="polynomial", degree=2, **options)),
+        POWER: methods.by_path(NetworkChange(basis="power", degree=2, **options)),
+        GAUSSIAN: methods.by_path(NetworkChange(**options)),
+        methods.SAMPLED_FLASSO: methods.sampled_flasso(4, alpha_ratio=END, **sampling),
+        methods.SAMPLED_GLASSO: methods.sampled_glasso(4, alpha_ratio=SEPARATE_END, **sampling),
+        **methods.gaussian_rivals("empirical"),
+        **{name + RANKS: rank for name, rank in methods.gaussian_rivals("nonparanormal").items()},
     }
 
 
 #: Area that the polynomial of degree 4 should reach, by magnitude.
 BAR: Final = 0.95
-CHANCE: Final = area_of_chance(9, 8)
+CHANCE: Final = methods.area_of_chance(9, 8)
 #: Methods whose curves are drawn: more would hide each other.
-SHOWN: Final = (POLYNOMIAL, RAW, QUADRATIC, *SAMPLED, GAUSSIAN, FLASSO)
+SHOWN: Final = (POLYNOMIAL, RAW, QUADRATIC, *methods.SAMPLED, GAUSSIAN, methods.FLASSO)
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the areas, and judge what the paper says of them."""
-    methods = list(list_methods())
-    ours = areas(frame, POLYNOMIAL, MAGNITUDE)
+    names = list(list_methods())
+    ours = methods.areas(frame, POLYNOMIAL, methods.MAGNITUDE)
     text = fill(
         __package__,
         "diamond",
@@ -103,21 +82,23 @@ def report(frame: pd.DataFrame) -> Report:
         share=8 / 36,
         ridge=RIDGE,
         end=END,
-        n_proposals=N_PROPOSALS,
-        quick_proposals=QUICK_PROPOSALS,
-        tol=SAMPLED_PATH["tol"],
-        table=areas_table(frame, methods),
+        n_proposals=methods.N_PROPOSALS,
+        quick_proposals=methods.QUICK_PROPOSALS,
+        tol=methods.SAMPLED_PATH["tol"],
+        table=methods.areas_table(frame, names),
         ours=mean_and_error(ours),
         bar=BAR,
         is_met="met" if ours.mean() >= BAR else "missed",
     )
     # Those that assume a Gaussian on some scale.
-    gaussian = [name for name in methods if name not in (POLYNOMIAL, RAW, QUADRATIC, *SAMPLED)]
+    gaussian = [
+        name for name in names if name not in (POLYNOMIAL, RAW, QUADRATIC, *methods.SAMPLED)
+    ]
     return Report(text, (_wins(frame), _sampled(frame, gaussian), _blind(frame, gaussian)))
 
 
 def _wins(frame: pd.DataFrame) -> Claim:
-    found = {method: areas(frame, method, MAGNITUDE) for method in list_methods()}
+    found = {method: methods.areas(frame, method, methods.MAGNITUDE) for method in list_methods()}
     leads = {m: found[RAW] - found[m] for m in found if m not in (POLYNOMIAL, RAW)}
     closest = min(leads, key=lambda method: leads[method].mean())
     printed, scaled, other = (mean_and_error(found[m]) for m in (RAW, POLYNOMIAL, closest))
@@ -130,10 +111,12 @@ def _wins(frame: pd.DataFrame) -> Claim:
 
 
 def _sampled(frame: pd.DataFrame, gaussian: Sequence[str]) -> Claim:
-    others = [areas(frame, method, MAGNITUDE) for method in gaussian]
+    others = [methods.areas(frame, method, methods.MAGNITUDE) for method in gaussian]
     ours = {
-        method: [areas(frame, method, ranking) for ranking in (MAGNITUDE, ENTRY)]
-        for method in SAMPLED
+        method: [
+            methods.areas(frame, method, ranking) for ranking in (methods.MAGNITUDE, methods.ENTRY)
+        ]
+        for method in methods.SAMPLED
     }
     words = [f"{name} {' and '.join(map(mean_and_error, found))}" for name, found in ours.items()]
     return Claim(
@@ -146,7 +129,9 @@ def _sampled(frame: pd.DataFrame, gaussian: Sequence[str]) -> Claim:
 
 
 def _blind(frame: pd.DataFrame, gaussian: Sequence[str]) -> Claim:
-    found = [areas(frame, method, ranking) for method in gaussian for ranking in RANKINGS]
+    found = [
+        methods.areas(frame, method, ranking) for method in gaussian for ranking in methods.RANKINGS
+    ]
     found = [area for area in found if len(area)]
     above = [is_clearly_positive(area - CHANCE) for area in found]
     means = [area.mean() for area in found]
@@ -161,8 +146,12 @@ def _blind(frame: pd.DataFrame, gaussian: Sequence[str]) -> Claim:
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Areas of all methods, and curves of some by magnitude."""
-    methods = list(list_methods())
-    return {"diamond": draw_rankings(frame, methods, SHOWN, MAGNITUDE, chance=CHANCE, bar=BAR)}
+    names = list(list_methods())
+    return {
+        "diamond": methods.draw_rankings(
+            frame, names, SHOWN, methods.MAGNITUDE, chance=CHANCE, bar=BAR
+        )
+    }
 
 
 PART = Part(name="diamond", tasks=list_tasks, run=run_task, report=report, figures=draw)

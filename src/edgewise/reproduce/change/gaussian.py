@@ -16,34 +16,10 @@ from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
 from edgewise.estimators.base.paths import ChangePath
 from edgewise.plot import plot_precision_recall
-from edgewise.reproduce.change.methods import (
-    DIFFERENCE,
-    ENTRY,
-    FLASSO,
-    GAUSSIAN_RIVALS,
-    GLASSO,
-    MAGNITUDE,
-    RANKINGS,
-    area_of_chance,
-    by_path,
-    curves_of,
-    draw_areas,
-    gaussian_rivals,
-    score_methods,
-)
+from edgewise.reproduce import tables
+from edgewise.reproduce.change import methods
 from edgewise.reproduce.figures import COLORS, legend_above, panels, standard_error
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    CLEAR,
-    Case,
-    fill,
-    grouped,
-    is_clearly_positive,
-    judge,
-    listed,
-    means_table,
-    rows_of,
-)
 from edgewise.solvers import log_density_ratio
 
 N_FEATURES: Final = 40
@@ -66,7 +42,7 @@ DEGREES: Final = (2, 3, 4)
 KLIEP: Final = "KLIEP, ridge 0.1"
 KLIEP_WITHOUT_RIDGE: Final = "KLIEP, ridge 0"
 RIDGES: Final = {KLIEP: 0.1, KLIEP_WITHOUT_RIDGE: 0.0}
-METHODS: Final = (*RIDGES, *GAUSSIAN_RIVALS)
+METHODS: Final = (*RIDGES, *methods.GAUSSIAN_RIVALS)
 
 
 def list_tasks(quick: bool) -> list[Row]:
@@ -97,11 +73,11 @@ def run_task(
         chosen = choose(data, held_out, (1,) if scale == "gaussian" else DEGREES)
         for name, ridge in RIDGES.items():
             model = _kliep(ridge, chosen["degree"])
-            scored = score_methods({name: by_path(model)}, data)
+            scored = methods.score_methods({name: methods.by_path(model)}, data)
             rows += [{"scale": scale, **row, **chosen} for row in scored]
         kind = "empirical" if scale == "gaussian" else "nonparanormal"
-        rivals = gaussian_rivals(kind, standardize=False)
-        rows += [{"scale": scale, **row} for row in score_methods(rivals, data)]
+        rivals = methods.gaussian_rivals(kind, standardize=False)
+        rows += [{"scale": scale, **row} for row in methods.score_methods(rivals, data)]
     return rows
 
 
@@ -134,7 +110,7 @@ def _kliep(ridge: float, degree: int) -> NetworkChange:
     return NetworkChange(ridge=ridge, basis="power", degree=degree, standardize=False)
 
 
-CHANCE: Final = area_of_chance(N_FEATURES, N_CHANGED)
+CHANCE: Final = methods.area_of_chance(N_FEATURES, N_CHANGED)
 #: Areas this close are as good as equal.
 CLOSE: Final = 0.05
 #: Least area of a method that tells changed from unchanged edges clearly.
@@ -147,16 +123,16 @@ OURS: Final = ("gaussian", KLIEP_WITHOUT_RIDGE)
 
 def rankings_of(method: str) -> tuple[str, ...]:
     """Rankings that a method has: without a path pairs do not enter."""
-    return (MAGNITUDE,) if method == DIFFERENCE else RANKINGS
+    return (methods.MAGNITUDE,) if method == methods.DIFFERENCE else methods.RANKINGS
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the areas of all methods, and judge what the paper says of them."""
-    areas = grouped(frame, ["scale", "setting", "n_samples", "method", "ranking"], "auprc")
-    tables = [
+    areas = tables.grouped(frame, ["scale", "setting", "n_samples", "method", "ranking"], "auprc")
+    sections = [
         f"### {scale.capitalize()} scale, by {ranking}\n\n{_table(areas, scale, ranking)}"
         for scale in SCALES
-        for ranking in RANKINGS
+        for ranking in methods.RANKINGS
     ]
     printed = [
         areas["gaussian", PRINTED, n_samples, method, ranking].mean()
@@ -164,14 +140,16 @@ def report(frame: pd.DataFrame) -> Report:
         for method in METHODS
         for ranking in rankings_of(method)
     ]
-    chosen = rows_of(frame, scale="gaussian", setting=PRINTED, method=KLIEP, ranking=ENTRY)
-    text = fill(
+    chosen = tables.rows_of(
+        frame, scale="gaussian", setting=PRINTED, method=KLIEP, ranking=methods.ENTRY
+    )
+    text = tables.fill(
         __package__,
         "gaussian",
         n_features=N_FEATURES,
         n_changed=N_CHANGED,
         chance=CHANCE,
-        tables="\n\n".join(tables),
+        tables="\n\n".join(sections),
         least=min(printed),
         largest=max(printed),
         n_empty=int((chosen["held_out_edges"] == 0).sum()),
@@ -182,10 +160,10 @@ def report(frame: pd.DataFrame) -> Report:
 
 
 def _table(areas: Areas, scale: str, ranking: str) -> str:
-    methods = [method for method in METHODS if ranking in rankings_of(method)]
+    names = [method for method in METHODS if ranking in rankings_of(method)]
     found = {key[1:4]: values for key, values in areas.items() if key[::4] == (scale, ranking)}
     keys = [(setting, n_samples) for setting in SETTINGS for n_samples in SAMPLES]
-    return means_table(["setting", "rows", *methods], keys, [(m,) for m in methods], found)
+    return tables.means_table(["setting", "rows", *names], keys, [(m,) for m in names], found)
 
 
 def _visible(areas: Areas, n_samples: int) -> str:
@@ -194,39 +172,41 @@ def _visible(areas: Areas, n_samples: int) -> str:
     means = {key[3:]: area.mean() for key, area in areas.items() if key[:3] == place}
     best = {m: max(means[m, ranking] for ranking in rankings_of(m)) for m in METHODS}
     ranked = sorted(best, key=lambda method: -best[method])
-    figures = listed({method: f"{best[method]:.2f}" for method in ranked}, ", ")
+    figures = tables.listed({method: f"{best[method]:.2f}" for method in ranked}, ", ")
     return f"with {n_samples} Gaussian rows {figures}"
 
 
 def _claims(frame: pd.DataFrame, areas: Areas) -> tuple[Claim, ...]:
-    flasso, glasso = ("gaussian", FLASSO), ("gaussian", GLASSO)
-    at_end = areas["gaussian", SHARED, 100, GLASSO, MAGNITUDE].mean()
-    large = rows_of(frame, scale="nonparanormal", setting=LARGER, method=KLIEP, ranking=ENTRY)
+    flasso, glasso = ("gaussian", methods.FLASSO), ("gaussian", methods.GLASSO)
+    at_end = areas["gaussian", SHARED, 100, methods.GLASSO, methods.MAGNITUDE].mean()
+    large = tables.rows_of(
+        frame, scale="nonparanormal", setting=LARGER, method=KLIEP, ranking=methods.ENTRY
+    )
     degree = large["degree"]
     return (
-        judge(
+        tables.judge(
             "With 100 Gaussian rows KLIEP and Flasso work equally well.",
             "Areas of KLIEP without ridge and of Flasso",
             _compare(areas, OURS, flasso, (100,), _is_level),
         ),
-        judge(
+        tables.judge(
             "With 50 Gaussian rows KLIEP gains the lead over Flasso.",
             "Areas of KLIEP without ridge and of Flasso",
             _compare(areas, OURS, flasso, (50,)),
         ),
-        judge(
+        tables.judge(
             "Two Glassos do not perform well, with 100 rows or with 50.",
             "Areas of KLIEP without ridge and of two Glassos",
             _compare(areas, OURS, glasso, SAMPLES),
             " Ranked by the difference at the dense end, two Glassos have "
             f"{at_end:.2f} ({SHARED}, 100 rows).",
         ),
-        judge(
+        tables.judge(
             "On the nonparanormal scale Flasso clearly suffers, compared with the Gaussian.",
             "Areas of Flasso on either scale",
-            _compare(areas, flasso, ("nonparanormal", FLASSO), SAMPLES),
+            _compare(areas, flasso, ("nonparanormal", methods.FLASSO), SAMPLES),
         ),
-        judge(
+        tables.judge(
             "On the nonparanormal scale KLIEP separates changed and unchanged edges clearly, with "
             "100 rows and with 50.",
             "Areas of KLIEP with 100 and 50 rows",
@@ -239,13 +219,13 @@ def _claims(frame: pd.DataFrame, areas: Areas) -> tuple[Claim, ...]:
 
 def _is_level(ours: FloatArray, theirs: FloatArray) -> bool:
     lead = ours - theirs
-    is_level = abs(lead.mean()) <= max(CLOSE, CLEAR * standard_error(lead))
+    is_level = abs(lead.mean()) <= max(CLOSE, tables.CLEAR * standard_error(lead))
     # Two methods that see nothing do not work equally well: neither works.
     return bool(is_level and ours.mean() > 2 * CHANCE)
 
 
 def _is_ahead(ours: FloatArray, theirs: FloatArray) -> bool:
-    return is_clearly_positive(ours - theirs)
+    return tables.is_clearly_positive(ours - theirs)
 
 
 def _compare(
@@ -254,31 +234,31 @@ def _compare(
     second: tuple[str, str],
     sizes: Sequence[int],
     holds: Callable[[FloatArray, FloatArray], bool] = _is_ahead,
-) -> list[Case]:
+) -> list[tables.Case]:
     """Compare areas by entry in each setting; first and second are scale and method."""
-    cases: list[Case] = []
+    cases: list[tables.Case] = []
     for setting in SETTINGS:
         pairs = {
             f"{setting}, {n} rows" if len(sizes) > 1 else setting: [
-                areas[scale, setting, n, method, ENTRY] for scale, method in (first, second)
+                areas[scale, setting, n, method, methods.ENTRY] for scale, method in (first, second)
             ]
             for n in sizes
         }
         words = {name: f"{a.mean():.2f} and {b.mean():.2f}" for name, (a, b) in pairs.items()}
-        cases.append(([holds(*pair) for pair in pairs.values()], listed(words)))
+        cases.append(([holds(*pair) for pair in pairs.values()], tables.listed(words)))
     return cases
 
 
-def _separates(areas: Areas, setting: str) -> Case:
-    found = [areas["nonparanormal", setting, n, KLIEP, ENTRY].mean() for n in SAMPLES]
+def _separates(areas: Areas, setting: str) -> tables.Case:
+    found = [areas["nonparanormal", setting, n, KLIEP, methods.ENTRY].mean() for n in SAMPLES]
     return [bool(area >= GOOD) for area in found], f"{found[0]:.2f} and {found[1]:.2f} ({setting})"
 
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Draw areas and curves on either scale."""
     return {
-        **{f"{scale}-areas": draw_scale(rows_of(frame, scale=scale)) for scale in SCALES},
-        **{f"{scale}-curves": draw_curves(rows_of(frame, scale=scale)) for scale in SCALES},
+        **{f"{scale}-areas": draw_scale(tables.rows_of(frame, scale=scale)) for scale in SCALES},
+        **{f"{scale}-curves": draw_curves(tables.rows_of(frame, scale=scale)) for scale in SCALES},
     }
 
 
@@ -287,10 +267,10 @@ def draw_scale(frame: pd.DataFrame) -> Figure:
     figure, (axes,) = panels(1, len(SETTINGS), (11, 4.4), grid="x", sharex=True, sharey=True)
     for ax, setting in zip(axes, SETTINGS, strict=True):
         looks = {
-            f"{n} rows": (shift, color, rows_of(frame, setting=setting, n_samples=n))
+            f"{n} rows": (shift, color, tables.rows_of(frame, setting=setting, n_samples=n))
             for color, n, shift in zip(COLORS, SAMPLES, (0.18, -0.18), strict=False)
         }
-        draw_areas(ax, frame, METHODS, CHANCE, looks)
+        methods.draw_areas(ax, frame, METHODS, CHANCE, looks)
         ax.set_title(setting)
     legend_above(figure, axes[0])
     return figure
@@ -301,8 +281,8 @@ def draw_curves(frame: pd.DataFrame) -> Figure:
     figure, axes = panels(len(SAMPLES), len(SETTINGS), (12, 7), grid=None)
     for row, n_samples in zip(axes, SAMPLES, strict=True):
         for ax, setting in zip(row, SETTINGS, strict=True):
-            part = rows_of(frame, setting=setting, n_samples=n_samples)
-            plot_precision_recall(curves_of(part, METHODS[:-1], ENTRY), ax)
+            part = tables.rows_of(frame, setting=setting, n_samples=n_samples)
+            plot_precision_recall(methods.curves_of(part, METHODS[:-1], methods.ENTRY), ax)
             lines = ax.get_legend().legend_handles
             ax.get_legend().remove()
             ax.set_title(f"{setting}, {n_samples} rows")

@@ -10,35 +10,9 @@ from matplotlib.figure import Figure
 
 from edgewise.data import gene_regulation_change
 from edgewise.estimators import NetworkChange
-from edgewise.reproduce.change.methods import (
-    DTRACE,
-    ENTRY,
-    FLASSO,
-    GLASSO,
-    N_PROPOSALS,
-    QUICK_PROPOSALS,
-    RANKINGS,
-    SAMPLED_FLASSO,
-    Method,
-    area_of_chance,
-    areas,
-    areas_table,
-    by_path,
-    draw_rankings,
-    gaussian_rivals,
-    sampled_flasso,
-    score_methods,
-)
+from edgewise.reproduce import tables
+from edgewise.reproduce.change import methods
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    Case,
-    fill,
-    is_clearly_positive,
-    judge,
-    listed,
-    mean_and_error,
-    verdict,
-)
 
 DEGREES: Final = (2, 3, 4)
 GAUSSIAN: Final = "KLIEP, Gaussian"
@@ -46,28 +20,28 @@ GAUSSIAN: Final = "KLIEP, Gaussian"
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the data sets."""
-    n_proposals = QUICK_PROPOSALS if quick else N_PROPOSALS
+    n_proposals = methods.QUICK_PROPOSALS if quick else methods.N_PROPOSALS
     return combinations(repetition=range(4 if quick else 20), n_proposals=[n_proposals])
 
 
 def run_task(rng: np.random.Generator, *, repetition: int, n_proposals: int) -> list[Row]:
     """Draw both groups, and rank the pairs by every method."""
     data = gene_regulation_change(rng=rng)
-    methods = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
-    return score_methods(methods, data)
+    names = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
+    return methods.score_methods(names, data)
 
 
-def list_methods(**sampling: Any) -> dict[str, Method]:
+def list_methods(**sampling: Any) -> dict[str, methods.Method]:
     """All methods by name; ``sampling`` says how those by importance sampling draw."""
     return {
-        GAUSSIAN: by_path(NetworkChange()),
+        GAUSSIAN: methods.by_path(NetworkChange()),
         **{
-            polynomial(degree): by_path(NetworkChange(basis="polynomial", degree=degree))
+            polynomial(degree): methods.by_path(NetworkChange(basis="polynomial", degree=degree))
             for degree in DEGREES
         },
         # Of the published degrees the one that is affordable.
-        SAMPLED_FLASSO: sampled_flasso(DEGREES[0], **sampling),
-        **gaussian_rivals("empirical"),
+        methods.SAMPLED_FLASSO: methods.sampled_flasso(DEGREES[0], **sampling),
+        **methods.gaussian_rivals("empirical"),
     }
 
 
@@ -76,41 +50,56 @@ def polynomial(degree: int) -> str:
     return f"KLIEP, polynomial {degree}"
 
 
-CHANCE: Final = area_of_chance(13, 6)
+CHANCE: Final = methods.area_of_chance(13, 6)
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the areas, and judge what the paper says of them."""
-    table = areas_table(frame, list_methods())
-    text = fill(__package__, "genes", chance=CHANCE, degree=DEGREES[0], table=table)
-    found = {method: areas(frame, method, ENTRY) for method in list_methods()}
+    table = methods.areas_table(frame, list_methods())
+    text = tables.fill(__package__, "genes", chance=CHANCE, degree=DEGREES[0], table=table)
+    found = {method: methods.areas(frame, method, methods.ENTRY) for method in list_methods()}
     best = max(map(polynomial, DEGREES), key=lambda method: found[method].mean())
-    rivals = (SAMPLED_FLASSO, FLASSO)
+    rivals = (methods.SAMPLED_FLASSO, methods.FLASSO)
     others = {method: f"{found[method].mean():.2f}" for method in (*rivals, GAUSSIAN)}
     ahead = Claim(
         "On genes KLIEP with the polynomial model is ahead of IS-Flasso and of Flasso.",
-        f"The best of the three degrees, {best}, has {mean_and_error(found[best])} by entry; "
-        f"others: {listed(others, ', ')}.",
-        verdict([[is_clearly_positive(found[best] - found[rival])] for rival in rivals]),
+        f"The best of the three degrees, {best}, has {tables.mean_and_error(found[best])} by "
+        f"entry; others: {tables.listed(others, ', ')}.",
+        tables.verdict(
+            [[tables.is_clearly_positive(found[best] - found[rival])] for rival in rivals]
+        ),
     )
-    helps = judge(
+    helps = tables.judge(
         "On genes the polynomial helps: IS-Flasso is ahead of Flasso with the Gaussian.",
         "Areas of IS-Flasso and Flasso",
-        [_sampling_helps(frame, ranking) for ranking in RANKINGS],
+        [_sampling_helps(frame, ranking) for ranking in methods.RANKINGS],
     )
     return Report(text, (ahead, helps))
 
 
-def _sampling_helps(frame: pd.DataFrame, ranking: str) -> Case:
-    ours, other = (areas(frame, method, ranking) for method in (SAMPLED_FLASSO, FLASSO))
+def _sampling_helps(frame: pd.DataFrame, ranking: str) -> tables.Case:
+    ours, other = (
+        methods.areas(frame, method, ranking) for method in (methods.SAMPLED_FLASSO, methods.FLASSO)
+    )
     words = f"{ours.mean():.2f} and {other.mean():.2f} by {ranking}"
-    return [is_clearly_positive(ours - other)], words
+    return [tables.is_clearly_positive(ours - other)], words
 
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Areas of all methods, and curves of some by entry."""
-    shown = (GAUSSIAN, *map(polynomial, DEGREES[:2]), SAMPLED_FLASSO, FLASSO, GLASSO, DTRACE)
-    return {"genes": draw_rankings(frame, list(list_methods()), shown, ENTRY, chance=CHANCE)}
+    shown = (
+        GAUSSIAN,
+        *map(polynomial, DEGREES[:2]),
+        methods.SAMPLED_FLASSO,
+        methods.FLASSO,
+        methods.GLASSO,
+        methods.DTRACE,
+    )
+    return {
+        "genes": methods.draw_rankings(
+            frame, list(list_methods()), shown, methods.ENTRY, chance=CHANCE
+        )
+    }
 
 
 PART = Part(name="genes", tasks=list_tasks, run=run_task, report=report, figures=draw)

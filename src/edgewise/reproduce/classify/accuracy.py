@@ -21,30 +21,9 @@ from sklearn.svm import SVC
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import BayesNetClassifier
 from edgewise.estimators.classify.machines import FisherMachines, hard_machine
+from edgewise.reproduce import figures, tables
 from edgewise.reproduce.classify.data import N_REGIONS, Loader, Split, split_table
-from edgewise.reproduce.figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILION,
-    curve,
-    legend_above,
-    panels,
-    standard_error,
-)
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    CLEAR,
-    Case,
-    fill,
-    grouped,
-    is_clearly_positive,
-    judge,
-    listed,
-    markdown_table,
-    mean_and_error,
-    rows_of,
-)
 from edgewise.solvers.classify.fisher_scores import (
     fisher_vectors,
     network_residuals,
@@ -237,8 +216,8 @@ class Accuracies:
     def __init__(self, frame: pd.DataFrame) -> None:
         percent = frame.assign(accuracy=100 * frame["accuracy"])
         is_rival = percent["decider"].isna()
-        self._found = grouped(percent[~is_rival], KEY, "accuracy", "split")
-        self.rivals = grouped(percent[is_rival], ["method"], "accuracy", "split")
+        self._found = tables.grouped(percent[~is_rival], KEY, "accuracy", "split")
+        self.rivals = tables.grouped(percent[is_rival], ["method"], "accuracy", "split")
         settings = {(alpha, int(n_edges)) for *_, alpha, n_edges in self._found}
         self.alphas = sorted(alpha for alpha, n_edges in settings if n_edges == N_EDGES)
         self.edge_alphas = sorted({alpha for alpha, n_edges in settings if n_edges != N_EDGES})
@@ -273,7 +252,7 @@ MAINTAINED: Final = 5.0
 
 Found = Mapping[str, Accuracies]
 #: From a table and a kind of intercepts to the cases there.
-Judged = Callable[[Accuracies, str], Case]
+Judged = Callable[[Accuracies, str], tables.Case]
 
 
 def judge_all(found: Found, results: Mapping[str, pd.DataFrame]) -> tuple[Claim, ...]:
@@ -362,57 +341,58 @@ def _claim(published: str, measure: str, judged: Judged, found: Found) -> Claim:
         holds = [case for of_table, _ in of_bias.values() for case in of_table]
         words = "; ".join(f"{name}, {bias}: {text}" for name, (_, text) in of_bias.items())
         cases.append((holds, words))
-    return judge(published, measure, cases)
+    return tables.judge(published, measure, cases)
 
 
-def _gain(accuracies: Accuracies, bias: str) -> Case:
+def _gain(accuracies: Accuracies, bias: str) -> tables.Case:
     """Whether the gain of each method reaches what the paper speaks of, at any alpha."""
     gains = {
         method: [accuracies.gain(method, bias, alpha).mean() for alpha in accuracies.alphas]
         for method in (KL, MM)
     }
     words = {method: spread(values) for method, values in gains.items()}
-    return [bool(max(values) >= GAIN) for values in gains.values()], listed(words, ", ")
+    return [bool(max(values) >= GAIN) for values in gains.values()], tables.listed(words, ", ")
 
 
-def _maintained(accuracies: Accuracies, bias: str) -> Case:
+def _maintained(accuracies: Accuracies, bias: str) -> tables.Case:
     """Whether the start loses accuracy from the first alpha to the last, and learning keeps it."""
     first, last = accuracies.alphas[0], accuracies.alphas[-1]
     lost = {
         method: np.mean(accuracies.of(method, bias, first) - accuracies.of(method, bias, last))
         for method in (OR, KL, MM)
     }
-    words = listed({method: f"{points:.1f}" for method, points in lost.items()}, ", ")
+    words = tables.listed({method: f"{points:.1f}" for method, points in lost.items()}, ", ")
     return [bool(lost[OR] > MAINTAINED >= lost[method]) for method in (KL, MM)], words
 
 
 def _leads(lead: Callable[[Accuracies, str, float], FloatArray]) -> Judged:
     """Judge a lead at every alpha, and tell its range."""
 
-    def judged(accuracies: Accuracies, bias: str) -> Case:
+    def judged(accuracies: Accuracies, bias: str) -> tables.Case:
         leads = [lead(accuracies, bias, alpha) for alpha in accuracies.alphas]
-        clear = [is_clearly_positive(values) for values in leads]
+        clear = [tables.is_clearly_positive(values) for values in leads]
         means = [float(values.mean()) for values in leads]
         return clear, f"{spread(means)}, clear at {sum(clear)} of {len(clear)} alphas"
 
     return judged
 
 
-def _alike(accuracies: Accuracies, bias: str) -> Case:
+def _alike(accuracies: Accuracies, bias: str) -> tables.Case:
     leads = [accuracies.gain(H, bias, alpha) for alpha in accuracies.alphas]
     alike = [
-        bool(abs(values.mean()) <= max(ALIKE, CLEAR * standard_error(values))) for values in leads
+        bool(abs(values.mean()) <= max(ALIKE, tables.CLEAR * figures.standard_error(values)))
+        for values in leads
     ]
     return alike, spread([float(values.mean()) for values in leads])
 
 
-def _beats_rival(accuracies: Accuracies, bias: str) -> Case:
+def _beats_rival(accuracies: Accuracies, bias: str) -> tables.Case:
     rival = accuracies.rivals[LINEAR]
     tried = [
         accuracies.of(method, bias, alpha) for method in (OR, KL, MM) for alpha in accuracies.alphas
     ]
     best = max(tried, key=lambda values: float(values.mean()))
-    return [is_clearly_positive(best - rival)], f"{best.mean():.1f} and {rival.mean():.1f}"
+    return [tables.is_clearly_positive(best - rival)], f"{best.mean():.1f} and {rival.mean():.1f}"
 
 
 def _fit_error(frames: Iterable[pd.DataFrame]) -> Claim:
@@ -436,7 +416,7 @@ def report(breast: pd.DataFrame, brain: pd.DataFrame | None = None) -> Report:
     """Set out the accuracies on both tables, and judge what the paper says of them."""
     results = _tables(breast, brain)
     found = {name: Accuracies(frame) for name, frame in results.items()}
-    text = fill(
+    text = tables.fill(
         __package__,
         "accuracy",
         n_edges=N_EDGES,
@@ -456,12 +436,14 @@ def _bars(found: Found) -> str:
     rows = []
     for name, accuracies in found.items():
         for bias in BIASES:
-            cells = [mean_and_error(accuracies.of(m, bias, BAR_ALPHA), 1) for m in (OR, KL, MM)]
+            cells = [
+                tables.mean_and_error(accuracies.of(m, bias, BAR_ALPHA), 1) for m in (OR, KL, MM)
+            ]
             gain = accuracies.gain(MM, bias, BAR_ALPHA)
-            written = mean_and_error(gain, 1, sign=True)
+            written = tables.mean_and_error(gain, 1, sign=True)
             rows.append([name, bias, *cells, written, *bar_and_verdict(name, bias, gain)])
     header = ["table", "intercepts", OR, KL, MM, f"{MM} less {OR}", "bar", "met"]
-    return markdown_table(header, rows)
+    return tables.markdown_table(header, rows)
 
 
 def bar_and_verdict(name: str, bias: str, gain: FloatArray) -> tuple[str, str]:
@@ -476,22 +458,24 @@ def bar_and_verdict(name: str, bias: str, gain: FloatArray) -> tuple[str, str]:
     ('no loss beyond 2 standard errors', 'no')
     """
     if bias == "free":
-        is_met = gain.mean() >= -CLEAR * standard_error(gain)
-        return f"no loss beyond {CLEAR:g} standard errors", "yes" if is_met else "no"
+        is_met = gain.mean() >= -tables.CLEAR * figures.standard_error(gain)
+        return f"no loss beyond {tables.CLEAR:g} standard errors", "yes" if is_met else "no"
     return f"at least +{BARS[name]:g}", "yes" if gain.mean() >= BARS[name] else "no"
 
 
 def _section(name: str, accuracies: Accuracies, frame: pd.DataFrame) -> str:
     """Set out the accuracies on one table."""
-    learned = rows_of(frame, decider=LIKELIHOOD)
+    learned = tables.rows_of(frame, decider=LIKELIHOOD)
     learned = learned[learned["method"].isin([KL, MM])]
-    rivals = {rival: mean_and_error(values, 1) for rival, values in accuracies.rivals.items()}
+    rivals = {
+        rival: tables.mean_and_error(values, 1) for rival, values in accuracies.rivals.items()
+    }
     by_alpha = [
         f"**{decider}, {bias} intercepts**\n\n{_by_alpha(accuracies, decider, bias)}"
         for decider in DECIDERS
         for bias in BIASES
     ]
-    return fill(
+    return tables.fill(
         __package__,
         name,
         n_regions=N_REGIONS,
@@ -510,9 +494,11 @@ def _by_alpha(accuracies: Accuracies, decider: str, bias: str) -> str:
     for alpha in accuracies.alphas:
         values = [accuracies.of(method, bias, alpha, decider=decider) for method in METHODS]
         gains = [accuracies.gain(method, bias, alpha, decider=decider) for method in (KL, MM)]
-        written = [mean_and_error(gain, 1, sign=True) for gain in gains]
-        rows.append([f"{alpha:g}", *(mean_and_error(value, 1) for value in values), *written])
-    return markdown_table(["alpha", *METHODS, f"{KL} gain", f"{MM} gain"], rows)
+        written = [tables.mean_and_error(gain, 1, sign=True) for gain in gains]
+        rows.append(
+            [f"{alpha:g}", *(tables.mean_and_error(value, 1) for value in values), *written]
+        )
+    return tables.markdown_table(["alpha", *METHODS, f"{KL} gain", f"{MM} gain"], rows)
 
 
 def _by_edges(accuracies: Accuracies) -> str:
@@ -520,16 +506,18 @@ def _by_edges(accuracies: Accuracies) -> str:
     for bias, alpha, method in product(BIASES, accuracies.edge_alphas, (KL, MM)):
         moved = [accuracies.of(method, bias, alpha, n_edges=n) for n in accuracies.edges]
         found = (accuracies.of(OR, bias, alpha), *moved)
-        rows.append([bias, f"{alpha:g}", method, *(mean_and_error(value, 1) for value in found)])
+        rows.append(
+            [bias, f"{alpha:g}", method, *(tables.mean_and_error(value, 1) for value in found)]
+        )
     header = ["intercepts", "alpha", "method", "none (OR)", *map(str, accuracies.edges)]
-    return markdown_table(header, rows)
+    return tables.markdown_table(header, rows)
 
 
 LOOKS: Final[dict[str, dict[str, Any]]] = {
-    OR: {"color": BLUE, "marker": "o"},
+    OR: {"color": figures.BLUE, "marker": "o"},
     H: {"color": "#222222", "marker": "s"},
-    KL: {"color": GREEN, "marker": "^"},
-    MM: {"color": VERMILION, "marker": "D"},
+    KL: {"color": figures.GREEN, "marker": "^"},
+    MM: {"color": figures.VERMILION, "marker": "D"},
 }
 RIVAL_LINES: Final = {LINEAR: "--", SHRUNKEN: ":"}
 #: Alpha at which the number of arcs varies in the figure.
@@ -539,13 +527,13 @@ INTERCEPTS: Final = {"free": "free intercepts", "penalized": "penalised intercep
 
 def draw(breast: pd.DataFrame, brain: pd.DataFrame | None = None) -> dict[str, Figure]:
     """Draw figure 3 for both tables."""
-    tables = _tables(breast, brain)
-    return {name: draw_accuracies(Accuracies(frame)) for name, frame in tables.items()}
+    sections = _tables(breast, brain)
+    return {name: draw_accuracies(Accuracies(frame)) for name, frame in sections.items()}
 
 
 def draw_accuracies(accuracies: Accuracies) -> Figure:
     """Figure 3: accuracy by likelihood and by SVM, with free and with penalised intercepts."""
-    figure, axes = panels(4, 2, (9.5, 11.5), sharey="col")
+    figure, axes = figures.panels(4, 2, (9.5, 11.5), sharey="col")
     alphas = accuracies.alphas
     for column, bias in zip(axes.T, BIASES, strict=True):
         for ax, decider in zip(column[[0, 2, 3]], DECIDERS, strict=True):
@@ -557,9 +545,9 @@ def draw_accuracies(accuracies: Accuracies) -> Figure:
     for ax in axes.flat:
         for name, style in RIVAL_LINES.items():
             mean = accuracies.rivals[name].mean()
-            ax.axhline(mean, label=name, linewidth=1.2, color=GREY, linestyle=style)
+            ax.axhline(mean, label=name, linewidth=1.2, color=figures.GREY, linestyle=style)
         ax.set_ylabel("test rows in their class, %")
-    legend_above(figure, axes[0, 0], "center")
+    figures.legend_above(figure, axes[0, 0], "center")
     return figure
 
 
@@ -574,7 +562,7 @@ def _along_edges(ax: Axes, accuracies: Accuracies, bias: str) -> None:
 
 
 def _line(ax: Axes, x: Any, values: list[FloatArray], method: str) -> None:
-    curve(ax, x, values, markersize=4.5, linewidth=1.4, label=method, **LOOKS[method])
+    figures.curve(ax, x, values, markersize=4.5, linewidth=1.4, label=method, **LOOKS[method])
 
 
 def part_of(name: str, load: Loader, **columns: Any) -> Part:

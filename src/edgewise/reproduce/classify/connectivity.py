@@ -14,39 +14,10 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.estimators import BayesNetClassifier
 from edgewise.graph import Graph
 from edgewise.plot import plot_class_networks, plot_matrix
-from edgewise.reproduce.classify.accuracy import (
-    BIASES,
-    INTERCEPTS,
-    KL,
-    LEARNINGS,
-    LOOKS,
-    MM,
-    OR,
-    SLACK,
-    H,
-)
-from edgewise.reproduce.classify.data import (
-    GROUPS,
-    LOBES,
-    N_REGIONS,
-    TEMPORAL,
-    LabelledTable,
-    Loader,
-    choose_columns,
-    lobe_of,
-)
+from edgewise.reproduce import tables
+from edgewise.reproduce.classify import accuracy, data
 from edgewise.reproduce.figures import GREY, panels
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    fill,
-    grouped,
-    is_clearly_positive,
-    listed,
-    markdown_table,
-    mean_and_error,
-    rows_of,
-    verdict,
-)
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
 #: Of the part.
@@ -64,8 +35,11 @@ ARC: Final = "arc"
 ORDER: Final = "order"
 CHANGE: Final = "change"
 SHUFFLE: Final = "shuffle"
-SOLVERS: Final[dict[str, Callable[..., Any]]] = {OR: order_bayes_net, H: bcd_bayes_net}
-ALGORITHMS: Final = {OR: "order", H: "bcd"}
+SOLVERS: Final[dict[str, Callable[..., Any]]] = {
+    accuracy.OR: order_bayes_net,
+    accuracy.H: bcd_bayes_net,
+}
+ALGORITHMS: Final = {accuracy.OR: "order", accuracy.H: "bcd"}
 
 
 def list_tasks(quick: bool, **columns: Any) -> list[Row]:
@@ -79,7 +53,7 @@ def list_tasks(quick: bool, **columns: Any) -> list[Row]:
 def run_task(
     rng: np.random.Generator,
     *,
-    load: Loader,
+    load: data.Loader,
     n_shuffles: int,
     n_orders: int,
     bundle: int,
@@ -87,10 +61,10 @@ def run_task(
 ) -> list[Row]:
     """Learn the networks of both groups, or of groups into which people are shuffled."""
     table = load()
-    chosen = choose_columns(table, np.arange(len(table.labels)))
+    chosen = data.choose_columns(table, np.arange(len(table.labels)))
     names = [table.names[column] for column in chosen]
     rows = table.values[:, chosen]
-    lobes = [lobe_of(name) for name in names]
+    lobes = [data.lobe_of(name) for name in names]
     centred = centre(rows, table.labels)
     if not n_shuffles:
         regions = [
@@ -107,7 +81,7 @@ def run_task(
         {"kind": SHUFFLE, "shuffle": shuffle, "block": block, "difference": difference}
         for shuffle in range(n_shuffles)
         for block, difference in differences(
-            learn(centred, rng.permutation(table.labels), OR), lobes
+            learn(centred, rng.permutation(table.labels), accuracy.OR), lobes
         ).items()
     ]
 
@@ -167,7 +141,7 @@ def differences(arcs: BoolArray, lobes: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _arcs(table: LabelledTable, centred: FloatArray, names: list[str]) -> list[Row]:
+def _arcs(table: data.LabelledTable, centred: FloatArray, names: list[str]) -> list[Row]:
     return [
         {
             "kind": ARC,
@@ -184,7 +158,7 @@ def _arcs(table: LabelledTable, centred: FloatArray, names: list[str]) -> list[R
 
 
 def _orders(
-    centred: FloatArray, table: LabelledTable, n_orders: int, rng: np.random.Generator
+    centred: FloatArray, table: data.LabelledTable, n_orders: int, rng: np.random.Generator
 ) -> list[Row]:
     """Share of the arcs that lead from a column to a later one, in random orders of columns."""
     standard = centred / centred.std(axis=0)
@@ -199,20 +173,20 @@ def _orders(
     return rows
 
 
-def _changes(table: LabelledTable, rows: FloatArray, names: list[str]) -> list[Row]:
+def _changes(table: data.LabelledTable, rows: FloatArray, names: list[str]) -> list[Row]:
     """List what learning moves, on all rows with their means."""
     people = pd.DataFrame(rows, columns=names)
     groups = np.array(table.classes)[table.labels]
     found: list[Row] = []
-    for bias in BIASES:
-        for method, learning in LEARNINGS.items():
+    for bias in accuracy.BIASES:
+        for method, learning in accuracy.LEARNINGS.items():
             model = BayesNetClassifier(
-                learning, alpha=ALPHA, bias=bias, n_edges=N_MOVED, slack=SLACK
+                learning, alpha=ALPHA, bias=bias, n_edges=N_MOVED, slack=accuracy.SLACK
             ).fit(people, groups)
             changes = model.explain().drop(columns="change").rename(columns={"class": "group"})
             about = {"kind": CHANGE, "bias": bias, "method": method}
-            listed: Any = changes.to_dict("records")
-            found += [{**about, **row} for row in listed]
+            records: Any = changes.to_dict("records")
+            found += [{**about, **row} for row in records]
     return found
 
 
@@ -228,11 +202,13 @@ class Connectivity:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         regions, self._arcs, self.orders, self.changes, shuffled = (
-            rows_of(frame, kind=kind) for kind in (REGION, ARC, ORDER, CHANGE, SHUFFLE)
+            tables.rows_of(frame, kind=kind) for kind in (REGION, ARC, ORDER, CHANGE, SHUFFLE)
         )
         lobes = dict(zip(regions["source"], regions["lobe"], strict=True))
         #: Regions by lobe, as the figures have them.
-        self.names: list[str] = sorted(lobes, key=lambda name: (LOBES.index(lobes[name]), name))
+        self.names: list[str] = sorted(
+            lobes, key=lambda name: (data.LOBES.index(lobes[name]), name)
+        )
         self.lobes: list[str] = [lobes[name] for name in self.names]
         self.shuffled: pd.DataFrame = shuffled.pivot_table(
             index=["bundle", "shuffle"], columns="block", values="difference"
@@ -240,7 +216,7 @@ class Connectivity:
 
     def weights(self, method: str, group: str) -> FloatArray:
         """Coefficients of a group's network, regions by lobe."""
-        arcs = rows_of(self._arcs, method=method, group=group)
+        arcs = tables.rows_of(self._arcs, method=method, group=group)
         weights = np.zeros((len(self.names), len(self.names)))
         source, target = (arcs[e].map(self.names.index).to_numpy(int) for e in ("source", "target"))
         weights[source, target] = arcs["after"].to_numpy(dtype=np.float64)
@@ -252,11 +228,11 @@ class Connectivity:
 
     def arcs(self, method: str) -> BoolArray:
         """Arcs of both groups, in their order."""
-        return np.stack([self.weights(method, group) != 0 for group in GROUPS])
+        return np.stack([self.weights(method, group) != 0 for group in data.GROUPS])
 
     def pvalue(self, block: str) -> float:
         """Share of shuffles at least as far apart, the observation counted in."""
-        observed = differences(self.arcs(OR), self.lobes)[block]
+        observed = differences(self.arcs(accuracy.OR), self.lobes)[block]
         far = np.abs(self.shuffled[block].to_numpy()) >= abs(observed)
         return float((1 + far.sum()) / (1 + len(far)))
 
@@ -266,7 +242,7 @@ class Connectivity:
         values = self.shuffled[blocks].to_numpy()
         scale = np.maximum(values.std(axis=0), 1e-12)
         largest = np.abs(values / scale).max(axis=1)
-        observed = differences(self.arcs(OR), self.lobes)
+        observed = differences(self.arcs(accuracy.OR), self.lobes)
         return {
             block: float((1 + (largest >= abs(observed[block]) / unit).sum()) / (1 + len(largest)))
             for block, unit in zip(blocks, scale, strict=True)
@@ -276,29 +252,32 @@ class Connectivity:
 def report(frame: pd.DataFrame) -> Report:
     """Set out the arcs by lobes, and judge what the paper says of them."""
     found = Connectivity(frame)
-    old, young = (int(arcs.sum()) for arcs in found.arcs(H))
-    moved = {bias: rows_of(found.changes, bias=bias, method=MM)["source"] for bias in BIASES}
+    old, young = (int(arcs.sum()) for arcs in found.arcs(accuracy.H))
+    moved = {
+        bias: tables.rows_of(found.changes, bias=bias, method=accuracy.MM)["source"]
+        for bias in accuracy.BIASES
+    }
     intercepts = {bias: str(int((sources == "bias").sum())) for bias, sources in moved.items()}
-    text = fill(
+    text = tables.fill(
         __package__,
         NAME,
-        n_regions=N_REGIONS,
+        n_regions=data.N_REGIONS,
         alpha=ALPHA,
         cutoff=CUTOFF,
         table=lobes_table(found),
         directions=_directions(found),
-        columnwise=H,
+        columnwise=accuracy.H,
         young=young,
         old=old,
         n_moved=N_MOVED,
-        intercepts=listed(intercepts, " and "),
+        intercepts=tables.listed(intercepts, " and "),
     )
     return Report(text, (_fewer(found), _upper(found), _signs(found)))
 
 
 def lobes_table(found: Connectivity) -> str:
     """Lay out the arcs within and between lobes, of those that have any."""
-    arcs = found.arcs(OR)
+    arcs = found.arcs(accuracy.OR)
     old, young = (of_group | of_group.T for of_group in arcs)
     pairs = (young & ~old, old & ~young, old & young)
     familywise = found.familywise()
@@ -313,14 +292,14 @@ def lobes_table(found: Connectivity) -> str:
         difference, pvalue = f"{n_old - n_young:+d}", f"{found.pvalue(block):.3f}"
         rows.append([block, *map(str, counts), difference, pvalue, sure])
     header = ["lobes", "young", "old", "lost", "gained", "kept", "difference", "p", "family-wise p"]
-    return markdown_table(header, rows)
+    return tables.markdown_table(header, rows)
 
 
 def _blocks(found: Connectivity) -> dict[str, BoolArray]:
     """Entries of the matrix that belong to each block."""
     lobes = np.array(found.lobes)
     blocks = {ALL: np.ones((len(lobes), len(lobes)), dtype=bool)}
-    present = [lobe for lobe in LOBES if lobe in found.lobes]
+    present = [lobe for lobe in data.LOBES if lobe in found.lobes]
     for k, first in enumerate(present):
         for second in present[k:]:
             between = np.outer(lobes == first, lobes == second)
@@ -330,7 +309,7 @@ def _blocks(found: Connectivity) -> dict[str, BoolArray]:
 
 def _directions(found: Connectivity) -> str:
     """Arcs into and out of some regions, where these were chosen."""
-    old, young = found.arcs(OR)
+    old, young = found.arcs(accuracy.OR)
     parts = []
     for k, name in enumerate(found.names):
         if any(part in name for part in REGIONS_OF_NOTE):
@@ -344,9 +323,9 @@ def _directions(found: Connectivity) -> str:
 
 
 def _fewer(found: Connectivity) -> Claim:
-    arcs, blocks = found.arcs(OR), _blocks(found)
+    arcs, blocks = found.arcs(accuracy.OR), _blocks(found)
     cases, parts = [], []
-    for block in (ALL, TEMPORAL):
+    for block in (ALL, data.TEMPORAL):
         if block in blocks:
             old, young = arcs[:, blocks[block]].sum(axis=1).tolist()
             pvalue = found.pvalue(block)
@@ -357,27 +336,28 @@ def _fewer(found: Connectivity) -> Claim:
         "in the temporal lobe (by 24 %).",
         f"Another pair of groups, young and old: {'; '.join(parts)}, by {len(found.shuffled)} "
         "shuffles.",
-        verdict([[case] for case in cases]),
+        tables.verdict([[case] for case in cases]),
     )
 
 
 def _upper(found: Connectivity) -> Claim:
-    upper = grouped(found.orders, ["method"], "upper", "method")
-    shares = {m: f"{mean_and_error(100 * upper[m], 1)} %" for m in (H, OR)}
-    leans = {method: is_clearly_positive(share - 0.5) for method, share in upper.items()}
+    upper = tables.grouped(found.orders, ["method"], "upper", "method")
+    shares = {m: f"{tables.mean_and_error(100 * upper[m], 1)} %" for m in (accuracy.H, accuracy.OR)}
+    leans = {method: tables.is_clearly_positive(share - 0.5) for method, share in upper.items()}
     return Claim(
         "H-SGBN has more arcs in the upper triangle whatever the order of the nodes; OR-SGBN does "
         "not.",
-        f"Share of the arcs that lead to a later column, in random orders: {listed(shares, ', ')}.",
-        "no" if not leans[H] else "partly" if leans[OR] else "yes",
+        "Share of the arcs that lead to a later column, in random orders: "
+        f"{tables.listed(shares, ', ')}.",
+        "no" if not leans[accuracy.H] else "partly" if leans[accuracy.OR] else "yes",
     )
 
 
 def moved_alike(found: Connectivity, bias: str) -> pd.DataFrame:
     """Set out the changes of coefficients that both KL-SGBN and MM-SGBN move, a column for each."""
     moved: dict[str, Any] = {}
-    for method in (KL, MM):
-        rows = rows_of(found.changes, method=method, bias=bias)
+    for method in (accuracy.KL, accuracy.MM):
+        rows = tables.rows_of(found.changes, method=method, bias=bias)
         rows = rows.set_index(["group", "source", "target"])
         moved[method] = rows["after"].astype(float) - rows["before"].astype(float)
     both: pd.DataFrame = pd.concat(moved, axis=1, join="inner")
@@ -385,20 +365,22 @@ def moved_alike(found: Connectivity, bias: str) -> pd.DataFrame:
 
 
 def _signs(found: Connectivity) -> Claim:
-    signs = {bias: np.sign(moved_alike(found, bias)) for bias in BIASES}
-    same = {bias: (sign[KL] == sign[MM]).to_numpy() for bias, sign in signs.items()}
+    signs = {bias: np.sign(moved_alike(found, bias)) for bias in accuracy.BIASES}
+    same = {
+        bias: (sign[accuracy.KL] == sign[accuracy.MM]).to_numpy() for bias, sign in signs.items()
+    }
     counts = {bias: f"{alike.sum()} of {len(alike)}" for bias, alike in same.items()}
     return Claim(
         f"Of {N_MOVED} coefficients KL-SGBN and MM-SGBN move most in the same direction.",
-        f"In the same direction: {listed(counts)}.",
-        verdict([[bool(alike.sum() >= ALIKE * len(alike))] for alike in same.values()]),
+        f"In the same direction: {tables.listed(counts)}.",
+        tables.verdict([[bool(alike.sum() >= ALIKE * len(alike))] for alike in same.values()]),
     )
 
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Draw figures 4 and 5, and the networks of both groups by lobe."""
     found = Connectivity(frame)
-    networks = {group: found.graph(OR, group) for group in reversed(GROUPS)}
+    networks = {group: found.graph(accuracy.OR, group) for group in reversed(data.GROUPS)}
     return {
         "matrices": draw_matrices(found),
         "lobes": plot_class_networks(networks, groups=found.lobes),
@@ -413,8 +395,8 @@ def draw_matrices(found: Connectivity) -> Figure:
     blocks = np.where(lobes[:, None] == lobes, lobes, -1)
     middles = pd.Series(range(len(lobes)), found.lobes).groupby(level=0, sort=False).mean()
     turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    for row, method in zip(axes, (H, OR), strict=True):
-        for ax, group in zip(row, reversed(GROUPS), strict=True):
+    for row, method in zip(axes, (accuracy.H, accuracy.OR), strict=True):
+        for ax, group in zip(row, reversed(data.GROUPS), strict=True):
             graph = found.graph(method, group)
             plot_matrix(graph, ax, labels="none", colorbar=False, groups=blocks)
             ax.set_title(f"{method}, {group.lower()}: {graph.n_edges} arcs")
@@ -426,23 +408,23 @@ def draw_matrices(found: Connectivity) -> Figure:
 
 def draw_changes(found: Connectivity) -> Figure:
     """Figure 5: how both methods move each coefficient."""
-    figure, (axes,) = panels(1, len(BIASES), (13, 7.5), grid="x")
-    for ax, bias in zip(axes, BIASES, strict=True):
+    figure, (axes,) = panels(1, len(accuracy.BIASES), (13, 7.5), grid="x")
+    for ax, bias in zip(axes, accuracy.BIASES, strict=True):
         moved = moved_alike(found, bias)
-        moved = moved.reindex(moved[MM].abs().sort_values().index)
+        moved = moved.reindex(moved[accuracy.MM].abs().sort_values().index)
         height = np.arange(len(moved))
-        for method in (KL, MM):
-            look = {"linestyle": "none", "markersize": 6, "label": method, **LOOKS[method]}
+        for method in (accuracy.KL, accuracy.MM):
+            look = {"linestyle": "none", "markersize": 6, "label": method, **accuracy.LOOKS[method]}
             ax.plot(moved[method], height, **look)
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         names = [f"{source} → {target} | {group.lower()}" for group, source, target in moved.index]
         ax.set_yticks(height, names, fontsize=7)
-        ax.set(xlabel="change of the coefficient", title=INTERCEPTS[bias])
+        ax.set(xlabel="change of the coefficient", title=accuracy.INTERCEPTS[bias])
         ax.legend(loc="lower right")
     return figure
 
 
-def part_of(load: Loader, **columns: Any) -> Part:
+def part_of(load: data.Loader, **columns: Any) -> Part:
     """Make the part of a table."""
     tasks, run = partial(list_tasks, **columns), partial(run_task, load=load)
     return Part(name=NAME, tasks=tasks, run=run, report=report, figures=draw)

@@ -15,24 +15,8 @@ from edgewise.data import load_climate, load_table
 from edgewise.estimators import GraphTree
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
-from edgewise.reproduce.figures import (
-    BLUE,
-    GREY,
-    VERMILION,
-    legend_above,
-    panels,
-    standard_error,
-)
+from edgewise.reproduce import figures, tables
 from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import (
-    CLEAR,
-    fill,
-    markdown_table,
-    mean_and_error,
-    records_table,
-    rows_of,
-    verdict,
-)
 
 EARTH: Final = 6371.0
 #: The Pacific coast with Puget Sound, and that of the Gulf and the Atlantic: latitude, longitude.
@@ -241,16 +225,20 @@ PAIR_COLUMNS: Final = {
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the splits, the edges that pooling hides, and coast against inland."""
-    summary = rows_of(frame, kind=SUMMARY).iloc[0]
-    splits, hidden, stations = rows_of(frame, kind=SPLIT), hidden_pairs(frame), stations_of(frame)
+    summary = tables.rows_of(frame, kind=SUMMARY).iloc[0]
+    splits, hidden, stations = (
+        tables.rows_of(frame, kind=SPLIT),
+        hidden_pairs(frame),
+        stations_of(frame),
+    )
     is_there = np.where(hidden["longer"] == 0, "no", "yes")
-    text = fill(
+    text = tables.fill(
         __package__,
         "climate",
         **summary,
         by_graph=(splits["gain"] * splits["graph"]).sum() / splits["gain"].sum(),
-        splits=records_table(splits.head(N_SPLITS_SHOWN), SPLIT_COLUMNS),
-        hidden=records_table(hidden.assign(is_there=is_there), PAIR_COLUMNS),
+        splits=tables.records_table(splits.head(N_SPLITS_SHOWN), SPLIT_COLUMNS),
+        hidden=tables.records_table(hidden.assign(is_there=is_there), PAIR_COLUMNS),
         coast=_coast(stations),
     )
     claims = (_vanish(summary, hidden), _cancel(hidden), _alike(summary), _sparser(stations))
@@ -259,14 +247,14 @@ def report(frame: pd.DataFrame) -> Report:
 
 def hidden_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     """Pairs that are joined in most leaves and not in the graph of all rows."""
-    pairs = rows_of(frame, kind=PAIR, pooled=0)
+    pairs = tables.rows_of(frame, kind=PAIR, pooled=0)
     found = pairs[pairs["share"] >= FREQUENT]
     return found.sort_values(["share", "source", "target"], ascending=[False, True, True])
 
 
 def stations_of(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per station, with whether it lies on the coast."""
-    stations = rows_of(frame, kind=STATION)
+    stations = tables.rows_of(frame, kind=STATION)
     return stations.assign(is_coast=stations["to_sea"] <= COAST)
 
 
@@ -276,8 +264,8 @@ def _coast(stations: pd.DataFrame) -> str:
     for name, part in (("all stations", stations), ("alone in their leaf", alone)):
         for is_coast, where in ((True, f"coast, within {COAST:.0f} km"), (False, "inland")):
             edges = part.loc[part["is_coast"] == is_coast, "edges"]
-            rows.append([name, where, str(len(edges)), mean_and_error(edges, 1) or "none"])
-    return markdown_table(["stations", "where", "number", "edges of their leaf"], rows)
+            rows.append([name, where, str(len(edges)), tables.mean_and_error(edges, 1) or "none"])
+    return tables.markdown_table(["stations", "where", "number", "edges of their leaf"], rows)
 
 
 def _vanish(summary: pd.Series, hidden: pd.DataFrame) -> Claim:
@@ -288,7 +276,7 @@ def _vanish(summary: pd.Series, hidden: pd.DataFrame) -> Claim:
         f"{len(hidden)} pairs are joined in {FREQUENT:.0%} or more of the leaves and not in "
         f"the graph of all rows, which has {summary['pooled_edges']:.0f} edges. With a longer path "
         f"it has {summary['longer_edges']:.0f}, and lacks {n_left} of them.",
-        verdict([[len(hidden) > 0], [n_left > 0]]),
+        tables.verdict([[len(hidden) > 0], [n_left > 0]]),
     )
 
 
@@ -302,7 +290,7 @@ def _cancel(hidden: pd.DataFrame) -> Claim:
         "negative ones at others cancel.",
         f"{len(mixed)} of those {len(hidden)} pairs have either sign in {MIXED:.0%} or more "
         f"of the leaves that join them: {listed or 'none'}.{others}",
-        verdict([[bool(sign >= MIXED)] for sign in rarer] or [[False]]),
+        tables.verdict([[bool(sign >= MIXED)] for sign in rarer] or [[False]]),
     )
 
 
@@ -312,7 +300,7 @@ def _alike(summary: pd.Series) -> Claim:
         "Graphs of adjacent regions are quite similar.",
         f"Of the edges in either of two leaves, {nearest:.0%} are in both with the same sign "
         f"for nearest leaves, and {any_two:.0%} for any two.",
-        verdict([[bool(nearest > any_two)], [bool(nearest > any_two + 0.1)]]),
+        tables.verdict([[bool(nearest > any_two)], [bool(nearest > any_two + 0.1)]]),
     )
 
 
@@ -321,12 +309,12 @@ def _sparser(stations: pd.DataFrame) -> Claim:
         stations.loc[stations["is_coast"] == is_coast, "edges"] for is_coast in (True, False)
     )
     lead = inland.mean() - coast.mean()
-    error = np.hypot(standard_error(coast), standard_error(inland))
+    error = np.hypot(figures.standard_error(coast), figures.standard_error(inland))
     return Claim(
         "Graphs along the coasts are sparser than those of the mainland.",
-        f"Leaves of stations on the coast have {mean_and_error(coast, 1)} edges, those of "
-        f"inland stations {mean_and_error(inland, 1)}.",
-        verdict([[bool(lead > 0)], [bool(lead > CLEAR * error)]]),
+        f"Leaves of stations on the coast have {tables.mean_and_error(coast, 1)} edges, those of "
+        f"inland stations {tables.mean_and_error(inland, 1)}.",
+        tables.verdict([[bool(lead > 0)], [bool(lead > tables.CLEAR * error)]]),
     )
 
 
@@ -337,8 +325,8 @@ def draw(frame: pd.DataFrame) -> dict[str, Figure]:
 
 def draw_map(frame: pd.DataFrame) -> Figure:
     """Stations by leaf, the borders of the leaves, and the coast."""
-    figure, ((ax,),) = panels(1, 1, (10, 5))
-    leaves, stations = rows_of(frame, kind=LEAF), stations_of(frame)
+    figure, ((ax,),) = figures.panels(1, 1, (10, 5))
+    leaves, stations = tables.rows_of(frame, kind=LEAF), stations_of(frame)
     for south, north, west, east in leaves[list(BOX)].astype(float).to_numpy():
         box = Rectangle((west, south), east - west, north - south, linewidth=0.8)
         box.set(facecolor="none", edgecolor="#BBBBBB")
@@ -351,7 +339,7 @@ def draw_map(frame: pd.DataFrame) -> Figure:
     points = ax.scatter(stations["lon"], stations["lat"], c=edges, cmap="viridis", **dots)
     above: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
     for lon, lat, leaf in stations[["lon", "lat", "leaf"]].astype(float).to_numpy():
-        ax.annotate(f"{leaf:.0f}", (lon, lat), fontsize=7, color=GREY, **above)
+        ax.annotate(f"{leaf:.0f}", (lon, lat), fontsize=7, color=figures.GREY, **above)
     figure.colorbar(points, ax=ax, label="edges of the leaf", shrink=0.8)
     title = f"{len(leaves)} leaves of {len(stations)} stations; numbers are those of leaves"
     ax.set(xlabel="longitude", ylabel="latitude", aspect=1.25, title=title)
@@ -360,17 +348,17 @@ def draw_map(frame: pd.DataFrame) -> Figure:
 
 def draw_edges(hidden: pd.DataFrame) -> Figure:
     """Edges that most leaves have and pooling hides: how often, and with which sign."""
-    figure, ((ax,),) = panels(1, 1, (7, 0.28 * len(hidden) + 1.6), grid="x")
+    figure, ((ax,),) = figures.panels(1, 1, (7, 0.28 * len(hidden) + 1.6), grid="x")
     labels = [f"{pair.source} - {pair.target}" for pair in hidden.itertuples()]
     positive = (hidden["share"] * hidden["positive"]).to_numpy(dtype=np.float64)
     negative = hidden["share"].to_numpy(dtype=np.float64) - positive
-    ax.barh(labels, positive, color=BLUE, label="positive")
-    ax.barh(labels, -negative, color=VERMILION, label="negative")
+    ax.barh(labels, positive, color=figures.BLUE, label="positive")
+    ax.barh(labels, -negative, color=figures.VERMILION, label="negative")
     ax.axvline(0, color="black", linewidth=0.8)
     ax.margins(y=0.01)
     ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.0%}")
     ax.set(xlim=(-1, 1), xlabel="share of the leaves, by sign of the partial correlation")
-    legend_above(figure, ax)
+    figures.legend_above(figure, ax)
     return figure
 
 

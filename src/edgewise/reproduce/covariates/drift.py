@@ -14,24 +14,8 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data import VaryingGraphs, drifting_chain, drifting_grid
 from edgewise.estimators import GraphTree, KernelGraph
 from edgewise.metrics import edge_metrics
-from edgewise.reproduce.figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILION,
-    legend_above,
-    name_outer,
-    panels,
-)
+from edgewise.reproduce import figures, tables
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    fill,
-    judge,
-    markdown_table,
-    mean_and_error,
-    rows_of,
-    verdict,
-)
 from edgewise.solvers import alpha_max, graphical_lasso_path
 
 CHAIN: Final = "chain"
@@ -138,7 +122,7 @@ BAND: Final = 0.15
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out precision, recall and F1, and judge what the paper says of them."""
-    summary = rows_of(frame, kind=SUMMARY)
+    summary = tables.rows_of(frame, kind=SUMMARY)
     columns = [*MEASURES, "edges", "n_leaves"]
     found = {
         (*key, name): part[name].to_numpy(dtype=np.float64)
@@ -148,19 +132,19 @@ def report(frame: pd.DataFrame) -> Report:
     rows = [
         [
             *key,
-            *(mean_and_error(found[*key, name], 2) for name in MEASURES),
-            mean_and_error(found[*key, "edges"], 1),
+            *(tables.mean_and_error(found[*key, name], 2) for name in MEASURES),
+            tables.mean_and_error(found[*key, "edges"], 1),
         ]
         for key in product((CHAIN, GRID), METHODS)
     ]
     means = {key: float(values.mean()) for key, values in found.items()}
-    text = fill(
+    text = tables.fill(
         __package__,
         "drift",
         pooled=POOLED,
         pooled_refit=POOLED_REFIT,
         kernel=KERNEL,
-        table=markdown_table(["design", "method", *MEASURES, "edges"], rows),
+        table=tables.markdown_table(["design", "method", *MEASURES, "edges"], rows),
         chain_leaves=means[CHAIN, TREE, "n_leaves"],
         grid_leaves=means[GRID, TREE, "n_leaves"],
         kernel_f1=means[CHAIN, KERNEL, "f1"],
@@ -177,7 +161,7 @@ def _against_pooled(means: dict[Any, float]) -> list[Claim]:
         cases.append(([ours > 1.5 * theirs], words))
     ours, theirs = (means[CHAIN, method, "recall"] for method in (TREE, POOLED))
     return [
-        judge(
+        tables.judge(
             "Go-CART has much higher precision and F1 than the graphical lasso of all rows.",
             "Go-CART against the pooled glasso",
             cases,
@@ -187,7 +171,7 @@ def _against_pooled(means: dict[Any, float]) -> list[Claim]:
             "graph is very dense.",
             f"Recall {theirs:.2f} of the pooled glasso, with {means[CHAIN, POOLED, 'edges']:.0f} "
             f"edges, and {ours:.2f} of Go-CART.",
-            verdict([[theirs > ours], [ours < theirs <= ours + SLIGHT]]),
+            tables.verdict([[theirs > ours], [ours < theirs <= ours + SLIGHT]]),
         ),
     ]
 
@@ -207,9 +191,9 @@ def _on_the_grid(frame: pd.DataFrame) -> list[Claim]:
             "On the grid, F1 of Go-CART is significantly higher for most x.",
             f"It is higher at {share:.0%} of the points, by {(tree - pooled).mean():.2f} on "
             "average over all.",
-            verdict([[share > 0.5]]),
+            tables.verdict([[share > 0.5]]),
         ),
-        judge(
+        tables.judge(
             "On the grid, F1 is low for both methods around the diagonal from [0, 1] to [1, 0], "
             "where graphs vary most.",
             "F1",
@@ -220,14 +204,14 @@ def _on_the_grid(frame: pd.DataFrame) -> list[Claim]:
 
 def points_of(frame: pd.DataFrame, structure: str, method: str) -> pd.DataFrame:
     """Rows of the points, in the order of tasks and points."""
-    return rows_of(frame, kind=POINT, structure=structure, method=method)
+    return tables.rows_of(frame, kind=POINT, structure=structure, method=method)
 
 
 LOOKS: Final[dict[str, dict[str, Any]]] = {
-    TREE: {"color": BLUE},
-    KERNEL: {"color": GREEN},
-    POOLED_REFIT: {"color": VERMILION},
-    POOLED: {"color": GREY, "linestyle": "--"},
+    TREE: {"color": figures.BLUE},
+    KERNEL: {"color": figures.GREEN},
+    POOLED_REFIT: {"color": figures.VERMILION},
+    POOLED: {"color": figures.GREY, "linestyle": "--"},
 }
 #: Points of the chain that a curve is averaged over, to be read at all.
 WINDOW: Final = 9
@@ -240,28 +224,28 @@ def draw(frame: pd.DataFrame) -> dict[str, Figure]:
 
 def draw_chain(frame: pd.DataFrame) -> Figure:
     """Precision, recall and F1 along the chain, a running mean over the points of all runs."""
-    figure, (axes,) = panels(1, len(MEASURES), (11, 3.6), sharey=True)
+    figure, (axes,) = figures.panels(1, len(MEASURES), (11, 3.6), sharey=True)
     for ax, (name, label) in zip(axes, MEASURES.items(), strict=True):
         for method, look in LOOKS.items():
             mean = points_of(frame, CHAIN, method).groupby("x")[name].mean()
             smooth = mean.rolling(WINDOW, center=True, min_periods=1).mean()
             ax.plot(smooth.index, smooth, label=method, linewidth=1.5, **look)
         ax.set(title=label, xlabel="x", ylim=(-0.02, 1.02))
-    legend_above(figure, axes[0], "center")
+    figures.legend_above(figure, axes[0], "center")
     return figure
 
 
 def draw_grid(frame: pd.DataFrame) -> Figure:
     """F1 over the square by method, in the first run."""
-    figure, axes = panels(1, len(LOOKS), (12, 3.4), grid=None, sharex=True, sharey=True)
-    grid = rows_of(frame, structure=GRID)
+    figure, axes = figures.panels(1, len(LOOKS), (12, 3.4), grid=None, sharex=True, sharey=True)
+    grid = tables.rows_of(frame, structure=GRID)
     for ax, method in zip(axes[0], (POOLED, POOLED_REFIT, TREE, KERNEL), strict=True):
         first = points_of(grid[grid["task"] == grid["task"].min()], GRID, method)
         table = first.pivot_table(index="x2", columns="x", values="f1").to_numpy()
         shown = {"extent": (0, 1, 0, 1), "vmin": 0, "vmax": 1, "cmap": "viridis"}
         image = ax.imshow(table, origin="lower", **shown)
         ax.set_title(f"{method}, mean {table.mean():.2f}")
-    name_outer(axes, "first covariate", "second covariate")
+    figures.name_outer(axes, "first covariate", "second covariate")
     figure.colorbar(image, ax=axes[0], label="F1", shrink=0.9)
     return figure
 

@@ -18,17 +18,9 @@ from edgewise.data.simulate import PARTITION_LAYOUTS
 from edgewise.estimators import GraphTree
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.metrics import edge_metrics
+from edgewise.reproduce import tables
 from edgewise.reproduce.figures import BLUE, COLORS, name_outer, panels
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    fill,
-    judge,
-    markdown_table,
-    mean_and_error,
-    means_table,
-    rows_of,
-    verdict,
-)
 
 N_SAMPLES: Final = 10_000
 #: Covariates that the network depends on.
@@ -140,26 +132,26 @@ EDGES: Final = ["root_edges", "parent_edges", "leaf_edges"]
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out partitions and graphs, and judge what the paper says of them."""
-    fits = rows_of(frame, kind=FIT)
-    exact = exact_cells(fits, rows_of(frame, kind=CELL))
+    fits = tables.rows_of(frame, kind=FIT)
+    exact = exact_cells(fits, tables.rows_of(frame, kind=CELL))
     layouts = fits[fits["rule"] == DEFAULT].groupby("layout", sort=False)[EDGES]
     edges = {(layout, name): part[name] for layout, part in layouts for name in EDGES}
     header = ["layout", "all rows", "parents of two leaves", "leaves"]
     keys = [(layout,) for layout in PARTITION_LAYOUTS if (layout, EDGES[0]) in edges]
-    text = fill(
+    text = tables.fill(
         __package__,
         "partition",
         n_samples=N_SAMPLES,
         partitions=_partitions(fits),
         table_1=_table_1(exact),
-        edges=means_table(header, keys, [(name,) for name in EDGES], edges, 1),
+        edges=tables.means_table(header, keys, [(name,) for name in EDGES], edges, 1),
     )
     return Report(text, (*_tree_claims(fits), _graphs(exact), *_edge_claims(fits)))
 
 
 def fits_of(fits: pd.DataFrame, rule: str) -> pd.DataFrame:
     """Rows of the fits by one rule."""
-    return rows_of(fits, kind=FIT, rule=rule)
+    return tables.rows_of(fits, kind=FIT, rule=rule)
 
 
 def exact_cells(fits: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
@@ -172,13 +164,13 @@ def exact_cells(fits: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
 def _partitions(fits: pd.DataFrame) -> str:
     rows = []
     for rule, layout in product(RULES, PARTITION_LAYOUTS):
-        part = rows_of(fits, rule=rule, layout=layout)
+        part = tables.rows_of(fits, rule=rule, layout=layout)
         counts = [int(part["is_exact"].sum()), int((part["n_irrelevant"] > 0).sum())]
         cells = [f"{count} of {len(part)}" for count in counts]
-        cells += [mean_and_error(part["n_leaves"], 1), f"{part['n_cells'].mean():.0f}"]
+        cells += [tables.mean_and_error(part["n_leaves"], 1), f"{part['n_cells'].mean():.0f}"]
         rows.append([rule, layout, *cells, f"{part['seconds'].median():.2f}"])
     header = ["rule", "layout", "exact", "irrelevant split", "leaves", "cells", "CPU s, median"]
-    return markdown_table(header, rows)
+    return tables.markdown_table(header, rows)
 
 
 def _table_1(exact: pd.DataFrame) -> str:
@@ -188,19 +180,19 @@ def _table_1(exact: pd.DataFrame) -> str:
         for name, figure in zip(MEASURES, published, strict=True):
             ours = f"{part[name].mean():.3f} ({part[name].std():.2f})"
             rows.append([size, name, ours if len(part) > 1 else "no exact run", f"{figure:.3f}"])
-    return markdown_table(["cells", "measure", "here", "published"], rows)
+    return tables.markdown_table(["cells", "measure", "here", "published"], rows)
 
 
 def _tree_claims(fits: pd.DataFrame) -> list[Claim]:
     exact = {rule: fits_of(fits, rule)["is_exact"].astype(bool) for rule in RULES}
     wrong = {rule: fits_of(fits, rule)["n_irrelevant"] > 0 for rule in RULES}
     return [
-        judge(
+        tables.judge(
             f"The partition is recovered exactly in {PUBLISHED_EXACT} of 100 runs.",
             "Exact partitions",
             [([bool(s.mean() >= EXACT_BAR)], _count(s, rule)) for rule, s in exact.items()],
         ),
-        judge(
+        tables.judge(
             "The tree never splits on a covariate that does not matter.",
             "Runs with such a split",
             [([not s.any()], _count(s, rule)) for rule, s in wrong.items()],
@@ -219,7 +211,7 @@ def _graphs(exact: pd.DataFrame) -> Claim:
         published = PUBLISHED_SCORES[size][2]
         words = f"{mean:.3f} in {size} cells (published {published:.3f})"
         cases.append(([bool(mean >= bar)], words))
-    return judge(
+    return tables.judge(
         "Graphs of large and middle cells are recovered almost perfectly, those of small cells "
         "fairly well (Table 1).",
         "F1 where the partition is exact",
@@ -239,12 +231,12 @@ def _edge_claims(fits: pd.DataFrame) -> list[Claim]:
             "parents of the true cells have denser ones again.",
             f"Edges: {root:.1f} of all rows, {parent:.1f} in parents of two leaves, {leaf:.1f} in "
             f"leaves. Parents have more than leaves in {denser:.0%} of the runs.",
-            verdict([[bool(root > 2 * leaf)], [denser >= 0.5]]),
+            tables.verdict([[bool(root > 2 * leaf)], [denser >= 0.5]]),
         ),
         Claim(
             "The first few splits lead to the most significant decrease in held-out risk.",
             f"The first third of the splits, best first, brings {first:.0%} of the decrease.",
-            verdict([[first > 0.5]]),
+            tables.verdict([[first > 0.5]]),
         ),
     ]
 
@@ -262,7 +254,10 @@ def share_of_first(risks: FloatArray) -> float:
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Draw the leaves of the first trees, and the risk along all of them."""
-    return {"partitions": draw_partitions(rows_of(frame, kind=LEAF)), "risk": draw_risk(frame)}
+    return {
+        "partitions": draw_partitions(tables.rows_of(frame, kind=LEAF)),
+        "risk": draw_risk(frame),
+    }
 
 
 def draw_partitions(leaves: pd.DataFrame) -> Figure:
@@ -270,7 +265,7 @@ def draw_partitions(leaves: pd.DataFrame) -> Figure:
     shape = len(PARTITION_LAYOUTS), len(RULES)
     figure, axes = panels(*shape, (8, 8), grid=None, sharex=True, sharey=True)
     for ax, (layout, rule) in zip(axes.flat, product(PARTITION_LAYOUTS, RULES), strict=True):
-        part = rows_of(leaves, layout=layout, rule=rule)
+        part = tables.rows_of(leaves, layout=layout, rule=rule)
         for left, right, lower, upper, edges in part[LEAF_COLUMNS].astype(float).to_numpy():
             box = Rectangle((left, lower), right - left, upper - lower, linewidth=1.2)
             box.set(facecolor="#EAF2F8", edgecolor=BLUE)
@@ -288,7 +283,7 @@ def draw_risk(frame: pd.DataFrame) -> Figure:
     """Held-out risk against the number of splits, best first, one line per run."""
     figure, ((ax,),) = panels(1, 1, (6.5, 4))
     for layout, color in zip(PARTITION_LAYOUTS, COLORS, strict=False):
-        for k, risks in enumerate(risk_paths(rows_of(frame, layout=layout))):
+        for k, risks in enumerate(risk_paths(tables.rows_of(frame, layout=layout))):
             label = layout if k == 0 else None
             ax.plot(risks - risks[0], color=color, alpha=0.35, linewidth=0.9, label=label)
     ax.set(xlabel="splits, the most valuable first", ylabel="risk, less that of no split")

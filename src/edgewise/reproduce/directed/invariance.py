@@ -12,25 +12,10 @@ from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import GaussianBayesNet
-from edgewise.reproduce.directed.methods import (
-    ALPHA,
-    COLUMNWISE,
-    HOMOTOPY,
-    INVARIANCE,
-    LITERAL,
-    SimulatedNetwork,
-    simulate,
-)
+from edgewise.reproduce import tables
+from edgewise.reproduce.directed import methods
 from edgewise.reproduce.figures import BLUE, GREY, panels
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    fill,
-    listed,
-    markdown_table,
-    records_table,
-    rows_of,
-    verdict,
-)
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
 
 #: Tables with about as many rows as columns, and a long one.
@@ -40,12 +25,14 @@ ROWS: Final = (36, 43, 1000)
 ARRANGED: Final = "H-SGBN, columns arranged"
 
 #: From a table to coefficients.
-Fit: TypeAlias = Callable[[SimulatedNetwork], FloatArray]
+Fit: TypeAlias = Callable[[methods.SimulatedNetwork], FloatArray]
 FITS: Final[dict[str, Fit]] = {
-    LITERAL: lambda data: order_bayes_net(data.correlations, ALPHA, schedule="literal").value,
-    HOMOTOPY: lambda data: order_bayes_net(data.correlations, ALPHA).value,
-    COLUMNWISE: lambda data: bcd_bayes_net(data.correlations, ALPHA).value,
-    ARRANGED: lambda data: GaussianBayesNet(ALPHA, "bcd").fit(data.standardized).coef_,
+    methods.LITERAL: lambda data: (
+        order_bayes_net(data.correlations, methods.ALPHA, schedule="literal").value
+    ),
+    methods.HOMOTOPY: lambda data: order_bayes_net(data.correlations, methods.ALPHA).value,
+    methods.COLUMNWISE: lambda data: bcd_bayes_net(data.correlations, methods.ALPHA).value,
+    ARRANGED: lambda data: GaussianBayesNet(methods.ALPHA, "bcd").fit(data.standardized).coef_,
 }
 
 
@@ -56,12 +43,12 @@ def list_tasks(quick: bool) -> list[Row]:
 
 def run_task(rng: np.random.Generator, *, n_rows: int, n_orders: int) -> list[Row]:
     """Fit the table as it is, and with its columns in other orders."""
-    data = simulate(NETWORK, rng, n_rows)
+    data = methods.simulate(NETWORK, rng, n_rows)
     orders = [rng.permutation(len(data.arcs)) for _ in range(n_orders)]
     return [{"method": name, **compare_orders(fit, data, orders)} for name, fit in FITS.items()]
 
 
-def compare_orders(fit: Fit, data: SimulatedNetwork, orders: list[np.ndarray]) -> Row:
+def compare_orders(fit: Fit, data: methods.SimulatedNetwork, orders: list[np.ndarray]) -> Row:
     """Compare the coefficients with those that other orders of the columns give."""
     original = fit(data)
     found = np.array([_in_order(fit, data, order) for order in orders])
@@ -87,9 +74,9 @@ def _as_text(values: FloatArray) -> str:
     return " ".join(f"{value:.4g}" for value in values)
 
 
-def _in_order(fit: Fit, data: SimulatedNetwork, order: np.ndarray) -> FloatArray:
+def _in_order(fit: Fit, data: methods.SimulatedNetwork, order: np.ndarray) -> FloatArray:
     """Fit with the columns in another order, and put the coefficients back."""
-    moved = SimulatedNetwork(
+    moved = methods.SimulatedNetwork(
         arcs=data.arcs[np.ix_(order, order)],
         raw=data.raw[:, order],
         standardized=data.standardized[:, order],
@@ -116,18 +103,18 @@ def report(frame: pd.DataFrame) -> Report:
     """Judge whether the order of the columns matters."""
     printed = [
         [name, *(f"{distance:.2f} and {correlation:.4f}" for distance, correlation in pairs)]
-        for name, pairs in INVARIANCE.items()
+        for name, pairs in methods.INVARIANCE.items()
     ]
     n_orders = int(frame["n_orders"].iloc[0])
-    text = fill(
+    text = tables.fill(
         __package__,
         "invariance",
         n_orders=n_orders,
-        table=records_table(frame, COLUMNS),
-        published=markdown_table(["method", "first class", "second class"], printed),
+        table=tables.records_table(frame, COLUMNS),
+        published=tables.markdown_table(["method", "first class", "second class"], printed),
     )
-    robust = frame[frame["method"].isin([LITERAL, HOMOTOPY])]
-    fragile = rows_of(frame, method=COLUMNWISE)
+    robust = frame[frame["method"].isin([methods.LITERAL, methods.HOMOTOPY])]
+    fragile = tables.rows_of(frame, method=methods.COLUMNWISE)
     figures = {
         f"{row.n_rows} rows": f"{row.distance:.2f} and {row.correlation:.2f}"
         for row in fragile.itertuples()
@@ -140,13 +127,13 @@ def report(frame: pd.DataFrame) -> Report:
             f"It does not depend on it at all: distance {robust['distance'].max():.4f}, "
             f"correlation {robust['correlation'].min():.4f}, no coefficient further away than "
             f"{robust['furthest'].max():.0e} in any of {n_orders} orders.",
-            verdict([[bool(value <= SAME)] for value in robust["furthest"]]),
+            tables.verdict([[bool(value <= SAME)] for value in robust["furthest"]]),
         ),
         Claim(
             "H-SGBN varies much with the order of the columns: distances of 1.91 and 2.06, "
             "correlations of 0.68 and 0.64.",
-            f"Distance and correlation: {listed(figures, ', ')}.",
-            verdict([[bool(value > 0.5)] for value in fragile["distance"]]),
+            f"Distance and correlation: {tables.listed(figures, ', ')}.",
+            tables.verdict([[bool(value > 0.5)] for value in fragile["distance"]]),
         ),
     )
     return Report(text, claims)
@@ -154,17 +141,17 @@ def report(frame: pd.DataFrame) -> Report:
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Mean coefficients over orders of the columns against those of the first order."""
-    sizes, methods = frame["n_rows"].unique(), (LITERAL, COLUMNWISE)
-    figure, axes = panels(len(methods), len(sizes), (9.5, 6.4), sharex=True, sharey=True)
-    for ax, (method, n_rows) in zip(axes.flat, product(methods, sizes), strict=True):
-        row = rows_of(frame, method=method, n_rows=n_rows).iloc[0]
+    sizes, names = frame["n_rows"].unique(), (methods.LITERAL, methods.COLUMNWISE)
+    figure, axes = panels(len(names), len(sizes), (9.5, 6.4), sharex=True, sharey=True)
+    for ax, (method, n_rows) in zip(axes.flat, product(names, sizes), strict=True):
+        row = tables.rows_of(frame, method=method, n_rows=n_rows).iloc[0]
         ax.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
         original, average = (parse_coefficients(row[name]) for name in ("original", "average"))
         ax.plot(
             original, average, linestyle="none", marker="o", markersize=4, color=BLUE, alpha=0.6
         )
         ax.set_title(f"{n_rows} rows, distance {row['distance']:.2f}")
-    for ax, method in zip(axes[:, 0], methods, strict=True):
+    for ax, method in zip(axes[:, 0], names, strict=True):
         ax.set_ylabel(method, fontsize=10)
     figure.supxlabel("coefficient, columns as they come", fontsize=10)
     figure.supylabel("mean coefficient over other orders", fontsize=10)

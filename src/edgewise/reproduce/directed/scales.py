@@ -11,18 +11,7 @@ from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators import BlanketBayesNet, GaussianBayesNet
-from edgewise.reproduce.directed.methods import (
-    ALPHA,
-    GES,
-    MEASURES,
-    PDAG,
-    SIGNIFICANCE,
-    TOTAL,
-    count_errors,
-    installed_peers,
-    peer,
-    simulate,
-)
+from edgewise.reproduce.directed import methods
 from edgewise.reproduce.directed.sort_and_regress import sort_and_regress
 from edgewise.reproduce.figures import COLORS, name_rows, panels, points
 from edgewise.reproduce.study import Part, Report, Row, combinations
@@ -33,7 +22,7 @@ STANDARDIZED: Final = "standardised"
 RAW: Final = "raw"
 SCALES: Final = (STANDARDIZED, RAW)
 #: Takes half a minute, and its score is the same on either scale.
-ONE_SCALE: Final = (GES,)
+ONE_SCALE: Final = (methods.GES,)
 
 OR_LASSO: Final = "OR-SGBN"
 OR_LEAST_SQUARES: Final = "OR-SGBN from least squares"
@@ -45,18 +34,21 @@ SORT_R2: Final = "sort by R2, regress"
 
 def list_tasks(quick: bool) -> list[Row]:
     """List the simulations; what is installed is part of the task, so that more of it runs anew."""
-    peers = installed_peers()
+    peers = methods.installed_peers()
     return combinations(repetition=range(2 if quick else 5), peers=[peers[:1] if quick else peers])
 
 
 def run_task(rng: np.random.Generator, *, repetition: int, peers: list[str]) -> list[Row]:
     """Draw a table, and learn the network on either scale by ours and by what is installed."""
-    data = simulate(NETWORK, rng)
+    data = methods.simulate(NETWORK, rng)
     rows = []
     for scale, table in ((STANDARDIZED, data.standardized), (RAW, data.raw)):
         theirs = [name for name in peers if scale == STANDARDIZED or name not in ONE_SCALE]
-        for name, learn in {**own_methods(), **{name: peer(name) for name in theirs}}.items():
-            errors = count_errors(data.arcs, learn(table))
+        for name, learn in {
+            **own_methods(),
+            **{name: methods.peer(name) for name in theirs},
+        }.items():
+            errors = methods.count_errors(data.arcs, learn(table))
             rows.append({"scale": scale, "method": name, **errors, **data.sortability})
     return rows
 
@@ -65,12 +57,12 @@ def own_methods() -> dict[str, Callable[[FloatArray], BoolArray]]:
     """Ours, with the rows as they are."""
     raw: dict[str, Any] = {"schedule": "literal", "standardize": False}
     return {
-        OR_LASSO: lambda rows: _fit(GaussianBayesNet(ALPHA, **raw), rows),
+        OR_LASSO: lambda rows: _fit(GaussianBayesNet(methods.ALPHA, **raw), rows),
         OR_LEAST_SQUARES: lambda rows: _fit(
-            GaussianBayesNet(ALPHA, init="least-squares", **raw), rows
+            GaussianBayesNet(methods.ALPHA, init="least-squares", **raw), rows
         ),
-        IAMB: lambda rows: _fit(BlanketBayesNet("iamb", SIGNIFICANCE), rows),
-        TC: lambda rows: _fit(BlanketBayesNet("tc", SIGNIFICANCE), rows),
+        IAMB: lambda rows: _fit(BlanketBayesNet("iamb", methods.SIGNIFICANCE), rows),
+        TC: lambda rows: _fit(BlanketBayesNet("tc", methods.SIGNIFICANCE), rows),
         SORT_VARIANCE: lambda rows: _sort(rows, "variance"),
         SORT_R2: lambda rows: _sort(rows, "r2"),
     }
@@ -93,10 +85,10 @@ def report(frame: pd.DataFrame) -> Report:
     found = {
         (method, scale, measure): part[measure]
         for (method, scale), part in frame.groupby(["method", "scale"])
-        for measure in MEASURES
+        for measure in methods.MEASURES
     }
-    columns = [(scale, measure) for scale in SCALES for measure in MEASURES]
-    names = [f"{scale}: {'PDAG' if m == PDAG else m}" for scale, m in columns]
+    columns = [(scale, measure) for scale in SCALES for measure in methods.MEASURES]
+    names = [f"{scale}: {'PDAG' if m == methods.PDAG else m}" for scale, m in columns]
     keys = [(method,) for method in frame["method"].unique()]
     text = fill(
         __package__,
@@ -112,13 +104,13 @@ def report(frame: pd.DataFrame) -> Report:
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Total errors on either scale."""
-    methods = list(frame["method"].unique())
-    figure, ((ax,),) = panels(1, 1, (7.5, 0.3 * len(methods) + 1.4), grid="x")
+    names = list(frame["method"].unique())
+    figure, ((ax,),) = panels(1, 1, (7.5, 0.3 * len(names) + 1.4), grid="x")
     for scale, color, marker, shift in zip(SCALES, COLORS, "oD", (0.1, -0.1), strict=False):
-        found = grouped(rows_of(frame, scale=scale), ["method"], TOTAL)
-        points(ax, methods, found, shift, color=color, marker=marker, label=f"{scale} columns")
+        found = grouped(rows_of(frame, scale=scale), ["method"], methods.TOTAL)
+        points(ax, names, found, shift, color=color, marker=marker, label=f"{scale} columns")
     ax.set_xlim(left=0)
-    name_rows(ax, methods, "total errors on Alarm", fontsize=8)
+    name_rows(ax, names, "total errors on Alarm", fontsize=8)
     ax.legend()
     return {"scales": figure}
 

@@ -17,29 +17,10 @@ from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov
 from edgewise.data.simulate.gaussian import HubLinks
 from edgewise.metrics import edge_metrics, irregularity
-from edgewise.reproduce.discrete.scores import (
-    CONSTANT,
-    CRITERIA,
-    LOOK,
-    PRIORS,
-    SHARED,
-    draw_curve,
-    number_rows,
-    score_options,
-)
+from edgewise.reproduce import tables
+from edgewise.reproduce.discrete import scores
 from edgewise.reproduce.figures import legend_above, name_outer, panels
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    Case,
-    fill,
-    grouped,
-    is_clearly_positive,
-    judge,
-    markdown_table,
-    mean_and_error,
-    means_table,
-    rows_of,
-)
 from edgewise.solvers import learn_structure
 from edgewise.solvers.discrete.search import StructureSolution
 
@@ -81,17 +62,19 @@ class Learner:
         Where few prior counts are shared out among many cells, two rows that agree look like
         dependence, and blankets may grow without end; hence the cap.
         """
-        options = score_options(self.criterion, self.prior)
+        options = scores.score_options(self.criterion, self.prior)
         if self.criterion != "mpl":
             options["patience"] = PATIENCE[self.search]
-            if self.prior == SHARED:
+            if self.prior == scores.SHARED:
                 options["max_degree"] = round(np.log2(n_samples)) + 2
         return options
 
     @property
     def title(self) -> str:
         """Name in tables and figures."""
-        return CRITERIA[self.criterion] + (f", {self.search}" if self.search != BLANKETS else "")
+        return scores.CRITERIA[self.criterion] + (
+            f", {self.search}" if self.search != BLANKETS else ""
+        )
 
     def learn(self, X: AnyArray) -> StructureSolution:
         """Learn the structure of binary data."""
@@ -101,11 +84,11 @@ class Learner:
 
 LEARNERS: Final = tuple(
     Learner(criterion=criterion, prior=prior, search=search)
-    for prior in PRIORS
-    for criterion in CRITERIA
+    for prior in scores.PRIORS
+    for criterion in scores.CRITERIA
     for search in ((BLANKETS,) if criterion == "mpl" else PATIENCE)
 )
-DEFAULT: Final = Learner(criterion="bjp", prior=CONSTANT, search="patient")
+DEFAULT: Final = Learner(criterion="bjp", prior=scores.CONSTANT, search="patient")
 
 
 def graph_of(network: str) -> BoolArray:
@@ -170,19 +153,19 @@ COMPARABLE: Final = 2.0
 ORDER: Final = 10.0
 
 #: Prior counts and patience, which the paper leaves open.
-SETTINGS: Final = tuple(product(PRIORS, PATIENCE))
+SETTINGS: Final = tuple(product(scores.PRIORS, PATIENCE))
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out errors and run times, and judge what the paper says of them."""
     milliseconds = frame.assign(seconds=1000 * frame["seconds"])
-    text = fill(
+    text = tables.fill(
         __package__,
         "networks",
         graphs=_graphs_table(),
-        constant=_table(frame, CONSTANT, "hamming"),
-        shared=_table(frame, SHARED, "hamming"),
-        times=_table(milliseconds, CONSTANT, "seconds"),
+        constant=_table(frame, scores.CONSTANT, "hamming"),
+        shared=_table(frame, scores.SHARED, "hamming"),
+        times=_table(milliseconds, scores.CONSTANT, "seconds"),
     )
     smallest, largest = min(frame["n_samples"]), max(frame["n_samples"])
     fewer = [n for n in SAMPLES if n < largest]
@@ -196,7 +179,7 @@ def report(frame: pd.DataFrame) -> Report:
             list(SCALE_FREE)[-2:],
         ),
         _fewest(frame, f"On real networks {on} with fewer rows than the most.", REAL, fewer),
-        judge(
+        tables.judge(
             "On real networks with the most rows IB makes the fewest errors, but not significantly "
             "fewer than BJP.",
             f"Errors of BJP less those of IB at {largest} rows, by prior counts and search",
@@ -208,12 +191,12 @@ def report(frame: pd.DataFrame) -> Report:
             NETWORKS,
             [smallest],
         ),
-        judge(
+        tables.judge(
             "The run time of BJP is comparable to or better than those of IB and MPL.",
             "In units of the time of BJP, geometric means over all networks and sizes",
             [_times(frame, *setting) for setting in SETTINGS],
         ),
-        judge(
+        tables.judge(
             "On real networks with the most rows IB is one or two orders of magnitude slower than "
             "BJP.",
             f"In units of the time of BJP at {largest} rows",
@@ -251,14 +234,16 @@ def _graphs_table() -> str:
         graph = graph_of(network)
         figures = (len(graph), graph.sum() // 2, graph.sum(axis=0).max(), irregularity(graph))
         rows.append([network, *(str(int(figure)) for figure in figures)])
-    return markdown_table(["network", "nodes", "edges", "largest degree", "irregularity"], rows)
+    return tables.markdown_table(
+        ["network", "nodes", "edges", "largest degree", "irregularity"], rows
+    )
 
 
 def _table(frame: pd.DataFrame, prior: str, value: str) -> str:
     learners = [learner for learner in LEARNERS if learner.prior == prior]
     by = ["network", "n_samples", "criterion", "search"]
-    found = grouped(rows_of(frame, prior=prior), by, value, "distribution")
-    return means_table(
+    found = tables.grouped(tables.rows_of(frame, prior=prior), by, value, "distribution")
+    return tables.means_table(
         ["network", "rows", *(learner.title for learner in learners)],
         list(product(NETWORKS, sorted(frame["n_samples"].unique()))),
         [(learner.criterion, learner.search) for learner in learners],
@@ -275,16 +260,16 @@ def _fewest(
     for prior, search in SETTINGS:
         found = has_fewest(means(part, prior, search, "hamming"))
         cases.append((found.tolist(), f"{found.sum()} of {len(found)} ({prior}, {search})"))
-    return judge(published, "As few errors as any, by prior counts and search", cases)
+    return tables.judge(published, "As few errors as any, by prior counts and search", cases)
 
 
-def _lead(frame: pd.DataFrame, prior: str, search: str) -> Case:
+def _lead(frame: pd.DataFrame, prior: str, search: str) -> tables.Case:
     wide = select(frame, prior, search).pivot_table(
         index=["network", "distribution"], columns="criterion", values="hamming"
     )
     lead: FloatArray = (wide["bjp"] - wide["ib"]).to_numpy(dtype=np.float64)
-    is_behind = bool(lead.mean() > 0) and not is_clearly_positive(lead)
-    return [is_behind], f"{mean_and_error(lead, 1)} ({prior}, {search})"
+    is_behind = bool(lead.mean() > 0) and not tables.is_clearly_positive(lead)
+    return [is_behind], f"{tables.mean_and_error(lead, 1)} ({prior}, {search})"
 
 
 def time_ratio(frame: pd.DataFrame, prior: str, search: str, rival: str) -> float:
@@ -293,9 +278,9 @@ def time_ratio(frame: pd.DataFrame, prior: str, search: str, rival: str) -> floa
     return float(np.exp(np.log(seconds[rival] / seconds["bjp"]).mean()))
 
 
-def _times(frame: pd.DataFrame, prior: str, search: str) -> Case:
+def _times(frame: pd.DataFrame, prior: str, search: str) -> tables.Case:
     ratios = {rival: time_ratio(frame, prior, search, rival) for rival in ("ib", "mpl")}
-    words = " and ".join(f"{CRITERIA[rival]} {ratio:.2g}" for rival, ratio in ratios.items())
+    words = " and ".join(f"{scores.CRITERIA[rival]} {ratio:.2g}" for rival, ratio in ratios.items())
     return [ratio > 1 / COMPARABLE for ratio in ratios.values()], f"{words} ({prior}, {search})"
 
 
@@ -305,9 +290,9 @@ STRICT: Final[dict[str, Any]] = {"linestyle": (0, (4, 2)), "markerfacecolor": "w
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Draw errors and run times."""
     return {
-        "hamming": draw_networks(frame, CONSTANT, "hamming"),
-        "hamming-shared": draw_networks(frame, SHARED, "hamming"),
-        "run-time": draw_networks(frame, CONSTANT, "seconds"),
+        "hamming": draw_networks(frame, scores.CONSTANT, "hamming"),
+        "hamming-shared": draw_networks(frame, scores.SHARED, "hamming"),
+        "run-time": draw_networks(frame, scores.CONSTANT, "seconds"),
     }
 
 
@@ -318,10 +303,10 @@ def draw_networks(frame: pd.DataFrame, prior: str, value: str) -> Figure:
     learners = [learner for learner in LEARNERS if learner.prior == prior]
     for ax, network in zip(axes.flat, NETWORKS, strict=True):
         for place, learner in enumerate(learners):
-            look = LOOK[learner.criterion] | (STRICT if learner.search == "strict" else {})
-            part = rows_of(frame, network=network, **asdict(learner))
-            draw_curve(ax, part, value, (place - 2) / 2, label=learner.title, **look)
-        number_rows(ax, frame)
+            look = scores.LOOK[learner.criterion] | (STRICT if learner.search == "strict" else {})
+            part = tables.rows_of(frame, network=network, **asdict(learner))
+            scores.draw_curve(ax, part, value, (place - 2) / 2, label=learner.title, **look)
+        scores.number_rows(ax, frame)
         ax.set_title(network)
         if is_time:
             ax.set_yscale("log")

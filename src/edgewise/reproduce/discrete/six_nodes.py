@@ -13,27 +13,10 @@ from matplotlib.figure import Figure
 from edgewise._core.typing import FloatArray
 from edgewise.data import markov_model, sample_markov, six_node_graph
 from edgewise.metrics import edge_metrics, irregularity
-from edgewise.reproduce.discrete.scores import (
-    CRITERIA,
-    LOOK,
-    PRIORS,
-    column_title,
-    draw_curve,
-    number_rows,
-    score_options,
-)
+from edgewise.reproduce import tables
+from edgewise.reproduce.discrete import scores
 from edgewise.reproduce.figures import name_outer, panels, percent
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    fill,
-    grouped,
-    is_clearly_positive,
-    markdown_table,
-    mean_and_error,
-    means_table,
-    rows_of,
-    verdict,
-)
 from edgewise.solvers import learn_structure
 
 STRUCTURES: Final = {
@@ -73,12 +56,12 @@ def run_task(
     truth = six_node_graph(structure)
     of_model, *of_rows = rng.spawn(1 + n_data_sets)
     model = markov_model(truth, rng=of_model)
-    tables = [sample_markov(model, SAMPLES[-1], method="exact", rng=stream) for stream in of_rows]
+    sections = [sample_markov(model, SAMPLES[-1], method="exact", rng=stream) for stream in of_rows]
     rows = []
-    for n_samples, criterion, prior in product(SAMPLES[::stride], CRITERIA, PRIORS):
-        options = score_options(criterion, prior) | {"cardinalities": model.cardinalities}
+    for n_samples, criterion, prior in product(SAMPLES[::stride], scores.CRITERIA, scores.PRIORS):
+        options = scores.score_options(criterion, prior) | {"cardinalities": model.cardinalities}
         options["search"] = "exhaustive"
-        found = [learn_structure(X[:n_samples], criterion, **options).value for X in tables]
+        found = [learn_structure(X[:n_samples], criterion, **options).value for X in sections]
         errors = [edge_metrics(truth, structure).hamming for structure in found]
         about = {"n_samples": n_samples, "criterion": criterion, "prior": prior}
         success = float(np.mean(np.equal(errors, 0)))
@@ -94,24 +77,24 @@ UNEVEN: Final = (3, 4, 5, 6)
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the success rates of all scores, and judge what the paper says of them."""
-    columns = [(criterion, prior) for prior in PRIORS for criterion in CRITERIA]
-    header = ["rows", *(column_title(*column) for column in columns)]
+    columns = [(criterion, prior) for prior in scores.PRIORS for criterion in scores.CRITERIA]
+    header = ["rows", *(scores.column_title(*column) for column in columns)]
     keys = [(n_samples,) for n_samples in sorted(frame["n_samples"].unique())]
-    tables = []
+    sections = []
     for number, name in STRUCTURES.items():
-        part = rows_of(frame, structure=number)
-        found = grouped(part, ["n_samples", "criterion", "prior"], "success")
+        part = tables.rows_of(frame, structure=number)
+        found = tables.grouped(part, ["n_samples", "criterion", "prior"], "success")
         title = f"### M{number}: {name}, irregularity {irregularity(six_node_graph(number))}"
-        tables.append(f"{title}\n\n{means_table(header, keys, columns, found, 2)}")
+        sections.append(f"{title}\n\n{tables.means_table(header, keys, columns, found, 2)}")
     table = _leads_table(frame)
-    text = fill(__package__, "six-nodes", tables="\n\n".join(tables), leads=table)
+    text = tables.fill(__package__, "six-nodes", tables="\n\n".join(sections), leads=table)
     largest = [_largest(frame, rival) for rival in PUBLISHED_LEAD]
     return Report(text, (*_leaders(frame), *largest, _slower(frame)))
 
 
 def leads(frame: pd.DataFrame, structure: int, prior: str, rival: str, over: str) -> FloatArray:
     """Success rate of one score less that of another, by distribution, mean over all sizes."""
-    part = rows_of(frame, structure=structure, prior=prior)
+    part = tables.rows_of(frame, structure=structure, prior=prior)
     wide = part.pivot_table(index="task", columns="criterion", values="success")
     found: FloatArray = (wide[over] - wide[rival]).to_numpy(dtype=np.float64)
     return found
@@ -130,17 +113,17 @@ def largest_lead(
 
 def _leads_table(frame: pd.DataFrame) -> str:
     rows = []
-    for prior, structure in product(PRIORS, STRUCTURES):
+    for prior, structure in product(scores.PRIORS, STRUCTURES):
         cells = [f"M{structure}", prior]
         for rival in PUBLISHED_LEAD:
             found = 100 * leads(frame, structure, prior, rival, "bjp")
             top, _ = largest_lead(frame, prior, rival, [structure])
-            cells += [mean_and_error(found, 1, sign=True), f"{100 * top:+.0f}"]
+            cells += [tables.mean_and_error(found, 1, sign=True), f"{100 * top:+.0f}"]
         rows.append(cells)
     header = ["structure", "prior counts"]
     for rival in PUBLISHED_LEAD:
-        header += [f"over {CRITERIA[rival]}", "at most"]
-    return markdown_table(header, rows)
+        header += [f"over {scores.CRITERIA[rival]}", "at most"]
+    return tables.markdown_table(header, rows)
 
 
 def _details(
@@ -148,10 +131,12 @@ def _details(
 ) -> tuple[list[list[bool]], str]:
     """Tell on which structures, and with which prior counts, one score leads clearly."""
     clear, parts = [], []
-    for prior in PRIORS:
+    for prior in scores.PRIORS:
         found = {structure: leads(frame, structure, prior, rival, over) for structure in structures}
-        clear.append([is_clearly_positive(lead) for lead in found.values()])
-        words = [f"M{s} {mean_and_error(100 * lead, 1, sign=True)}" for s, lead in found.items()]
+        clear.append([tables.is_clearly_positive(lead) for lead in found.values()])
+        words = [
+            f"M{s} {tables.mean_and_error(100 * lead, 1, sign=True)}" for s, lead in found.items()
+        ]
         parts.append(f"prior counts {prior}: {', '.join(words)}")
     return clear, "; ".join(parts)
 
@@ -165,13 +150,15 @@ def _leaders(frame: pd.DataFrame) -> list[Claim]:
             "On structures 1 and 2 the IB score has a better success rate than BJP.",
             f"Lead of IB in points, mean over all sizes: {of_ib}. Clear (two standard errors) in "
             f"{_count(behind)} cases.",
-            verdict(behind),
+            tables.verdict(behind),
         ),
         Claim(
             "On structures 3 to 6 BJP in general has the best success rate.",
             f"Lead of BJP over IB in points, mean over all sizes: {of_bjp}. Clear in "
             f"{_count(over_ib)} cases, and over MPL in {_count(over_mpl)}.",
-            verdict([first + second for first, second in zip(over_ib, over_mpl, strict=True)]),
+            tables.verdict(
+                [first + second for first, second in zip(over_ib, over_mpl, strict=True)]
+            ),
         ),
     ]
 
@@ -179,29 +166,29 @@ def _leaders(frame: pd.DataFrame) -> list[Claim]:
 def _largest(frame: pd.DataFrame, rival: str) -> Claim:
     published = PUBLISHED_LEAD[rival]
     cases, words = [], []
-    for prior in PRIORS:
+    for prior in scores.PRIORS:
         lead, where = largest_lead(frame, prior, rival, list(STRUCTURES))
         cases.append([lead >= published])
         words.append(f"{100 * lead:.0f} points with prior counts {prior} ({where})")
     return Claim(
-        f"BJP gains up to {100 * published:g} % in success rate over {CRITERIA[rival]}.",
+        f"BJP gains up to {100 * published:g} % in success rate over {scores.CRITERIA[rival]}.",
         f"At most {'; '.join(words)}.",
-        verdict(cases),
+        tables.verdict(cases),
     )
 
 
 def _slower(frame: pd.DataFrame) -> Claim:
     clear, lower = [], []
-    for prior in PRIORS:
+    for prior in scores.PRIORS:
         pairs = product(STRUCTURES, ("bjp", "ib"))
         found = [leads(frame, structure, prior, "mpl", over) for structure, over in pairs]
-        clear.append([is_clearly_positive(lead) for lead in found])
+        clear.append([tables.is_clearly_positive(lead) for lead in found])
         lower.append([bool(lead.mean() >= 0) for lead in found])
     return Claim(
         "On all structures MPL converges more slowly than IB and BJP.",
         f"Its mean rate over all sizes is the lower in {_count(lower)} comparisons (structure, "
         f"prior counts, rival), clearly in {_count(clear)}.",
-        verdict(lower),
+        tables.verdict(lower),
     )
 
 
@@ -211,16 +198,18 @@ def _count(cases: Sequence[Sequence[bool]]) -> str:
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Success rate against the number of rows, by structure and prior counts."""
-    shape = len(PRIORS), len(STRUCTURES)
+    shape = len(scores.PRIORS), len(STRUCTURES)
     figure, axes = panels(*shape, (13, 5.6), sharex=True, sharey=True)
-    for ax, (prior, number) in zip(axes.flat, product(PRIORS, STRUCTURES), strict=True):
-        part = rows_of(frame, structure=number, prior=prior)
-        for place, criterion in enumerate(CRITERIA):
-            look = {"label": column_title(criterion, prior), **LOOK[criterion]}
-            draw_curve(ax, rows_of(part, criterion=criterion), "success", place - 1, **look)
-        number_rows(ax, frame)
+    for ax, (prior, number) in zip(axes.flat, product(scores.PRIORS, STRUCTURES), strict=True):
+        part = tables.rows_of(frame, structure=number, prior=prior)
+        for place, criterion in enumerate(scores.CRITERIA):
+            look = {"label": scores.column_title(criterion, prior), **scores.LOOK[criterion]}
+            scores.draw_curve(
+                ax, tables.rows_of(part, criterion=criterion), "success", place - 1, **look
+            )
+        scores.number_rows(ax, frame)
     name_outer(axes, "rows", "")
-    for ax, prior in zip(axes[:, 0], PRIORS, strict=True):
+    for ax, prior in zip(axes[:, 0], scores.PRIORS, strict=True):
         ax.set_ylabel(f"success rate,\nprior counts {prior}")
         ax.legend(fontsize=8, loc="upper left")
     for ax, (number, name) in zip(axes[0], STRUCTURES.items(), strict=True):

@@ -10,29 +10,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
+from edgewise.reproduce import tables
 from edgewise.reproduce.figures import curve, numbered_log, panels, plain_log
-from edgewise.reproduce.space.methods import (
-    GRAPHICAL_LASSO,
-    LOCALLY_CONSTANT,
-    LOOK,
-    best,
-    count_unconverged,
-    divergences,
-    fit_both,
-    grid_for,
-    measures,
-    refine,
-    second_moments,
-)
+from edgewise.reproduce.space import methods
 from edgewise.reproduce.study import Part, Report, Row, combinations
-from edgewise.reproduce.tables import (
-    fill,
-    grouped,
-    listed,
-    markdown_table,
-    mean_and_error,
-    rows_of,
-)
 
 #: Shape of the sites and side of the boxes; six pairs of boxes each.
 PROBLEMS = {"grid 10x10": ((10, 10), 3), "path 60": ((60,), 6)}
@@ -57,14 +38,18 @@ def run_task(
     shape, size = PROBLEMS[problem]
     of_truth, of_rows = rng.spawn(2)
     truth = block_model(shape, n_blocks=6, size=size, rng=of_truth).precision
-    S = second_moments(sample_gaussian(truth, n_samples, of_rows))
-    grid = grid_for(S, per_decade=per_decade)
+    S = methods.second_moments(sample_gaussian(truth, n_samples, of_rows))
+    grid = methods.grid_for(S, per_decade=per_decade)
     pairs = neighbor_pairs(shape, prod(shape))
     rows = []
-    for name, fits in fit_both(S, grid, pairs).items():
-        fit = refine(S, best(fits, -divergences(fits, truth)), pairs)
-        about = {"method": name, "tuning": "oracle", "unconverged": count_unconverged([*fits, fit])}
-        rows.append(about | measures(fit, truth))
+    for name, fits in methods.fit_both(S, grid, pairs).items():
+        fit = methods.refine(S, methods.best(fits, -methods.divergences(fits, truth)), pairs)
+        about = {
+            "method": name,
+            "tuning": "oracle",
+            "unconverged": methods.count_unconverged([*fits, fit]),
+        }
+        rows.append(about | methods.measures(fit, truth))
     return rows
 
 
@@ -77,20 +62,25 @@ def report(frame: pd.DataFrame) -> Report:
     """Set the KL of both methods side by side, by problem and number of rows."""
     rows, at_bar = [], {}
     for problem in PROBLEMS:
-        for n_samples, part in rows_of(frame, problem=problem).groupby("n_samples"):
-            kl = grouped(part, ["method"], "kl")
-            ratio = f"{kl[LOCALLY_CONSTANT].mean() / kl[GRAPHICAL_LASSO].mean():.2f}"
+        for n_samples, part in tables.rows_of(frame, problem=problem).groupby("n_samples"):
+            kl = tables.grouped(part, ["method"], "kl")
+            ratio = (
+                f"{kl[methods.LOCALLY_CONSTANT].mean() / kl[methods.GRAPHICAL_LASSO].mean():.2f}"
+            )
             if n_samples == BAR_SAMPLES:
                 at_bar[problem] = ratio
-            cells = [mean_and_error(kl[name]) for name in (GRAPHICAL_LASSO, LOCALLY_CONSTANT)]
+            cells = [
+                tables.mean_and_error(kl[name])
+                for name in (methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT)
+            ]
             rows.append([problem, str(n_samples), *cells, ratio])
     header = ["problem", "rows", "KL, graphical lasso", "KL, locally constant", "ratio"]
-    text = fill(
+    text = tables.fill(
         __package__,
         "blocks",
-        table=markdown_table(header, rows),
+        table=tables.markdown_table(header, rows),
         bar_samples=BAR_SAMPLES,
-        ratios=listed(at_bar, " and "),
+        ratios=tables.listed(at_bar, " and "),
         bar=BAR,
     )
     return Report(text)
@@ -100,11 +90,11 @@ def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """KL against the number of rows, both methods, one panel per problem."""
     figure, (axes,) = panels(1, len(PROBLEMS), (8.4, 3.8))
     for ax, problem in zip(axes, PROBLEMS, strict=True):
-        part = rows_of(frame, problem=problem)
+        part = tables.rows_of(frame, problem=problem)
         rows = sorted(part["n_samples"].unique())
-        for method in (GRAPHICAL_LASSO, LOCALLY_CONSTANT):
-            kl = [rows_of(part, method=method, n_samples=n)["kl"] for n in rows]
-            curve(ax, rows, kl, label=method, **LOOK[method])
+        for method in (methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT):
+            kl = [tables.rows_of(part, method=method, n_samples=n)["kl"] for n in rows]
+            curve(ax, rows, kl, label=method, **methods.LOOK[method])
         numbered_log(ax, rows)
         ax.set(yscale="log", title=problem, xlabel="rows")
         plain_log(ax.yaxis)

@@ -18,40 +18,11 @@ from edgewise.data import block_model, contour_model, neighbor_pairs, sample_gau
 from edgewise.data.simulate.space import ContourKind
 from edgewise.graph import Graph
 from edgewise.plot import plot_matrix
+from edgewise.reproduce import tables
 from edgewise.reproduce.figures import name_outer, panels, plain_log, points
+from edgewise.reproduce.space import methods
 from edgewise.reproduce.space.blocks import PROBLEMS
-from edgewise.reproduce.space.methods import (
-    GRAPHICAL_LASSO,
-    LOCALLY_CONSTANT,
-    LOOK,
-    Fit,
-    Method,
-    best,
-    divergences,
-    fit_both,
-    fit_full,
-    fit_graphical_lasso,
-    fit_independent,
-    fit_locally_constant,
-    fit_regressions,
-    fit_regressions_refitted,
-    grid_for,
-    measures,
-    second_moments,
-    split,
-    tune,
-)
 from edgewise.reproduce.study import Claim, Part, Report, Row
-from edgewise.reproduce.tables import (
-    fill,
-    grouped,
-    is_clearly_positive,
-    markdown_table,
-    mean_and_error,
-    means_table,
-    rows_of,
-    verdict,
-)
 from edgewise.solvers import difference_penalized, locally_constant
 
 COVARIANCE_SELECTION = "covariance selection"
@@ -61,8 +32,8 @@ FULL = "full, with a ridge"
 INDEPENDENT = "independent, with a ridge"
 #: In the order of the tables.
 METHODS = (
-    LOCALLY_CONSTANT,
-    GRAPHICAL_LASSO,
+    methods.LOCALLY_CONSTANT,
+    methods.GRAPHICAL_LASSO,
     COVARIANCE_SELECTION,
     REFITTED,
     REGRESSIONS,
@@ -99,21 +70,21 @@ def run_task(
     model = contour_model(truth)
     X = sample_gaussian(model.precision, n_samples, rng)
     # Of four rows, one at a time is left out.
-    folds = split(n_samples, min(n_samples, 5), rng)
-    S = second_moments(X)
-    grid = grid_for(S, per_decade=per_decade)
+    folds = methods.split(n_samples, min(n_samples, 5), rng)
+    S = methods.second_moments(X)
+    grid = methods.grid_for(S, per_decade=per_decade)
     rows = []
     for name, method in _methods():
-        tuned = tune(method, X, model.precision, grid, folds)
+        tuned = methods.tune(method, X, model.precision, grid, folds)
         for tuning, fit in (("oracle", tuned.oracle), ("cv", tuned.cross_validated)):
             about = {"tuning": tuning, "unconverged": tuned.n_unconverged}
-            rows.append({"method": name, **about, **measures(fit, model.precision)})
-            if name == GRAPHICAL_LASSO:
+            rows.append({"method": name, **about, **methods.measures(fit, model.precision)})
+            if name == methods.GRAPHICAL_LASSO:
                 rows.append(about | covariance_selection(S, fit, model.precision))
     return rows
 
 
-def covariance_selection(S: FloatArray, lasso: Fit, truth: FloatArray) -> Row:
+def covariance_selection(S: FloatArray, lasso: methods.Fit, truth: FloatArray) -> Row:
     """Solve the problem of a graphical lasso fit by the other route, and tell how far apart.
 
     Covariance selection looks for the covariance of largest determinant in a box around S. That
@@ -125,23 +96,23 @@ def covariance_selection(S: FloatArray, lasso: Fit, truth: FloatArray) -> Row:
     scale = np.sqrt(solution.value.diagonal())
     adjacency = np.abs(solution.value) > ZERO * np.outer(scale, scale)
     np.fill_diagonal(adjacency, False)
-    fit = Fit(precision=solution.value, adjacency=adjacency, settings=lasso.settings)
+    fit = methods.Fit(precision=solution.value, adjacency=adjacency, settings=lasso.settings)
     return {
         "method": COVARIANCE_SELECTION,
         "unconverged": int(not solution.converged),
-        **measures(fit, truth),
+        **methods.measures(fit, truth),
         "difference": float(np.abs(solution.value - lasso.precision).max()),
     }
 
 
-def _methods() -> Iterator[tuple[str, Method]]:
+def _methods() -> Iterator[tuple[str, methods.Method]]:
     pairs = neighbor_pairs("chain", N_VARIABLES)
-    yield LOCALLY_CONSTANT, partial(fit_locally_constant, pairs=pairs, tol=1e-6)
-    yield GRAPHICAL_LASSO, partial(fit_graphical_lasso, tol=1e-6)
-    yield REFITTED, fit_regressions_refitted
-    yield REGRESSIONS, fit_regressions
-    yield FULL, fit_full
-    yield INDEPENDENT, fit_independent
+    yield methods.LOCALLY_CONSTANT, partial(methods.fit_locally_constant, pairs=pairs, tol=1e-6)
+    yield methods.GRAPHICAL_LASSO, partial(methods.fit_graphical_lasso, tol=1e-6)
+    yield REFITTED, methods.fit_regressions_refitted
+    yield REGRESSIONS, methods.fit_regressions
+    yield FULL, methods.fit_full
+    yield INDEPENDENT, methods.fit_independent
 
 
 TUNINGS: Final = {"oracle": "oracle tuning", "cv": "cross-validated"}
@@ -152,26 +123,26 @@ MEASURES: Final = {
     "frobenius": "Frobenius",
 }
 #: The techniques that the paper compares with, as it describes them.
-RIVALS: Final = (GRAPHICAL_LASSO, REGRESSIONS)
+RIVALS: Final = (methods.GRAPHICAL_LASSO, REGRESSIONS)
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out all methods by all measures, and judge what the paper says of them."""
-    tables = [
-        f"### {truth}, {n} rows\n\n{_table(rows_of(frame, truth=truth, n_samples=n))}"
+    sections = [
+        f"### {truth}, {n} rows\n\n{_table(tables.rows_of(frame, truth=truth, n_samples=n))}"
         for truth, n in product(TRUTHS, SAMPLES)
     ]
-    refits = rows_of(frame, n_samples=SAMPLES[-1]).pivot_table(
+    refits = tables.rows_of(frame, n_samples=SAMPLES[-1]).pivot_table(
         index=["truth", "tuning", "task"], columns="method", values="kl"
     )
-    text = fill(
+    text = tables.fill(
         __package__,
         "contour",
-        tables="\n\n".join(tables),
+        tables="\n\n".join(sections),
         paired=_paired_table(frame),
-        difference=rows_of(frame, method=COVARIANCE_SELECTION)["difference"].max(),
+        difference=tables.rows_of(frame, method=COVARIANCE_SELECTION)["difference"].max(),
         n_samples=SAMPLES[-1],
-        share=float((refits[REFITTED] < refits[LOCALLY_CONSTANT]).mean()),
+        share=float((refits[REFITTED] < refits[methods.LOCALLY_CONSTANT]).mean()),
         n_unconverged=int(frame["unconverged"].sum()),
     )
     outperforms = [_outperforms(frame, n_samples) for n_samples in SAMPLES]
@@ -181,13 +152,13 @@ def report(frame: pd.DataFrame) -> Report:
 def differences(frame: pd.DataFrame, rival: str) -> FloatArray:
     """KL of the locally constant fits less that of a rival on the same data sets."""
     wide = frame.pivot_table(index="task", columns="method", values="kl")
-    found: FloatArray = (wide[LOCALLY_CONSTANT] - wide[rival]).to_numpy(dtype=np.float64)
+    found: FloatArray = (wide[methods.LOCALLY_CONSTANT] - wide[rival]).to_numpy(dtype=np.float64)
     return found
 
 
 def _settings(frame: pd.DataFrame, n_samples: int) -> Iterator[tuple[str, str, pd.DataFrame]]:
     for truth, tuning in product(TRUTHS, TUNINGS):
-        yield truth, tuning, rows_of(frame, truth=truth, n_samples=n_samples, tuning=tuning)
+        yield truth, tuning, tables.rows_of(frame, truth=truth, n_samples=n_samples, tuning=tuning)
 
 
 def _table(frame: pd.DataFrame) -> str:
@@ -198,17 +169,19 @@ def _table(frame: pd.DataFrame) -> str:
     }
     columns = [(tuning, measure) for measure in MEASURES for tuning in TUNINGS]
     header = [f"{MEASURES[measure]}, {tuning}" for tuning, measure in columns]
-    return means_table(["method", *header], [(method,) for method in METHODS], columns, found)
+    return tables.means_table(
+        ["method", *header], [(method,) for method in METHODS], columns, found
+    )
 
 
 def _paired_table(frame: pd.DataFrame) -> str:
     rows = []
     for n_samples in SAMPLES:
         for truth, tuning, part in _settings(frame, n_samples):
-            found = differences(part, GRAPHICAL_LASSO)
+            found = differences(part, methods.GRAPHICAL_LASSO)
             share = f"{np.mean(found < 0):.0%}"
-            rows.append([truth, str(n_samples), tuning, mean_and_error(found, 4), share])
-    return markdown_table(
+            rows.append([truth, str(n_samples), tuning, tables.mean_and_error(found, 4), share])
+    return tables.markdown_table(
         ["truth", "rows", "tuning", "KL, locally constant less graphical lasso", "lower on"], rows
     )
 
@@ -218,8 +191,8 @@ def _outperforms(frame: pd.DataFrame, n_samples: int) -> Claim:
     for truth, tuning, part in _settings(frame, n_samples):
         means = part.groupby("method")["kl"].mean()
         lowest[str(means.idxmin())] += 1
-        clear.append([is_clearly_positive(-differences(part, rival)) for rival in RIVALS])
-        ours, lasso = means[LOCALLY_CONSTANT], means[GRAPHICAL_LASSO]
+        clear.append([tables.is_clearly_positive(-differences(part, rival)) for rival in RIVALS])
+        ours, lasso = means[methods.LOCALLY_CONSTANT], means[methods.GRAPHICAL_LASSO]
         details.append(f"{truth}, {tuning} {ours:.3f} against {lasso:.3f}")
     over_lasso, over_regressions = np.sum(clear, axis=0)
     is_best = np.all(clear) and REFITTED not in lowest
@@ -227,7 +200,7 @@ def _outperforms(frame: pd.DataFrame, n_samples: int) -> Claim:
         f"With {n_samples} samples the method is closer to the truth than covariance selection, "
         "graphical lasso and Meinshausen-Bühlmann.",
         f"Mean KL against that of the graphical lasso: {'; '.join(details)}. Clearly lower (by two "
-        f"standard errors) than {GRAPHICAL_LASSO} in {over_lasso}, {REGRESSIONS} in "
+        f"standard errors) than {methods.GRAPHICAL_LASSO} in {over_lasso}, {REGRESSIONS} in "
         f"{over_regressions} of {len(clear)} settings. Lowest of all: "
         f"{', '.join(f'{name} ({n})' for name, n in lowest.items())}.",
         "yes" if is_best else "partly" if over_lasso else "no",
@@ -239,19 +212,23 @@ def _recall(frame: pd.DataFrame) -> Claim:
     higher = []
     for _, _, part in _settings(frame, n_samples):
         means = part.groupby("method")["recall"].mean()
-        higher.append(bool(means[list(RIVALS)].max() > means[LOCALLY_CONSTANT]))
-    recalls = rows_of(frame, n_samples=n_samples).groupby("method")["recall"].mean()
-    figures = ", ".join(f"{method} {recalls[method]:.2f}" for method in (LOCALLY_CONSTANT, *RIVALS))
+        higher.append(bool(means[list(RIVALS)].max() > means[methods.LOCALLY_CONSTANT]))
+    recalls = tables.rows_of(frame, n_samples=n_samples).groupby("method")["recall"].mean()
+    figures = ", ".join(
+        f"{method} {recalls[method]:.2f}" for method in (methods.LOCALLY_CONSTANT, *RIVALS)
+    )
     return Claim(
         "With few samples other methods may have a higher recall.",
         f"Mean recall at {n_samples} rows: {figures}; a rival is ahead in {sum(higher)} of "
         f"{len(higher)} settings.",
-        verdict([[is_higher] for is_higher in higher]),
+        tables.verdict([[is_higher] for is_higher in higher]),
     )
 
 
 def _recovered(frame: pd.DataFrame) -> Claim:
-    part = rows_of(frame, n_samples=SAMPLES[-1], method=LOCALLY_CONSTANT, tuning="oracle")
+    part = tables.rows_of(
+        frame, n_samples=SAMPLES[-1], method=methods.LOCALLY_CONSTANT, tuning="oracle"
+    )
     kl, edges, precision = (part[name].mean() for name in ("kl", "edges", "precision"))
     pairs = N_VARIABLES * (N_VARIABLES - 1) // 2
     return Claim(
@@ -273,10 +250,10 @@ def draw_contour(frame: pd.DataFrame) -> Figure:
     shape = len(TRUTHS), len(SAMPLES)
     figure, axes = panels(*shape, (10, 6.4), grid="x", sharex="col", sharey=True)
     for ax, (truth, n_samples) in zip(axes.flat, product(TRUTHS, SAMPLES), strict=True):
-        looks = zip(TUNINGS.items(), (0.14, -0.14), LOOK.values(), strict=True)
+        looks = zip(TUNINGS.items(), (0.14, -0.14), methods.LOOK.values(), strict=True)
         for (tuning, label), shift, look in looks:
-            part = rows_of(frame, truth=truth, n_samples=n_samples, tuning=tuning)
-            kl = grouped(part, ["method"], "kl")
+            part = tables.rows_of(frame, truth=truth, n_samples=n_samples, tuning=tuning)
+            kl = tables.grouped(part, ["method"], "kl")
             found = {method: kl[method] for method in reversed(METHODS)}
             points(ax, METHODS, found, shift, label=label, markersize=6, **look)
         ax.set(xscale="log", title=f"{truth}, {n_samples} rows")
@@ -321,16 +298,25 @@ def example(
     truth: FloatArray, sites: tuple[int, ...], n_samples: int
 ) -> dict[str, tuple[FloatArray, IntArray | None]]:
     """Precisions by title, at their best KL, with the fused groups of the locally constant one."""
-    S = second_moments(sample_gaussian(truth, n_samples, EXAMPLE_SEED))
+    S = methods.second_moments(sample_gaussian(truth, n_samples, EXAMPLE_SEED))
     pairs = neighbor_pairs(sites, prod(sites))
-    fits = fit_both(S, grid_for(S, per_decade=2), pairs)
-    chosen = {name: best(found, -divergences(found, truth)) for name, found in fits.items()}
-    at = chosen[LOCALLY_CONSTANT].settings
+    fits = methods.fit_both(S, methods.grid_for(S, per_decade=2), pairs)
+    chosen = {
+        name: methods.best(found, -methods.divergences(found, truth))
+        for name, found in fits.items()
+    }
+    at = chosen[methods.LOCALLY_CONSTANT].settings
     ours = locally_constant(S, at["alpha"], at["tau"], pairs)
     return {
         f"truth, {len(truth)} variables": (truth, None),
-        f"{LOCALLY_CONSTANT}, {n_samples} rows, {ours.n_groups} groups": (ours.value, ours.groups),
-        f"{GRAPHICAL_LASSO}, {n_samples} rows": (chosen[GRAPHICAL_LASSO].precision, None),
+        f"{methods.LOCALLY_CONSTANT}, {n_samples} rows, {ours.n_groups} groups": (
+            ours.value,
+            ours.groups,
+        ),
+        f"{methods.GRAPHICAL_LASSO}, {n_samples} rows": (
+            chosen[methods.GRAPHICAL_LASSO].precision,
+            None,
+        ),
     }
 
 

@@ -12,22 +12,12 @@ from matplotlib.figure import Figure
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import load_table, neighbor_pairs
 from edgewise.reproduce.figures import legend_above, name_rows, panels
-from edgewise.reproduce.space.methods import (
-    GRAPHICAL_LASSO,
-    LOCALLY_CONSTANT,
-    LOOK,
-    count_unconverged,
-    fit_both,
-    grid_for,
-    log_likelihood,
-    refine,
-    second_moments,
-)
+from edgewise.reproduce.space import methods
 from edgewise.reproduce.study import Claim, Part, Report, Row
 from edgewise.reproduce.tables import fill, markdown_table, mean_and_error
 
 INDEPENDENT = "independent"
-METHODS = (INDEPENDENT, GRAPHICAL_LASSO, LOCALLY_CONSTANT)
+METHODS = (INDEPENDENT, methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT)
 SCALINGS = ("standardised", "raw")
 #: Maps of the atmosphere by the column they come from.
 MAPS = {"surface temperature": "surftemp", "ozone": "ozone"}
@@ -78,13 +68,13 @@ def run_task(rng: np.random.Generator, *, table: str, scaling: str, per_decade: 
     splits = [split(images, fold, scaling) for fold in np.unique(images.fold)]
     # One grid for all folds, or their scores could not be added up.
     S = np.mean([part.S_train for part in splits], axis=0)
-    grid = grid_for(S, per_decade=per_decade)
+    grid = methods.grid_for(S, per_decade=per_decade)
     rows: list[Row] = []
     for fold, part in enumerate(splits):
         score = part.score(np.diag(1.0 / part.S_train.diagonal()))
         rows.append({"method": INDEPENDENT, "fold": fold, "log_likelihood": score})
-    of_folds = [fit_both(part.S_train, grid, pairs) for part in splits]
-    for name in (GRAPHICAL_LASSO, LOCALLY_CONSTANT):
+    of_folds = [methods.fit_both(part.S_train, grid, pairs) for part in splits]
+    for name in (methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT):
         fits = [of_fold[name] for of_fold in of_folds]
         scores = np.array(
             [
@@ -94,13 +84,13 @@ def run_task(rng: np.random.Generator, *, table: str, scaling: str, per_decade: 
         )
         for fold, point in enumerate(best_on_other_folds(scores)):
             part = splits[fold]
-            fit = refine(part.S_train, fits[fold][point], pairs)
+            fit = methods.refine(part.S_train, fits[fold][point], pairs)
             rows.append(
                 {
                     "method": name,
                     "fold": fold,
                     "log_likelihood": part.score(fit.precision),
-                    "unconverged": count_unconverged([*fits[fold], fit]),
+                    "unconverged": methods.count_unconverged([*fits[fold], fit]),
                     "edges": int(fit.adjacency.sum()) // 2,
                     **fit.settings,
                 }
@@ -138,7 +128,7 @@ class Split:
 
     def score(self, precision: FloatArray) -> float:
         """Log-likelihood per held-out row, in the units of the images whatever the scaling."""
-        return log_likelihood(precision, self.S_test) - self.log_scale
+        return methods.log_likelihood(precision, self.S_test) - self.log_scale
 
 
 def split(images: Images, fold: int, scaling: str) -> Split:
@@ -152,8 +142,8 @@ def split(images: Images, fold: int, scaling: str) -> Split:
     if scaling == "standardised":
         scale = centred[is_train].std(axis=0)
     return Split(
-        S_train=second_moments(centred[is_train] / scale),
-        S_test=second_moments(centred[~is_train] / scale),
+        S_train=methods.second_moments(centred[is_train] / scale),
+        S_test=methods.second_moments(centred[~is_train] / scale),
         log_scale=float(np.log(scale).sum()),
     )
 
@@ -202,17 +192,20 @@ def report(frame: pd.DataFrame) -> Report:
     for table in frame["table"].unique():
         cells = [table, f"{means.loc[(table, SCALINGS[0]), INDEPENDENT]:.2f}"]
         for scaling in SCALINGS:
-            lasso, ours = means.loc[(table, scaling), [GRAPHICAL_LASSO, LOCALLY_CONSTANT]]
+            lasso, ours = means.loc[
+                (table, scaling), [methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT]
+            ]
             gain = mean_and_error(gains.loc[table, scaling], 2, sign=True)
             cells += [f"{lasso:.2f}", f"{ours:.2f}", gain]
         best = means.loc[table].max()
-        over_best[table] = float(best[LOCALLY_CONSTANT] - best[GRAPHICAL_LASSO])
+        over_best[table] = float(best[methods.LOCALLY_CONSTANT] - best[methods.GRAPHICAL_LASSO])
         rows.append([*cells, f"{over_best[table]:+.2f}"])
     header = ["table", INDEPENDENT]
     for scaling in SCALINGS:
         header += [f"{scaling}: graphical lasso", "locally constant", "gain"]
     sparse, smooth = (
-        means[name].unstack("scaling") for name in (GRAPHICAL_LASSO, LOCALLY_CONSTANT)
+        means[name].unstack("scaling")
+        for name in (methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT)
     )
     (standardised, raw), gained = SCALINGS, smooth - sparse
     text = fill(
@@ -225,7 +218,7 @@ def report(frame: pd.DataFrame) -> Report:
         standardised=gained[standardised].mean(),
         n_lasso=int((sparse[standardised] > sparse[raw]).sum()),
         maps=_on_maps(frame, over_best),
-        n_alone=int((means[INDEPENDENT] > means[GRAPHICAL_LASSO]).sum()),
+        n_alone=int((means[INDEPENDENT] > means[methods.GRAPHICAL_LASSO]).sum()),
         n_cases=len(means),
     )
     return Report(text, (_generalises(gains, over_best),))
@@ -236,14 +229,14 @@ def _wide(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     wide = frame.pivot_table(
         index=["table", "scaling", "fold"], columns="method", values="log_likelihood", sort=False
     )
-    return wide, wide[LOCALLY_CONSTANT] - wide[GRAPHICAL_LASSO]
+    return wide, wide[methods.LOCALLY_CONSTANT] - wide[methods.GRAPHICAL_LASSO]
 
 
 def _on_maps(frame: pd.DataFrame, over_best: dict[str, float]) -> str:
     found = [f"{name} {over_best[name]:+.2f}" for name in MAPS if name in over_best]
     if not found:
         return ""
-    tau = frame[frame["table"].isin(MAPS) & (frame["method"] == LOCALLY_CONSTANT)]["tau"]
+    tau = frame[frame["table"].isin(MAPS) & (frame["method"] == methods.LOCALLY_CONSTANT)]["tau"]
     return fill(
         __package__, "maps", maps=", ".join(found), n_none=int((tau == 0).sum()), n=len(tau)
     )
@@ -268,7 +261,7 @@ def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     _, gains = _wide(frame)
     tables = list(frame["table"].unique())
     figure, ((ax,),) = panels(1, 1, (8, 1.6 + 0.55 * len(tables)), grid="x")
-    looks = (LOOK[LOCALLY_CONSTANT], LOOK[GRAPHICAL_LASSO])
+    looks = (methods.LOOK[methods.LOCALLY_CONSTANT], methods.LOOK[methods.GRAPHICAL_LASSO])
     for shift, scaling, look in zip((0.15, -0.15), reversed(SCALINGS), looks, strict=True):
         for place, table in enumerate(reversed(tables)):
             folds, label = gains.loc[table, scaling], scaling if place == 0 else None
