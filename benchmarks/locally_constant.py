@@ -27,9 +27,10 @@ from benchmarks.report import duration, say
 from benchmarks.tables import Benchmark
 from edgewise.solvers import locally_constant, locally_constant_path
 from edgewise.solvers.space.blocks import split_blocks
+from edgewise.solvers.space.fused_rows import FusedProblem
 from edgewise.solvers.space.locally_constant import SOLVERS
 from edgewise.solvers.space.published_descent import coordinate_directions
-from edgewise.solvers.space.splitting import FusedProblem, alternate
+from edgewise.solvers.space.splitting import split_layers
 
 Row = dict[str, Any]
 Result = TypeVar("Result")
@@ -92,10 +93,7 @@ def _solve_row(problem: Problem, goal: float, alpha: float, tau: float) -> Row:
     # Called by itself: the solver "descent" goes on to bound the optimum by other means.
     descent_seconds, (descended, _, n_sweeps) = cpu(
         coordinate_directions,
-        problem.S,
-        np.full((p, p), alpha),
-        tau,
-        problem.pairs,
+        FusedProblem(problem.S, np.full((p, p), alpha), float(tau), problem.pairs),
         np.eye(p) / (1.0 + alpha),
         MAX_SWEEPS,
         THRESHOLD * p,
@@ -199,7 +197,7 @@ def screening_rows(plan: Plan) -> list[Row]:
             pairs=problem.pairs,
         )
         with threadpool_limits(1):
-            whole_seconds, found = cpu(alternate, whole, THRESHOLD * p, MAX_ITER)
+            whole_seconds, (found, _, _) = cpu(split_layers, whole, THRESHOLD * p, MAX_ITER)
         sizes = sorted(len(block) for block in split_blocks(whole))
         rows.append(
             {

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from edgewise import GraphTree
 from edgewise.data import PartitionedGraphs
-from edgewise.solvers.covariates.cell_fits import LASSO, PathRules, best_on_path, room_for_paths
+from edgewise.solvers.covariates.cell_fits import LASSO, PathRules, allocate_path, best_on_path
 
 Array = NDArray[Any]
 
@@ -64,7 +64,7 @@ def cells_of(tree: GraphTree, data: PartitionedGraphs, n_cells: int, rng: int) -
 def our_risks(cells: list[CellMoments]) -> Array:
     """Least held-out risk along the path of each cell."""
     p = len(cells[0].S)
-    room, precision = room_for_paths(p), np.empty((p, p))
+    room, precision = allocate_path(p), np.empty((p, p))
     return np.array(
         [best_on_path(c.S, c.S_val, float(c.n), RULES, room, precision).risk for c in cells]
     )

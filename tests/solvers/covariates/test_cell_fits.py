@@ -14,11 +14,11 @@ from edgewise.solvers.covariates.cell_fits import (
     LASSO,
     REFIT,
     PathRules,
+    allocate_path,
     best_by_general_solver,
     best_on_path,
     fit_cells,
     n_sums,
-    room_for_paths,
 )
 
 RULES = PathRules(
@@ -178,7 +178,7 @@ def test_general_solver_agrees_with_the_kernel():
             RULES._replace(estimate=estimate, rate=1.0, price_edges=True),
         ):
             fast, slow = np.empty((9, 9)), np.empty((9, 9))
-            one = best_on_path(S, S_val, 25.0, rules, room_for_paths(9), fast)
+            one = best_on_path(S, S_val, 25.0, rules, allocate_path(9), fast)
             other = best_by_general_solver(S, S_val, 25.0, rules, slow)
             assert one.is_solved
             assert other.risk == pytest.approx(one.risk, abs=2e-4)

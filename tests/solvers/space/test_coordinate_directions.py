@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
+from edgewise.solvers.space.blocks import neighbor_lists
+from edgewise.solvers.space.fused_rows import FusedProblem
 from edgewise.solvers.space.published_descent import (
-    _adjacency,
-    _descend,
+    Kinks,
     _minimize,
+    _move_column,
     coordinate_directions,
 )
 from tests.solvers.space.locally_constant_problems import (
@@ -37,7 +39,8 @@ def diagonal_start(S, thresholds):
 
 def descend(S, thresholds, tau, pairs, start=None, max_sweeps=2000, tol=1e-13):
     start = diagonal_start(S, thresholds) if start is None else start
-    return coordinate_directions(S, thresholds, tau, pairs, start, max_sweeps, tol)
+    problem = FusedProblem(S, thresholds, tau, pairs)
+    return coordinate_directions(problem, start, max_sweeps, tol)
 
 
 def random_thresholds(rng, p):
@@ -52,7 +55,8 @@ def test_minimum_of_a_parabola_with_kinks(seed, n):
     curvature, slope = rng.uniform(0.1, 3.0), rng.normal(0, 3)
     # Rounded, so that kinks coincide; strengths of 0 happen with tau = 0.
     shift, strength = np.round(rng.normal(size=n), 1), np.round(rng.uniform(0, 1, n), 1)
-    step, kink = _minimize(curvature, slope, n, shift, strength, np.empty(n, np.int64))
+    kinks = Kinks(shift, strength, shift, np.empty(n, np.int64))
+    step, kink = _minimize(curvature, slope, n, kinks)
 
     def value(x):
         return 0.5 * curvature * x**2 + slope * x + np.abs(x - shift) @ strength
@@ -192,9 +196,9 @@ def test_neighbours_that_move_together_meet_a_third_entry_exactly():
     """
     pairs = np.array([[1, 2], [2, 3]])
     y, u = np.array([0.0, 0.7, 0.7, 0.1]), np.array([0.0, 0.2, -0.75, 0.9])
-    first, neighbor = _adjacency(pairs, 4)
     inverse = Theta = np.eye(4)
-    _descend(0, 1.0, u, np.zeros(4), 1.0, pairs[:1], first, neighbor, Theta, inverse, y, y.copy())
+    problem = FusedProblem(np.tile(u, (4, 1)), np.zeros((4, 4)), 2.0, pairs[:1])
+    _move_column(0, 1.0, problem, neighbor_lists(pairs, 4), Theta, inverse, y, y.copy())
     assert y[1] == y[2] == y[3]
     assert y[3] == pytest.approx(0.1)
 

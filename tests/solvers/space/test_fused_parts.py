@@ -6,13 +6,13 @@ from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers.space.blocks import restrict, split_blocks
 from edgewise.solvers.space.fused_rows import (
+    FusedProblem,
     find_groups,
     fused_path,
-    fused_path_unweighted,
     penalty,
     shrink_layers,
 )
-from edgewise.solvers.space.splitting import FusedProblem, alternate, cover_by_paths
+from edgewise.solvers.space.splitting import cover_by_paths, split_layers
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,
@@ -26,11 +26,8 @@ from tests.solvers.space.locally_constant_problems import (
 def fused(y, weight, strength):
     n = len(y)
     b = np.empty(n)
-    scratch = [np.empty(2 * n + 3) for _ in range(3)]
-    fused_path(
-        np.asarray(y, float), np.asarray(weight, float), strength, n, b, *scratch,
-        np.empty(n), np.empty(n),
-    )  # fmt: skip
+    y, weight = np.asarray(y, float), np.asarray(weight, float)
+    fused_path(y, weight, strength, n, b, np.empty((5, 2 * n + 3)))
     return b
 
 
@@ -77,14 +74,6 @@ def test_the_fused_lasso_on_random_data():
             assert violation(y, weight, strength, b) < 1e-13 * n * max(1, np.abs(y).max())
 
 
-def without_weights(y, strength):
-    n = len(y)
-    b = np.empty(n)
-    scratch = [np.empty(2 * n + 3) for _ in range(3)]
-    fused_path_unweighted(np.asarray(y, float), strength, n, b, *scratch, np.empty(n), np.empty(n))
-    return b
-
-
 @settings(max_examples=200, deadline=None)
 @given(
     y=st.lists(st.integers(-3, 3), min_size=1, max_size=9),
@@ -94,7 +83,7 @@ def without_weights(y, strength):
 )
 def test_equal_weights_are_a_threshold_after_the_fact(y, weight, strength, shift):
     y = np.array(y) + shift
-    b = without_weights(y, strength)
+    b = fused(y, np.zeros(len(y)), strength)
     assert violation(y, np.zeros(len(y)), strength, b) < 1e-12
     thresholded = np.sign(b) * np.maximum(np.abs(b) - weight, 0)
     assert violation(y, np.full(len(y), weight), strength, thresholded) < 1e-12
@@ -102,8 +91,7 @@ def test_equal_weights_are_a_threshold_after_the_fact(y, weight, strength, shift
 
 def test_values_far_above_the_strength_do_not_break_the_fused_lasso():
     y = np.array([1e12, -1e12, 1e12, 3.0])
-    for b in (fused(y, np.zeros(4), 1e-9), without_weights(y, 1e-9)):
-        assert np.abs(b - y).max() <= 1e-3
+    assert np.abs(fused(y, np.zeros(4), 1e-9) - y).max() <= 1e-3
 
 
 def test_shrinking_a_row_cuts_paths_at_its_own_entry_and_at_forbidden_ones():
@@ -115,7 +103,8 @@ def test_shrinking_a_row_cuts_paths_at_its_own_entry_and_at_forbidden_ones():
     thresholds = np.full((p, p), 0.2)
     thresholds[0, 3] = thresholds[3, 0] = np.inf
     Z, U, mean = np.zeros((1, p, p)), np.zeros((1, p, p)), np.zeros((p, p))
-    shrink_layers(H, thresholds, tau, mu, 1.0, layers.nodes, layers.is_joined, Z, U, mean)
+    problem = FusedProblem(np.eye(p), thresholds, tau, pairs)
+    shrink_layers(H, problem, mu, 1.0, layers, Z, U, mean)
     np.testing.assert_allclose(U[0], H - Z[0], atol=1e-15)
     np.testing.assert_allclose(mean, 2 * Z[0] - H, atol=1e-15)
 
@@ -205,7 +194,9 @@ def test_the_penalty_is_the_formula():
     S = np.eye(6)
     expected = objective(Theta, S, thresholds, 0.7, pairs)
     plain = np.sum(S * Theta) - np.linalg.slogdet(Theta)[1]
-    assert penalty(Theta, thresholds, 0.7, pairs) == pytest.approx(expected - plain, rel=1e-12)
+    assert penalty(Theta, FusedProblem(S, thresholds, 0.7, pairs)) == pytest.approx(
+        expected - plain, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -229,7 +220,7 @@ def test_screening_keeps_the_solution(seed):
         if block.size == 1:
             total += part.objective(part.diagonal_solution())
         else:
-            total += alternate(part, 1e-9, 5000).objective
+            total += split_layers(part, 1e-9, 5000)[0].objective
     assert total == pytest.approx(value, abs=1e-7)
 
 
@@ -251,7 +242,7 @@ def test_screening_is_needed_with_its_weights():
 
     def excess(block):
         Theta = np.eye(5) / 1.2
-        Theta[:3, :3] = alternate(block, 1e-10, 5000).Theta
+        Theta[:3, :3] = split_layers(block, 1e-10, 5000)[0].Theta
         return objective(Theta, S, problem.thresholds, 0.1, pairs) - best
 
     assert excess(part) == pytest.approx(0, abs=1e-7)

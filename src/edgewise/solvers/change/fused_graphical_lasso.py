@@ -17,13 +17,9 @@ from edgewise.solvers._arguments import (
     check_two_covariances,
 )
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.two_group_splitting import (
-    PairState,
-    TwoGroupProblem,
-    solve_blocks,
-    state_of,
-)
+from edgewise.solvers.change.two_group_splitting import TwoGroupProblem, solve_blocks, state_of
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
+from edgewise.solvers.linalg.admm import SplitState
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 
 #: Groups whose covariances differ by less, as a share of the largest entry, are alike.
@@ -209,7 +205,7 @@ def fused_graphical_lasso_path(
     with blas_threads_for(len(model.scale)):
         problem, common = model.begin(tol)
         state = model.start(problem, init, common)
-        tied: PairState | None = common
+        tied: SplitState | None = common
         for alpha in strengths[order]:
             part = replace(problem, fusion=model.fusion(alpha))
             found = None if tied is None else _solve_tied(model, part, tied, alpha, tol, max_iter)
@@ -262,11 +258,11 @@ def fused_graphical_lasso_alpha_max(
 def _solve_tied(
     model: _Model,
     problem: TwoGroupProblem,
-    start: PairState,
+    start: SplitState,
     alpha: float,
     tol: float,
     max_iter: int,
-) -> tuple[FloatArray, PairState, FloatArray, int] | None:
+) -> tuple[FloatArray, SplitState, FloatArray, int] | None:
     """Solve with all entries off the diagonal tied, and return that if fusion is enough for it.
 
     That is so if what ties them, the multipliers, is within the bounds of the problem without
@@ -288,7 +284,7 @@ def _solve_tied(
 
 
 def _tied_alpha(
-    model: _Model, problem: TwoGroupProblem, state: PairState, alpha: float, max_iter: int
+    model: _Model, problem: TwoGroupProblem, state: SplitState, alpha: float, max_iter: int
 ) -> float:
     """Find the alpha that is just enough for entries off the diagonal to stay tied.
 
@@ -333,7 +329,7 @@ class _Model:
             np.fill_diagonal(strength, 0.0)
         return strength
 
-    def begin(self, tol: float) -> tuple[TwoGroupProblem, PairState]:
+    def begin(self, tol: float) -> tuple[TwoGroupProblem, SplitState]:
         """Return the problem, with any fusion at first, and what both groups have in common."""
         sparsity = self.sparsity * np.outer(self.scale, self.scale)
         np.fill_diagonal(sparsity, 0.0)
@@ -362,8 +358,8 @@ class _Model:
         return problem, state_of(problem, np.stack([precision, precision]))
 
     def start(
-        self, problem: TwoGroupProblem, init: FloatArray | None, common: PairState
-    ) -> PairState:
+        self, problem: TwoGroupProblem, init: FloatArray | None, common: SplitState
+    ) -> SplitState:
         """Start from precisions that were given, or else from those in common."""
         if init is None:
             return common

@@ -16,7 +16,7 @@ subgradient of :math:`h`, hence a feasible dual point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -24,7 +24,14 @@ from scipy.sparse.csgraph import connected_components
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._solution import sum_histories
-from edgewise.solvers.gaussian.newton import refuse_unbounded
+from edgewise.solvers.linalg.admm import (
+    Bracket,
+    Pace,
+    Residuals,
+    SplitState,
+    alternate,
+    refuse_unbounded,
+)
 from edgewise.solvers.linalg.dense import (
     inverse_and_log_determinant,
     likelihood_step,
@@ -32,14 +39,7 @@ from edgewise.solvers.linalg.dense import (
 )
 
 RELAXATION = 1.8
-#: Iterations between two looks at the gap and at the residuals.
-INTERVAL = 3
-#: Iterations during which the penalty parameter may change; convergence is proved for a fixed one.
-TUNING = 1000
-#: Relative primal over relative dual residual at which the gap falls fastest, by trial.
-BALANCE = 0.3
-#: How far off the balance may be, and the largest change at a time.
-TOLERATED, LARGEST_CHANGE = 1.6, 5.0
+PACE = Pace(interval=3, tuning=1000, balance=0.3)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,53 +152,21 @@ class TwoGroupProblem:
         return theta[:, :, None] * np.eye(self.size)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PairState:
-    """Where alternating directions stand; a start for a problem nearby.
-
-    Attributes
-    ----------
-    Z, Y : ndarray of shape (2, p, p)
-        Structured copies of the precisions, and their multipliers in units of the covariances.
-    rho : float
-        Penalty parameter.
-    """
-
-    Z: FloatArray
-    Y: FloatArray
-    rho: float
-
-    def restrict(self, block: IntArray) -> PairState:
-        """Return the state of some of the variables."""
-        rows, columns = np.ix_(block, block)
-        return replace(self, Z=self.Z[:, rows, columns], Y=self.Y[:, rows, columns])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PairResult:
-    """Best structured precisions found, how good they are, and where the iteration ended."""
-
-    Theta: FloatArray
-    n_iter: int
-    state: PairState
-    gaps: list[float] = field(default_factory=list)
-
-
-def state_of(problem: TwoGroupProblem, Theta: FloatArray) -> PairState:
+def state_of(problem: TwoGroupProblem, Theta: FloatArray) -> SplitState:
     """Start from positive definite precisions: their inverses say what the multipliers are."""
     Sigma = np.stack([inverse_and_log_determinant(one)[0] for one in Theta])
     Y = problem.weights[:, None, None] * (Sigma - problem.S)
     size = float(np.linalg.norm(Y))
-    rho = size / float(np.linalg.norm(Theta)) if size > 0 else 1.0
-    return PairState(Z=Theta.copy(), Y=Y, rho=rho)
+    mu = size / float(np.linalg.norm(Theta)) if size > 0 else 1.0
+    return SplitState(Z=Theta.copy(), Y=Y, mu=mu)
 
 
 def solve_blocks(
-    problem: TwoGroupProblem, start: PairState, tol: float, max_iter: int
-) -> tuple[FloatArray, PairState, FloatArray, int]:
+    problem: TwoGroupProblem, start: SplitState, tol: float, max_iter: int
+) -> tuple[FloatArray, SplitState, FloatArray, int]:
     """Solve block by block; return precisions, where the blocks ended, gaps and iterations."""
     Theta = problem.diagonal_solution()
-    state = replace(state_of(problem, Theta), rho=start.rho)
+    state = replace(state_of(problem, Theta), mu=start.mu)
     histories, n_iter = [], 0
     # The largest block last, whose penalty parameter is handed on.
     for block in sorted(problem.blocks(), key=len):
@@ -206,64 +174,42 @@ def solve_blocks(
             continue
         rows, columns = np.ix_(block, block)
         part = problem.restrict(block)
-        found = alternate(part, start.restrict(block), tol * block.size, max_iter)
+        near = replace(start, Z=start.Z[:, rows, columns], Y=start.Y[:, rows, columns])
+        found, last, n_steps = split_pair(part, near, tol * block.size, max_iter)
         Theta[:, rows, columns] = found.Theta
-        state.Z[:, rows, columns] = found.state.Z
-        state.Y[:, rows, columns] = found.state.Y
-        state = replace(state, rho=found.state.rho)
+        state.Z[:, rows, columns] = last.Z
+        state.Y[:, rows, columns] = last.Y
+        state = replace(state, mu=last.mu)
         histories.append(found.gaps)
-        n_iter = max(n_iter, found.n_iter)
+        n_iter = max(n_iter, n_steps)
     return Theta, state, sum_histories(histories), n_iter
 
 
-def alternate(
-    problem: TwoGroupProblem, start: PairState, target: float, max_iter: int
-) -> PairResult:
-    """Iterate until the duality gap is at most ``target``."""
-    Z, rho = start.Z.copy(), start.rho
-    U = start.Y / rho
-    best = problem.diagonal_solution()
-    objective = problem.objective(best)
+def split_pair(
+    problem: TwoGroupProblem, start: SplitState, target: float, max_iter: int
+) -> tuple[Bracket, SplitState, int]:
+    """Iterate until the duality gap is at most ``target``; also return state and iterations."""
+    Z, U = start.Z.copy(), start.Y / start.mu
+    diagonal = problem.diagonal_solution()
+    best = Bracket(Theta=diagonal, objective=problem.objective(diagonal))
     interior = problem.interior()
-    bound = -np.inf
-    gaps: list[float] = []
-    for count in range(1, max_iter + 1):
-        Omega = np.stack(
-            [
-                likelihood_step(z - u - (w / rho) * S, w / rho)
-                for z, u, w, S in zip(Z, U, problem.weights, problem.S, strict=True)
-            ]
-        )
-        residuals = _shrink_pairs(Omega, problem.sparsity, problem.fusion, rho, RELAXATION, Z, U)
-        if count % INTERVAL and count < max_iter:
-            continue
+
+    def step(mu: float) -> tuple[FloatArray, Residuals]:
+        groups = zip(Z, U, problem.weights / mu, problem.S, strict=True)
+        Omega = np.stack([likelihood_step(z - u - w * S, w) for z, u, w, S in groups])
+        return Omega, _shrink_pairs(Omega, problem.sparsity, problem.fusion, mu, Z, U)
+
+    def is_done(Omega: FloatArray, mu: float, count: int) -> bool:
         refuse_unbounded(float(Omega.diagonal(axis1=1, axis2=2).max()))
         candidate = _structured(Omega, Z)
-        value = problem.objective(candidate)
-        if value < objective:
-            best, objective = candidate, value
-        bound = max(bound, problem.bound(rho * U, interior))
-        gaps.append(objective - bound)
-        if gaps[-1] <= target:
-            break
-        if count < TUNING:
-            change = _change(*residuals)
-            rho *= change
-            U /= change
-    if bound == -np.inf:
+        bound = problem.bound(mu * U, interior)
+        return best.narrow(candidate, problem.objective(candidate), bound) <= target
+
+    count, mu = alternate(step, is_done, U, start.mu, max_iter, PACE)
+    if best.bound == -np.inf:
         # No dual point was positive definite, which is what having no minimum looks like.
         refuse_unbounded(np.inf)
-    return PairResult(Theta=best, n_iter=count, state=PairState(Z=Z, Y=rho * U, rho=rho), gaps=gaps)
-
-
-def _change(primal: float, dual: float, size_Z: float, size_U: float) -> float:
-    """Say by how much to raise the penalty parameter, from squared residuals and sizes."""
-    if primal * size_U == 0.0 or dual * size_Z == 0.0:
-        return 1.0
-    ratio = float(np.sqrt(primal / size_Z * (size_U / dual))) / BALANCE
-    if 1.0 / TOLERATED < ratio < TOLERATED:
-        return 1.0
-    return float(np.clip(ratio**0.7, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE))
+    return best, SplitState(Z=Z, Y=mu * U, mu=mu), count
 
 
 @kernel
@@ -271,8 +217,7 @@ def _shrink_pairs(
     Omega: FloatArray,
     sparsity: FloatArray,
     fusion: FloatArray,
-    rho: float,
-    relaxation: float,
+    mu: float,
     Z: FloatArray,
     U: FloatArray,
 ) -> tuple[float, float, float, float]:
@@ -283,20 +228,17 @@ def _shrink_pairs(
     :math:`\Theta - Z`, of the change of :math:`Z`, of :math:`Z` and of :math:`U`.
     """
     p = Omega.shape[1]
-    primal = 0.0
-    dual = 0.0
-    size_Z = 0.0
-    size_U = 0.0
+    primal = dual = size_Z = size_U = 0.0
     for i in range(p):
         for j in range(i + 1):
-            first = relaxation * Omega[0, i, j] + (1.0 - relaxation) * Z[0, i, j] + U[0, i, j]
-            second = relaxation * Omega[1, i, j] + (1.0 - relaxation) * Z[1, i, j] + U[1, i, j]
+            first = RELAXATION * Omega[0, i, j] + (1.0 - RELAXATION) * Z[0, i, j] + U[0, i, j]
+            second = RELAXATION * Omega[1, i, j] + (1.0 - RELAXATION) * Z[1, i, j] + U[1, i, j]
             middle = 0.5 * (first + second)
             half = 0.5 * (second - first)
             # Where they meet, both are the middle itself, so that ties are exact.
-            t = fusion[i, j] / rho
+            t = fusion[i, j] / mu
             half = half - t if half > t else (half + t if half < -t else 0.0)
-            t = sparsity[i, j] / rho
+            t = sparsity[i, j] / mu
             for g in range(2):
                 h = first if g == 0 else second
                 z = middle - half if g == 0 else middle + half
@@ -307,10 +249,8 @@ def _shrink_pairs(
                 dual += share * (z - Z[g, i, j]) ** 2
                 size_Z += share * z * z
                 size_U += share * u * u
-                Z[g, i, j] = z
-                Z[g, j, i] = z
-                U[g, i, j] = u
-                U[g, j, i] = u
+                Z[g, i, j] = Z[g, j, i] = z
+                U[g, i, j] = U[g, j, i] = u
     return primal, dual, size_Z, size_U
 
 

@@ -14,24 +14,27 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.solvers.gaussian.descent import (
+    Columns,
+    descend_from,
+    empty_columns,
+    extrapolate,
+    rescale_columns,
+)
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, alpha_max, graphical_lasso
 from edgewise.solvers.gaussian.refit import (
     Regressions,
+    allocate_regressions,
     fit_to_graph,
     refit_precision,
-    room_for_regressions,
 )
-from edgewise.solvers.gaussian.small import (
-    Columns,
-    Problem,
-    change_units,
-    descend_from,
-    extrapolate,
-    reset,
-    room_for_descent,
+from edgewise.solvers.gaussian.standard_form import (
+    NO_WEIGHTS,
+    StandardForm,
+    rescale,
     standardize,
+    writable,
 )
-from edgewise.solvers.gaussian.standard_form import writable
 from edgewise.solvers.linalg.kernels import gaussian_risk
 
 #: Which estimate is judged at each alpha: the graphical lasso; maximum likelihood on its graph
@@ -44,6 +47,8 @@ LASSO_TOL: Final = 1e-5
 #: Duality gap per variable of the refits, and the sweeps they may take.
 REFIT_TOL: Final = 1e-8
 REFIT_SWEEPS: Final = 500
+#: Sweeps after which a graphical lasso is left to the general solver.
+MAX_SWEEPS: Final = 100
 
 
 class PathRules(NamedTuple):
@@ -86,17 +91,23 @@ class Choice(NamedTuple):
     is_solved: bool
 
 
-class Room(NamedTuple):
+class PathWorkspace(NamedTuple):
     """State and buffers of a path.
 
     Attributes
     ----------
-    problem, columns, regressions
-        Of the graphical lassos and of the refits.
+    columns, regressions
+        State of the graphical lassos and of the refits.
+    before : ndarray of shape (p, p)
+        Dual point of the graphical lasso before.
+    S, lasso_scale : ndarray of shape (p, p) and (p,)
+        Standard form of the graphical lasso.
+    weights : ndarray of shape (0, 0)
+        Stands for ones.
     scale : ndarray of shape (p,)
-        Takes the covariance to correlations, the units of what follows.
+        Converts the covariance to correlations, the units of what follows.
     correlation, S_val : ndarray of shape (p, p)
-        Moments of the rows to fit to and of those to judge by.
+        Moments of the rows to fit to and of the validation rows.
     estimate : ndarray of shape (p, p)
         Precision by the graphical lasso.
     adjacency : ndarray of bool, shape (p, p)
@@ -105,9 +116,12 @@ class Room(NamedTuple):
         Scratch.
     """
 
-    problem: Problem
     columns: Columns
     regressions: Regressions
+    before: FloatArray
+    S: FloatArray
+    lasso_scale: FloatArray
+    weights: FloatArray
     scale: FloatArray
     correlation: FloatArray
     S_val: FloatArray
@@ -117,20 +131,24 @@ class Room(NamedTuple):
     L: FloatArray
 
 
-def room_for_paths(p: int) -> Room:
-    """Allocate what paths over ``p`` variables need, again and again."""
-    problem, columns = room_for_descent(p)
-    return Room(
-        problem=problem,
-        columns=columns,
-        regressions=room_for_regressions(p),
-        scale=np.empty(p),
-        correlation=np.empty((p, p)),
-        S_val=np.empty((p, p)),
-        estimate=np.empty((p, p)),
+def allocate_path(p: int) -> PathWorkspace:
+    """Allocate the workspace for paths over ``p`` variables."""
+    W, Theta, R, before, S, correlation, S_val, estimate, L = np.empty((9, p, p))
+    lasso_scale, scale, old_scale = np.empty((3, p))
+    return PathWorkspace(
+        columns=empty_columns(W, Theta, R, p),
+        regressions=allocate_regressions(p),
+        before=before,
+        S=S,
+        lasso_scale=lasso_scale,
+        weights=NO_WEIGHTS,
+        scale=scale,
+        correlation=correlation,
+        S_val=S_val,
+        estimate=estimate,
         adjacency=np.empty((p, p), np.bool_),
-        old_scale=np.empty(p),
-        L=np.empty((p, p)),
+        old_scale=old_scale,
+        L=L,
     )
 
 
@@ -140,12 +158,12 @@ def best_on_path(
     S_val: FloatArray,
     n: float,
     rules: PathRules,
-    room: Room,
+    work: PathWorkspace,
     precision: FloatArray,
 ) -> Choice:
     """Leave the best estimate in ``precision``, in the units of ``S``, and say which it is."""
     p = S.shape[0]
-    largest, offset = _start(S, S_val, room)
+    largest, offset = _start(S, S_val, work)
     n_alphas, alpha = rules.n_alphas, largest
     if rules.rate > 0.0:
         n_alphas, alpha = 1, rules.rate * np.sqrt(np.log(p) / n)
@@ -156,30 +174,34 @@ def best_on_path(
     may_refit = rules.estimate != LASSO
     refit_risk = np.inf
     for count in range(n_alphas):
+        if rules.penalize_diagonal or count == 0:
+            work.old_scale[:] = work.lasso_scale
+            standardize(S, alpha, work.weights, rules.penalize_diagonal, work.lasso_scale, work.S)
+        form = StandardForm(work.S, alpha, work.lasso_scale, work.weights)
         if rules.penalize_diagonal:
-            _change_ridge(S, alpha, room)
-        extrapolate(room.columns, step if count >= 2 else 0.0)
-        if not descend_from(room.problem, alpha, room.columns, LASSO_TOL * p) < np.inf:
+            rescale_columns(work.columns, work.before, work.old_scale, work.lasso_scale)
+        extrapolate(work.columns.W, work.before, step if count >= 2 else 0.0)
+        if not descend_from(form, work.columns, LASSO_TOL * p, MAX_SWEEPS)[0] < np.inf:
             return Choice(best.risk, best.alpha, best.is_refit, False)
-        n_edges, is_new = _read_estimate(room)
+        n_edges, is_new = _read_estimate(work)
         is_new = is_new or count == 0
         if may_refit and is_new:
             gap, _ = fit_to_graph(
-                room.correlation, room.adjacency, room.regressions, REFIT_TOL * p, REFIT_SWEEPS
+                work.correlation, work.adjacency, work.regressions, REFIT_TOL * p, REFIT_SWEEPS
             )
             may_refit = 0.0 <= gap <= REFIT_TOL * p
             if may_refit:
-                refit_risk = gaussian_risk(room.regressions.Theta, room.S_val, room.L)
+                refit_risk = gaussian_risk(work.regressions.Theta, work.S_val, work.L)
         risk = np.inf
         if rules.estimate != REFIT or not may_refit:
-            risk = gaussian_risk(room.estimate, room.S_val, room.L)
+            risk = gaussian_risk(work.estimate, work.S_val, work.L)
         is_refit = may_refit and refit_risk < risk
         if is_refit:
             risk = refit_risk
         risk += offset + price * n_edges
         if risk < best.risk:
             best = Choice(risk, alpha, is_refit, True)
-            _store(room.regressions.Theta if is_refit else room.estimate, room.scale, precision)
+            rescale(work.regressions.Theta if is_refit else work.estimate, work.scale, precision)
             n_worse = 0
         elif is_new or not is_refit:
             n_worse += 1
@@ -190,61 +212,47 @@ def best_on_path(
 
 
 @kernel
-def _start(S: FloatArray, S_val: FloatArray, room: Room) -> tuple[float, float]:
+def _start(S: FloatArray, S_val: FloatArray, work: PathWorkspace) -> tuple[float, float]:
     """Change to correlation units; return the largest covariance and the risk of the units."""
     p = S.shape[0]
-    standardize(S, 0.0, room.problem)
-    reset(room.columns)
+    standardize(S, 0.0, work.weights, False, work.scale, work.correlation)
+    work.lasso_scale[:] = work.scale
+    columns = work.columns
+    columns.W[:] = 0.0
+    work.before[:] = 0.0
+    columns.size[:] = 0
+    columns.theta[:] = 1.0
+    work.adjacency[:] = False
+    rescale(S_val, work.scale, work.S_val)
     largest = 0.0
     offset = 0.0
     for i in range(p):
-        room.scale[i] = room.problem.scale[i]
-        offset -= 2.0 * np.log(room.scale[i])
-        for j in range(p):
-            room.correlation[i, j] = room.problem.S[i, j]
-            room.S_val[i, j] = S_val[i, j] * room.problem.units[i, j]
-            room.adjacency[i, j] = False
-            if i != j:
-                largest = max(largest, abs(S[i, j]))
+        columns.W[i, i] = 1.0
+        offset -= 2.0 * np.log(work.scale[i])
+        for j in range(i):
+            largest = max(largest, abs(S[i, j]))
     return largest, offset
 
 
 @kernel
-def _change_ridge(S: FloatArray, ridge: float, room: Room) -> None:
-    """Put another ridge on the diagonal, keeping the state of descent."""
-    for i in range(room.scale.size):
-        room.old_scale[i] = room.problem.scale[i]
-    standardize(S, ridge, room.problem)
-    change_units(room.columns, room.old_scale, room.problem.scale)
-
-
-@kernel
-def _read_estimate(room: Room) -> tuple[int, bool]:
+def _read_estimate(work: PathWorkspace) -> tuple[int, bool]:
     """Take the graphical lasso to correlation units, and its graph.
 
     Returns the number of edges and whether the graph has changed.
     """
-    p = room.scale.size
+    p = work.scale.size
     n_edges = 0
     is_new = False
     for i in range(p):
-        ratio = room.problem.scale[i] / room.scale[i]
+        ratio = work.lasso_scale[i] / work.scale[i]
         for j in range(p):
-            units = ratio * room.problem.scale[j] / room.scale[j]
-            room.estimate[i, j] = room.columns.Theta[i, j] * units
-            is_joined = i != j and room.estimate[i, j] != 0.0
-            is_new = is_new or is_joined != room.adjacency[i, j]
-            room.adjacency[i, j] = is_joined
+            units = ratio * work.lasso_scale[j] / work.scale[j]
+            work.estimate[i, j] = work.columns.Theta[i, j] * units
+            is_joined = i != j and work.estimate[i, j] != 0.0
+            is_new = is_new or is_joined != work.adjacency[i, j]
+            work.adjacency[i, j] = is_joined
             n_edges += is_joined and i < j
     return n_edges, is_new
-
-
-@kernel
-def _store(Theta: FloatArray, scale: FloatArray, precision: FloatArray) -> None:
-    """Copy ``Theta`` back to the original units."""
-    for i in range(Theta.shape[0]):
-        for j in range(Theta.shape[0]):
-            precision[i, j] = Theta[i, j] * scale[i] * scale[j]
 
 
 def best_by_general_solver(
@@ -366,11 +374,11 @@ def fit_cells(
         is_floored=np.empty((n_cells, p), np.bool_),
     )
     S, S_val = np.empty((p, p)), np.empty((p, p))
-    room = room_for_paths(p)
+    work = allocate_path(p)
     for c in range(n_cells):
         sums = writable(train[c]), writable(validation[c])
         _moments(*sums, own_mean, floor, S, S_val, fits.mean[c], fits.is_floored[c])
-        choice = best_on_path(S, S_val, sums[0][0], rules, room, fits.precision[c])
+        choice = best_on_path(S, S_val, sums[0][0], rules, work, fits.precision[c])
         if not choice.is_solved:
             choice = best_by_general_solver(S, S_val, sums[0][0], rules, fits.precision[c])
         fits.risk[c], fits.alpha[c], fits.is_refit[c] = choice.risk, choice.alpha, choice.is_refit

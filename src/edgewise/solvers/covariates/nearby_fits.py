@@ -18,7 +18,7 @@ from edgewise.solvers.gaussian.graphical_lasso import (
     graphical_lasso,
     graphical_lasso_path,
 )
-from edgewise.solvers.gaussian.refit import fit_to_graph, room_for_regressions
+from edgewise.solvers.gaussian.refit import allocate_regressions, fit_to_graph
 
 #: Duality gap per variable of the refits, and the sweeps they may take.
 REFIT_TOL = 1e-8
@@ -126,7 +126,7 @@ def _refit(S: FloatArray, estimates: FloatArray) -> int:
     units = np.outer(scale, scale)
     correlation = S * units
     np.fill_diagonal(correlation, 1.0)
-    state = room_for_regressions(p)
+    state = allocate_regressions(p)
     target = REFIT_TOL * p
     before: BoolArray | None = None
     for k, estimate in enumerate(estimates):

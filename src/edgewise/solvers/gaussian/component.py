@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewise._core.errors import SolverError
-from edgewise._core.jit import kernel, scratch
+from edgewise._core.jit import scratch
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.gaussian.descent import columns_from_precision, descend
-from edgewise.solvers.gaussian.newton import newton
-from edgewise.solvers.gaussian.splitting import alternate
-from edgewise.solvers.gaussian.standard_form import StandardForm
-from edgewise.solvers.linalg.kernels import clip_to_box, fill_thresholds
+from edgewise.solvers.gaussian.descent import (
+    Columns,
+    columns_from_precision,
+    descend,
+    empty_columns,
+)
+from edgewise.solvers.gaussian.newton import orthant_newton
+from edgewise.solvers.gaussian.splitting import split_likelihood
+from edgewise.solvers.gaussian.standard_form import StandardForm, clip_to_box, shrink_into_box
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 
 #: Sweeps before the other solver is thought of; doubled each time.
@@ -41,18 +45,6 @@ class ComponentSolution:
     history: list[float]
 
 
-@dataclass(kw_only=True, eq=False)
-class _State:
-    """What block descent carries from sweep to sweep; see `descend`."""
-
-    W: FloatArray
-    support: IntArray
-    coef: FloatArray
-    size: IntArray
-    theta: FloatArray
-    change: float = -1.0
-
-
 def solve_component(
     form: StandardForm,
     target: float,
@@ -73,33 +65,26 @@ def solve_component(
         Precision and covariance of a nearby problem.
     """
     p = form.scale.size
-    Theta = scratch("precision", (p, p))
-    R = scratch("residual", (p, p))
-    states = [_thresholded_state, _shrunken_state]
-    state = states.pop(0)(form) if start is None else _warm_state(form, *start)
+    W, Theta, R = (scratch(name, (p, p)) for name in ("covariance", "precision", "residual"))
+    columns = empty_columns(W, Theta, R, min(8, p))
+    W[:] = 0.0
+    if start is not None:
+        W[:] = start[1]
+        columns = Columns(W, *columns_from_precision(start[0]), Theta, R)
+    # Most problems are nearly solved at the soft-thresholded covariance.
+    clip_to_box(form, W)
     history: list[float] = []
-    n_iter = 0
-    chunk = PATIENCE
+    n_iter, chunk, change, is_last_start = 0, PATIENCE, -1.0, False
     while n_iter < max_iter:
-        status, n_sweeps, gap, state.change, ratio, state.support, state.coef = descend(
-            form.S,
-            form.alpha,
-            form.scale,
-            form.weights,
-            state.W,
-            state.support,
-            state.coef,
-            state.size,
-            state.theta,
-            Theta,
-            R,
-            target,
-            min(chunk, max_iter - n_iter),
-            state.change,
+        n_sweeps = min(chunk, max_iter - n_iter)
+        status, n_sweeps, gap, change, ratio, columns = descend(
+            form, columns, target, n_sweeps, change
         )
         n_iter += n_sweeps
-        if status < 0 and states:
-            state = states.pop(0)(form)
+        if status < 0 and not is_last_start:
+            shrink_into_box(form, W)
+            columns = empty_columns(W, Theta, R, min(8, p))
+            change, is_last_start = -1.0, True
             continue
         if status < 0:
             identity = np.eye(p)
@@ -115,23 +100,22 @@ def solve_component(
                 n_iter=n_iter,
                 history=history,
             )
-        if _is_slow(state, gap, ratio, target):
+        if _is_slow(columns.size, change, gap, ratio, target):
             break
         chunk *= 2
     if not history:
-        # Every start failed within the few sweeps allowed, so that nothing was assembled.
         Theta = np.eye(p)
-    return _split(form, Theta, state.W, target, max_iter - n_iter, n_iter, history)
+    return _split(form, Theta, W, target, max_iter - n_iter, n_iter, history)
 
 
-def _is_slow(state: _State, gap: float, ratio: float, target: float) -> bool:
+def _is_slow(size: IntArray, change: float, gap: float, ratio: float, target: float) -> bool:
     """Compare the sweeps still to come, extrapolated from the last two, with a run of splitting."""
     if not 0.0 < ratio < 1.0:
-        return state.change > 0.0
-    distance = gap if gap < np.inf else np.sqrt(state.change * ratio)
+        return change > 0.0
+    distance = gap if gap < np.inf else np.sqrt(change * ratio)
     n_sweeps = np.log(target / distance) / np.log(np.sqrt(ratio))
-    p = state.size.size
-    degree = state.size.astype(np.float64)
+    p = size.size
+    degree = size.astype(np.float64)
     sweep_cost = float((p * degree + 3.0 * degree**2 + 0.1 * degree**3).sum())
     return bool(n_sweeps * sweep_cost > SPLITTING_COST * p**3)
 
@@ -152,11 +136,11 @@ def _split(
             "definite, and this one is singular. Use alpha > 0, or repair the covariance."
         )
     is_near = bool(history) and history[-1] <= NEAR * form.scale.size
-    result = newton(form, Theta.copy(), target, NEWTON_STEPS) if is_near else None
+    result = orthant_newton(form, Theta.copy(), target, NEWTON_STEPS) if is_near else None
     if result is None or result.gap > target:
-        result = alternate(form, Theta, W, target, max_steps) or result
+        result = split_likelihood(form, Theta, W, target, max_steps) or result
     if result is None:
-        result = newton(form, _shrink_to_definite(Theta), target, 0)
+        result = orthant_newton(form, _shrink_to_definite(Theta), target, 0)
     if result is None:
         raise SolverError("The precision matrix lost its positive diagonal.")
     history.append(result.gap)
@@ -179,56 +163,3 @@ def _shrink_to_definite(Theta: FloatArray) -> FloatArray:
         if factorize(trial) is not None:
             return trial
         share = 0.5 * share if share > 1e-3 else 0.0
-
-
-def _empty_state(W: FloatArray) -> _State:
-    """Pair a dual point with empty columns."""
-    p = W.shape[0]
-    return _State(
-        W=W,
-        support=np.empty((p, min(8, p)), np.int64),
-        coef=np.empty((p, min(8, p))),
-        size=np.zeros(p, np.int64),
-        theta=np.ones(p),
-    )
-
-
-def _thresholded_state(form: StandardForm) -> _State:
-    """Start where most problems are nearly solved: at the soft-thresholded covariance."""
-    W = scratch("covariance", form.S.shape)
-    W[:] = 0.0
-    clip_to_box(form.S, form.alpha, form.scale, form.weights, W)
-    return _empty_state(W)
-
-
-def _shrunken_state(form: StandardForm) -> _State:
-    """Start at a point of the box that is positive definite if any multiple of S + cI is."""
-    share = _largest_shrinkage(form.S, form.alpha, form.scale, form.weights)
-    W = np.multiply(form.S, 1.0 - share, out=scratch("covariance", form.S.shape))
-    np.fill_diagonal(W, 1.0)
-    return _empty_state(W)
-
-
-def _warm_state(form: StandardForm, Theta: FloatArray, W: FloatArray) -> _State:
-    """Start from a nearby solution; its dual point is clipped to this problem's box."""
-    support, coef, size, theta = columns_from_precision(Theta)
-    clipped = scratch("covariance", form.S.shape)
-    clipped[:] = W
-    clip_to_box(form.S, form.alpha, form.scale, form.weights, clipped)
-    return _State(W=clipped, support=support, coef=coef, size=size, theta=theta)
-
-
-@kernel
-def _largest_shrinkage(
-    S: FloatArray, alpha: float, scale: FloatArray, weights: FloatArray
-) -> float:
-    """Return the largest share by which all covariances may shrink and stay in the box."""
-    p = S.shape[0]
-    t = np.empty(p)
-    share = 1.0
-    for i in range(p):
-        fill_thresholds(i, alpha, scale, weights, t)
-        for j in range(p):
-            if i != j and abs(S[i, j]) * share > t[j]:
-                share = t[j] / abs(S[i, j])
-    return share

@@ -21,13 +21,59 @@ has an edge, so that two to five sweeps do for most problems.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from edgewise._core.jit import kernel
-from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.solvers.linalg.kernels import add_rows, dot, fill_thresholds, soft_threshold
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers.gaussian.standard_form import (
+    StandardForm,
+    clip_to_box,
+    fill_thresholds,
+    shrink_into_box,
+)
+from edgewise.solvers.linalg.kernels import add_rows, dot, soft_threshold
 
 _TILE = 32
+#: Up to this many variables a column is solved without the Gram matrix of its active set.
+FEW = 48
+
+
+class Columns(NamedTuple):
+    """State of block descent.
+
+    Attributes
+    ----------
+    W : ndarray of shape (p, p)
+        Dual point, a covariance.
+    support, coef : ndarray of shape (p, width)
+        Row i lists the ``size[i]`` non-zero lasso coefficients of column i.
+    size : ndarray of int, shape (p,)
+        Number of coefficients of each column.
+    theta : ndarray of shape (p,)
+        Diagonal of the precision.
+    Theta : ndarray of shape (p, p)
+        Receives the precision.
+    R : ndarray of shape (p, p)
+        Scratch.
+    """
+
+    W: FloatArray
+    support: IntArray
+    coef: FloatArray
+    size: IntArray
+    theta: FloatArray
+    Theta: FloatArray
+    R: FloatArray
+
+
+def empty_columns(W: FloatArray, Theta: FloatArray, R: FloatArray, width: int) -> Columns:
+    """Pair a dual point with empty columns; lists of few variables have full width."""
+    p = len(W)
+    width = p if p <= FEW else width
+    support, coef = np.empty((p, width), np.int64), np.empty((p, width))
+    return Columns(W, support, coef, np.zeros(p, np.int64), np.ones(p), Theta, R)
 
 
 @kernel
@@ -36,7 +82,7 @@ def columns_from_precision(
 ) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
     """List the lasso coefficients ``-Theta[i, j] / Theta[i, i]`` of each column.
 
-    Returns support, coefficients, sizes and the diagonal, as block descent keeps them.
+    Returns support, coefficients, sizes and the diagonal, as `Columns` keeps them.
     """
     p = Theta.shape[0]
     size = np.zeros(p, np.int64)
@@ -44,7 +90,7 @@ def columns_from_precision(
         for j in range(p):
             size[i] += Theta[i, j] != 0.0
         size[i] -= 1
-    room = max(size.max(), 1)
+    room = p if p <= FEW else max(size.max(), 1)
     support = np.empty((p, room), np.int64)
     coef = np.empty((p, room))
     theta = np.empty(p)
@@ -60,15 +106,14 @@ def columns_from_precision(
 
 
 @kernel
-def assemble(
-    support: IntArray, coef: FloatArray, size: IntArray, theta: FloatArray, Theta: FloatArray
-) -> None:
-    """Write the symmetric precision that the columns agree on into ``Theta``.
+def assemble(columns: Columns) -> None:
+    """Write the symmetric precision that the columns agree on to ``columns.Theta``.
 
     Column ``i`` says ``Theta[i, j] = -coef[i, j] * theta[i]``. An edge stays only if both of its
     columns have it with the same sign, as the mean of the two values.
     """
-    p = size.size
+    support, coef, size, theta = columns.support, columns.coef, columns.size, columns.theta
+    Theta, p = columns.Theta, size.size
     Theta[:] = 0.0
     for i in range(p):
         Theta[i, i] = theta[i]
@@ -92,10 +137,7 @@ def assemble(
 
 @kernel
 def certify(
-    S: FloatArray,
-    alpha: float,
-    scale: FloatArray,
-    weights: FloatArray,
+    form: StandardForm,
     W: FloatArray,
     support: IntArray,
     size: IntArray,
@@ -108,8 +150,8 @@ def certify(
     by slackness (to first order in :math:`R`), so that whoever has only the precision can confirm
     the figure. Infinite where the bound does not hold. ``R`` is scratch.
     """
-    p = S.shape[0]
-    _pin_edges(S, alpha, scale, weights, W, support, size, Theta)
+    p = size.size
+    _pin_edges(form, W, support, size, Theta)
     index = np.empty(support.shape[1] + 1, np.int64)
     value = np.empty(support.shape[1] + 1)
     for i in range(p):
@@ -139,23 +181,16 @@ def certify(
 
 @kernel
 def _pin_edges(
-    S: FloatArray,
-    alpha: float,
-    scale: FloatArray,
-    weights: FloatArray,
-    W: FloatArray,
-    support: IntArray,
-    size: IntArray,
-    Theta: FloatArray,
+    form: StandardForm, W: FloatArray, support: IntArray, size: IntArray, Theta: FloatArray
 ) -> None:
     """Move ``W`` to the edge of its box wherever ``Theta`` has an edge."""
     t = np.empty(size.size)
     for i in range(size.size):
-        fill_thresholds(i, alpha, scale, weights, t)
+        fill_thresholds(i, form, t)
         for k in range(size[i]):
             j = support[i, k]
             if Theta[i, j] != 0.0:
-                W[i, j] = S[i, j] + (t[j] if Theta[i, j] > 0.0 else -t[j])
+                W[i, j] = form.S[i, j] + (t[j] if Theta[i, j] > 0.0 else -t[j])
                 W[j, i] = W[i, j]
 
 
@@ -298,117 +333,142 @@ BLOCK = 16
 FIRST = 2e-3
 #: Conditional variance, as a share of the variance, at which a variable counts as redundant.
 SINGULAR = 1e-13
+#: Passes over the active set of a column of few before it is solved by factorisation.
+SHORT_PASSES = 30
 #: Rounds of adding violators to one active set.
 MAX_ROUNDS = 50
 
 
 @kernel
 def descend(
-    S: FloatArray,
-    alpha: float,
-    scale: FloatArray,
-    weights: FloatArray,
-    W: FloatArray,
-    support: IntArray,
-    coef: FloatArray,
-    size: IntArray,
-    theta: FloatArray,
-    Theta: FloatArray,
-    R: FloatArray,
-    target: float,
-    max_sweeps: int,
-    change: float,
-) -> tuple[int, int, float, float, float, IntArray, FloatArray]:
+    form: StandardForm, columns: Columns, target: float, max_sweeps: int, change: float
+) -> tuple[int, int, float, float, float, Columns]:
     """Sweep until the certified gap is at most ``target``.
 
-    Row ``i`` of ``support`` and ``coef`` lists the ``size[i]`` non-zero lasso coefficients of
-    column ``i``, ``theta`` holds the diagonal of the precision, ``Theta`` receives the precision
-    and ``R`` is scratch.
-
     Returns a status (1 certified, 0 out of sweeps, -1 start not positive definite), the number of
-    sweeps, the gap, the last change, its ratio to the change before, and the two arrays that may
-    have grown.
+    sweeps, the gap, the last change, its ratio to the change before, and the columns, whose lists
+    may have grown.
     """
-    p = S.shape[0]
+    p = form.scale.size
     finest = 0.05 * target / p
     gap = np.inf
     ratio = 1.0
     # Calibrated on random, hub, grid and block graphs of 20 to 1000 variables; beside a sweep over
     # few variables the certificate costs next to nothing.
     eagerness = (40.0 if p <= 64 else 12.0) / np.sqrt(p)
+    t, v = np.empty(p), np.empty(p)
     for count in range(1, max_sweeps + 1):
         # Columns need no more accuracy than the sweep as a whole can have.
         coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
-        eps = max(finest, coarse)
         before = change
-        change, support, coef = _sweep(S, alpha, scale, weights, W, support, coef, size, theta, eps)
+        change, columns = _sweep(form, columns, t, v, max(finest, coarse))
         if change < 0.0:
-            return -1, count, np.inf, change, 1.0, support, coef
+            return -1, count, np.inf, change, 1.0, columns
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
         # The gap follows the square root of what the next sweep would change.
         if np.sqrt(change * ratio) <= eagerness * target or count == max_sweeps:
-            assemble(support, coef, size, theta, Theta)
-            gap = certify(S, alpha, scale, weights, W, support, size, Theta, R)
+            assemble(columns)
+            gap = certify(form, columns.W, columns.support, columns.size, columns.Theta, columns.R)
             if gap <= target:
-                return 1, count, gap, change, ratio, support, coef
-    return 0, max_sweeps, gap, change, ratio, support, coef
+                return 1, count, gap, change, ratio, columns
+    return 0, max_sweeps, gap, change, ratio, columns
+
+
+@kernel
+def descend_from(
+    form: StandardForm, columns: Columns, target: float, max_sweeps: int
+) -> tuple[float, int, bool]:
+    """Descend from ``columns`` or, where they are not positive definite, from shrunken covariances.
+
+    ``columns`` must have lists of full width. Returns the gap, infinite where the problem is left
+    to the general solver, the number of sweeps, and whether the start was of use.
+    """
+    clip_to_box(form, columns.W)
+    status, n_sweeps, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0)
+    is_warm = status > 0
+    if status < 0:
+        shrink_into_box(form, columns.W)
+        columns.size[:] = 0
+        columns.theta[:] = 1.0
+        status, count, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0)
+        n_sweeps += count
+    return gap if status > 0 else np.inf, n_sweeps, is_warm
+
+
+@kernel
+def rescale_columns(columns: Columns, before: FloatArray, old: FloatArray, new: FloatArray) -> None:
+    """Convert the state of descent, and the dual point ``before``, to another scaling."""
+    for i in range(old.size):
+        ratio = new[i] / old[i]
+        columns.theta[i] /= ratio * ratio
+        for j in range(old.size):
+            columns.W[i, j] *= ratio * new[j] / old[j]
+            before[i, j] *= ratio * new[j] / old[j]
+        for k in range(columns.size[i]):
+            j = columns.support[i, k]
+            columns.coef[i, k] *= ratio * old[j] / new[j]
+
+
+@kernel
+def extrapolate(W: FloatArray, before: FloatArray, step: float) -> None:
+    """Continue along the line through the last two dual points; the last becomes ``before``."""
+    for i in range(W.shape[0]):
+        for j in range(W.shape[0]):
+            last = W[i, j]
+            W[i, j] += step * (last - before[i, j])
+            before[i, j] = last
 
 
 @kernel
 def _sweep(
-    S: FloatArray,
-    alpha: float,
-    scale: FloatArray,
-    weights: FloatArray,
-    W: FloatArray,
-    support: IntArray,
-    coef: FloatArray,
-    size: IntArray,
-    theta: FloatArray,
-    eps: float,
-) -> tuple[float, IntArray, FloatArray]:
-    """Update every column once, in place on ``W``, ``size`` and ``theta``.
+    form: StandardForm, columns: Columns, t: FloatArray, v: FloatArray, eps: float
+) -> tuple[float, Columns]:
+    """Update every column once, in place; ``t`` and ``v`` are scratch.
 
     The first returned value is the estimated change in objective, or -1 when ``W`` was found not
     to be positive definite.
     """
-    p = S.shape[0]
-    t = np.empty(p)
-    v = np.empty(p)
-    index = np.empty(p, np.int64)
-    b = np.empty(p)
+    S, W, theta = form.S, columns.W, columns.theta
+    p = theta.size
+    is_few = p <= FEW
+    block = 1 if is_few else BLOCK
+    index, b = columns.support[0], columns.coef[0]
+    if not is_few:
+        index, b = np.empty(p, np.int64), np.empty(p)
     total = 0.0
-    for first in range(0, p, BLOCK):
-        last = min(first + BLOCK, p)
+    for first in range(0, p, block):
+        last = min(first + block, p)
         for i in range(first, last):
-            fill_thresholds(i, alpha, scale, weights, t)
-            n = size[i]
-            for k in range(n):
-                index[k] = support[i, k]
-                b[k] = coef[i, k]
-            n = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
-            if n < 0:
-                return -1.0, support, coef
+            fill_thresholds(i, form, t)
+            n = columns.size[i]
+            if is_few:
+                # Lists of full width: the column is solved in place.
+                index, b = columns.support[i], columns.coef[i]
+                n = _solve_short_column(i, S[i], t, W, index, b, n, v, eps)
+            else:
+                index[:n] = columns.support[i, :n]
+                b[:n] = columns.coef[i, :n]
+                n = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
             schur = 1.0
             for k in range(n):
                 schur -= b[k] * v[index[k]]
-            if schur <= SINGULAR:
-                return -1.0, support, coef
+            if n < 0 or schur <= SINGULAR:
+                return -1.0, columns
             theta[i] = 1.0 / schur
-            if n > support.shape[1]:
-                support = _widen(support, min(p, 2 * n))
-                coef = _widen(coef, min(p, 2 * n))
-            size[i] = n
-            for k in range(n):
-                support[i, k] = index[k]
-                coef[i, k] = b[k]
+            columns.size[i] = n
+            if not is_few:
+                if n > columns.support.shape[1]:
+                    columns = _widen(columns, min(p, 2 * n))
+                columns.support[i, :n] = index[:n]
+                columns.coef[i, :n] = b[:n]
             v[i] = 1.0
             t[i] = np.inf
             total += _write_row(W[i], v, S[i], t, theta) * theta[i]
-            for j in range(first, last):
+            for j in range(0 if is_few else first, p if is_few else last):
                 W[j, i] = W[i, j]
-        _write_columns(W, first, last)
-    return total, support, coef
+        if not is_few:
+            _write_columns(W, first, last)
+    return total, columns
 
 
 @kernel
@@ -429,49 +489,123 @@ def _solve_column(
     Rows ``first`` to ``i`` of ``W`` are newer than their columns. Leaves the full column in ``v``
     and returns the size of the active set, or -1 when the lasso is unbounded.
     """
-    p = v.size
     for _ in range(MAX_ROUNDS):
-        G = np.empty((n, n))
-        c = np.empty(n)
-        ta = np.empty(n)
-        for a in range(n):
-            ja = index[a]
-            c[a] = s[ja]
-            ta[a] = t[ja]
-            G[a, a] = 1.0
-            for e in range(a):
-                je = index[e]
-                G[a, e] = W[je, ja] if first <= je < i else W[ja, je]
-                G[e, a] = G[a, e]
-        if not active_lasso(G, c, ta, b, n, eps):
+        if not _solve_active(i, first, s, t, W, index, b, n, eps):
             return -1
-        kept = 0
-        for k in range(n):
-            if b[k] != 0.0:
-                index[kept] = index[k]
-                b[kept] = b[k]
-                kept += 1
-        n = kept
+        n = _drop_zeros(index, b, n)
         add_rows(W, index, b, n, v)
         for j in range(first, i):
             v[j] = 0.0
             for k in range(n):
                 v[j] += b[k] * W[j, index[k]]
         v[i] = s[i]
-        n_violators = 0
-        for j in range(p):
-            n_violators += abs(s[j] - v[j]) > t[j] + eps
-        if n_violators == 0:
-            break
         known = n
-        for j in range(p):
-            if abs(s[j] - v[j]) > t[j] + eps and not _contains(index, known, j):
-                index[n] = j
-                b[n] = 0.0
-                n += 1
+        n = _add_violators(i, s, t, v, index, b, n, eps)
         if n == known:
             break
     return n
+
+
+@kernel
+def _solve_short_column(
+    i: int,
+    s: FloatArray,
+    t: FloatArray,
+    W: FloatArray,
+    index: IntArray,
+    b: FloatArray,
+    n: int,
+    v: FloatArray,
+    eps: float,
+) -> int:
+    """Do what `_solve_column` does, keeping all of ``v`` up to date, one row of ``W`` per step.
+
+    With few variables that is cheaper than gathering the Gram matrix of the active set.
+    """
+    add_rows(W, index, b, n, v)
+    for _ in range(MAX_ROUNDS):
+        largest = np.inf
+        n_passes = 0
+        while largest > eps and n_passes < SHORT_PASSES:
+            n_passes += 1
+            largest = 0.0
+            for k in range(n):
+                j = index[k]
+                d = soft_threshold(s[j] - v[j] + b[k], t[j]) - b[k]
+                if d != 0.0:
+                    b[k] += d
+                    row = W[j]
+                    for m in range(v.size):
+                        v[m] += d * row[m]
+                    largest = max(largest, abs(d))
+        if largest > eps:
+            if not _solve_active(i, i, s, t, W, index, b, n, eps):
+                return -1
+            add_rows(W, index, b, n, v)
+        known = n
+        n = _add_violators(i, s, t, v, index, b, n, eps)
+        if n == known:
+            break
+    return _drop_zeros(index, b, n)
+
+
+@kernel
+def _solve_active(
+    i: int,
+    first: int,
+    s: FloatArray,
+    t: FloatArray,
+    W: FloatArray,
+    index: IntArray,
+    b: FloatArray,
+    n: int,
+    eps: float,
+) -> bool:
+    """Solve the lasso on the active set by its Gram matrix; False says that it is unbounded."""
+    G, c, ta = np.empty((n, n)), np.empty(n), np.empty(n)
+    for a in range(n):
+        ja = index[a]
+        c[a] = s[ja]
+        ta[a] = t[ja]
+        G[a, a] = 1.0
+        for e in range(a):
+            je = index[e]
+            G[a, e] = W[je, ja] if first <= je < i else W[ja, je]
+            G[e, a] = G[a, e]
+    return active_lasso(G, c, ta, b, n, eps)
+
+
+@kernel
+def _add_violators(
+    i: int,
+    s: FloatArray,
+    t: FloatArray,
+    v: FloatArray,
+    index: IntArray,
+    b: FloatArray,
+    n: int,
+    eps: float,
+) -> int:
+    """Append to the active set what violates optimality; return its size."""
+    known = n
+    for j in range(v.size):
+        if abs(s[j] - v[j]) > t[j] + eps and j != i and not _contains(index, known, j):
+            index[n] = j
+            b[n] = 0.0
+            n += 1
+    return n
+
+
+@kernel
+def _drop_zeros(index: IntArray, b: FloatArray, n: int) -> int:
+    """Remove zero coefficients from an active set; return its size."""
+    kept = 0
+    for k in range(n):
+        if b[k] != 0.0:
+            index[kept] = index[k]
+            b[kept] = b[k]
+            kept += 1
+    return kept
 
 
 @kernel
@@ -527,10 +661,10 @@ def _write_columns(W: FloatArray, first: int, last: int) -> None:
 
 
 @kernel
-def _widen(array: AnyArray, n_columns: int) -> AnyArray:
-    """Copy a two-dimensional array into one with more columns."""
-    wider = np.empty((array.shape[0], n_columns), array.dtype)
-    for i in range(array.shape[0]):
-        for j in range(array.shape[1]):
-            wider[i, j] = array[i, j]
-    return wider
+def _widen(columns: Columns, width: int) -> Columns:
+    """Copy the lists of coefficients into wider arrays."""
+    p, old = columns.support.shape
+    support, coef = np.empty((p, width), np.int64), np.empty((p, width))
+    support[:, :old] = columns.support
+    coef[:, :old] = columns.coef
+    return Columns(columns.W, support, coef, columns.size, columns.theta, columns.Theta, columns.R)

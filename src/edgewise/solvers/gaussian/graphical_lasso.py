@@ -19,12 +19,12 @@ from edgewise.solvers.gaussian.standard_form import (
     StandardForm,
     check_problem,
     components,
+    penalty,
     rescale,
     scatter,
     standard_form,
     submatrix,
 )
-from edgewise.solvers.linalg.kernels import penalty
 
 #: Up to this many variables a whole path runs as one compiled call.
 SMALL = 48
@@ -288,7 +288,7 @@ def _solve(
         gap += solved.gap
         n_iter = max(n_iter, solved.n_iter)
         history.append(solved.history)
-    penalised = penalty(form.alpha, form.scale, form.weights, precision)
+    penalised = penalty(form, precision)
     objective = float(np.vdot(form.S, precision)) - logdet + penalised
     if not np.all(form.scale == 1.0):
         rescale(precision, form.scale, precision)

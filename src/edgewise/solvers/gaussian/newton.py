@@ -15,23 +15,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray
 from edgewise.solvers.gaussian.descent import certify, columns_from_precision
-from edgewise.solvers.gaussian.standard_form import StandardForm
-from edgewise.solvers.linalg.kernels import fill_thresholds
+from edgewise.solvers.gaussian.standard_form import StandardForm, fill_thresholds
+from edgewise.solvers.linalg.admm import refuse_unbounded
 from edgewise.solvers.linalg.sparse_inverse import Factor, factorize, inverse
 
 #: Conjugate gradient steps for one Newton direction.
 MAX_INNER = 100
-#: A standardised precision beyond this says that the likelihood has no maximum.
-UNBOUNDED = 1e12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NewtonResult:
-    """Where the Newton steps ended: a positive definite ``Theta``, factorised."""
+class CertifiedPrecision:
+    """A positive definite precision, factorised, with its duality gap."""
 
     Theta: FloatArray
     factor: Factor
@@ -39,9 +36,9 @@ class NewtonResult:
     n_iter: int
 
 
-def newton(
+def orthant_newton(
     form: StandardForm, Theta: FloatArray, target: float, max_iter: int
-) -> NewtonResult | None:
+) -> CertifiedPrecision | None:
     """Take up to ``max_iter`` Newton steps from a positive definite ``Theta``.
 
     Returns None when the start is not positive definite.
@@ -49,55 +46,40 @@ def newton(
     factor = factorize(Theta)
     if factor is None:
         return None
-    problem = (form.S, form.alpha, form.scale, form.weights)
     R = np.empty_like(Theta)
     for count in range(max_iter + 1):
         Sigma = inverse(factor)
-        sign, gradient, W, penalty = _orthant(*problem, Theta, Sigma)
+        sign, gradient, W, penalty = _orthant(form, Theta, Sigma)
         support, _, size, _ = columns_from_precision(Theta)
-        gap = certify(*problem, W, support, size, Theta, R)
+        gap = certify(form, W, support, size, Theta, R)
         if gap <= target or count == max_iter:
             break
         refuse_unbounded(float(np.diagonal(Theta).max()))
-        step = _direction(Theta, Sigma, sign != 0.0, gradient)
+        step = newton_direction(Theta, Sigma, sign != 0.0, gradient)
         value = float(np.vdot(form.S, Theta)) - factor.logdet + penalty
         moved = _search(form, Theta, step, sign, gradient, value)
         if moved is None:
             break
         Theta, factor = moved
-    return NewtonResult(Theta=Theta, factor=factor, gap=gap, n_iter=count)
-
-
-def refuse_unbounded(largest: float) -> None:
-    """Raise where the size of the precision shows that the likelihood has no maximum."""
-    if largest > UNBOUNDED:
-        raise SolverError(
-            "The objective has no minimum: the covariance is singular on variables whose "
-            "edges are free of penalty. Penalise them, or repair the covariance."
-        )
+    return CertifiedPrecision(Theta=Theta, factor=factor, gap=gap, n_iter=count)
 
 
 @kernel
 def _orthant(
-    S: FloatArray,
-    alpha: float,
-    scale: FloatArray,
-    weights: FloatArray,
-    Theta: FloatArray,
-    Sigma: FloatArray,
+    form: StandardForm, Theta: FloatArray, Sigma: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Choose signs, form the gradient on them, clip ``Sigma`` to the dual box, sum the penalty.
 
     The sign is 0 for an entry that stays at zero and 2 on the diagonal, which is free.
     """
-    p = S.shape[0]
+    S, p = form.S, form.scale.size
     t = np.empty(p)
     sign = np.zeros((p, p))
     gradient = np.zeros((p, p))
     W = np.empty((p, p))
     penalty = 0.0
     for i in range(p):
-        fill_thresholds(i, alpha, scale, weights, t)
+        fill_thresholds(i, form, t)
         for j in range(p):
             slope = S[i, j] - Sigma[i, j]
             W[i, j] = min(max(Sigma[i, j], S[i, j] - t[j]), S[i, j] + t[j])
@@ -114,7 +96,7 @@ def _orthant(
     return sign, gradient, W, penalty
 
 
-def _direction(
+def newton_direction(
     Theta: FloatArray, Sigma: FloatArray, is_free: FloatArray, gradient: FloatArray
 ) -> FloatArray:
     """Solve the Newton equations on the free entries by preconditioned conjugate gradients."""
@@ -155,9 +137,7 @@ def _search(
     rounding = 1e-14 * (abs(value) + form.scale.size)
     length = 1.0
     while length > 1e-6:
-        trial, decrease, penalty = _project(
-            form.alpha, form.scale, form.weights, Theta, step, sign, gradient, length
-        )
+        trial, decrease, penalty = _project(form, Theta, length * step, sign, gradient)
         factor = factorize(trial)
         if factor is not None:
             new = float(np.vdot(form.S, trial)) - factor.logdet + penalty
@@ -169,14 +149,7 @@ def _search(
 
 @kernel
 def _project(
-    alpha: float,
-    scale: FloatArray,
-    weights: FloatArray,
-    Theta: FloatArray,
-    step: FloatArray,
-    sign: FloatArray,
-    gradient: FloatArray,
-    length: float,
+    form: StandardForm, Theta: FloatArray, step: FloatArray, sign: FloatArray, gradient: FloatArray
 ) -> tuple[FloatArray, float, float]:
     """Move along ``step``, set to zero what leaves the orthant; also the slope and the penalty."""
     p = Theta.shape[0]
@@ -185,10 +158,10 @@ def _project(
     decrease = 0.0
     penalty = 0.0
     for i in range(p):
-        fill_thresholds(i, alpha, scale, weights, t)
+        fill_thresholds(i, form, t)
         for j in range(p):
             if sign[i, j] != 0.0:
-                x = Theta[i, j] + length * step[i, j]
+                x = Theta[i, j] + step[i, j]
                 if i != j and x * sign[i, j] < 0.0:
                     x = 0.0
                 trial[i, j] = x

@@ -16,8 +16,10 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.gaussian.newton import _direction
+from edgewise.solvers.gaussian.newton import newton_direction
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale, writable
+from edgewise.solvers.linalg.admm import UNBOUNDED
+from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.linalg.kernels import SINGULAR, add_rows, factor, solve
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 
@@ -27,8 +29,6 @@ MAX_STEPS = 300
 DENSE = 2000
 #: From this decrement on steps are taken whole.
 CLOSE = 0.25
-#: A standardised precision beyond this says that the likelihood has no maximum.
-UNBOUNDED = 1e12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,14 +51,14 @@ def newton_on_graph(
     gap = np.inf
     has_minimum = False
     for count in range(1, MAX_STEPS + 1):
-        Sigma = _inverse(Theta)
+        Sigma, _ = inverse_and_log_determinant(Theta)
         if Sigma is None or Theta.diagonal().max() > UNBOUNDED:
             break
         gap = bound_newton_gap(np.where(is_free, S, Sigma), Theta)
         if gap <= target:
             return NewtonFit(Theta=Theta, gap=gap, n_iter=count, has_minimum=True)
         gradient = np.where(is_free, S - Sigma, 0.0)
-        step = _newton_step(Theta, Sigma, is_free, gradient, dense)
+        step = _free_entries_step(Theta, Sigma, is_free, gradient, dense)
         if step is None:
             break
         decrement = math.sqrt(max(-float(np.vdot(gradient, step)), 0.0))
@@ -68,7 +68,7 @@ def newton_on_graph(
     return NewtonFit(Theta=Theta, gap=gap, n_iter=count, has_minimum=has_minimum)
 
 
-def _newton_step(
+def _free_entries_step(
     Theta: FloatArray, Sigma: FloatArray, is_free: BoolArray, gradient: FloatArray, dense: int
 ) -> FloatArray | None:
     r"""Solve :math:`(\Sigma D \Sigma)_{ij} = -G_{ij}` for a symmetric ``D`` on the free entries.
@@ -77,7 +77,7 @@ def _newton_step(
     """
     rows, columns = np.nonzero(np.triu(is_free))
     if rows.size > dense:
-        return _direction(Theta, Sigma, is_free.astype(np.float64), gradient)
+        return newton_direction(Theta, Sigma, is_free.astype(np.float64), gradient)
     # One unknown per unordered pair; a pair off the diagonal stands for two entries.
     share = np.where(rows == columns, 0.5, 1.0)
     H = Sigma[np.ix_(rows, rows)] * Sigma[np.ix_(columns, columns)]
@@ -92,16 +92,6 @@ def _newton_step(
     step[rows, columns] = solved
     step[columns, rows] = solved
     return step
-
-
-def _inverse(Theta: FloatArray) -> FloatArray | None:
-    """Invert by Cholesky; None where the matrix is not positive definite."""
-    try:
-        factor = linalg.cho_factor(Theta, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    inverse: FloatArray = linalg.cho_solve(factor, np.eye(len(Theta)), check_finite=False)
-    return 0.5 * (inverse + inverse.T)
 
 
 def bound_newton_gap(W: FloatArray, Theta: FloatArray) -> float:
@@ -148,21 +138,13 @@ class Regressions(NamedTuple):
     column: FloatArray
 
 
-def room_for_regressions(p: int) -> Regressions:
-    """Allocate what fits to graphs over ``p`` variables need, again and again."""
-    matrix, vector = (p, p), (p,)
-    return Regressions(
-        W=np.empty(matrix),
-        Theta=np.empty(matrix),
-        neighbors=np.empty(matrix, np.int64),
-        degree=np.empty(vector, np.int64),
-        order=np.empty(vector, np.int64),
-        beta=np.empty(matrix),
-        theta=np.empty(vector),
-        gram=np.empty(matrix),
-        L=np.empty(matrix),
-        column=np.empty(vector),
-    )
+def allocate_regressions(p: int) -> Regressions:
+    """Allocate the workspace for ``p`` variables."""
+    W, Theta, beta, gram, L = np.empty((5, p, p))
+    theta, column = np.empty((2, p))
+    degree, order = np.empty((2, p), np.int64)
+    neighbors = np.empty((p, p), np.int64)
+    return Regressions(W, Theta, neighbors, degree, order, beta, theta, gram, L, column)
 
 
 @kernel
@@ -406,7 +388,7 @@ def _solve(
     S: FloatArray, scale: FloatArray, adjacency: BoolArray, target: float, max_iter: int
 ) -> RefitSolution:
     """Solve for unit variances and return the solution in the original units."""
-    state = room_for_regressions(len(S))
+    state = allocate_regressions(len(S))
     gap, n_iter = fit_to_graph(S, adjacency, state, target, max_iter)
     Theta = state.Theta
     factor = factorize(Theta) if gap >= 0.0 else None

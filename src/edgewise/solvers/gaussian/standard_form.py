@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.linalg.kernels import fill_thresholds
 
 #: Stands for "every weight is one" without a p by p array.
 NO_WEIGHTS: FloatArray = np.empty((0, 0))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StandardForm:
+class StandardForm(NamedTuple):
     r"""A graphical lasso problem scaled to unit variances.
 
     A penalised diagonal is the same as a free one with :math:`\alpha w_{ii}` added to
@@ -49,27 +47,98 @@ class StandardForm:
         weights = NO_WEIGHTS
         if self.weights.size:
             weights = submatrix(self.weights, index, scratch("weights", shape))
-        return StandardForm(
-            S=submatrix(self.S, index, scratch("sample covariance", shape)),
-            alpha=self.alpha,
-            scale=self.scale[index],
-            weights=weights,
-        )
+        S = submatrix(self.S, index, scratch("sample covariance", shape))
+        return StandardForm(S, self.alpha, self.scale[index], weights)
+
+
+@kernel
+def standardize(
+    S: FloatArray,
+    alpha: float,
+    weights: FloatArray,
+    penalize_diagonal: bool,
+    scale: FloatArray,
+    scaled: FloatArray,
+) -> StandardForm:
+    """Scale a checked covariance to unit variances, into ``scale`` and ``scaled``."""
+    for i in range(S.shape[0]):
+        variance = S[i, i]
+        if penalize_diagonal:
+            variance += alpha if weights.shape[0] == 0 else alpha * weights[i, i]
+        scale[i] = 1.0 / np.sqrt(variance)
+    rescale(S, scale, scaled)
+    for i in range(S.shape[0]):
+        scaled[i, i] = 1.0
+    return StandardForm(scaled, alpha, scale, weights)
 
 
 def standard_form(
     S: FloatArray, alpha: float, weights: FloatArray, *, penalize_diagonal: bool
 ) -> StandardForm:
-    """Scale a checked covariance to unit variances."""
-    variance = np.diagonal(S).copy()
-    if penalize_diagonal:
-        variance += alpha * (np.diagonal(weights) if weights.size else 1.0)
-    scale = 1.0 / np.sqrt(variance)
-    if np.all(variance == 1.0) and not penalize_diagonal:
-        return StandardForm(S=S, alpha=alpha, scale=scale, weights=weights)
-    scaled = rescale(S, scale, np.empty_like(S))
-    np.fill_diagonal(scaled, 1.0)
-    return StandardForm(S=scaled, alpha=alpha, scale=scale, weights=weights)
+    """Scale a checked covariance to unit variances; one that has them already is not copied."""
+    scale = np.ones(len(S))
+    if not penalize_diagonal and np.all(np.diagonal(S) == 1.0):
+        return StandardForm(S, alpha, scale, weights)
+    return standardize(S, alpha, weights, penalize_diagonal, scale, np.empty_like(S))
+
+
+@kernel
+def fill_thresholds(i: int, form: StandardForm, row: FloatArray) -> None:
+    """Write the thresholds ``alpha * weights[i, j] * scale[i] * scale[j]`` to ``row``."""
+    scale, weights = form.scale, form.weights
+    factor = form.alpha * scale[i]
+    if weights.shape[0] == 0:
+        for j in range(row.size):
+            row[j] = factor * scale[j]
+    else:
+        for j in range(row.size):
+            # Infinite even where alpha is 0: a forbidden edge stays forbidden.
+            row[j] = np.inf if weights[i, j] == np.inf else factor * scale[j] * weights[i, j]
+
+
+@kernel
+def clip_to_box(form: StandardForm, W: FloatArray) -> None:
+    """Move ``W`` to the nearest dual feasible point, entry by entry."""
+    S, p = form.S, form.scale.size
+    t = np.empty(p)
+    for i in range(p):
+        fill_thresholds(i, form, t)
+        for j in range(p):
+            W[i, j] = min(max(W[i, j], S[i, j] - t[j]), S[i, j] + t[j])
+        W[i, i] = 1.0
+
+
+@kernel
+def shrink_into_box(form: StandardForm, W: FloatArray) -> None:
+    """Set ``W`` to ``S`` with covariances shrunk by the largest common share the box allows.
+
+    It is positive definite if any such matrix is.
+    """
+    S, p = form.S, form.scale.size
+    t = np.empty(p)
+    share = 1.0
+    for i in range(p):
+        fill_thresholds(i, form, t)
+        for j in range(p):
+            if i != j and abs(S[i, j]) * share > t[j]:
+                share = t[j] / abs(S[i, j])
+    for i in range(p):
+        for j in range(p):
+            W[i, j] = (1.0 - share) * S[i, j]
+        W[i, i] = 1.0
+
+
+@kernel
+def penalty(form: StandardForm, Theta: FloatArray) -> float:
+    """Return the penalty of the off-diagonal entries, reading thresholds only for edges."""
+    scale, weights = form.scale, form.weights
+    total = 0.0
+    for i in range(scale.size):
+        for j in range(i):
+            if Theta[i, j] != 0.0:
+                w = 1.0 if weights.shape[0] == 0 else weights[i, j]
+                total += 2.0 * form.alpha * w * scale[i] * scale[j] * abs(Theta[i, j])
+    return total
 
 
 def components(form: StandardForm) -> list[IntArray]:
@@ -78,17 +147,15 @@ def components(form: StandardForm) -> list[IntArray]:
     The solution is block diagonal over exactly these components (Witten, Friedman and Simon 2011;
     Mazumder and Hastie 2012), so each can be solved alone.
     """
-    label, n_components = _label_components(form.S, form.alpha, form.scale, form.weights)
+    label, n_components = _label_components(form)
     order = np.argsort(label, kind="stable")
     return np.split(order, np.cumsum(np.bincount(label, minlength=n_components))[:-1])
 
 
 @kernel
-def _label_components(
-    S: FloatArray, alpha: float, scale: FloatArray, weights: FloatArray
-) -> tuple[IntArray, int]:
+def _label_components(form: StandardForm) -> tuple[IntArray, int]:
     """Give every variable the number of its component in the thresholded covariance."""
-    p = S.shape[0]
+    p = form.scale.size
     label = np.full(p, -1, np.int64)
     stack = np.empty(p, np.int64)
     t = np.empty(p)
@@ -102,8 +169,8 @@ def _label_components(
         while top:
             top -= 1
             a = stack[top]
-            row = S[a]
-            fill_thresholds(a, alpha, scale, weights, t)
+            row = form.S[a]
+            fill_thresholds(a, form, t)
             for b in range(p):
                 if abs(row[b]) > t[b] and label[b] < 0:
                     label[b] = n_components

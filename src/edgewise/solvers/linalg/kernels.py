@@ -1,4 +1,4 @@
-"""Row operations that the graphical lasso kernels share."""
+"""Vector, Cholesky and union-find kernels shared by the solvers."""
 
 from __future__ import annotations
 
@@ -62,48 +62,12 @@ def add_rows(A: FloatArray, index: IntArray, b: FloatArray, n: int, out: FloatAr
 
 
 @kernel
-def fill_thresholds(
-    i: int, alpha: float, scale: FloatArray, weights: FloatArray, row: FloatArray
-) -> None:
-    """Put the thresholds ``alpha * weights[i, j] * scale[i] * scale[j]`` into ``row``.
-
-    An empty ``weights`` stands for ones, which spares a p by p array.
-    """
-    factor = alpha * scale[i]
-    if weights.shape[0] == 0:
-        for j in range(row.size):
-            row[j] = factor * scale[j]
-    else:
-        for j in range(row.size):
-            # Infinite even where alpha is 0: a forbidden edge is not a matter of strength.
-            row[j] = np.inf if weights[i, j] == np.inf else factor * scale[j] * weights[i, j]
-
-
-@kernel
-def clip_to_box(
-    S: FloatArray, alpha: float, scale: FloatArray, weights: FloatArray, W: FloatArray
-) -> None:
-    """Move ``W`` to the nearest dual feasible point, entry by entry."""
-    p = S.shape[0]
-    t = np.empty(p)
-    for i in range(p):
-        fill_thresholds(i, alpha, scale, weights, t)
-        for j in range(p):
-            W[i, j] = min(max(W[i, j], S[i, j] - t[j]), S[i, j] + t[j])
-        W[i, i] = 1.0
-
-
-@kernel
-def penalty(alpha: float, scale: FloatArray, weights: FloatArray, Theta: FloatArray) -> float:
-    """Return the penalty of the off-diagonal entries, reading thresholds only for edges."""
-    p = Theta.shape[0]
-    total = 0.0
-    for i in range(p):
-        for j in range(i):
-            if Theta[i, j] != 0.0:
-                w = 1.0 if weights.shape[0] == 0 else weights[i, j]
-                total += 2.0 * alpha * w * scale[i] * scale[j] * abs(Theta[i, j])
-    return total
+def find_root(root: IntArray, i: int) -> int:
+    """Find the representative of ``i`` in a union-find forest, halving the way there."""
+    while root[i] != i:
+        root[i] = root[root[i]]
+        i = root[i]
+    return i
 
 
 #: A pivot below this share of a unit variance says that the matrix is singular.

@@ -1,4 +1,4 @@
-r"""Which variables of a locally constant problem can be solved apart.
+r"""Blocks of variables of a locally constant problem that can be solved separately.
 
 Split the variables into blocks. If for every pair of variables :math:`i, j` in different blocks
 
@@ -19,14 +19,15 @@ from __future__ import annotations
 import numpy as np
 
 from edgewise._core.jit import kernel
-from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.space.splitting import FusedProblem
+from edgewise._core.typing import IntArray
+from edgewise.solvers.linalg.kernels import find_root
+from edgewise.solvers.space.fused_rows import FusedProblem
 
 
 def split_blocks(problem: FusedProblem) -> list[IntArray]:
     """Return the variables of each block, for the finest split that merging finds."""
     start, neighbor = neighbor_lists(problem.pairs, len(problem.S))
-    label = _merge_blocks(problem.S, problem.thresholds, problem.tau, start, neighbor)
+    label = _merge_blocks(problem, start, neighbor)
     order = np.argsort(label, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
@@ -63,11 +64,9 @@ def neighbor_lists(pairs: IntArray, p: int) -> tuple[IntArray, IntArray]:
 
 
 @kernel
-def _merge_blocks(
-    S: FloatArray, thresholds: FloatArray, tau: float, start: IntArray, neighbor: IntArray
-) -> IntArray:
+def _merge_blocks(problem: FusedProblem, start: IntArray, neighbor: IntArray) -> IntArray:
     """Merge single variables into blocks until no pair across blocks breaks the rule."""
-    p = S.shape[0]
+    S, p = problem.S, len(problem.S)
     label = np.arange(p)
     root = np.arange(p)
     is_changed = True
@@ -82,20 +81,11 @@ def _merge_blocks(
                     count += neighbor[k] != j and label[neighbor[k]] == label[j]
                 for k in range(start[j], start[j + 1]):
                     count += neighbor[k] != i and label[neighbor[k]] == label[i]
-                if abs(S[i, j]) + 0.5 * tau * count > thresholds[i, j]:
-                    a = i
-                    while root[a] != a:
-                        a = root[a]
-                    b = j
-                    while root[b] != b:
-                        b = root[b]
+                if abs(S[i, j]) + 0.5 * problem.tau * count > problem.thresholds[i, j]:
+                    a, b = find_root(root, i), find_root(root, j)
                     if a != b:
                         root[max(a, b)] = min(a, b)
                         is_changed = True
         for i in range(p):
-            a = i
-            while root[a] != a:
-                a = root[a]
-            root[i] = a
-            label[i] = a
+            label[i] = find_root(root, i)
     return label

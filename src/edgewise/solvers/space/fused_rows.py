@@ -1,32 +1,83 @@
-"""Kernels of the locally constant model on whole matrices: shrinking rows, fusing entries."""
+"""Kernels of the locally constant model: fused lassos of rows, groups of equal entries."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.solvers.linalg.dense import log_determinant
+from edgewise.solvers.linalg.kernels import find_root
+
+
+class FusedProblem(NamedTuple):
+    """Covariance, l1 strengths with those of the diagonal, strength of differences, neighbours."""
+
+    S: FloatArray
+    thresholds: FloatArray
+    tau: float
+    pairs: IntArray
+
+    def objective(self, Theta: FloatArray) -> float:
+        """Objective at a symmetric matrix, inf where it is not positive definite."""
+        logdet = log_determinant(Theta)
+        if logdet == -np.inf:
+            return np.inf
+        return float(np.vdot(self.S, Theta)) - logdet + penalty(Theta, self)
+
+    def diagonal_solution(self) -> FloatArray:
+        """Return the best diagonal precision."""
+        return np.diag(1.0 / (self.S.diagonal() + self.thresholds.diagonal()))
+
+    def interior_dual(self) -> FloatArray | None:
+        """Return a dual point that is positive definite, or None where none is obvious.
+
+        Correlations shrunken by a common factor, as far as the thresholds allow, with the penalty
+        of the diagonal added.
+        """
+        off = ~np.eye(len(self.S), dtype=bool)
+        size = np.abs(self.S[off])
+        room = np.divide(self.thresholds[off], size, out=np.full_like(size, np.inf), where=size > 0)
+        shrink = min(1.0, float(room.min(initial=1.0)))
+        Sigma = self.S * np.where(off, 1.0 - shrink, 1.0) + np.diag(self.thresholds.diagonal())
+        return Sigma if log_determinant(Sigma) > -np.inf else None
+
+
+class Layers(NamedTuple):
+    """Paths that together hold every pair once; the paths of one layer share no variable.
+
+    Attributes
+    ----------
+    nodes : ndarray of int, shape (n_layers, p)
+        All variables, path after path; one without a pair in the layer is a path by itself.
+    is_joined : ndarray of bool, shape (n_layers, p)
+        Whether a node and the next are a pair; the last entry, whether the first and the last are.
+    layer : ndarray of int, shape (n_pairs,)
+        Layer of each pair.
+    """
+
+    nodes: IntArray
+    is_joined: BoolArray
+    layer: IntArray
+
+    @property
+    def n_layers(self) -> int:
+        """Number of layers."""
+        return len(self.nodes)
 
 
 @kernel
 def fused_path(
-    y: FloatArray,
-    weight: FloatArray,
-    strength: float,
-    n: int,
-    b: FloatArray,
-    knot: FloatArray,
-    slope: FloatArray,
-    level: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    y: FloatArray, weight: FloatArray, strength: float, n: int, b: FloatArray, work: FloatArray
 ) -> None:
-    """Solve for the first ``n`` entries of ``y`` into ``b``.
+    """Solve the fused lasso of the first ``n`` entries of ``y`` into ``b``.
 
-    ``knot``, ``slope`` and ``level`` are scratch of size 2 n + 2: where the derivative changes, and
-    by how much its slope and level do, from left to right. ``low`` and ``high`` are scratch of
-    size n for the ends of the clipped part.
+    Five rows of scratch, of size 2 n + 2 at least: where the derivative changes, by how much its
+    slope and its level do, from left to right, and the ends of the clipped part.
     """
+    knot, slope, level, low, high = work[0], work[1], work[2], work[3], work[4]
     first = n + 1
     last = n
     jump = 0.0
@@ -37,7 +88,7 @@ def fused_path(
         right = edge - y[k] + weight[k]
         jump += 2.0 * weight[k]
         target = strength if k < n - 1 else 0.0
-        t, a, c, first, jump = _from_left(-target, left, jump, knot, slope, level, first, last)
+        t, a, c, first, jump = _reach(-target, left, jump, work, first, last + 1, 1)
         if k == n - 1:
             b[k] = t
             break
@@ -46,155 +97,54 @@ def fused_path(
         knot[first] = t
         slope[first] = a
         level[first] = c + strength
-        t, a, c, last, jump = _from_right(target, right, jump, knot, slope, level, first, last)
-        high[k] = t
-        last += 1
-        knot[last] = t
-        slope[last] = -a
-        level[last] = strength - c
-        edge = strength
-    for k in range(n - 2, -1, -1):
-        b[k] = min(max(b[k + 1], low[k]), high[k])
-
-
-@kernel
-def fused_path_unweighted(
-    y: FloatArray,
-    strength: float,
-    n: int,
-    b: FloatArray,
-    knot: FloatArray,
-    slope: FloatArray,
-    level: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-) -> None:
-    """Solve as `fused_path` does where all weights are 0."""
-    first = n + 1
-    last = n
-    edge = 0.0
-    for k in range(n - 1):
-        a = 1.0
-        c = -edge - y[k]
-        while first <= last and a * knot[first] + c < -strength:
-            a += slope[first]
-            c += level[first]
-            first += 1
-        low[k] = (-strength - c) / a
-        first -= 1
-        knot[first] = low[k]
-        slope[first] = a
-        level[first] = c + strength
-        a = 1.0
-        c = edge - y[k]
-        while last > first and a * knot[last] + c > strength:
-            a -= slope[last]
-            c -= level[last]
-            last -= 1
+        t, a, c, last, jump = _reach(target, right, jump, work, last, first, -1)
         # Never left of the other end, whatever rounding says.
-        high[k] = max((strength - c) / a, low[k])
+        high[k] = max(t, low[k])
         last += 1
         knot[last] = high[k]
         slope[last] = -a
         level[last] = strength - c
         edge = strength
-    a = 1.0
-    c = -edge - y[n - 1]
-    while first <= last and a * knot[first] + c < 0.0:
-        a += slope[first]
-        c += level[first]
-        first += 1
-    b[n - 1] = -c / a
     for k in range(n - 2, -1, -1):
         b[k] = min(max(b[k + 1], low[k]), high[k])
 
 
 @kernel
-def _from_left(
-    target: float,
-    level_left: float,
-    jump: float,
-    knot: FloatArray,
-    slope: FloatArray,
-    level: FloatArray,
-    first: int,
-    last: int,
+def _reach(
+    target: float, c: float, jump: float, work: FloatArray, k: int, stop: int, way: int
 ) -> tuple[float, float, float, int, float]:
-    """Find where the derivative reaches ``target``, coming from the left.
+    """Find where the derivative reaches ``target``, from the left (``way`` 1) or right (-1).
 
-    Returns the place, slope and level just right of it, the first knot that is left, and what is
-    left of the jump at 0.
+    ``c`` is the level outside all knots, ``k`` the outermost knot, and ``stop`` the one not to be
+    passed. Returns the place, slope and level just inside it, the knot that is outermost then, and
+    what is left of the jump at 0.
     """
     a = 1.0
-    c = level_left
     while True:
-        is_knot = first <= last
-        if jump > 0.0 and (not is_knot or knot[first] >= 0.0):
-            if c >= target:
+        if jump > 0.0 and (k == stop or way * work[0, k] >= 0.0):
+            if way * (c - target) >= 0.0:
                 break
-            c += jump
-            if c >= target:
-                # The level just right of 0 belongs to the jump, not to the knot made here.
-                return 0.0, a, target, first, c - target
+            c += way * jump
+            if way * (c - target) >= 0.0:
+                # The level just inside 0 belongs to the jump, not to the knot made here.
+                return 0.0, a, target, k, way * (c - target)
             jump = 0.0
-        elif is_knot:
-            if a * knot[first] + c >= target:
-                break
-            a += slope[first]
-            c += level[first]
-            first += 1
+        elif k != stop and way * (a * work[0, k] + c - target) < 0.0:
+            a += way * work[1, k]
+            c += way * work[2, k]
+            k += way
         else:
             break
-    return (target - c) / a, a, c, first, jump
-
-
-@kernel
-def _from_right(
-    target: float,
-    level_right: float,
-    jump: float,
-    knot: FloatArray,
-    slope: FloatArray,
-    level: FloatArray,
-    first: int,
-    last: int,
-) -> tuple[float, float, float, int, float]:
-    """Find where the derivative reaches ``target``, coming from the right; mirrors the above.
-
-    The first knot is the left end of the clipped part, where the derivative is below ``target``.
-    It is never passed, whatever rounding says.
-    """
-    a = 1.0
-    c = level_right
-    while True:
-        is_knot = last > first
-        if jump > 0.0 and (not is_knot or knot[last] <= 0.0):
-            if c <= target:
-                break
-            c -= jump
-            if c <= target:
-                return 0.0, a, target, last, target - c
-            jump = 0.0
-        elif is_knot:
-            if a * knot[last] + c <= target:
-                break
-            a -= slope[last]
-            c -= level[last]
-            last -= 1
-        else:
-            break
-    return max((target - c) / a, knot[first]), a, c, last, jump
+    return (target - c) / a, a, c, k, jump
 
 
 @kernel
 def shrink_layers(
     Omega: FloatArray,
-    thresholds: FloatArray,
-    tau: float,
+    problem: FusedProblem,
     mu: float,
     relaxation: float,
-    nodes: IntArray,
-    is_joined: BoolArray,
+    layers: Layers,
     Z: FloatArray,
     U: FloatArray,
     mean: FloatArray,
@@ -210,15 +160,12 @@ def shrink_layers(
     :math:`Z - U` over the layers. Returns the squared norms of :math:`\Omega - Z`, of the change of
     :math:`Z`, of :math:`Z` and of :math:`U`.
     """
-    n_layers, p = nodes.shape
-    work = np.empty((9, 2 * p + 3))
+    n_layers, p = layers.nodes.shape
+    work = np.empty((8, 2 * p + 3))
     place = np.empty(p, np.int64)
     h = np.empty(p)
     fresh = np.empty(p)
-    primal = 0.0
-    dual = 0.0
-    size_Z = 0.0
-    size_U = 0.0
+    primal = dual = size_Z = size_U = 0.0
     for k in range(n_layers):
         factor = 1.0 / mu if k == 0 else 0.0
         for j in range(p):
@@ -227,9 +174,7 @@ def shrink_layers(
             o = Omega[j]
             for i in range(p):
                 h[i] = relaxation * o[i] + (1.0 - relaxation) * z[i] + u[i]
-            _shrink_row(
-                h, j, thresholds[j], factor, tau / mu, nodes[k], is_joined[k], work, place, fresh
-            )
+            _shrink_row(h, j, k, problem, factor, mu, layers, work, place, fresh)
             total = mean[j]
             for i in range(p):
                 x = fresh[i]
@@ -247,11 +192,11 @@ def shrink_layers(
 def _shrink_row(
     h: FloatArray,
     j: int,
-    threshold: FloatArray,
+    layer: int,
+    problem: FusedProblem,
     factor: float,
-    strength: float,
-    nodes: IntArray,
-    is_joined: BoolArray,
+    mu: float,
+    layers: Layers,
     work: FloatArray,
     place: IntArray,
     z: FloatArray,
@@ -260,12 +205,11 @@ def _shrink_row(
 
     Entry j is in no difference and cuts its path. So does an entry that must be 0, whose
     differences become absolute values of its neighbours. The strength of sparsity is ``factor``
-    times ``threshold``; a ``factor`` of 0 leaves sparsity to another layer.
+    times the threshold; a ``factor`` of 0 leaves sparsity to another layer.
     """
-    p = len(nodes)
-    y = work[0]
-    w = work[1]
-    b = work[2]
+    nodes, is_joined = layers.nodes[layer], layers.is_joined[layer]
+    threshold, strength, p = problem.thresholds[j], problem.tau / mu, len(nodes)
+    y, w, b = work[5], work[6], work[7]
     # A ring is entered behind j, so that it is a path that ends before j.
     shift = 0
     if is_joined[p - 1]:
@@ -312,9 +256,12 @@ def _shrink_path(
     t = w[0]
     for m in range(1, n):
         if w[m] != t:
-            fused_path(y, w, strength, n, b, work[3], work[4], work[5], work[6], work[7])
+            fused_path(y, w, strength, n, b, work)
             return
-    fused_path_unweighted(y, strength, n, b, work[3], work[4], work[5], work[6], work[7])
+    # Equal weights are a threshold after the fact.
+    for m in range(n):
+        w[m] = 0.0
+    fused_path(y, w, strength, n, b, work)
     if t > 0.0:
         for m in range(n):
             b[m] -= min(max(b[m], -t), t)
@@ -335,20 +282,20 @@ def find_groups(pairs: IntArray, layer: IntArray, Z: FloatArray) -> IntArray:
         copy = Z[layer[m]]
         for n in range(p):
             if n != a and n != b and copy[n, a] == copy[n, b]:
-                r = _find(root, max(a, n) * p + min(a, n))
-                s = _find(root, max(b, n) * p + min(b, n))
+                r = find_root(root, max(a, n) * p + min(a, n))
+                s = find_root(root, max(b, n) * p + min(b, n))
                 root[max(r, s)] = min(r, s)
     is_zero = np.zeros(p * p, np.bool_)
     for i in range(p):
         for j in range(i):
             if Z[0, i, j] == 0.0 or Z[0, j, i] == 0.0:
-                is_zero[_find(root, i * p + j)] = True
+                is_zero[find_root(root, i * p + j)] = True
     groups = np.full((p, p), -1)
     number = np.full(p * p, -1)
     n_groups = 0
     for i in range(p):
         for j in range(i):
-            r = _find(root, i * p + j)
+            r = find_root(root, i * p + j)
             if is_zero[r]:
                 continue
             if number[r] < 0:
@@ -357,15 +304,6 @@ def find_groups(pairs: IntArray, layer: IntArray, Z: FloatArray) -> IntArray:
             groups[i, j] = number[r]
             groups[j, i] = number[r]
     return groups
-
-
-@kernel
-def _find(root: IntArray, i: int) -> int:
-    """Find the representative of ``i``, halving the way there."""
-    while root[i] != i:
-        root[i] = root[root[i]]
-        i = root[i]
-    return i
 
 
 @kernel
@@ -393,15 +331,15 @@ def average_groups(Omega: FloatArray, groups: IntArray) -> FloatArray:
 
 
 @kernel
-def penalty(Theta: FloatArray, thresholds: FloatArray, tau: float, pairs: IntArray) -> float:
+def penalty(Theta: FloatArray, problem: FusedProblem) -> float:
     """Return the weighted l1 norm plus ``tau`` times the absolute differences of neighbours."""
-    p = Theta.shape[0]
+    pairs, p = problem.pairs, Theta.shape[0]
     sparsity = 0.0
     for i in range(p):
         for j in range(p):
             # A forbidden entry that is 0 costs nothing.
             if Theta[i, j] != 0.0:
-                sparsity += thresholds[i, j] * abs(Theta[i, j])
+                sparsity += problem.thresholds[i, j] * abs(Theta[i, j])
     difference = 0.0
     for m in range(len(pairs)):
         a = pairs[m, 0]
@@ -409,4 +347,4 @@ def penalty(Theta: FloatArray, thresholds: FloatArray, tau: float, pairs: IntArr
         for n in range(p):
             if n != a and n != b:
                 difference += abs(Theta[a, n] - Theta[b, n])
-    return sparsity + tau * difference
+    return sparsity + problem.tau * difference

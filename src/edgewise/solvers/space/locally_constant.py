@@ -18,12 +18,13 @@ from edgewise.solvers._arguments import check_numbers, check_start
 from edgewise.solvers._solution import sum_histories
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso
 from edgewise.solvers.gaussian.standard_form import check_problem
+from edgewise.solvers.linalg.admm import SplitState
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.space.blocks import restrict, split_blocks
 from edgewise.solvers.space.difference_penalty import difference_penalized
-from edgewise.solvers.space.fused_rows import find_groups
+from edgewise.solvers.space.fused_rows import FusedProblem, find_groups
 from edgewise.solvers.space.published_descent import coordinate_directions
-from edgewise.solvers.space.splitting import FusedProblem, SplitState, alternate
+from edgewise.solvers.space.splitting import split_layers
 
 SOLVERS: Final = ("admm", "descent", "dual")
 
@@ -230,9 +231,7 @@ class _Input:
         if not penalize_diagonal:
             np.fill_diagonal(thresholds, 0.0)
         unit = float(np.mean(self.S.diagonal() + thresholds.diagonal()))
-        problem = FusedProblem(
-            S=self.S / unit, thresholds=thresholds / unit, tau=tau / unit, pairs=self.pairs
-        )
+        problem = FusedProblem(self.S / unit, thresholds / unit, tau / unit, self.pairs)
         return _Scaled(problem=problem, unit=unit, alpha=float(alpha), tau=float(tau))
 
 
@@ -291,10 +290,10 @@ def _solve(
             steps, gaps = found.n_iter, [*found.history, found.gap]
         else:
             key = block.tobytes()
-            split = alternate(part, tol * block.size, max_iter, start=states.get(key), Theta=near)
-            states[key] = split.state
-            Theta[inside] = split.Theta
-            steps, gaps = split.n_iter, split.gaps
+            best, states[key], steps = split_layers(
+                part, tol * block.size, max_iter, start=states.get(key), Theta=near
+            )
+            Theta[inside], gaps = best.Theta, best.gaps
         gap += gaps[-1]
         n_iter = max(n_iter, steps)
         history.append(gaps)
@@ -310,10 +309,8 @@ def _descend(
     problem = scaled.problem
     p = len(problem.S)
     Theta = problem.diagonal_solution() if start is None else start * scaled.unit
-    Theta, objectives, n_iter = coordinate_directions(
-        problem.S, problem.thresholds, problem.tau, problem.pairs, Theta, max_iter, tol * p
-    )
-    bound = alternate(problem, tol * p, max_iter).bound
+    Theta, objectives, n_iter = coordinate_directions(problem, Theta, max_iter, tol * p)
+    bound = split_layers(problem, tol * p, max_iter)[0].bound
     objective = problem.objective(Theta)
     return scaled.solution(
         Theta, objective, objective - bound, n_iter, tol, np.asarray(objectives) - bound

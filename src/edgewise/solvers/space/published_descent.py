@@ -31,21 +31,28 @@ published; a duality gap has to say how far from the optimum it stopped.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.space.blocks import neighbor_lists
+from edgewise.solvers.space.fused_rows import FusedProblem, penalty
+
+
+class Kinks(NamedTuple):
+    """Kinks along a direction: distance, strength, value of the entry there, sorted order."""
+
+    shift: FloatArray
+    strength: FloatArray
+    value: FloatArray
+    order: IntArray
 
 
 def coordinate_directions(
-    S: FloatArray,
-    thresholds: FloatArray,
-    tau: float,
-    pairs: IntArray,
-    Theta: FloatArray,
-    max_sweeps: int,
-    tol: float,
+    problem: FusedProblem, Theta: FloatArray, max_sweeps: int, tol: float
 ) -> tuple[FloatArray, FloatArray, int]:
     r"""Sweep over all variables until a sweep lowers the objective by less than ``tol``.
 
@@ -55,14 +62,10 @@ def coordinate_directions(
 
     Parameters
     ----------
-    S : ndarray of shape (p, p)
-        Covariance; ``S[i, i] + thresholds[i, i]`` must be positive.
-    thresholds : ndarray of shape (p, p)
-        Symmetric l1 strengths :math:`t`; ``inf`` holds an entry at 0.
-    tau : float
-        Strength of the differences.
-    pairs : ndarray of shape (M, 2)
-        Neighbours :math:`(a, b)`.
+    problem : FusedProblem
+        Covariance :math:`S`, symmetric l1 strengths :math:`t` (``inf`` holds an entry at 0),
+        strength :math:`\tau` of the differences and neighbours :math:`(a, b)`;
+        :math:`S_{ii} + t_{ii}` must be positive.
     Theta : ndarray of shape (p, p)
         Positive definite start.
     max_sweeps : int
@@ -85,23 +88,24 @@ def coordinate_directions(
     >>> S = np.array([[1.0, 0.3, 0.3], [0.3, 1.0, 0.5], [0.3, 0.5, 1.0]])
     >>> pairs = np.array([[0, 1], [1, 2]])
     >>> start = np.diag(1.0 / (np.diagonal(S) + 0.1))
-    >>> Theta, _, _ = coordinate_directions(S, np.full((3, 3), 0.1), 0.05, pairs, start, 50, 1e-12)
+    >>> problem = FusedProblem(S, np.full((3, 3), 0.1), 0.05, pairs)
+    >>> Theta, _, _ = coordinate_directions(problem, start, 50, 1e-12)
     >>> Theta.round(3)
     array([[ 0.963, -0.139, -0.139],
            [-0.139,  1.049, -0.331],
            [-0.139, -0.331,  1.049]])
     """
-    first, neighbor = _adjacency(pairs, S.shape[0])
+    neighbors = neighbor_lists(problem.pairs, len(problem.S))
     Sigma, logdet = inverse_and_log_determinant(Theta)
-    value = _cost(S, thresholds, tau, pairs, Theta) - logdet
+    value = float(np.vdot(problem.S, Theta)) + penalty(Theta, problem) - logdet
     objectives = []
     for _ in range(max_sweeps):
         moved = Theta.copy()
-        _sweep(S, thresholds, tau, pairs, first, neighbor, moved, Sigma)
+        _sweep(problem, neighbors, moved, Sigma)
         # From the factor again, so that rounding does not build up over the sweeps.
         Sigma, logdet = inverse_and_log_determinant(moved)
         before = value
-        value = _cost(S, thresholds, tau, pairs, moved) - logdet
+        value = float(np.vdot(problem.S, moved)) + penalty(moved, problem) - logdet
         if not value < before:
             objectives.append(before)
             break
@@ -112,42 +116,10 @@ def coordinate_directions(
     return Theta, np.array(objectives), len(objectives)
 
 
-def _adjacency(pairs: IntArray, p: int) -> tuple[IntArray, IntArray]:
-    """List the neighbours of ``i`` as ``neighbor[first[i]:first[i + 1]]``."""
-    ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-    others = np.concatenate([pairs[:, 1], pairs[:, 0]])
-    first = np.zeros(p + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends, minlength=p), out=first[1:])
-    return first, others[np.argsort(ends, kind="stable")]
-
-
-@kernel
-def _cost(
-    S: FloatArray, thresholds: FloatArray, tau: float, pairs: IntArray, Theta: FloatArray
-) -> float:
-    """Return the objective without its log-determinant."""
-    p = S.shape[0]
-    total = 0.0
-    for i in range(p):
-        for j in range(p):
-            if Theta[i, j] != 0.0:
-                total += S[i, j] * Theta[i, j] + thresholds[i, j] * abs(Theta[i, j])
-    for m in range(pairs.shape[0]):
-        a, b = pairs[m, 0], pairs[m, 1]
-        for n in range(p):
-            if n != a and n != b:
-                total += tau * abs(Theta[a, n] - Theta[b, n])
-    return total
-
-
 @kernel
 def _sweep(
-    S: FloatArray,
-    thresholds: FloatArray,
-    tau: float,
-    pairs: IntArray,
-    first: IntArray,
-    neighbor: IntArray,
+    problem: FusedProblem,
+    neighbors: tuple[IntArray, IntArray],
     Theta: FloatArray,
     Sigma: FloatArray,
 ) -> None:
@@ -157,7 +129,7 @@ def _sweep(
     loses :math:`s s^\top / s_N` to become :math:`W^{-1}` and gets back :math:`v h h^\top`
     (Sherman and Morrison).
     """
-    p = S.shape[0]
+    S, thresholds, p = problem.S, problem.thresholds, len(problem.S)
     y = np.empty(p)
     h = np.empty(p)
     for N in range(p):
@@ -175,7 +147,7 @@ def _sweep(
             Sigma[N, i] = 0.0
         h[N] = 0.0
         y[N] = 0.0
-        _descend(N, v, S[N], thresholds[N], 0.5 * tau, pairs, first, neighbor, Theta, Sigma, y, h)
+        _move_column(N, v, problem, neighbors, Theta, Sigma, y, h)
         square = 0.0
         for i in range(p):
             square += y[i] * h[i]
@@ -189,29 +161,24 @@ def _sweep(
 
 
 @kernel
-def _descend(
+def _move_column(
     N: int,
     v: float,
-    u: FloatArray,
-    threshold: FloatArray,
-    half_tau: float,
-    pairs: IntArray,
-    first: IntArray,
-    neighbor: IntArray,
+    problem: FusedProblem,
+    neighbors: tuple[IntArray, IntArray],
     Theta: FloatArray,
     inverse: FloatArray,
     y: FloatArray,
     h: FloatArray,
 ) -> None:
     """Move one column ``y``, with ``h = inverse @ y``, along every direction once, in place."""
-    p = y.size
+    u, threshold, pairs, p = problem.S[N], problem.thresholds[N], problem.pairs, y.size
     for i in range(p):
         if threshold[i] == np.inf and y[i] != 0.0:
             _add(inverse[i], -y[i], h)
             y[i] = 0.0
-    most = 2 + p + neighbor.size
-    shift, strength, value = np.empty(most), np.empty(most), np.empty(most)
-    order = np.empty(most, np.int64)
+    most = 2 + p + neighbors[1].size
+    kinks = Kinks(np.empty(most), np.empty(most), np.empty(most), np.empty(most, np.int64))
     for direction in range(p + pairs.shape[0]):
         # A single variable is a pair with itself.
         i, j = direction, direction
@@ -223,15 +190,14 @@ def _descend(
         slope = 0.0
         for entry, partner in ((i, j), (j, i)):
             n_first = n
-            room = shift[n:], strength[n:], value[n:]
-            n += _kinks(entry, partner, N, threshold, half_tau, first, neighbor, Theta, y, *room)
+            n = _add_kinks(entry, partner, N, problem, neighbors, Theta, y, kinks, n)
             slope += v * h[entry] + u[entry]
             if i == j:
                 break
         curvature = v * inverse[i, i]
         if i != j:
             curvature += v * (inverse[j, j] + 2.0 * inverse[i, j])
-        step, kink = _minimize(curvature, slope, n, shift, strength, order)
+        step, kink = _minimize(curvature, slope, n, kinks)
         if step == 0.0:
             continue
         _add(inverse[i], step, h)
@@ -241,66 +207,57 @@ def _descend(
         is_tied = y[i] == y[j]
         new_i, new_j = y[i] + step, y[j] + step
         if kink >= 0 and (is_tied or kink < n_first):
-            new_i = value[kink]
+            new_i = kinks.value[kink]
         if kink >= 0 and (is_tied or kink >= n_first):
-            new_j = value[kink]
+            new_j = kinks.value[kink]
         y[i], y[j] = new_i, new_j
 
 
 @kernel
-def _kinks(
+def _add_kinks(
     i: int,
     partner: int,
     N: int,
-    threshold: FloatArray,
-    half_tau: float,
-    first: IntArray,
-    neighbor: IntArray,
+    problem: FusedProblem,
+    neighbors: tuple[IntArray, IntArray],
     Theta: FloatArray,
     y: FloatArray,
-    shift: FloatArray,
-    strength: FloatArray,
-    value: FloatArray,
+    kinks: Kinks,
+    n: int,
 ) -> int:
-    """List where moving ``y[i]`` meets a kink, and return their number.
+    """Append to ``n`` kinks those that moving ``y[i]`` meets, and return their number.
 
     Kinks are at zero, at the entries of its neighbours in the same column, except for the
     ``partner`` that moves along, and at the entries of its row in the columns of the neighbours of
     ``N``.
     """
-    value[0] = 0.0
-    strength[0] = threshold[i]
-    n = 1
-    for k in range(first[i], first[i + 1]):
-        a = neighbor[k]
-        if a != N and a != partner:
-            value[n] = y[a]
-            strength[n] = half_tau
+    start, neighbor = neighbors
+    known = n
+    kinks.value[n] = 0.0
+    kinks.strength[n] = problem.thresholds[N, i]
+    n += 1
+    for k in range(start[i], start[i + 1]):
+        if neighbor[k] != N and neighbor[k] != partner:
+            kinks.value[n] = y[neighbor[k]]
+            kinks.strength[n] = 0.5 * problem.tau
             n += 1
-    for k in range(first[N], first[N + 1]):
-        a = neighbor[k]
-        if a != i:
-            value[n] = Theta[a, i]
-            strength[n] = half_tau
+    for k in range(start[N], start[N + 1]):
+        if neighbor[k] != i:
+            kinks.value[n] = Theta[neighbor[k], i]
+            kinks.strength[n] = 0.5 * problem.tau
             n += 1
-    for k in range(n):
-        shift[k] = value[k] - y[i]
+    for k in range(known, n):
+        kinks.shift[k] = kinks.value[k] - y[i]
     return n
 
 
 @kernel
-def _minimize(
-    curvature: float,
-    slope: float,
-    n: int,
-    shift: FloatArray,
-    strength: FloatArray,
-    order: IntArray,
-) -> tuple[float, int]:
+def _minimize(curvature: float, slope: float, n: int, kinks: Kinks) -> tuple[float, int]:
     r"""Minimise :math:`\tfrac12 c x^2 + q x + \sum_k r_k |x - s_k|` over :math:`x`.
 
     Returns the minimiser and the number of the kink it lies on, or -1 if it lies between kinks.
     """
+    shift, strength, order = kinks.shift, kinks.strength, kinks.order
     for k in range(n):
         slope -= strength[k]
         m = k

@@ -1,8 +1,8 @@
 r"""Alternating directions for the locally constant model.
 
 The penalty of a matrix that need not be symmetric falls apart into rows, and each row into fused
-lassos along paths, one set of paths per layer (`_layers`), which are solved exactly
-(`_fused_prox`). So the precision :math:`\Omega` gets one copy :math:`Z_k` per layer, with scaled
+lassos along paths, one set of paths per layer (`Layers`), which are solved exactly
+(`fused_path`). So the precision :math:`\Omega` gets one copy :math:`Z_k` per layer, with scaled
 multipliers :math:`U_k`, and with :math:`K` layers and penalty parameter :math:`\mu`
 
 .. math::
@@ -15,48 +15,36 @@ takes off is a subgradient, so that :math:`S + \mu \sum_k U_k`, made symmetric, 
 point of the whole problem at every iteration, and its log-determinant bounds the optimum from
 below. The primal point is structured: entries that the layers hold equal are joined into groups,
 groups with a zero become zero, the others take their mean of :math:`\Omega`. It is therefore sparse
-and fused exactly, and close to the optimum closer than :math:`\Omega`.
+and fused exactly and, near the optimum, closer to it than :math:`\Omega`.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.gaussian.newton import refuse_unbounded
+from edgewise.solvers.linalg.admm import (
+    Bracket,
+    Pace,
+    Residuals,
+    SplitState,
+    alternate,
+    refuse_unbounded,
+)
 from edgewise.solvers.linalg.dense import (
     inverse_and_log_determinant,
     likelihood_step,
     log_determinant,
 )
-from edgewise.solvers.space.fused_rows import average_groups, find_groups, penalty, shrink_layers
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Layers:
-    """Paths that together hold every pair once; the paths of one layer share no variable.
-
-    Attributes
-    ----------
-    nodes : ndarray of int, shape (n_layers, p)
-        All variables, path after path; one without a pair in the layer is a path by itself.
-    is_joined : ndarray of bool, shape (n_layers, p)
-        Whether a node and the next are a pair; the last entry, whether the first and the last are.
-    layer : ndarray of int, shape (n_pairs,)
-        Layer of each pair.
-    """
-
-    nodes: IntArray
-    is_joined: BoolArray
-    layer: IntArray
-
-    @property
-    def n_layers(self) -> int:
-        """Number of layers."""
-        return len(self.nodes)
+from edgewise.solvers.linalg.kernels import find_root
+from edgewise.solvers.space.fused_rows import (
+    FusedProblem,
+    Layers,
+    average_groups,
+    find_groups,
+    shrink_layers,
+)
 
 
 def cover_by_paths(pairs: IntArray, p: int) -> Layers:
@@ -72,7 +60,7 @@ def cover_by_paths(pairs: IntArray, p: int) -> Layers:
     for order in (by_distance, np.arange(len(pairs))):
         nodes, is_joined, layer = _first_fit(pairs[order], p)
         layer[order] = layer.copy()
-        found.append(Layers(nodes=nodes, is_joined=is_joined, layer=layer))
+        found.append(Layers(nodes, is_joined, layer))
     return min(found, key=lambda layers: layers.n_layers)
 
 
@@ -99,8 +87,8 @@ def _first_fit(pairs: IntArray, p: int) -> tuple[IntArray, BoolArray, IntArray]:
         for k in range(most):
             if beside[k, i, 1] >= 0 or beside[k, j, 1] >= 0:
                 continue
-            a = _find(root[k], i)
-            b = _find(root[k], j)
+            a = find_root(root[k], i)
+            b = find_root(root[k], j)
             if a == b and size[k, a] < p:
                 continue
             if a != b:
@@ -116,15 +104,6 @@ def _first_fit(pairs: IntArray, p: int) -> tuple[IntArray, BoolArray, IntArray]:
     for k in range(n_layers):
         _trace(beside[k], nodes[k], is_joined[k])
     return nodes, is_joined, layer
-
-
-@kernel
-def _find(root: IntArray, i: int) -> int:
-    """Find the representative of ``i``, halving the way there."""
-    while root[i] != i:
-        root[i] = root[root[i]]
-        i = root[i]
-    return i
 
 
 @kernel
@@ -153,156 +132,52 @@ def _trace(beside: IntArray, nodes: IntArray, is_joined: BoolArray) -> None:
 
 
 RELAXATION = 1.9
-#: Iterations between two looks at the gap and at the residuals.
-INTERVAL = 10
-#: Iterations during which the penalty parameter may change; convergence is proved for a fixed one.
-TUNING = 1000
-#: Relative primal over relative dual residual at which the gap falls fastest, by trial on paths
-#: and grids in two and three dimensions: more weight on agreement than the usual 1.
-BALANCE = 0.2
-#: How far off the balance may be, and the largest change at a time.
-TOLERATED, LARGEST_CHANGE = 1.6, 5.0
+#: The balance is by trial on paths and grids in two and three dimensions.
+PACE = Pace(interval=10, tuning=1000, balance=0.2)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FusedProblem:
-    """Covariance, l1 strengths with those of the diagonal, strength of differences, neighbours."""
-
-    S: FloatArray
-    thresholds: FloatArray
-    tau: float
-    pairs: IntArray
-
-    def objective(self, Theta: FloatArray) -> float:
-        """Objective at a symmetric matrix, inf where it is not positive definite."""
-        logdet = log_determinant(Theta)
-        if logdet == -np.inf:
-            return np.inf
-        return (
-            float(np.vdot(self.S, Theta))
-            - logdet
-            + penalty(Theta, self.thresholds, self.tau, self.pairs)
-        )
-
-    def diagonal_solution(self) -> FloatArray:
-        """Return the best diagonal precision."""
-        return np.diag(1.0 / (self.S.diagonal() + self.thresholds.diagonal()))
-
-    def interior_dual(self) -> FloatArray | None:
-        """Return a dual point that is positive definite, or None where none is obvious.
-
-        Correlations shrunken by a common factor, as far as the thresholds allow, with the penalty
-        of the diagonal added.
-        """
-        off = ~np.eye(len(self.S), dtype=bool)
-        size = np.abs(self.S[off])
-        room = np.divide(self.thresholds[off], size, out=np.full_like(size, np.inf), where=size > 0)
-        shrink = min(1.0, float(room.min(initial=1.0)))
-        Sigma = self.S * np.where(off, 1.0 - shrink, 1.0) + np.diag(self.thresholds.diagonal())
-        return Sigma if log_determinant(Sigma) > -np.inf else None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplitState:
-    """Where alternating directions stand; a start for a problem nearby.
-
-    Attributes
-    ----------
-    Z, Y : ndarray of shape (n_layers, p, p)
-        Copies of the precision, and their multipliers in units of the covariance.
-    mu : float
-        Penalty parameter.
-    """
-
-    Z: FloatArray
-    Y: FloatArray
-    mu: float
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplitResult:
-    """Best structured precision found and how good it is."""
-
-    Theta: FloatArray
-    objective: float
-    bound: float
-    n_iter: int
-    state: SplitState
-    gaps: list[float] = field(default_factory=list)
-
-    @property
-    def gap(self) -> float:
-        """Duality gap."""
-        return self.objective - self.bound
-
-
-def alternate(
+def split_layers(
     problem: FusedProblem,
     target: float,
     max_iter: int,
     *,
     start: SplitState | None = None,
     Theta: FloatArray | None = None,
-) -> SplitResult:
+) -> tuple[Bracket, SplitState, int]:
     """Iterate until the duality gap is at most ``target``.
 
-    Starts from a former state, or from a precision, or from the best diagonal one.
+    Starts from a former state, or from a precision, or from the best diagonal one. Also returns
+    the state and the number of iterations.
     """
-    S, tau, pairs = problem.S, problem.tau, problem.pairs
-    p = len(S)
-    layers = cover_by_paths(pairs, p)
+    S, pairs = problem.S, problem.pairs
+    layers = cover_by_paths(pairs, len(S))
     state = _first_state(problem, layers.n_layers, Theta) if start is None else start
-    Z, mu = state.Z.copy(), state.mu
-    U = state.Y / mu
-    mean = np.mean(Z - U, axis=0)
+    Z, U = state.Z.copy(), state.Y / state.mu
     interior = problem.interior_dual()
-    best = problem.diagonal_solution()
-    objective = problem.objective(best)
-    bound = -np.inf
-    gaps: list[float] = []
-    for count in range(1, max_iter + 1):
-        step = 1.0 / (layers.n_layers * mu)
-        Omega = likelihood_step(0.5 * (mean + mean.T) - step * S, step)
-        residuals = shrink_layers(
-            Omega,
-            problem.thresholds,
-            tau,
-            mu,
-            RELAXATION,
-            layers.nodes,
-            layers.is_joined,
-            Z,
-            U,
-            mean,
-        )
-        if count % INTERVAL and count < max_iter:
-            continue
+    diagonal = problem.diagonal_solution()
+    best = Bracket(Theta=diagonal, objective=problem.objective(diagonal))
+    mean, last_mu = np.mean(Z - U, axis=0), state.mu
+
+    def step(mu: float) -> tuple[FloatArray, Residuals]:
+        nonlocal mean, last_mu
+        if mu != last_mu:
+            mean, last_mu = np.mean(Z - U, axis=0), mu
+        share = 1.0 / (layers.n_layers * mu)
+        Omega = likelihood_step(0.5 * (mean + mean.T) - share * S, share)
+        return Omega, shrink_layers(Omega, problem, mu, RELAXATION, layers, Z, U, mean)
+
+    def is_done(Omega: FloatArray, mu: float, count: int) -> bool:
         refuse_unbounded(float(Omega.diagonal().max() * S.diagonal().min()))
         candidate = average_groups(Omega, find_groups(pairs, layers.layer, Z))
-        value = problem.objective(candidate)
-        if value < objective:
-            best, objective = candidate, value
         multiplier = mu * U.sum(axis=0)
-        bound = max(bound, _dual_value(S + 0.5 * (multiplier + multiplier.T), interior))
-        gaps.append(objective - bound)
-        if gaps[-1] <= target:
-            break
-        if count < TUNING:
-            change = _change(*residuals)
-            mu *= change
-            U /= change
-            mean = np.mean(Z - U, axis=0)
-    if bound == -np.inf:
+        bound = _dual_value(S + 0.5 * (multiplier + multiplier.T), interior)
+        return best.narrow(candidate, problem.objective(candidate), bound) <= target
+
+    count, mu = alternate(step, is_done, U, state.mu, max_iter, PACE)
+    if best.bound == -np.inf:
         # No dual point was positive definite, which is what having no minimum looks like.
         refuse_unbounded(np.inf)
-    return SplitResult(
-        Theta=best,
-        objective=objective,
-        bound=bound,
-        n_iter=count,
-        state=SplitState(Z=Z, Y=mu * U, mu=mu),
-        gaps=gaps,
-    )
+    return best, SplitState(Z=Z, Y=mu * U, mu=mu), count
 
 
 def _first_state(problem: FusedProblem, n_layers: int, Theta: FloatArray | None) -> SplitState:
@@ -323,14 +198,3 @@ def _dual_value(Sigma: FloatArray, interior: FloatArray | None) -> float:
         share *= 0.7
         value = log_determinant(interior + share * (Sigma - interior))
     return value + len(Sigma)
-
-
-def _change(primal: float, dual: float, size_Z: float, size_U: float) -> float:
-    """Say by how much to raise the penalty parameter, from squared residuals and sizes."""
-    if primal * size_U == 0.0 or dual == 0.0:
-        return 1.0
-    ratio = float(np.sqrt(primal / size_Z * (size_U / dual))) / BALANCE
-    if 1.0 / TOLERATED < ratio < TOLERATED:
-        return 1.0
-    change: float = ratio**0.7
-    return min(max(change, 1.0 / LARGEST_CHANGE), LARGEST_CHANGE)
