@@ -173,7 +173,7 @@ ROSTER = [
         takes="rows",
         plain=GaussianBayesNet(alpha=0.1),
         fixed=(GaussianBayesNet(alpha=0.2), GaussianBayesNet(alpha=0.2, method="bcd")),
-        searches=(GaussianBayesNet(alpha="cv", cv=3, n_alphas=3, random_state=0),),
+        searches=(GaussianBayesNet(alpha=CV(3, n_alphas=3), random_state=0),),
         conventions=(GaussianBayesNet(), GaussianBayesNet(alpha=0.1, method="bcd")),
         gaps=(GaussianBayesNet(0.1, missing="em"),),
         options=(

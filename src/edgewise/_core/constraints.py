@@ -84,17 +84,22 @@ class Number:
 
 @dataclass(frozen=True, init=False)
 class OneOf:
-    """One of several values, most of them text; None may be among them."""
+    """One of several values, most of them text; None may be among them, or any array allowed."""
 
     choices: tuple[Any, ...]
+    or_array: bool
 
-    def __init__(self, *choices: Any) -> None:
+    def __init__(self, *choices: Any, or_array: bool = False) -> None:
         object.__setattr__(self, "choices", choices)
+        object.__setattr__(self, "or_array", or_array)
 
     def allows(self, value: Any) -> bool:
         """Whether a value is among the choices."""
-        return (value is None or isinstance(value, (str, bool))) and value in self.choices
+        if value is None or isinstance(value, (str, bool)):
+            return value in self.choices
+        return self.or_array
 
     def __str__(self) -> str:
         *others, last = [repr(choice) for choice in self.choices]
-        return f"one of {', '.join(others)} and {last}" if others else last
+        listed = f"one of {', '.join(others)} and {last}" if others else last
+        return f"{listed}, or an array" if self.or_array else listed

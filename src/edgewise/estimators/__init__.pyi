@@ -1,5 +1,5 @@
 from .base.archive import load as load
-from .base.paths import (
+from .base.fits import (
     ChangePath as ChangePath,
     CoefficientPath as CoefficientPath,
     GraphPath as GraphPath,

@@ -17,6 +17,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.selection.choose import (
+    PairSelection,
     Selection,
     SelectionWarning,
     alpha_grid,
@@ -144,13 +145,13 @@ class Choice:
         What the problem's ``solve_path`` gave.
     alpha : float
         The strength used.
-    selection : Selection or None
-        The criterion along the grid; None where alpha was a number.
+    selection : Selection, PairSelection or None
+        The criterion on the grid; None where alpha was a number.
     """
 
     fit: Any
     alpha: float
-    selection: Selection | None
+    selection: Selection | PairSelection | None
 
     @property
     def alphas(self) -> FloatArray:

@@ -5,7 +5,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from edgewise import GaussianBayesNet
+from edgewise import EBIC, GaussianBayesNet
 from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
 from tests.estimators.directed.bayes_net_rows import network_rows, pair_and_others
 
@@ -84,7 +84,7 @@ def test_empty_from_the_largest_correlation_on_and_not_below():
     largest = np.abs(R - np.diag(R.diagonal())).max()
     assert GaussianBayesNet(alpha=1.0001 * largest).fit(X).graph_.n_edges == 0
     assert GaussianBayesNet(alpha=0.999 * largest).fit(X).graph_.n_edges > 0
-    shifted = GaussianBayesNet(alpha="ebic", bias="penalized", n_alphas=5).fit(X)
+    shifted = GaussianBayesNet(alpha=EBIC(n_alphas=5), bias="penalized").fit(X)
     assert GaussianBayesNet(shifted.alphas_[0], bias="penalized").fit(X).graph_.n_edges == 0
 
 

@@ -120,7 +120,6 @@ class TestFit:
             {"prior": 0.2},
             {"ties": "mean"},
             {"criterion": "mpl", "ess": 9.0},
-            {"criterion": "mpl", "cell": 0.5},
             {"cardinalities": 3},
         ],
     )
@@ -453,8 +452,8 @@ class TestFiles:
         assert again.graph_.names == model.graph_.names
 
     def test_unfitted(self, tmp_path):
-        DiscreteMarkovNet("mpl", cell=0.5).save(tmp_path / "net.edgewise")
-        assert edgewise.load(tmp_path / "net.edgewise").cell == 0.5
+        DiscreteMarkovNet("mpl", ess=0.5).save(tmp_path / "net.edgewise")
+        assert edgewise.load(tmp_path / "net.edgewise").ess == 0.5
 
     def test_saved_inside_another_estimator(self, tmp_path):
         X = weather(200)
@@ -480,7 +479,7 @@ class TestWithOthers:
         assert edges_of(model.graph_) == {("sky", "wet"), ("sky", "mood")}
 
     def test_clone(self):
-        model = DiscreteMarkovNet("ib", cardinalities=[2, 3], cell=2.0)
+        model = DiscreteMarkovNet("ib", cardinalities=[2, 3], ess=2.0)
         assert clone(model).get_params() == model.get_params()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 from scipy import linalg
@@ -76,13 +76,13 @@ class Statistics:
     n_rows: float | None
     treatment: tuple[str, ...] = ()
 
-    def on_correlation_scale(self) -> Statistics:
+    def on_correlation_scale(self) -> Self:
         """Return the same statistics with a unit diagonal, the units moved into ``scale``."""
         deviation = np.sqrt(self.S.diagonal())
         S = correlation_from_covariance(self.S)
         return replace(self, S=S, scale=self.scale * deviation)
 
-    def on_common_scale(self) -> Statistics:
+    def on_common_scale(self) -> Self:
         """Return the same statistics in the one unit that makes the mean variance 1."""
         unit = float(np.mean(self.S.diagonal()))
         return replace(self, S=self.S / unit, scale=self.scale * np.sqrt(unit))
@@ -127,16 +127,38 @@ class Summarizer:
         Columns that are copies of each other are refused, but in a fold they may be so by chance.
         """
         X, sample_weight = positive_rows(X, sample_weight)
-        self.check(X, is_fold=is_fold)
+        self._check(X, is_fold=is_fold)
         return row_statistics(X, sample_weight, **vars(self))
 
-    def check(self, X: FloatArray, *, is_fold: bool, allow_constant: bool = False) -> None:
+    def with_ridge(
+        self, X: FloatArray, sample_weight: FloatArray | None, flat: Sequence[int]
+    ) -> Statistics:
+        """Statistics of checked rows, with a ridge for the sake of some constant columns."""
+        if not flat:
+            return row_statistics(X, sample_weight, **vars(self))
+        if len(flat) == X.shape[1]:
+            refuse_constant(flat, X.shape[1], self.names)
+        varying = np.setdiff1d(np.arange(X.shape[1]), flat)
+        options = {**vars(self), "names": labels(self.names, varying.tolist())}
+        return add_ridge(row_statistics(X[:, varying], sample_weight, **options), X, flat)
+
+    def of_arranged_rows(
+        self, X: FloatArray, sample_weight: FloatArray | None, *, is_fold: bool = True
+    ) -> ArrangedStatistics:
+        """Statistics of some rows, with the columns in an order of their own."""
+        X, sample_weight = positive_rows(X, sample_weight)
+        self._check(X, is_fold=is_fold)
+        order = arrangement(X)
+        options = {**vars(self), "names": labels(self.names, order.tolist())}
+        statistics = row_statistics(np.ascontiguousarray(X[:, order]), sample_weight, **options)
+        return ArrangedStatistics(**vars(statistics), arrangement=order)
+
+    def _check(self, X: FloatArray, *, is_fold: bool) -> None:
         """Refuse columns that no statistics can be computed of."""
         check_columns(
             X,
             self.names,
             allow_missing=self.missing != "error",
-            allow_constant=allow_constant,
             allow_identical=is_fold or self.repair is not None,
         )
 
@@ -211,11 +233,19 @@ def read_table(
         return X, None
     if is_given:
         _check_n_samples(estimator)
+        return estimator._as_rows(X, reset=True), None
+    return read_rows(estimator, X, sample_weight, 'Pass covariance="precomputed" to use it as one.')
+
+
+def read_rows(
+    estimator: Any, X: Any, sample_weight: Any, advice: str
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the rows of a fit with their weights or None; note the column names."""
+    if isinstance(X, Moments):
+        raise InputError(f"{type(estimator).__name__} learns from rows, not from their Moments.")
     rows = estimator._as_rows(X, reset=True)
-    if not is_given:
-        refuse_covariance(rows)
-    weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
-    return rows, weights
+    refuse_covariance(rows, advice)
+    return rows, None if sample_weight is None else check_weights(sample_weight, len(rows))
 
 
 def _check_n_samples(estimator: Any) -> None:

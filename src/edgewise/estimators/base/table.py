@@ -142,3 +142,18 @@ def named(values: AnyArray, names: Sequence[str] | None) -> Any:
     import pandas as pd
 
     return pd.DataFrame(values, columns=list(names))
+
+
+def column_number(column: Any, names: Sequence[str], parameter: str = "") -> int:
+    """Position of a column given by name or number, as a value of a parameter."""
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    is_number = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if is_number and 0 <= column < len(names):
+        return int(column)
+    found = f"{parameter} mentions {column!r}, which is no column"
+    if not parameter:
+        found = f"No column is called {column!r}"
+    raise InputError(
+        f"{found}. Columns are {quote_names(names)}, or numbers from 0 to {len(names) - 1}."
+    )

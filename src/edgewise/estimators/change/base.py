@@ -19,7 +19,7 @@ from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import TwoGroups, TwoSamples, two_groups
-from edgewise.estimators.base.paths import ChangePath
+from edgewise.estimators.base.fits import ChangePath
 from edgewise.estimators.base.statistics import RANKS, REPAIRS
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.change.rows import Standard, choose_by_group_cv, network_of, varies_within

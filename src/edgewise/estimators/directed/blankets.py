@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
-from edgewise.data.checks import check_columns, refuse_covariance, refuse_identical
-from edgewise.data.table import Table
 from edgewise.estimators.base.statistics import (
-    MISSING,
-    REPAIRS,
+    CONSTRAINTS,
     ArrangedStatistics,
-    arrangement,
+    Summarizer,
     labels,
+    positive_rows,
+    read_rows,
     refuse_relations,
-    row_statistics,
 )
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs, refuse_forced_cycle
-from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork
+from edgewise.estimators.directed.linear_network import LinearNetwork, fit_equations
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import complete_dag, extend_pattern, longest_paths, orient_skeleton
-from edgewise.io.messages import quote_names
 from edgewise.solvers import (
     greedy_bayes_net,
     lasso_blankets,
@@ -48,18 +45,6 @@ METHODS: Final = (
     "tc-bw",
     "l1mb",
 )
-SEARCHES: Final = ("tests", "greedy")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How a structure is learned; the fields are parameters of `BlanketBayesNet`."""
-
-    method: str
-    search: str
-    significance: float
-    max_condition: int | None
-    gamma: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,17 +78,14 @@ class Structure:
     converged: bool
 
 
-class Equations(NamedTuple):
-    """Least squares coefficients, [i, j] for the arc i -> j, and residual variances."""
-
-    coef: FloatArray
-    noise_variance: FloatArray
-
-
 def learn_structure(
-    R: FloatArray, n_samples: float, settings: Settings, known: KnownArcs, names: Sequence[str]
+    R: FloatArray,
+    n_samples: float,
+    settings: BlanketBayesNet,
+    known: KnownArcs,
+    names: Sequence[str],
 ) -> Structure:
-    """Find blankets, and in them neighbours and directions."""
+    """Find blankets, and in them neighbours and directions, as the parameters of a model say."""
     members, n_tests = _find_members(R, n_samples, settings)
     # The search, and separating sets from both sides, drop false members themselves; asking that
     # both blankets agree would lose more true ones than it keeps false ones out.
@@ -136,7 +118,9 @@ def learn_structure(
     )
 
 
-def _find_members(R: FloatArray, n_samples: float, settings: Settings) -> tuple[BoolArray, int]:
+def _find_members(
+    R: FloatArray, n_samples: float, settings: BlanketBayesNet
+) -> tuple[BoolArray, int]:
     """Whether i is in the blanket of j, and the number of tests that took."""
     method, significance = settings.method, settings.significance
     if method == "l1mb":
@@ -170,7 +154,7 @@ def _refuse_few_rows(m: int, n_samples: float, method: str) -> None:
 def _climb(
     R: FloatArray,
     n_samples: float,
-    settings: Settings,
+    settings: BlanketBayesNet,
     known: KnownArcs,
     blankets: BoolArray,
     n_tests: int,
@@ -191,18 +175,6 @@ def _climb(
         n_steps=found.n_iter,
         converged=found.converged,
     )
-
-
-def fit_equations(S: FloatArray, dag: BoolArray) -> Equations:
-    """Regress every variable on its parents."""
-    coef, variance = np.zeros_like(S), S.diagonal().copy()
-    for j in np.flatnonzero(dag.any(axis=0)).tolist():
-        parents = np.flatnonzero(dag[:, j])
-        inner, cross = S[np.ix_(parents, parents)], S[parents, j]
-        coef[parents, j] = np.linalg.lstsq(inner, cross, rcond=None)[0]
-        variance[j] -= cross @ coef[parents, j]
-    # Among few rows a relation may be exact by chance.
-    return Equations(coef=coef, noise_variance=np.maximum(variance, 1e-12 * S.diagonal()))
 
 
 class BlanketBayesNet(LinearNetwork, TableEstimator):
@@ -327,6 +299,13 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     )
     _cites = ("tsamardinos2003", "meek1995")
 
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "method": OneOf(*METHODS),
+        "search": OneOf("tests", "greedy"),
+        "gamma": Number(at_least=0, at_most=1),
+        "missing": CONSTRAINTS["missing"],
+        "repair": CONSTRAINTS["repair"],
+    }
     _matrices_held = 10.0
     _copies_held = 4.5
 
@@ -357,11 +336,6 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         self.repair = repair
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error"
-        return tags
-
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the network.
 
@@ -377,109 +351,35 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         -------
         BlanketBayesNet
         """
-        settings = self._settings()
-        rows, weights = self._check_input(X, sample_weight)
+        check_parameters(self, self._constraints)
+        rows, weights = read_rows(
+            self,
+            X,
+            sample_weight,
+            "Pass the rows; edgewise.solvers.markov_blankets and separating_sets take a "
+            "covariance.",
+        )
+        rows, weights = positive_rows(rows, weights)
         names = labels(self._names(), range(rows.shape[1]))
         known = known_arcs(self.forbidden, self.required, self.tiers, names)
-        statistics = self._statistics(rows, weights, names)
+        summarizer = Summarizer(names=names, missing=self.missing, repair=self.repair)
+        statistics = summarizer.of_arranged_rows(rows, weights, is_fold=False)
+        statistics = statistics.on_correlation_scale()
+        arranged_names = [names[k] for k in statistics.arrangement]
+        if self.repair is None:
+            refuse_relations(statistics, rows, arranged_names)
         structure = learn_structure(
             statistics.S,
-            statistics.n_samples or 0.0,
-            settings,
+            _fewest_rows(rows, weights),
+            self,
             KnownArcs(
                 allowed=statistics.arranged(known.allowed),
                 required=statistics.arranged(known.required),
             ),
-            [names[k] for k in statistics.arrangement],
+            arranged_names,
         )
         self._store(structure, statistics)
         return self
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean Gaussian log-likelihood per row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, m)
-            Rows; one with missing values does not count, unless ``missing="error"``, which refuses
-            it.
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        rows = self._as_rows(X, reset=False)
-        is_bad = ~np.isfinite(rows) if self.missing == "error" else np.isinf(rows)
-        if bad := np.flatnonzero(is_bad.any(axis=0)).tolist():
-            raise InputError(
-                f"Columns {quote_names(labels(self._names(), bad))} hold NaN or inf. Drop those "
-                'rows; missing="pairwise" or missing="em" lets NaN pass.'
-            )
-        weights = Table.from_input(rows, sample_weight=sample_weight).weights
-        model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
-        return model.log_likelihood(rows, weights)
-
-    def _settings(self) -> Settings:
-        """Refuse parameters that no data could make sense of."""
-        choices: dict[str, tuple[str | None, ...]] = {
-            "method": METHODS,
-            "search": SEARCHES,
-            "missing": MISSING,
-            "repair": (*REPAIRS, None),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} must be one of {quote_names(allowed)}, got {getattr(self, name)!r}."
-                )
-        if not 0 <= self.gamma <= 1:
-            raise InputError(f"gamma must be between 0 and 1, got {self.gamma!r}.")
-        return Settings(
-            method=self.method,
-            search=self.search,
-            significance=self.significance,
-            max_condition=self.max_condition,
-            gamma=self.gamma,
-        )
-
-    def _check_input(self, X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray | None]:
-        """Return rows that count as floats, with their weights or None."""
-        rows = self._as_rows(X, reset=True)
-        refuse_covariance(
-            rows,
-            "Pass the rows; edgewise.solvers.markov_blankets and separating_sets take a "
-            "covariance.",
-        )
-        weights = Table.from_input(rows, sample_weight=sample_weight).weights
-        if weights is not None:
-            rows, weights = rows[weights > 0], weights[weights > 0]
-        names = self._names()
-        check_columns(rows, names, allow_missing=self.missing != "error", allow_identical=True)
-        if self.repair is None:
-            refuse_identical(rows, names)
-        return rows, weights
-
-    def _statistics(
-        self, X: FloatArray, weights: FloatArray | None, names: list[str]
-    ) -> ArrangedStatistics:
-        """Correlations of the columns in an order of their own."""
-        order = arrangement(X)
-        arranged_names = [names[k] for k in order]
-        statistics = row_statistics(
-            np.ascontiguousarray(X[:, order]),
-            weights,
-            names=arranged_names,
-            covariance="empirical",
-            missing=self.missing,
-            repair=self.repair,
-        ).on_correlation_scale()
-        if self.repair is None:
-            refuse_relations(statistics, X, arranged_names)
-        fields = {**vars(statistics), "n_samples": _fewest_rows(X, weights)}
-        return ArrangedStatistics(**fields, arrangement=order)
 
     def _store(self, structure: Structure, statistics: ArrangedStatistics) -> None:
         """Put what was learned into the order and the units of the columns."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.estimators.base.table import column_number
 from edgewise.graph.equivalence import find_cycle
 from edgewise.io.messages import quote_names
 
@@ -73,19 +74,6 @@ def refuse_forced_cycle(skeleton: BoolArray, known: KnownArcs, names: Sequence[s
             f"The data join all pairs of {_arrow(names, cycle)}, and the other direction of each "
             "is forbidden. Allow one of them, or forbid a pair both ways."
         )
-
-
-def column_number(column: Any, names: Sequence[str], label: str) -> int:
-    """Position of a column given by name or number."""
-    if isinstance(column, str) and column in names:
-        return list(names).index(column)
-    is_number = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
-    if is_number and 0 <= column < len(names):
-        return int(column)
-    raise InputError(
-        f"{label} mentions {column!r}, which is no column. Columns are {quote_names(names)}, or "
-        f"numbers from 0 to {len(names) - 1}."
-    )
 
 
 def _arcs(given: Any, label: str, names: Sequence[str]) -> BoolArray:

@@ -1,4 +1,4 @@
-"""What can be asked of a network of linear equations, once it is learned."""
+"""Networks of linear equations: least squares, scores, interventions, predictions, samples."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
-from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+from edgewise.estimators.base.statistics import read_new_rows
+from edgewise.estimators.base.table import column_number
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 
@@ -34,6 +37,25 @@ class LinearModel(NamedTuple):
         squared = np.average(residual**2, axis=0, weights=weights)
         terms = np.log(2 * np.pi * self.noise_variance) + squared / self.noise_variance
         return float(-0.5 * np.sum(terms))
+
+
+class Equations(NamedTuple):
+    """Least squares coefficients, [i, j] for the arc i -> j, and residual variances."""
+
+    coef: FloatArray
+    noise_variance: FloatArray
+
+
+def fit_equations(S: FloatArray, dag: BoolArray) -> Equations:
+    """Regress every variable on its parents."""
+    coef, variance = np.zeros_like(S), S.diagonal().copy()
+    for j in np.flatnonzero(dag.any(axis=0)).tolist():
+        parents = np.flatnonzero(dag[:, j])
+        inner, cross = S[np.ix_(parents, parents)], S[parents, j]
+        coef[parents, j] = np.linalg.lstsq(inner, cross, rcond=None)[0]
+        variance[j] -= cross @ coef[parents, j]
+    # Among few rows a relation may be exact by chance.
+    return Equations(coef=coef, noise_variance=np.maximum(variance, 1e-12 * S.diagonal()))
 
 
 class LinearNetwork:
@@ -65,6 +87,26 @@ class LinearNetwork:
         np.fill_diagonal(effects, 0.0)
         return effects
 
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean Gaussian log-likelihood per row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+            Rows; one with missing values does not count, unless ``missing="error"``, which refuses
+            it.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows, weights = read_new_rows(self, X, sample_weight)
+        model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
+        return model.log_likelihood(rows, weights)
+
     def do(self, values: Mapping[Any, float]) -> FloatArray:
         """Mean of every column when some are set from outside.
 
@@ -81,8 +123,9 @@ class LinearNetwork:
         ndarray of shape (n_features,)
         """
         check_is_fitted(self)
-        fixed = {self._column(name): float(value) for name, value in values.items()}
-        if bad := [self.graph_.names[k] for k, value in fixed.items() if not np.isfinite(value)]:
+        names = self.graph_.names
+        fixed = {column_number(key, names): float(x) for key, x in values.items()}
+        if bad := [names[k] for k, value in fixed.items() if not np.isfinite(value)]:
             raise InputError(f"Columns {quote_names(bad)} must be set to finite numbers.")
         mean = np.zeros(self.n_features_in_)
         for tier in range(int(self.order_.max()) + 1):
@@ -107,7 +150,7 @@ class LinearNetwork:
         ndarray of shape (n,)
         """
         check_is_fitted(self)
-        column = self._column(node)
+        column = column_number(node, self.graph_.names)
         rows = self._as_rows(X, reset=False)
         parents = np.flatnonzero(self.coef_[:, column])
         if bad := parents[~np.isfinite(rows[:, parents]).all(axis=0)].tolist():
@@ -144,17 +187,3 @@ class LinearNetwork:
         import pandas as pd
 
         return pd.DataFrame(rows, columns=list(self.graph_.names))
-
-    def _column(self, name: Any) -> int:
-        """Position of a column given by name or number."""
-        if isinstance(name, str):
-            if name in self.graph_.names:
-                return self.graph_.names.index(name)
-            raise InputError(
-                f"There is no column '{name}'. There are {quote_names(self.graph_.names)}."
-            )
-        if not isinstance(name, (int, np.integer)) or not 0 <= name < self.n_features_in_:
-            raise InputError(
-                f"Columns are named or numbered from 0 to {self.n_features_in_ - 1}, got {name!r}."
-            )
-        return int(name)

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.estimators.base.fits import residual_variances
-from edgewise.estimators.base.graph_estimator import GraphEstimator
-from edgewise.estimators.base.paths import CoefficientPath
+from edgewise.estimators.base.fits import (
+    CoefficientPath,
+    is_complete,
+    note_choice,
+    path_alphas,
+    residual_variances,
+)
 from edgewise.estimators.base.statistics import (
+    CONSTRAINTS,
     ArrangedStatistics,
     Statistics,
-    arrangement,
+    Summarizer,
     find_relations,
+    labels,
+    positive_rows,
+    read_rows,
     refuse_relations,
-    row_statistics,
 )
-from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork
+from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork, fit_equations
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import cpdag
-from edgewise.io.messages import quote_names
-from edgewise.selection import Selection, alpha_grid, ebic
-from edgewise.selection.choose import make_selection
-from edgewise.selection.search import default_ratio
+from edgewise.selection import CV, EBIC, StARS, ebic
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import Grid, search
 from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
 from edgewise.stats import correlation_from_covariance
@@ -58,16 +66,6 @@ class BayesNetFit:
         """Which pairs are joined, whatever the direction."""
         arcs: BoolArray = self.statistics.restored(self.solution.value) != 0
         return arcs | arcs.T
-
-    @property
-    def n_arcs(self) -> int:
-        """Number of arcs."""
-        return int(np.count_nonzero(self.solution.value))
-
-    @property
-    def most_parents(self) -> int:
-        """Largest number of parents of a column."""
-        return int(np.count_nonzero(self.solution.value, axis=0).max())
 
     @property
     def tiers(self) -> IntArray:
@@ -100,45 +98,30 @@ class BayesNetFit:
         weights = self.solution.value / deviation * deviation[:, None]
         return Graph(self.statistics.restored(weights), names=names, directed=True)
 
-    def refitted_log_likelihood(self) -> float:
-        """Log-likelihood of all rows with the same arcs and free coefficients."""
-        S, arcs = self.statistics.S, self.solution.value != 0
-        variance = S.diagonal().copy()
-        for j in np.flatnonzero(arcs.any(axis=0)).tolist():
-            parents = np.flatnonzero(arcs[:, j])
-            inner, cross = S[np.ix_(parents, parents)], S[parents, j]
-            coefficients = np.linalg.lstsq(inner, cross, rcond=None)[0]
-            variance[j] -= cross @ coefficients
-        # Among few rows a relation may be exact by chance.
-        variance = np.maximum(variance, 1e-12 * S.diagonal())
-        n_samples = self.statistics.n_samples or 0.0
-        return float(-0.5 * n_samples * np.sum(np.log(2 * np.pi * variance) + 1.0))
+    @property
+    def n_edges(self) -> int:
+        """Number of arcs."""
+        return int(np.count_nonzero(self.solution.value))
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pairs are joined."""
+        return is_complete(self.adjacency)
 
-def choose_by_refitted_ebic(
-    fits: Iterable[BayesNetFit], alphas: FloatArray, gamma: float
-) -> Selection:
-    """Take the alpha whose arcs have the smallest extended BIC; of those, the smallest.
+    def ebic(self, gamma: float) -> float:
+        """Sum of the criteria of all equations, -2 l + k log n + 2 gamma k log m.
 
-    A wrong order needs more arcs for the same distribution, and shrunken coefficients make up for
-    their bias with more arcs still, so that the arcs are judged by refitted coefficients. The same
-    arcs then have the same criterion, and the smallest alpha shrinks them least.
-    """
-    values, n_arcs, n_unconverged = [], [], 0
-    for fit in fits:
-        # The sum of the criteria of all equations, -2 l + k log n + 2 gamma k log m for k
-        # coefficients: that of an undirected graph with k edges and half the gamma.
-        n_samples, m = fit.statistics.n_samples or 0.0, len(fit.statistics.S)
-        is_judged = fit.most_parents <= PARENTS_PER_ROW * n_samples
-        log_likelihood = fit.refitted_log_likelihood() if is_judged else -np.inf
-        values.append(ebic(log_likelihood, fit.n_arcs, n_samples, m, gamma / 2))
-        n_arcs.append(fit.n_arcs)
-        n_unconverged += not fit.converged
-    lowest = min(values)
-    ties = [k for k, value in enumerate(values) if value <= lowest + 1e-9 * abs(lowest)]
-    return make_selection(
-        "ebic", alphas, np.array(values), ties[-1], n_unconverged, np.array(n_arcs)
-    )
+        For k coefficients, that of an undirected graph with k edges and half the gamma. A wrong
+        order needs more arcs for the same distribution, and shrunken coefficients make up for
+        their bias with more arcs still, so that arcs are judged by refitted coefficients.
+        """
+        n_samples, S = self.statistics.n_samples or 0.0, self.statistics.S
+        arcs: BoolArray = self.solution.value != 0
+        log_likelihood = -np.inf
+        if arcs.sum(axis=0).max() <= PARENTS_PER_ROW * n_samples:
+            variance = fit_equations(S, arcs).noise_variance
+            log_likelihood = float(-0.5 * n_samples * np.sum(np.log(2 * np.pi * variance) + 1.0))
+        return ebic(log_likelihood, self.n_edges, n_samples, len(S), gamma / 2)
 
 
 STARTS = ("lasso", "least-squares", "l1mb")
@@ -188,9 +171,20 @@ METHODS = ("order", "bcd")
 BIASES = ("free", "penalized")
 #: Smallest alpha that a rule tries at first, as a share of the largest. Smaller ones take long.
 RATIO = 0.02
+SOLVER_OPTIONS = (
+    "method",
+    "schedule",
+    "init",
+    "bias",
+    "standardize",
+    "weights",
+    "tol",
+    "max_iter",
+    "n_jobs",
+)
 
 
-class GaussianBayesNet(LinearNetwork, GraphEstimator):
+class GaussianBayesNet(LinearNetwork, TableEstimator):
     r"""Which way influences run: a sparse network of linear equations without cycles.
 
     Each column is a linear function of its parents plus Gaussian noise. Coefficients
@@ -212,12 +206,15 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
 
     Parameters
     ----------
-    alpha : float or {"ebic", "cv", "stars"}
+    alpha : float, {"ebic", "cv", "stars"}, EBIC, CV or StARS
         Strength of the penalty in units of correlation: an arc is left out if the partial
-        covariance of its parent with the standardised child is below. Or the rule that picks it
+        covariance of its parent with the standardised child is below. Or the rule that chooses it
         along a path: extended BIC of the arcs with refitted coefficients (where no column has more
-        than a third as many parents as there are rows), held-out likelihood, or stability of the
-        pairs that are joined.
+        than a third as many parents as there are rows; of equal ones, the smallest alpha, which
+        shrinks them least), held-out likelihood, or stability of the pairs that are joined. By
+        default 30 alphas are tried, down to 0.02 of the largest, and 0.1 with no more rows than
+        columns; then, with more than two rows per column, up to three decades less while the best
+        is the smallest.
     method : {"order", "bcd"}
         By an order of all columns at once, or column by column with a penalty on paths (H-SGBN
         [2]_).
@@ -245,12 +242,6 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
     repair : {None, "ridge", "clip"}
         What to do with columns bound by exact relations: refuse them, or raise the small
         eigenvalues of their correlations. ``treatment_`` then says how.
-    alpha_ratio : float, optional
-        Smallest alpha tried by a rule as a share of the largest. By default 0.02, and 0.1 with no
-        more rows than columns; then, with more than two rows per column, up to three decades less
-        while the best is the smallest.
-    n_alphas, gamma, cv, instability, n_subsamples
-        Of the search for alpha, as in `GaussianGraph`.
     tol : float
         Largest violation of an optimality condition of the lassos, in units of correlation.
     max_iter : int
@@ -326,14 +317,21 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
     )
     _cites = ("zhou2016",)
 
-    covariance = "empirical"
-    _covariances = ("empirical",)
+    _alpha = Strength(EBIC(), CV(), StARS(), why_positive="without a penalty every pair is joined")
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": _alpha,
+        "method": OneOf(*METHODS),
+        "schedule": OneOf(*SCHEDULES),
+        "init": OneOf(*STARTS, or_array=True),
+        "bias": OneOf(*BIASES),
+        **CONSTRAINTS,
+    }
     _matrices_held = 8.0
     _copies_held = 4.5
 
     def __init__(
         self,
-        alpha: float | str = "ebic",
+        alpha: float | str | Rule = "ebic",
         method: str = "order",
         *,
         schedule: str = "homotopy",
@@ -343,12 +341,6 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         weights: ArrayLike | None = None,
         missing: str = "error",
         repair: str | None = None,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        gamma: float = 0.5,
-        cv: Any = 5,
-        instability: float = 0.05,
-        n_subsamples: int = 20,
         tol: float = 1e-10,
         max_iter: int = 100,
         n_jobs: int | None = None,
@@ -364,12 +356,6 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         self.weights = weights
         self.missing = missing
         self.repair = repair
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.gamma = gamma
-        self.cv = cv
-        self.instability = instability
-        self.n_subsamples = n_subsamples
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -392,7 +378,21 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         -------
         GaussianBayesNet
         """
-        fit, _ = self._fit(X, sample_weight)
+        rows, weights, problem, statistics = self._pose(X, sample_weight)
+        choice = search(
+            problem,
+            self._alpha.resolve(self.alpha),
+            rows,
+            weights,
+            statistics,
+            problem.grid(statistics, self._alpha.grid_rule(self.alpha)),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            takes_last_tie=True,
+        )
+        fit: BayesNetFit = choice.fit
+        note_choice(self, choice, statistics)
         self.coef_, self.intercept_, self.noise_variance_ = fit.model
         self.order_ = fit.tiers
         self.location_ = fit.location
@@ -405,26 +405,6 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         """The arrows that the data can tell, and lines both ways for those that they cannot."""
         check_is_fitted(self)
         return cpdag(self.graph_)
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean Gaussian log-likelihood per row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, m)
-            Rows; one with missing values does not count, unless ``missing="error"``, which refuses
-            it.
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        rows, weights = self._check_input(X, sample_weight, reset=False)
-        model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
-        return model.log_likelihood(rows, weights)
 
     def path(
         self,
@@ -450,63 +430,79 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
         CoefficientPath
             ``alphas``, ``graphs``, ``coefs``, ``gaps``, ``converged`` and ``n_edges``.
         """
-        fits, grid, names = self._fit_along(X, alphas, sample_weight)
+        model = clone(self)
+        _, _, problem, statistics = model._pose(X, sample_weight)
+        grid = problem.grid(statistics, self._alpha.grid_rule(self.alpha))
+        strengths = path_alphas(alphas, problem, statistics, grid)
+        fits = list(problem.solve_path(statistics, strengths))
         return CoefficientPath(
-            alphas=grid,
-            graphs=tuple(fit.graph(names) for fit in fits),
+            alphas=strengths,
+            graphs=tuple(fit.graph(model._names()) for fit in fits),
             coefs=np.stack([fit.model.coef for fit in fits]),
             gaps=np.array([fit.solution.gap for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        choices: dict[str, tuple[str, ...]] = {
-            "method": METHODS,
-            "schedule": SCHEDULES,
-            "bias": BIASES,
-        }
-        if isinstance(self.init, str):
-            choices["init"] = STARTS
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} must be one of {quote_names(allowed)}, got {getattr(self, name)!r}."
-                )
-        if self.alpha == 0:
-            raise InputError("alpha must be positive: without a penalty every pair is joined.")
-
-    def _row_statistics(
-        self, X: FloatArray, sample_weight: FloatArray | None, names: list[str] | None
-    ) -> ArrangedStatistics:
-        """Sufficient statistics of the columns in an order of their own."""
-        self._check_columns(X, names)
-        order = arrangement(X)
-        known = [f"x{k}" for k in range(X.shape[1])] if names is None else names
-        statistics = row_statistics(
-            np.ascontiguousarray(X[:, order]),
-            sample_weight,
-            names=[known[k] for k in order],
-            covariance=self.covariance,
-            missing=self.missing,
-            repair=self.repair,
+    def _pose(
+        self, X: Any, sample_weight: Any
+    ) -> tuple[FloatArray, FloatArray | None, BayesNetProblem, ArrangedStatistics]:
+        """Read the table; return rows, their weights, the problem and the statistics."""
+        check_parameters(self, self._constraints)
+        advice = f"{type(self).__name__} learns from the rows behind it."
+        rows, weights = read_rows(self, X, sample_weight, advice)
+        problem = BayesNetProblem(
+            covariance=Summarizer(names=self._names(), missing=self.missing, repair=self.repair),
+            **{name: getattr(self, name) for name in SOLVER_OPTIONS},
         )
-        if self.standardize:
-            statistics = statistics.on_correlation_scale()
-        return ArrangedStatistics(**vars(statistics), arrangement=order)
-
-    def _choose_alpha(
-        self, X: FloatArray, sample_weight: FloatArray | None, statistics: Any
-    ) -> tuple[Any, float, Any]:
+        statistics = problem.summarize(rows, weights, is_fold=False)
         # Only for the rows that a user hands over: a fold of them may hold a relation by chance.
         if self.repair is None:
-            order = statistics.arrangement
-            known = self._names() or [f"x{k}" for k in range(len(order))]
-            rows = X if sample_weight is None else X[sample_weight > 0]
-            refuse_relations(statistics, rows, [known[k] for k in order])
-        return super()._choose_alpha(X, sample_weight, statistics)
+            names = labels(self._names(), statistics.arrangement.tolist())
+            refuse_relations(statistics, positive_rows(rows, weights)[0], names)
+        return rows, weights, problem, statistics
 
-    def _solve_path(self, statistics: Any, alphas: FloatArray) -> Iterator[BayesNetFit]:
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BayesNetProblem:
+    """Penalised networks as a `PathProblem`; the fields are parameters of `GaussianBayesNet`."""
+
+    covariance: Summarizer
+    method: str
+    schedule: str
+    init: Any
+    bias: str
+    standardize: bool
+    weights: Any
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+
+    def summarize(
+        self, rows: FloatArray, weights: FloatArray | None, *, is_fold: bool = True
+    ) -> ArrangedStatistics:
+        """Return the statistics of the columns in an order of their own."""
+        statistics = self.covariance.of_arranged_rows(rows, weights, is_fold=is_fold)
+        return statistics.on_correlation_scale() if self.standardize else statistics
+
+    def grid(self, statistics: Statistics, rule: Rule) -> Grid:
+        """Return the alphas that a rule tries; small ones take long."""
+        return Grid.of(rule, statistics.n_rows, len(statistics.S), RATIO)
+
+    def largest_alpha(self, statistics: ArrangedStatistics) -> float:
+        """Return the smallest alpha without arcs."""
+        size = statistics.S.copy()
+        np.fill_diagonal(size, 0.0)
+        if self.bias == "free":
+            return float(np.abs(size).max())
+        mean = statistics.location / statistics.scale
+        outer = np.outer(mean, mean)
+        np.fill_diagonal(outer, 0.0)
+        return float(max(np.abs(size + outer).max(), np.abs(mean).max()))
+
+    def solve_path(
+        self, statistics: ArrangedStatistics, alphas: FloatArray
+    ) -> Iterator[BayesNetFit]:
+        """Yield one fit per alpha, each from a start of its own."""
         options: dict[str, Any] = {
             "schedule": self.schedule,
             "init": starting_coefficients(self.init, statistics),
@@ -526,33 +522,13 @@ class GaussianBayesNet(LinearNetwork, GraphEstimator):
             solution = solve(statistics.S, float(alpha), **options)
             yield BayesNetFit(solution, statistics, has_free_bias)
 
-    def _grid(self, statistics: Statistics, n_extensions: int = 0) -> FloatArray:
-        if self.alpha_ratio is not None:
-            return super()._grid(statistics, n_extensions)
-        ratio = max(RATIO, default_ratio(statistics.n_rows, len(statistics.S)))
-        n_alphas = self.n_alphas + round(self.n_alphas * n_extensions / -math.log10(ratio))
-        return alpha_grid(self._largest_alpha(statistics), n_alphas, ratio * 10.0**-n_extensions)
+    def score(self, fit: BayesNetFit, rows: FloatArray, weights: FloatArray | None) -> float:
+        """Return the mean log-likelihood of rows."""
+        return fit.model.log_likelihood(rows, weights)
 
-    def _largest_alpha(self, statistics: Statistics) -> float:
-        size = statistics.S.copy()
-        np.fill_diagonal(size, 0.0)
-        if self.bias == "free":
-            return float(np.abs(size).max())
-        mean = statistics.location / statistics.scale
-        outer = np.outer(mean, mean)
-        np.fill_diagonal(outer, 0.0)
-        return float(max(np.abs(size + outer).max(), np.abs(mean).max()))
-
-    def _choose_by_ebic(self, statistics: Statistics, alphas: FloatArray) -> Selection:
-        return choose_by_refitted_ebic(self._solve_path(statistics, alphas), alphas, self.gamma)
-
-    def _score_fit(
-        self, fit: BayesNetFit, X: FloatArray, sample_weight: FloatArray | None
-    ) -> float:
-        return fit.model.log_likelihood(X, sample_weight)
-
-    def _describe_gap(self, n_features: int) -> str:
+    def describe_gap(self, fit: BayesNetFit) -> str:
+        """Say that the alternation did not settle, and what to do."""
         return (
-            f"Stopped after {self.n_iter_} iterations before coefficients and order had settled. "
-            "Raise max_iter or alpha."
+            f"Stopped after {fit.solution.n_iter} iterations before coefficients and order had "
+            "settled. Raise max_iter or alpha."
         )

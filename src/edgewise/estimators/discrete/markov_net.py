@@ -22,7 +22,12 @@ from edgewise.data.levels import DiscreteTable, Level, check_levels, read_levels
 from edgewise.data.markov import MarkovModel, maximal_cliques
 from edgewise.data.simulate.discrete import sample_markov
 from edgewise.estimators.base.archive import save_estimator
-from edgewise.estimators.base.table import named, note_columns, require_fit_memory
+from edgewise.estimators.base.table import (
+    column_number,
+    named,
+    note_columns,
+    require_fit_memory,
+)
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.solvers.discrete.potentials import fit_potentials
@@ -66,8 +71,6 @@ class DiscreteMarkovNet(BaseEstimator):
     ties : {"index", "mean"}
         Whose neighbours ``"bjp"`` takes where both have equally many: those of the column that
         comes first, or the mean of both, which does not depend on the order of columns.
-    cell : float, optional
-        Constant Dirichlet parameter of every cell for ``"mpl"``, instead of ``ess``.
     combine : {"global", "and", "or"}
         How ``"mpl"`` makes one graph of the neighbours that each variable found by itself: climb
         among those that either found; keep what both found; or what either found.
@@ -150,7 +153,6 @@ class DiscreteMarkovNet(BaseEstimator):
         prior: float = 0.5,
         ess: float = 1.0,
         ties: str = "index",
-        cell: float | None = None,
         combine: str = "global",
         cardinalities: ArrayLike | None = None,
         missing: str = "error",
@@ -166,7 +168,6 @@ class DiscreteMarkovNet(BaseEstimator):
         self.prior = prior
         self.ess = ess
         self.ties = ties
-        self.cell = cell
         self.combine = combine
         self.cardinalities = cardinalities
         self.missing = missing
@@ -211,7 +212,6 @@ class DiscreteMarkovNet(BaseEstimator):
                 prior=self.prior,
                 ess=self.ess,
                 ties=self.ties,
-                cell=self.cell,
                 combine=self.combine,
                 watch=watch,
             )
@@ -267,11 +267,12 @@ class DiscreteMarkovNet(BaseEstimator):
             Probability of each level.
         """
         check_is_fitted(self)
-        column = self._column(variable)
+        names = self.graph_.names
+        column = column_number(variable, names)
         states = np.zeros((1, self.n_features_in_), dtype=np.int64)
         known = set()
         for name, level in given.items():
-            k = self._column(name)
+            k = column_number(name, names)
             if level not in self.levels_[k]:
                 raise InputError(
                     f"Column '{self.graph_.names[k]}' has no level {level!r}; it has "
@@ -361,7 +362,7 @@ class DiscreteMarkovNet(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        # The rows have served; what is left fits into a file.
+        # Drop the training rows so that the model pickles small.
         del self._table
         return list(fitted.potentials)
 
@@ -391,14 +392,6 @@ class DiscreteMarkovNet(BaseEstimator):
             names=tuple(self.graph_.names),
         )
         return learned.recode(rows)
-
-    def _column(self, variable: str | int) -> int:
-        names = list(self.graph_.names)
-        if variable in names:
-            return names.index(str(variable))
-        if isinstance(variable, (int, np.integer)) and 0 <= variable < len(names):
-            return int(variable)
-        raise InputError(f"No column is called {variable!r}; they are {quote_names(names)}.")
 
     def _model(self) -> MarkovModel:
         return MarkovModel.from_potentials(self.cliques_, self.potentials_)

@@ -18,12 +18,12 @@ from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators.base.fits import (
     GaussianFit,
     GaussianModel,
+    PrecisionPath,
     describe_gap,
     gaussian_score,
     note_choice,
     path_alphas,
 )
-from edgewise.estimators.base.paths import PrecisionPath
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
     RANKS,
@@ -217,18 +217,14 @@ class GaussianGraph(TableEstimator):
         -------
         GaussianGraph
         """
-        check_parameters(self, self._constraints)
-        table, weights = read_table(self, X, sample_weight)
-        problem = self._problem()
-        statistics = problem.covariance.of_table(table, weights, self.n_samples)
-        problem.refuse_unbounded(statistics, self.alpha)
+        table, weights, problem, statistics = self._pose(X, sample_weight)
         choice = search(
             problem,
             self._alpha.resolve(self.alpha),
             table,
             weights,
             statistics,
-            Grid.of(self._alpha.grid_rule(self.alpha), statistics.n_rows, self.n_features_in_),
+            self._grid(statistics),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -291,13 +287,9 @@ class GaussianGraph(TableEstimator):
             ``alphas``, ``graphs``, ``precisions``, ``gaps``, ``converged`` and ``n_edges``.
         """
         model = clone(self)
-        check_parameters(model, model._constraints)
-        table, weights = read_table(model, X, sample_weight)
-        problem, names = model._problem(), model._names()
-        statistics = problem.covariance.of_table(table, weights, self.n_samples)
-        problem.refuse_unbounded(statistics, self.alpha)
-        rule = self._alpha.grid_rule(self.alpha)
-        grid = path_alphas(alphas, problem, statistics, rule)
+        _, _, problem, statistics = model._pose(X, sample_weight)
+        grid = path_alphas(alphas, problem, statistics, self._grid(statistics))
+        names = model._names()
         fits = list(problem.solve_path(statistics, grid))
         return PrecisionPath(
             alphas=grid,
@@ -306,6 +298,22 @@ class GaussianGraph(TableEstimator):
             gaps=np.array([fit.solution.gap for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
         )
+
+    def _pose(
+        self, X: Any, sample_weight: Any
+    ) -> tuple[Any, FloatArray | None, GaussianProblem, Statistics]:
+        """Read the table; return it with its weights, the problem and the statistics."""
+        check_parameters(self, self._constraints)
+        table, weights = read_table(self, X, sample_weight)
+        problem = self._problem()
+        statistics = problem.covariance.of_table(table, weights, self.n_samples)
+        problem.refuse_unbounded(statistics, self.alpha)
+        return table, weights, problem, statistics
+
+    def _grid(self, statistics: Statistics) -> Grid:
+        """Return the alphas that the rule tries, or a path by default."""
+        rule = self._alpha.grid_rule(self.alpha)
+        return Grid.of(rule, statistics.n_rows, len(statistics.S))
 
     def _problem(self) -> GaussianProblem:
         return GaussianProblem(

@@ -16,6 +16,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.estimators.base.fits import (
+    CoefficientPath,
     NeighborhoodFit,
     NeighborhoodModel,
     describe_gap,
@@ -23,7 +24,6 @@ from edgewise.estimators.base.fits import (
     path_alphas,
     residual_variances,
 )
-from edgewise.estimators.base.paths import CoefficientPath
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
     RANKS,
@@ -195,19 +195,14 @@ class NeighborhoodGraph(TableEstimator):
         -------
         NeighborhoodGraph
         """
-        check_parameters(self, self._constraints)
-        table, weights = read_table(self, X, sample_weight)
-        problem = self._problem()
-        statistics = problem.standardize(
-            problem.covariance.of_table(table, weights, self.n_samples)
-        )
+        table, weights, problem, statistics = self._pose(X, sample_weight)
         choice = search(
             problem,
             self._alpha.resolve(self.alpha),
             table,
             weights,
             statistics,
-            Grid.of(self._alpha.grid_rule(self.alpha), statistics.n_rows, self.n_features_in_),
+            self._grid(statistics),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -267,13 +262,9 @@ class NeighborhoodGraph(TableEstimator):
             ``alphas``, ``graphs``, ``coefs``, ``gaps``, ``converged`` and ``n_edges``.
         """
         model = clone(self)
-        check_parameters(model, model._constraints)
-        table, weights = read_table(model, X, sample_weight)
-        problem, names = model._problem(), model._names()
-        statistics = problem.standardize(
-            problem.covariance.of_table(table, weights, self.n_samples)
-        )
-        grid = path_alphas(alphas, problem, statistics, self._alpha.grid_rule(self.alpha))
+        _, _, problem, statistics = model._pose(X, sample_weight)
+        grid = path_alphas(alphas, problem, statistics, self._grid(statistics))
+        names = model._names()
         fits = list(problem.solve_path(statistics, grid))
         return CoefficientPath(
             alphas=grid,
@@ -282,6 +273,23 @@ class NeighborhoodGraph(TableEstimator):
             gaps=np.array([fit.solution.gap for fit in fits]),
             converged=np.array([fit.converged for fit in fits]),
         )
+
+    def _pose(
+        self, X: Any, sample_weight: Any
+    ) -> tuple[Any, FloatArray | None, NeighborhoodProblem, Statistics]:
+        """Read the table; return it with its weights, the problem and the statistics."""
+        check_parameters(self, self._constraints)
+        table, weights = read_table(self, X, sample_weight)
+        problem = self._problem()
+        statistics = problem.standardize(
+            problem.covariance.of_table(table, weights, self.n_samples)
+        )
+        return table, weights, problem, statistics
+
+    def _grid(self, statistics: Statistics) -> Grid:
+        """Return the alphas that the rule tries, or a path by default."""
+        rule = self._alpha.grid_rule(self.alpha)
+        return Grid.of(rule, statistics.n_rows, len(statistics.S))
 
     def _problem(self) -> NeighborhoodProblem:
         return NeighborhoodProblem(

@@ -18,27 +18,26 @@ from edgewise._core.constraints import Constraint, OneOf, check_parameters, is_n
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
+from edgewise.data.checks import check_columns
 from edgewise.data.neighbors import Neighbors, describe_neighbors, neighbor_pairs
 from edgewise.estimators.base.fits import (
     GaussianModel,
+    LocallyConstantPath,
     PrecisionFit,
     describe_gap,
     gaussian_score,
     note_choice,
 )
-from edgewise.estimators.base.paths import LocallyConstantPath
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
     Statistics,
     Summarizer,
-    add_ridge,
     constant_columns,
     labels,
     positive_rows,
     read_new_rows,
     read_table,
     refuse_constant,
-    row_statistics,
 )
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.graph import Graph
@@ -236,7 +235,7 @@ class LocallyConstantGraph(TableEstimator):
         """
         table, weights, problem, statistics = self._pose(X, sample_weight)
         choice = self._search(problem, table, weights, statistics)
-        fit: PrecisionFit = choice.fit
+        fit = choice.fit
         note_choice(self, choice, statistics)
         self.tau_ = fit.solution.tau
         self.taus_ = np.array([self.tau_]) if self.selection_ is None else self.selection_.taus
@@ -327,13 +326,12 @@ class LocallyConstantGraph(TableEstimator):
             statistics = problem.in_units(problem.covariance.of_table(table, weights))
         else:
             rows, positive = positive_rows(table, weights)
-            self._summarizer().check(rows, is_fold=False, allow_constant=True)
-            flat = constant_columns(rows)
+            flat = self._constant_columns(rows)
             if self.constant != "ridge":
-                self._leave_out(flat)
+                self.kept_ = np.setdiff1d(self.kept_, flat)
                 table, rows, flat = self._used(table), self._used(rows), []
             problem = self._problem()
-            statistics = problem.of_checked_rows(rows, positive, flat)
+            statistics = problem.in_units(problem.covariance.with_ridge(rows, positive, flat))
         treatment = list(statistics.treatment)
         if n_dropped := self.n_features_in_ - len(self.kept_):
             columns = "column" if n_dropped == 1 else "columns"
@@ -341,23 +339,24 @@ class LocallyConstantGraph(TableEstimator):
         treatment += describe_neighbors(problem.pairs, len(self.kept_))
         return table, weights, problem, replace(statistics, treatment=tuple(treatment))
 
-    def _leave_out(self, flat: list[int]) -> None:
-        """Refuse or leave out constant columns."""
+    def _constant_columns(self, rows: FloatArray) -> list[int]:
+        """Find columns without variance, or refuse them, after a check of all columns."""
+        names = self._names()
+        check_columns(
+            rows,
+            names,
+            allow_missing=self.missing != "error",
+            allow_constant=True,
+            allow_identical=self.repair is not None,
+        )
+        flat = constant_columns(rows)
         if flat and (self.constant == "error" or len(flat) == self.n_features_in_):
-            refuse_constant(flat, self.n_features_in_, self._names())
-        self.kept_ = np.setdiff1d(self.kept_, flat)
+            refuse_constant(flat, self.n_features_in_, names)
+        return flat
 
     def _used(self, rows: FloatArray) -> FloatArray:
         """Return the columns that are used."""
         return rows if len(self.kept_) == self.n_features_in_ else rows[:, self.kept_]
-
-    def _summarizer(self) -> Summarizer:
-        return Summarizer(
-            names=labels(self._names(), self.kept_.tolist()),
-            missing=self.missing,
-            repair=self.repair,
-            covariance=self.covariance,
-        )
 
     def _problem(self) -> LocallyConstantProblem:
         """Pose the problem for the columns that are used."""
@@ -365,7 +364,12 @@ class LocallyConstantGraph(TableEstimator):
         place[self.kept_] = np.arange(len(self.kept_))
         pairs: IntArray = place[self.pairs_]
         return LocallyConstantProblem(
-            covariance=self._summarizer(),
+            covariance=Summarizer(
+                names=labels(self._names(), self.kept_.tolist()),
+                covariance=self.covariance,
+                missing=self.missing,
+                repair=self.repair,
+            ),
             pairs=pairs[(pairs >= 0).all(axis=1)],
             scale=self.scale,
             penalize_diagonal=self.penalize_diagonal,
@@ -381,7 +385,8 @@ class LocallyConstantGraph(TableEstimator):
         statistics: Statistics,
     ) -> Choice:
         """Fit at the strengths as given, or as held-out rows choose them on a grid."""
-        alpha, tau = self._alpha.resolve(self.alpha), self._tau.resolve(self.tau)
+        alpha: Any = self._alpha.resolve(self.alpha)
+        tau: Any = self._tau.resolve(self.tau)
         rule = alpha if isinstance(alpha, CV) else tau
         selection = None
         if isinstance(rule, CV):
@@ -391,7 +396,7 @@ class LocallyConstantGraph(TableEstimator):
                     f"and {self.tau.cv!r} for tau. Pass the same cv in both."
                 )
             # Splits that were handed in count all rows; otherwise a weight of 0 means no row.
-            if isinstance(rule.cv, Integral):
+            if weights is not None and isinstance(rule.cv, Integral):
                 rows, weights = positive_rows(rows, weights)
             selection = choose_pair_by_cv(
                 rows,
@@ -453,22 +458,6 @@ class LocallyConstantProblem:
     tol: float
     max_iter: int
 
-    def of_checked_rows(
-        self, rows: FloatArray, weights: FloatArray | None, flat: list[int]
-    ) -> Statistics:
-        """Return the statistics of rows, with a ridge where columns are constant.
-
-        Those get here if ``constant="ridge"``, or if they are constant in the training rows of a
-        fold; held-out rows then need a variance above 0 all the same.
-        """
-        names, n_columns = self.covariance.names, rows.shape[1]
-        if len(flat) == n_columns:
-            refuse_constant(flat, n_columns, names)
-        varying = np.setdiff1d(np.arange(n_columns), flat)
-        options = {**vars(self.covariance), "names": labels(names, varying.tolist())}
-        statistics = row_statistics(rows[:, varying] if flat else rows, weights, **options)
-        return self.in_units(add_ridge(statistics, rows, flat) if flat else statistics)
-
     def in_units(self, statistics: Statistics) -> Statistics:
         """Put statistics into the units that ``scale`` asks for."""
         if self.scale == "global":
@@ -499,9 +488,16 @@ class LocallyConstantProblem:
     ) -> Iterable[PrecisionFit]:
         """Fit some rows for each tau, as accurately as it takes to compare strengths."""
         rows, weights = positive_rows(rows, weights)
-        self.covariance.check(rows, is_fold=True, allow_constant=True)
-        statistics = self.of_checked_rows(rows, weights, constant_columns(rows))
-        return replace(self, tol=max(self.tol, SEARCH_TOL)).solve_taus(statistics, alpha, taus)
+        check_columns(
+            rows,
+            self.covariance.names,
+            allow_missing=self.covariance.missing != "error",
+            allow_constant=True,
+            allow_identical=True,
+        )
+        statistics = self.covariance.with_ridge(rows, weights, constant_columns(rows))
+        problem = replace(self, tol=max(self.tol, SEARCH_TOL))
+        return problem.solve_taus(self.in_units(statistics), alpha, taus)
 
     def solve_taus(
         self, statistics: Statistics, alpha: float, taus: FloatArray
@@ -529,7 +525,7 @@ class LocallyConstantProblem:
         return describe_gap(fit.solution, self.tol)
 
 
-def _warn_of_search(selection: PairSelection, fit: PrecisionFit, rule: Rule) -> None:
+def _warn_of_search(selection: PairSelection, fit: Any, rule: Rule) -> None:
     warn_of_unconverged(selection.n_unconverged, stacklevel=5)
     first, second = selection.index
     if 0 < first == len(selection.alphas) - 1 and not fit.is_complete:

@@ -14,7 +14,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.data import gaussian_change
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
-from edgewise.estimators.base.paths import ChangePath
+from edgewise.estimators.base.fits import ChangePath
 from edgewise.plot import plot_precision_recall
 from edgewise.reproduce import tables
 from edgewise.reproduce.change import methods

@@ -19,6 +19,7 @@ from edgewise.graph.equivalence import extend_pattern, longest_paths, pdag_error
 from edgewise.metrics import r2_sortability, varsortability
 from edgewise.reproduce.directed.sort_and_regress import sort_and_regress
 from edgewise.reproduce.study import Row
+from edgewise.selection import EBIC
 from edgewise.solvers import bcd_bayes_net
 
 #: The networks in the order of the tables.
@@ -214,7 +215,7 @@ def list_methods() -> dict[str, Method]:
     return {
         LITERAL: by_estimator(GaussianBayesNet(ALPHA, schedule="literal")),
         HOMOTOPY: by_estimator(GaussianBayesNet(ALPHA)),
-        LITERAL_BIC: by_estimator(GaussianBayesNet("ebic", schedule="literal", gamma=0.0)),
+        LITERAL_BIC: by_estimator(GaussianBayesNet(EBIC(gamma=0.0), schedule="literal")),
         DEFAULT: by_estimator(GaussianBayesNet()),
         COLUMNWISE: by_columns,
         **blankets,
