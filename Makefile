@@ -74,13 +74,13 @@ docs: $(VENV)/.installed
 
 bench: $(VENV)/.installed-test
 	$(RUN) -m pip install --quiet --group bench
-	$(RUN) -m benchmarks.graphical_lasso
-	$(RUN) -m benchmarks.locally_constant
+	$(RUN) -m benchmarks.gaussian
+	$(RUN) -m benchmarks.space
 	$(RUN) -m benchmarks.discrete
 	$(RUN) -m benchmarks.change
-	$(RUN) -m benchmarks.graph_tree
-	$(RUN) -m benchmarks.bayes_net
-	$(RUN) -m benchmarks.discriminative
+	$(RUN) -m benchmarks.covariates
+	$(RUN) -m benchmarks.directed
+	$(RUN) -m benchmarks.classify
 	$(RUN) -m benchmarks.streaming
 	$(RUN) -m benchmarks.scaling
 	$(RUN) -m benchmarks.html_report

@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from benchmarks.discrete import alone
-from benchmarks.locally_constant import cpu
-from benchmarks.ratio_peers import (
+from benchmarks.change_peers import (
     PYANOM_PYTHON,
     SPARSITY,
     Fused,
@@ -33,7 +31,9 @@ from benchmarks.ratio_peers import (
     pyanom_rows,
     time_gglasso,
 )
+from benchmarks.discrete import alone
 from benchmarks.report import duration, say
+from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise.data import gaussian_change

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.fused_problems import Problem
 from benchmarks.measure import THRESHOLD
 from benchmarks.peers import Setting, half_decades
 from benchmarks.report import say
+from benchmarks.space_problems import Problem
 
 #: Settings of each solver, from loose to tight.
 LADDERS: dict[str, list[Setting]] = {

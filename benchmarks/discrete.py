@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.locally_constant import cpu
 from benchmarks.per_test_counts import THRIFT, PerTestWalk
 from benchmarks.report import duration, say
+from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov

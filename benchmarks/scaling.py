@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from benchmarks.bayes_net import correlations, draw as draw_network
 from benchmarks.change import draw as draw_change
+from benchmarks.covariates import draw as draw_partition, grow
+from benchmarks.directed import correlations, draw as draw_network
 from benchmarks.discrete import alone
-from benchmarks.graph_tree import draw as draw_partition, grow
-from benchmarks.locally_constant import cpu
 from benchmarks.report import duration, say
+from benchmarks.space import cpu
 from benchmarks.streaming import levels
 from benchmarks.tables import Benchmark
 from edgewise import GaussianGraph

@@ -2,8 +2,8 @@
 
 Run from the root of the repository::
 
-    python -m benchmarks.locally_constant --markdown table.md --json results.json
-    python -m benchmarks.locally_constant --quick
+    python -m benchmarks.space --markdown table.md --json results.json
+    python -m benchmarks.space --quick
 
 Progress goes to standard error, the tables to standard output. README.md beside this file says
 how it measures.
@@ -21,9 +21,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.cvxpy_peers import LADDERS, time_cvxpy
-from benchmarks.fused_problems import FULL, QUICK, Plan, Problem, draw
 from benchmarks.measure import LONG_CALL, MEASUREMENT, REPEATS, THRESHOLD
 from benchmarks.report import duration, say
+from benchmarks.space_problems import FULL, QUICK, Plan, Problem, draw
 from benchmarks.tables import Benchmark
 from edgewise.solvers import locally_constant, locally_constant_path
 from edgewise.solvers.space.blocks import split_blocks
@@ -244,7 +244,7 @@ def _missing() -> dict[str, str]:
 
 
 BENCHMARK = Benchmark(
-    "locally_constant",
+    "space",
     (__doc__ or "").splitlines()[0],
     (FULL, QUICK),
     TABLES,

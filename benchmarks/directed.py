@@ -2,8 +2,8 @@
 
 Run from the root of the repository::
 
-    python -m benchmarks.bayes_net --markdown table.md --json results.json
-    python -m benchmarks.bayes_net --quick
+    python -m benchmarks.directed --markdown table.md --json results.json
+    python -m benchmarks.directed --quick
 
 Progress goes to standard error, the tables to standard output. README.md beside this file says
 how it measures.
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from benchmarks.locally_constant import cpu
 from benchmarks.report import duration, say
+from benchmarks.space import cpu
 from benchmarks.tables import Benchmark, Row
 from edgewise import BlanketBayesNet, GaussianBayesNet
 from edgewise.data import linear_sem, random_dag, sample_linear_sem
@@ -306,7 +306,7 @@ def prepare(tables: Sequence[str]) -> None:
 
 
 BENCHMARK = Benchmark(
-    "bayes_net",
+    "directed",
     (__doc__ or "").splitlines()[0],
     (FULL, QUICK),
     TABLES,

@@ -2,8 +2,8 @@
 
 Run from the root of the repository::
 
-    python -m benchmarks.graph_tree --markdown table.md --json results.json
-    python -m benchmarks.graph_tree --quick
+    python -m benchmarks.covariates --markdown table.md --json results.json
+    python -m benchmarks.covariates --quick
 
 Progress goes to standard error, the tables to standard output. README.md beside this file says
 how it measures.
@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from benchmarks.covariates_peers import cells_of, our_risks, sklearn_risks
 from benchmarks.discrete import alone
-from benchmarks.locally_constant import cpu
 from benchmarks.report import duration, say
+from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
-from benchmarks.tree_peers import cells_of, our_risks, sklearn_risks
 from benchmarks.worker import peak_memory
 from edgewise import GraphTree
 from edgewise.data import PartitionedGraphs, tree_partition
@@ -245,7 +245,7 @@ def written(title: str, value: Any) -> str:
 
 
 BENCHMARK = Benchmark(
-    "graph_tree",
+    "covariates",
     (__doc__ or "").splitlines()[0],
     (FULL, QUICK),
     TABLES,

@@ -2,8 +2,8 @@
 
 Run from the root of the repository::
 
-    python -m benchmarks.discriminative --markdown table.md --json results.json
-    python -m benchmarks.discriminative --quick
+    python -m benchmarks.classify --markdown table.md --json results.json
+    python -m benchmarks.classify --quick
 
 Progress goes to standard error, the tables to standard output. README.md beside this file says
 how it measures.
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
-from benchmarks.class_peers import (
+from benchmarks.classify_peers import (
     CLOSE,
     DEFAULT,
     ClassProblem,
@@ -29,8 +29,8 @@ from benchmarks.class_peers import (
     margin_by_slsqp,
     timed_solve,
 )
-from benchmarks.locally_constant import cpu
 from benchmarks.report import duration, say
+from benchmarks.space import cpu
 from benchmarks.tables import Benchmark, Row
 from edgewise import BayesNetClassifier
 from edgewise.estimators.classify.machines import hard_machine
@@ -220,7 +220,7 @@ def prepare(tables: Sequence[str]) -> None:
 
 
 BENCHMARK = Benchmark(
-    "discriminative",
+    "classify",
     (__doc__ or "").splitlines()[0],
     (FULL, QUICK),
     TABLES,

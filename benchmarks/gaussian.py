@@ -2,8 +2,8 @@
 
 Run from the root of the repository::
 
-    python -m benchmarks.graphical_lasso --markdown table.md --json results.json
-    python -m benchmarks.graphical_lasso --quick
+    python -m benchmarks.gaussian --markdown table.md --json results.json
+    python -m benchmarks.gaussian --quick
 
 Progress goes to standard error, the tables to standard output. README.md beside this file says
 how the peers are installed and how to read the result.
@@ -36,7 +36,7 @@ QUICK = ("er20-x1", "er20-x3", "er100-x1", "er100-x3", PATH)
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.graphical_lasso", description=(__doc__ or "").splitlines()[0]
+        prog="python -m benchmarks.gaussian", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument(
         "--problems",
@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> None:
     names = chosen_problems(options)
     workers = {name: Worker(name) for name in options.peers if name not in options.skip}
     run: dict[str, Any] = {
-        "command": f"python -m benchmarks.graphical_lasso {shlex.join(arguments)}".strip(),
+        "command": f"python -m benchmarks.gaussian {shlex.join(arguments)}".strip(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "threshold": THRESHOLD,
         "machine": machine(),
