@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -32,29 +32,95 @@ _WORDS: Final = re.compile(
 _CAMEL_CASE: Final = re.compile(r".*[a-z]I[Dd]")
 
 
-def read_without_row_labels(path: Path, *mentioned: str | Sequence[str] | None) -> RawTable:
-    """Read a table; leave out and note a first column that only labels the rows.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reading:
+    """A table as it was read, with its columns sorted out.
 
-    Such a column is called ``id``, ``subject`` and the like, and holds text or integers that
-    differ from row to row.
+    Attributes
+    ----------
+    raw : RawTable
+        All columns but those that label the rows.
+    names : tuple of str
+        Columns of the network.
+    apart : mapping of str to list of str
+        Columns that an option sets apart from it, such as labels or covariates.
+    notes : tuple of str
+        What was assumed or left out on the way.
+    """
+
+    raw: RawTable
+    names: tuple[str, ...]
+    apart: Mapping[str, list[str]]
+    notes: tuple[str, ...]
+
+    def column(self, name: str) -> AnyArray:
+        """Return a column as it was read."""
+        return self.raw.columns[self.raw.names.index(name)]
+
+    def with_rows(self, is_kept: AnyArray) -> Reading:
+        """Keep some of the rows."""
+        columns = tuple(values[is_kept] for values in self.raw.columns)
+        return replace(self, raw=replace(self.raw, columns=columns, n_rows=int(is_kept.sum())))
+
+    def chosen(self) -> RawTable:
+        """Return the columns of the network, of which there are two at least."""
+        return _chosen(self.raw, self.names)
+
+    def table(self) -> Table:
+        """Return the columns of the network as numbers."""
+        from edgewise.data import Table
+
+        return Table.from_input(self.chosen())
+
+    def source(self, table: Table, frame: pd.DataFrame, *notes: str, **more: Any) -> Source:
+        """Describe the table that a network is learned from; ``more`` goes into the record."""
+        path = Path(self.raw.source)
+        return Source(
+            name=self.raw.source,
+            frame=frame,
+            fingerprint={**fingerprint([path], path, table.n_samples, table.names), **more},
+            notes=(*self.notes, *notes),
+        )
+
+
+def read_columns(
+    path: Path,
+    *,
+    columns: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    apart: Mapping[str, Sequence[str]] | None = None,
+    option: str = "--columns",
+) -> Reading:
+    """Read a table, leave out what labels its rows, and choose the columns of the network.
 
     Parameters
     ----------
     path : path
         The file.
-    *mentioned : str, sequence of str or None
-        What options say about columns. One that they name is left to them.
+    columns, drop : sequence of str
+        Columns of the network as ``option`` names them (none: all), and those to leave out.
+    apart : mapping of str to sequence of str
+        Columns that are not of the network, by the option that names them.
+    option : str
+        What the option for columns of the network is called.
     """
     from edgewise.io import read_table
 
-    raw = read_table(path)
+    given = {} if apart is None else apart
+    raw = _without_row_labels(read_table(path), [*columns, *drop, *chain(*given.values())])
+    beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
+    names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
+    return Reading(raw=raw, names=names, apart=beside, notes=notes)
+
+
+def _without_row_labels(raw: RawTable, mentioned: Sequence[str]) -> RawTable:
+    """Leave out and note a first column that only labels the rows, unless options mention it.
+
+    Such a column is called ``id``, ``subject`` and the like, and holds text or integers that
+    differ from row to row.
+    """
     name, column = raw.names[0], raw.columns[0]
-    named = {
-        part.strip()
-        for given in mentioned
-        for text in ([given] if isinstance(given, str) else given or ())
-        for part in (text, *text.split(","))
-    }
+    named = {part.strip() for text in mentioned for part in (text, *text.split(","))}
     if name in named or len(raw.names) < 2 or not _is_called_label(name) or not _labels(column):
         return raw
     note = f"column '{name}' labels the rows, so it was left out; --columns can ask for it by name"
@@ -145,21 +211,13 @@ def read_source(
 
     from edgewise.data import check_columns
 
-    raw = read_without_row_labels(path, columns, drop)
-    chosen, notes = choose_columns(raw, columns, drop)
-    table = as_table(chosen, was_wider=len(raw.names) > 1)
-    text = text_columns(table)
-    n_levels = most_levels(table)
-    if is_discrete is None and n_levels is not None:
-        notes += (f"no column has more than {n_levels} levels; learned as a discrete network",)
-    if is_discrete or (is_discrete is None and n_levels is not None):
-        return Source(
-            name=str(path),
-            frame=_categories(table),
-            fingerprint=fingerprint_of(path, table),
-            notes=notes,
-            is_discrete=True,
-        )
+    reading = read_columns(path, columns=columns, drop=drop)
+    table = reading.table()
+    text, n_levels = text_columns(table), most_levels(table)
+    few = () if n_levels is None else (f"no column has more than {n_levels} levels; learned as",)
+    if is_discrete or (is_discrete is None and few):
+        notes = [f"{note} a discrete network" for note in few if is_discrete is None]
+        return replace(reading.source(table, _categories(table), *notes), is_discrete=True)
     if text:
         raise InputError(about_text(path, table) if n_levels is None else _about_levels(path, text))
     check_columns(
@@ -170,31 +228,8 @@ def read_source(
         allow_identical=allow_identical,
     )
     refuse_covariance_file(path, table)
-    if n_levels is not None:
-        notes += (f"no column has more than {n_levels} levels; learned as numbers on request",)
-    return Source(
-        name=str(path),
-        frame=pd.DataFrame(table.values, columns=list(table.names)),
-        fingerprint=fingerprint_of(path, table),
-        notes=notes,
-    )
-
-
-def as_table(raw: RawTable, *, was_wider: bool) -> Table:
-    """Turn the columns that were chosen into numbers; a network needs two of them."""
-    from edgewise.data import Table
-
-    refuse_single_column(raw, was_wider=was_wider)
-    return Table.from_input(raw)
-
-
-def refuse_single_column(raw: RawTable, *, was_wider: bool) -> None:
-    """Refuse a table that has one column, or one left."""
-    if len(raw.names) < 2:
-        raise InputError(
-            f"A network needs at least 2 columns; {raw.source} has 1"
-            f"{' left' if was_wider else ''}: '{raw.names[0]}'."
-        )
+    frame = pd.DataFrame(table.values, columns=list(table.names))
+    return reading.source(table, frame, *(f"{note} numbers on request" for note in few))
 
 
 def text_columns(table: Table) -> list[str]:
@@ -202,7 +237,7 @@ def text_columns(table: Table) -> list[str]:
     return [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
 
 
-def refuse_covariance_file(path: Path, table: Table) -> None:
+def refuse_covariance_file(path: Path | str, table: Table) -> None:
     """Refuse a covariance matrix in place of rows."""
     from edgewise.data import looks_like_covariance
 
@@ -211,11 +246,6 @@ def refuse_covariance_file(path: Path, table: Table) -> None:
             f"{path} is square and symmetric, so it looks like a covariance matrix; this command "
             "takes the rows behind it. From Python, GaussianGraph takes a covariance."
         )
-
-
-def fingerprint_of(path: Path, table: Table) -> dict[str, Any]:
-    """Say which file a table was, and what of it was used."""
-    return fingerprint([path], path, table.n_samples, table.names)
 
 
 def fingerprint(
@@ -258,28 +288,44 @@ def _categories(table: Table) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def choose_columns(
-    raw: RawTable, columns: Sequence[str], drop: Sequence[str], *, by: str | None = None
-) -> tuple[RawTable, tuple[str, ...]]:
-    """Keep the columns that were asked for, without the one that holds labels."""
-    wanted = set(named_columns(columns, raw.names, "--columns") or raw.names)
-    wanted -= {by, *named_columns(drop, raw.names, "--drop")}
-    if not wanted:
-        raise InputError("--columns and --drop leave no column.")
-    kept = [k for k, name in enumerate(raw.names) if name in wanted]
-    left_out = [name for name in raw.names if name not in wanted and name != by]
-    notes = raw.notes
-    if left_out:
-        notes += (f"left out on request: {', '.join(left_out)}",)
-    chosen = replace(
-        raw,
-        names=tuple(raw.names[k] for k in kept),
-        columns=tuple(raw.columns[k] for k in kept),
-    )
-    return chosen, notes
+def _network(
+    raw: RawTable,
+    columns: Sequence[str],
+    drop: Sequence[str],
+    apart: Sequence[str] = (),
+    option: str = "--columns",
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose the columns of the network; also return what to note."""
+    from edgewise.io import quote_names
+
+    wanted = named_columns(columns, raw.names, option)
+    if both := [name for name in wanted if name in apart and option == "--responses"]:
+        raise InputError(
+            f"{quote_names(both)} cannot be of the network and say where it applies as well. "
+            f"Leave them out of {option}."
+        )
+    kept = {*(wanted or raw.names)} - {*apart, *named_columns(drop, raw.names, "--drop")}
+    if not kept:
+        raise InputError(f"{option} and --drop leave no column.")
+    left_out = [name for name in raw.names if name not in kept and name not in apart]
+    notes = (f"left out on request: {', '.join(left_out)}",) if left_out else ()
+    return tuple(name for name in raw.names if name in kept), (*raw.notes, *notes)
 
 
-def named_columns(given: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+def _chosen(raw: RawTable, names: Sequence[str]) -> RawTable:
+    """Take some columns, of which a network needs two at least."""
+    if len(names) < 2:
+        raise InputError(
+            f"A network needs at least 2 columns; {raw.source} has 1"
+            f"{' left' if len(raw.names) > 1 else ''}: '{names[0]}'."
+        )
+    columns = tuple(raw.columns[raw.names.index(name)] for name in names)
+    return replace(raw, names=tuple(names), columns=columns)
+
+
+def named_columns(
+    given: Sequence[str], names: Sequence[str], option: str, where: str = "the table"
+) -> list[str]:
     """Split what was given at commas, except where a column is called just that."""
     found: list[str] = []
     for text in given:
@@ -288,7 +334,7 @@ def named_columns(given: Sequence[str], names: Sequence[str], option: str) -> li
     for name in found:
         if name not in names:
             raise InputError(
-                f"{option} names '{name}', which is no column of the table. "
+                f"{option} names '{name}', which is no column of {where}. "
                 f"{did_you_mean(name, names)}"
             )
     return found
@@ -332,7 +378,7 @@ def _about_levels(path: Path, text: Sequence[str]) -> str:
     )
 
 
-def about_text(path: Path, table: Table) -> str:
+def about_text(path: Path | str, table: Table) -> str:
     """Say what to do with columns of text among measurements."""
     from edgewise.io import quote_names
     from edgewise.io.messages import shown
@@ -369,16 +415,15 @@ def stream_source(
 
     chunks = read_chunks(path)
     first = next(chunks)
-    chosen, notes = choose_columns(first, columns, drop)
-    refuse_single_column(chosen, was_wider=len(first.names) > 1)
-    kept = (choose_columns(chunk, columns, drop)[0] for chunk in chain([first], chunks))
+    names, notes = _network(first, columns, drop)
+    kept = (_chosen(chunk, names) for chunk in chain([_chosen(first, names)], chunks))
     found = stream_counts(kept) if is_discrete else stream_covariance(kept)
     if found.n_samples < 2:
         raise InputError(f"Found 1 sample (row of the table) in {path}; at least 2 are needed.")
     return Source(
         name=str(path),
         frame=found,
-        fingerprint=fingerprint(table_files(path), path, found.n_samples, chosen.names),
+        fingerprint=fingerprint(table_files(path), path, found.n_samples, names),
         notes=(*notes, "summed up piece by piece, as --stream asks"),
         is_discrete=is_discrete,
     )

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.input import (
+    Reading,
     Source,
     about_text,
-    as_table,
-    choose_columns,
     did_you_mean,
-    fingerprint_of,
     most_levels,
-    read_without_row_labels,
+    read_columns,
     refuse_covariance_file,
     text_columns,
 )
@@ -26,8 +24,9 @@ if TYPE_CHECKING:
 
     from edgewise._core.typing import AnyArray
     from edgewise.data import Table
-    from edgewise.io import RawTable
 
+#: The option that names the column of labels.
+BY: Final = "--by"
 #: The basis for columns of two values.
 TWO_VALUES: Final = "ising"
 #: A basis that takes columns as they are.
@@ -79,11 +78,12 @@ def read_rows(
     basis : str, optional
         What the user asked for; columns of two values are recoded unless it is for numbers.
     """
-    raw = read_without_row_labels(path, columns, drop, by)
+    apart = None if by is None else {BY: [by]}
+    reading = read_columns(path, columns=columns, drop=drop, apart=apart)
     groups = None
     if by is not None:
-        raw, groups = _split(raw, by, pair)
-    source = _source(path, raw, columns, drop, by, basis)
+        reading, groups = _split(reading, pair)
+    source = _source(reading, basis)
     if groups is not None and pair is None and isinstance(groups.y.cat.categories[0], str):
         before, after = groups.names
         note = f"groups are compared in alphabetical order; use --pair {after},{before} to reverse"
@@ -110,60 +110,45 @@ def read_classes(
 
     from edgewise.io import quote_names
 
-    raw = read_without_row_labels(path, columns, drop, by)
-    labels = _labels_of(raw, by)
+    reading = read_columns(path, columns=columns, drop=drop, apart={BY: [by]})
+    by, labels = _labels_of(reading)
     texts = [label_text(label) for label in labels.tolist()]
     classes, counts = np.unique(texts, return_counts=True)
     if len(classes) == 1:
         raise InputError(
-            f"Every row of {raw.source} has the label '{classes[0]}' in column '{by}'. Telling "
+            f"Every row of {path} has the label '{classes[0]}' in column '{by}'. Telling "
             "classes apart takes two at least."
         )
     if len(classes) > MOST_CLASSES:
         raise InputError(
-            f"Column '{by}' of {raw.source} has {len(classes)} different values, too many for "
+            f"Column '{by}' of {path} has {len(classes)} different values, too many for "
             f"classes: {quote_names(classes.tolist())}. Name the column that holds the class."
         )
     few = [f"{label}" for label, count in zip(classes, counts, strict=True) if count < 2]
     if few:
         raise InputError(
-            f"Only 1 row of {raw.source} has the label {quote_names(few)} in column '{by}'; at "
+            f"Only 1 row of {path} has the label {quote_names(few)} in column '{by}'; at "
             "least 2 are needed of each class. Drop such rows."
         )
-    source = _source(path, raw, columns, drop, by, MEASUREMENTS)
-    return source, pd.Series(texts, name=by)
+    return _source(reading, MEASUREMENTS), pd.Series(texts, name=by)
 
 
-def _source(
-    path: Path,
-    raw: RawTable,
-    columns: Sequence[str],
-    drop: Sequence[str],
-    by: str | None,
-    basis: str | None,
-) -> Source:
+def _source(reading: Reading, basis: str | None) -> Source:
     """Take the columns of the network out of what was read, as numbers."""
-    chosen, notes = choose_columns(raw, columns, drop, by=by)
-    table = as_table(chosen, was_wider=len(raw.names) > 1)
-    frame, coding = _as_numbers(path, table, basis)
-    labels = {} if by is None else {"by": by}
-    return Source(
-        name=str(path),
-        frame=frame,
-        fingerprint={**fingerprint_of(path, table), **labels},
-        notes=(*notes, *coding),
-        is_discrete=bool(coding),
-    )
+    table = reading.table()
+    frame, coding = _as_numbers(reading.raw.source, table, basis)
+    labels = {"by": reading.apart[BY][0]} if BY in reading.apart else {}
+    return replace(reading.source(table, frame, *coding, **labels), is_discrete=bool(coding))
 
 
-def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
+def _split(reading: Reading, pair: str | None) -> tuple[Reading, Groups]:
     """Take the labels out of a column, and the rows that are not of the pair away."""
     import numpy as np
     import pandas as pd
 
-    column = _labels_of(raw, by)
-    labels = np.unique(column).tolist()
-    before, after = _two(labels, by, raw.source) if pair is None else _chosen(labels, by, pair)
+    by, column = _labels_of(reading)
+    labels, source = np.unique(column).tolist(), reading.raw.source
+    before, after = _two(labels, by, source) if pair is None else _chosen(labels, by, pair)
     is_kept = np.asarray((column == before) | (column == after))
     kept = pd.Categorical(column[is_kept].tolist(), categories=[before, after])
     groups = groups_of(pd.Series(kept, name=by))
@@ -173,8 +158,7 @@ def _split(raw: RawTable, by: str, pair: str | None) -> tuple[RawTable, Groups]:
                 f"Only {count} row has the label '{label}' in column '{by}'; at least 2 are "
                 "needed of each."
             )
-    rows = tuple(values[is_kept] for values in raw.columns)
-    return replace(raw, columns=rows, n_rows=sum(groups.counts)), groups
+    return reading.with_rows(is_kept), groups
 
 
 def groups_of(y: pd.Series) -> Groups:
@@ -184,23 +168,22 @@ def groups_of(y: pd.Series) -> Groups:
     return Groups(y=y, names=(before, after), counts=(int(counts[0]), int(counts[1])))
 
 
-def _labels_of(raw: RawTable, by: str) -> AnyArray:
-    """Take the column of labels, none of which may be missing."""
+def _labels_of(reading: Reading) -> tuple[str, AnyArray]:
+    """Return the name and the entries of the column of labels, none of which may be missing."""
     import numpy as np
     import pandas as pd
 
-    if by not in raw.names:
-        raise InputError(
-            f"--by names '{by}', which is no column of {raw.source}. {did_you_mean(by, raw.names)}"
-        )
-    column: AnyArray = raw.columns[raw.names.index(by)]
+    by = ",".join(reading.apart[BY])
+    if len(reading.apart[BY]) != 1:
+        raise InputError(f"{BY} takes one column, got '{by}'. Name the column of the labels.")
+    column = reading.column(by)
     if n_missing := int(pd.isna(column).sum()):
         raise InputError(
-            f"Column '{by}' of {raw.source} has {n_missing} missing "
+            f"Column '{by}' of {reading.raw.source} has {n_missing} missing "
             f"{'label' if n_missing == 1 else 'labels'}, the first in row "
             f"{int(np.flatnonzero(pd.isna(column))[0]) + 1}. Fill them in, or drop those rows."
         )
-    return column
+    return by, column
 
 
 def _two(labels: list[Any], by: str, source: str) -> tuple[Any, Any]:
@@ -277,9 +260,7 @@ def label_text(label: Any) -> str:
     return str(int(label)) if is_whole else str(label)
 
 
-def _as_numbers(
-    path: Path, table: Table, basis: str | None
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _as_numbers(path: str, table: Table, basis: str | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return columns of numbers, those of two values as -1 and 1, with a note if so."""
     import numpy as np
     import pandas as pd
@@ -316,7 +297,7 @@ def _example(table: Table) -> str:
     return f"in '{table.names[0]}', {texts[0]} is -1 and {texts[1]} is 1"
 
 
-def _about_more_values(path: Path, table: Table) -> str:
+def _about_more_values(path: str, table: Table) -> str:
     import numpy as np
 
     from edgewise.io import quote_names

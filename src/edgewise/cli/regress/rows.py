@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.input import (
-    Source,
-    about_text,
-    as_table,
-    did_you_mean,
-    fingerprint_of,
-    named_columns,
-    read_without_row_labels,
-    text_columns,
-)
+from edgewise.cli.input import Source, about_text, read_columns, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise._core.typing import BoolArray
-    from edgewise.io import RawTable
+
+ON: Final = "--on"
+HELD_OUT: Final = "--held-out"
 
 
 def read_regression(
@@ -50,66 +42,36 @@ def read_regression(
     """
     import pandas as pd
 
-    from edgewise.io import quote_names
-
-    raw = read_without_row_labels(path, on, responses, drop, held_out)
-    covariates = named_columns(on, raw.names, "--on")
+    reading = read_columns(
+        path,
+        columns=responses,
+        drop=drop,
+        apart={ON: on, HELD_OUT: [] if held_out is None else [held_out]},
+        option="--responses",
+    )
+    covariates, marks = reading.apart[ON], reading.apart[HELD_OUT]
     if not covariates:
-        raise InputError("--on names no column. Name those that the network may vary with.")
-    if held_out is not None and held_out not in raw.names:
-        raise InputError(
-            f"--held-out names '{held_out}', which is no column of {raw.source}. "
-            f"{did_you_mean(held_out, raw.names)}"
-        )
-    taken = {*covariates, held_out}
-    wanted = named_columns(responses, raw.names, "--responses")
-    if both := [name for name in wanted if name in taken]:
-        raise InputError(
-            f"{quote_names(both)} cannot be of the network and say where it applies as well. "
-            "Leave them out of --responses."
-        )
-    left_out = {*named_columns(drop, raw.names, "--drop")}
-    network = [
-        name
-        for name in raw.names
-        if name not in taken and name not in left_out and (not wanted or name in wanted)
-    ]
-    if len(network) < 2:
-        raise InputError(
-            f"A network needs at least 2 columns; besides {quote_names(covariates)}, {raw.source} "
-            f"has {len(network)} left."
-        )
-    notes = raw.notes
-    if unused := [name for name in raw.names if name not in taken and name not in network]:
-        notes += (f"left out on request: {', '.join(unused)}",)
-    frame = pd.DataFrame(dict(zip(raw.names, raw.columns, strict=True)))
-    used = [*covariates, *network, *([held_out] if held_out is not None else [])]
-    if drop_missing:
-        kept = frame[used].notna().all(axis=1)
-        if n_gone := int((~kept).sum()):
-            notes += (f"{n_gone} rows with missing values dropped",)
-        frame = frame[kept].reset_index(drop=True)
-    _refuse_missing(path, frame[used])
-    _refuse_text(path, raw, network)
-    table = as_table(_part(raw, network), was_wider=True)
-    source = Source(
-        name=str(path),
-        frame=frame[network].astype(float),
-        fingerprint={
-            **fingerprint_of(path, table),
-            "n_samples": len(frame),
-            "on": covariates,
-            "held_out": held_out,
-        },
-        notes=notes,
+        raise InputError(f"{ON} names no column. Name those that the network may vary with.")
+    used = [*covariates, *reading.names, *marks]
+    frame = pd.DataFrame({name: reading.column(name) for name in used})
+    is_kept = frame.notna().all(axis=1).to_numpy()
+    notes = []
+    if drop_missing and not is_kept.all():
+        notes = [f"{int((~is_kept).sum())} rows with missing values dropped"]
+        reading, frame = reading.with_rows(is_kept), frame[is_kept].reset_index(drop=True)
+    _refuse_missing(path, frame)
+    table = reading.table()
+    if text_columns(table):
+        raise InputError(about_text(path, table))
+    source = reading.source(
+        table,
+        frame[list(reading.names)].astype(float),
+        *notes,
+        on=covariates,
+        held_out=held_out,
     )
     is_validation = None if held_out is None else _validation(frame[held_out], held_out)
     return source, frame[covariates], is_validation
-
-
-def _part(raw: RawTable, names: Sequence[str]) -> RawTable:
-    kept = [raw.names.index(name) for name in names]
-    return replace(raw, names=tuple(names), columns=tuple(raw.columns[k] for k in kept))
 
 
 def _refuse_missing(path: Path, frame: pd.DataFrame) -> None:
@@ -122,13 +84,6 @@ def _refuse_missing(path: Path, frame: pd.DataFrame) -> None:
             f"Columns {quote_names(gaps)} of {path} have missing values, in {n_rows} of "
             f"{len(frame)} rows. Fill them in, or leave those rows out with --missing drop."
         )
-
-
-def _refuse_text(path: Path, raw: RawTable, network: Sequence[str]) -> None:
-    """Responses are numbers; covariates may be text."""
-    table = as_table(_part(raw, network), was_wider=True)
-    if text_columns(table):
-        raise InputError(about_text(path, table))
 
 
 def _validation(column: pd.Series, name: str) -> BoolArray:
