@@ -24,6 +24,7 @@ from edgewise import (
     GaussianBayesNet,
     GaussianGraph,
     GraphTree,
+    JointGraphs,
     KernelGraph,
     LocallyConstantGraph,
     NeighborhoodGraph,
@@ -268,6 +269,17 @@ ROSTER = [
             SeparateNetworkChange(),
             SeparateNetworkChange(0.3, likelihood="sampled", n_proposals=50, random_state=0),
         ),
+    ),
+    Entry(
+        takes="groups",
+        plain=JointGraphs(alpha=0.3, coupling=0.1),
+        fixed=(
+            JointGraphs(alpha=0.3, coupling=0.1),
+            JointGraphs(alpha=0.2, coupling=0.1, penalty="group"),
+        ),
+        searches=(JointGraphs(CV(3, n_alphas=3), random_state=0),),
+        conventions=(JointGraphs(random_state=0), JointGraphs(alpha=0.3, coupling=0.1)),
+        options=(JointGraphs(0.2, coupling=0.1, order="chain"),),
     ),
     Entry(
         takes="groups",

@@ -25,6 +25,7 @@ from .estimators.base.archive import load as load
 from .estimators.change.density_ratio import NetworkChange as NetworkChange
 from .estimators.change.dtrace import DTraceChange as DTraceChange
 from .estimators.change.fused import FusedNetworkChange as FusedNetworkChange
+from .estimators.change.joint import JointGraphs as JointGraphs
 from .estimators.change.separate import SeparateNetworkChange as SeparateNetworkChange
 from .estimators.classify.classifier import BayesNetClassifier as BayesNetClassifier
 from .estimators.covariates.conditional import ConditionalGraph as ConditionalGraph

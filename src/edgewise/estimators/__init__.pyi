@@ -9,6 +9,7 @@ from .base.fits import (
 from .change.density_ratio import DirectionCheck as DirectionCheck, NetworkChange as NetworkChange
 from .change.dtrace import DTraceChange as DTraceChange
 from .change.fused import FusedNetworkChange as FusedNetworkChange
+from .change.joint import JointGraphs as JointGraphs
 from .change.separate import SeparateNetworkChange as SeparateNetworkChange
 from .classify.classifier import BayesNetClassifier as BayesNetClassifier
 from .covariates.conditional import ConditionalGraph as ConditionalGraph

@@ -25,6 +25,11 @@ from .change.fused_neighborhood import (
     fused_neighborhood_alpha_max as fused_neighborhood_alpha_max,
     fused_neighborhood_path as fused_neighborhood_path,
 )
+from .change.joint_graphical_lasso import (
+    JointPrecisionSolution as JointPrecisionSolution,
+    joint_alpha_max as joint_alpha_max,
+    joint_graphical_lasso as joint_graphical_lasso,
+)
 from .change.sampled_likelihood import (
     Proposals as Proposals,
     SampledFusedSolution as SampledFusedSolution,

@@ -1,0 +1,177 @@
+"""Precisions of several groups together, against CVXPY, closed forms and the solvers of fewer."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from edgewise import InputError, SolverError
+from edgewise.solvers import fused_graphical_lasso, graphical_lasso, joint_graphical_lasso
+from edgewise.solvers.change.joint_graphical_lasso import _make_layers
+
+
+def covariances(rng, n_groups, p, n=12):
+    mixing = rng.normal(size=(p, p))
+    rows = [rng.normal(size=(n, p)) @ (mixing + 0.5 * rng.normal(size=(p, p))) for _ in
+            range(n_groups)]  # fmt: skip
+    return np.stack([X.T @ X / n for X in rows])
+
+
+def all_pairs(n_groups):
+    return [(k, m) for k in range(n_groups) for m in range(k)]
+
+
+def optimum(S, alpha, coupling, *, penalty="fused", pairs=None, group_weights=None,
+            penalize_diagonal=False):  # fmt: skip
+    """Value of the objective at the optimum that CVXPY finds."""
+    n_groups, p, _ = S.shape
+    weights = np.ones(n_groups) if group_weights is None else group_weights
+    counts = np.ones((p, p)) if penalize_diagonal else 1 - np.eye(p)
+    Theta = [cp.Variable((p, p), PSD=True) for _ in range(n_groups)]
+    cost = 0
+    for k in range(n_groups):
+        cost += weights[k] * (cp.trace(S[k] @ Theta[k]) - cp.log_det(Theta[k]))
+        cost += alpha * cp.sum(cp.multiply(counts, cp.abs(Theta[k])))
+    if penalty == "fused":
+        for k, m in all_pairs(n_groups) if pairs is None else pairs:
+            cost += coupling * cp.sum(cp.multiply(counts, cp.abs(Theta[k] - Theta[m])))
+    else:
+        for i, j in zip(*np.nonzero(counts), strict=True):
+            cost += coupling * cp.norm(cp.hstack([one[i, j] for one in Theta]))
+    problem = cp.Problem(cp.Minimize(cost))
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value
+
+
+CASES = {
+    "all pairs": {},
+    "a chain": {"pairs": [(0, 1), (1, 2), (2, 3)]},
+    "a star": {"pairs": [(0, 1), (0, 2), (0, 3)]},
+    "a ring with a chord": {"pairs": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]},
+    "norms": {"penalty": "group"},
+}
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_the_optimum_is_within_the_gap(case, diagonal):
+    rng = np.random.default_rng(len(case))
+    S = covariances(rng, 4, 3)
+    options = {**CASES[case], "group_weights": rng.uniform(0.5, 2, 4),
+               "penalize_diagonal": diagonal}  # fmt: skip
+    found = joint_graphical_lasso(S, 0.2, 0.15, tol=1e-8, **options)
+    assert found.converged
+    # CVXPY itself is right to about 1e-6.
+    assert found.objective == pytest.approx(optimum(S, 0.2, 0.15, **options), abs=3e-6)
+    np.testing.assert_allclose(found.value @ found.covariance, np.tile(np.eye(3), (4, 1, 1)),
+                               atol=1e-9)  # fmt: skip
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(sorted(CASES)))
+def test_certificates_and_structure_hold_on_random_problems(seed, p, case):
+    rng = np.random.default_rng(seed)
+    S = covariances(rng, 4, p, n=int(rng.integers(2, 12))) + 0.01 * np.eye(p)
+    alpha, coupling = rng.uniform(0.01, 1, 2)
+    found = joint_graphical_lasso(S, alpha, coupling, **CASES[case])
+    assert found.converged
+    assert 0 <= found.gap <= 1e-6 * p * 4
+    np.testing.assert_array_equal(found.value, found.value.transpose(0, 2, 1))
+    order = rng.permutation(p)
+    moved = joint_graphical_lasso(S[:, order][:, :, order], alpha, coupling, **CASES[case])
+    assert moved.objective == pytest.approx(found.objective, abs=1e-5 * p)
+
+
+def test_one_group_is_the_graphical_lasso():
+    S = covariances(np.random.default_rng(0), 1, 6)
+    alone = graphical_lasso(S[0], 0.3, tol=1e-9)
+    for penalty in ("fused", "group"):
+        coupling = 0.0 if penalty == "group" else 5.0
+        found = joint_graphical_lasso(S, 0.3, coupling, penalty=penalty, tol=1e-9)
+        np.testing.assert_allclose(found.value[0], alone.value, atol=1e-4)
+    # A norm of one number is its size.
+    found = joint_graphical_lasso(S, 0.1, 0.2, penalty="group", tol=1e-9)
+    np.testing.assert_allclose(found.value[0], alone.value, atol=1e-4)
+
+
+def test_two_groups_are_the_fused_graphical_lasso():
+    S = covariances(np.random.default_rng(1), 2, 5)
+    two = fused_graphical_lasso(S, 0.1, sparsity=0.2, penalize_diagonal=False, tol=1e-9)
+    found = joint_graphical_lasso(S, 0.2, 0.1, tol=1e-9)
+    assert found.objective == pytest.approx(two.objective, abs=1e-7)
+    np.testing.assert_allclose(found.value, two.value, atol=1e-4)
+
+
+def test_a_strong_coupling_makes_all_groups_equal_or_absent_together():
+    S = covariances(np.random.default_rng(2), 3, 5)
+    S /= np.sqrt(S.diagonal(axis1=1, axis2=2)[:, :, None] * S.diagonal(axis1=1, axis2=2)[:, None])
+    equal = joint_graphical_lasso(S, 0.05, 50.0).value
+    pairs = np.triu_indices(5, 1)
+    np.testing.assert_array_equal(equal[0][pairs], equal[1][pairs])
+    np.testing.assert_array_equal(equal[0][pairs], equal[2][pairs])
+    pooled = graphical_lasso(S.mean(axis=0), 0.05, tol=1e-9).value
+    np.testing.assert_allclose(equal[0], pooled, atol=1e-2)
+    is_joined = joint_graphical_lasso(S, 0.0, 0.3, penalty="group").value != 0
+    np.testing.assert_array_equal(is_joined.any(axis=0), is_joined.all(axis=0))
+    assert 0 < is_joined[0][pairs].sum() < 10
+
+
+def test_blocks_change_nothing():
+    rng = np.random.default_rng(3)
+    S = np.zeros((3, 6, 6))
+    S[:, :3, :3], S[:, 3:, 3:] = covariances(rng, 3, 3), covariances(rng, 3, 3)
+    whole = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-9)
+    assert not whole.value[:, :3, 3:].any()
+    for part in (slice(0, 3), slice(3, 6)):
+        alone = joint_graphical_lasso(S[:, part, part], 0.1, 0.1, tol=1e-9)
+        np.testing.assert_allclose(whole.value[:, part, part], alone.value, atol=1e-4)
+
+
+def test_a_start_changes_iterations_only():
+    S = covariances(np.random.default_rng(4), 3, 6)
+    cold = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-8)
+    warm = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-8, init=cold.value)
+    assert warm.objective == pytest.approx(cold.objective, abs=2e-7)
+
+
+def test_any_graph_of_groups_is_split_into_paths():
+    pairs = all_pairs(6)
+    layers = _make_layers("fused", pairs, 6)
+    found = {
+        tuple(sorted((int(path[k - 1]), int(path[k])), reverse=True))
+        for path, linked in zip(layers.paths, layers.is_linked, strict=True)
+        for k in range(1, 6)
+        if linked[k]
+    }
+    assert found == set(pairs)
+    assert all(sorted(path) == list(range(6)) for path in layers.paths)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"S": np.ones((2, 3))}, "covariance matrices"),
+        ({"S": np.full((2, 2, 2), np.nan)}, "NaN"),
+        ({"S": np.array([[[1.0, 0.5], [0.0, 1.0]]])}, "symmetric"),
+        ({"S": -np.ones((2, 1, 1))}, "negative"),
+        ({"alpha": 0, "coupling": 0}, "nothing would be penalised"),
+        ({"alpha": -1}, "at least 0"),
+        ({"penalty": "ridge"}, "'fused' or 'group'"),
+        ({"penalty": "group", "pairs": [(0, 1)]}, "fused penalty"),
+        ({"pairs": [(0, 5)]}, "from 0 to 1"),
+        ({"pairs": [0, 1]}, "two group numbers"),
+        ({"group_weights": [1, 0]}, "2 positive numbers"),
+        ({"init": np.zeros((2, 2, 2))}, "positive definite"),
+        ({"init": np.zeros((1, 2, 2))}, "shape"),
+    ],
+)
+def test_bad_arguments(options, message):
+    given = {"S": np.tile(np.eye(2), (2, 1, 1)), "alpha": 0.1, "coupling": 0.1} | options
+    with pytest.raises(InputError, match=message):
+        joint_graphical_lasso(given.pop("S"), given.pop("alpha"), given.pop("coupling"), **given)
+
+
+def test_no_minimum_is_said():
+    S = np.ones((2, 3, 3))
+    with pytest.raises(SolverError, match="no minimum"):
+        joint_graphical_lasso(S, 0.0, 0.1)
