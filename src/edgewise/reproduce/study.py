@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -122,6 +124,15 @@ class Study:
             if name in results:
                 wanted = (name, *parts[name].also)
                 yield parts[name], [results[other] for other in wanted if other in results]
+
+
+@cache
+def load_rows(package: str, file: str) -> pd.DataFrame:
+    """Read a table that lies beside the modules of a study."""
+    import pandas as pd
+
+    with files(package).joinpath(file).open(encoding="utf-8") as content:
+        return pd.read_csv(content)
 
 
 def combinations(**columns: Iterable[Any]) -> list[Row]:

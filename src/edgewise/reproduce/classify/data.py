@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.io import quote_names, read_table
+from edgewise.reproduce.study import load_rows
 
 FRONTAL: Final = "frontal"
 PARIETAL: Final = "parietal"
@@ -30,50 +31,13 @@ LOBES: Final = (
     FRONTAL, PARIETAL, OCCIPITAL, TEMPORAL, INSULA, CINGULATE, SUBCORTICAL, OTHER,
 )  # fmt: skip
 
-#: Parts of the names of Destrieux' gyri (G) and sulci (S) and of FreeSurfer's volumes, in lower
-#: case; the first that a name contains decides. A sulcus between two lobes counts to the lobe in
-#: front of it, the lateral fissure to the insula beneath it; hippocampus and amygdala lie in the
-#: temporal lobe.
-PARTS: Final = (
-    ("cingul", CINGULATE),
-    ("pericallosal", CINGULATE),
-    ("insula", INSULA),
-    ("g_ins_", INSULA),
-    ("lat_fis", INSULA),
-    ("orbital", FRONTAL),
-    ("front", FRONTAL),
-    ("precentral", FRONTAL),
-    ("paracentral", FRONTAL),
-    ("subcentral", FRONTAL),
-    ("s_central", FRONTAL),
-    ("rectus", FRONTAL),
-    ("subcallosal", FRONTAL),
-    ("pariet", PARIETAL),
-    ("postcentral", PARIETAL),
-    ("precuneus", PARIETAL),
-    ("interm_prim", PARIETAL),
-    ("med-lingual", OCCIPITAL),
-    ("collat_transv_post", OCCIPITAL),
-    ("collat_transv_ant", TEMPORAL),
-    ("oc-temp", TEMPORAL),
-    ("occipital", OCCIPITAL),
-    ("cuneus", OCCIPITAL),
-    ("calcarine", OCCIPITAL),
-    ("s_oc_", OCCIPITAL),
-    ("temp", TEMPORAL),
-    ("hippocampus", TEMPORAL),
-    ("amygdala", TEMPORAL),
-    ("thalamus", SUBCORTICAL),
-    ("caudate", SUBCORTICAL),
-    ("putamen", SUBCORTICAL),
-    ("pallidum", SUBCORTICAL),
-    ("accumbens", SUBCORTICAL),
-    ("ventraldc", SUBCORTICAL),
-)
-
 
 def lobe_of(region: str) -> str:
-    """Name the lobe of a region.
+    """Name the lobe of a region, by the first line of ``lobes.csv`` whose part its name contains.
+
+    Parts are those of Destrieux' gyri (G) and sulci (S) and of FreeSurfer's volumes, in lower case.
+    A sulcus between two lobes counts to the lobe in front of it, the lateral fissure to the insula
+    beneath it; hippocampus and amygdala lie in the temporal lobe.
 
     Parameters
     ----------
@@ -91,7 +55,8 @@ def lobe_of(region: str) -> str:
     ('parietal', 'occipital', 'other')
     """
     name = region.lower()
-    return next((lobe for part, lobe in PARTS if part in name), OTHER)
+    parts = load_rows(__package__, "lobes.csv").itertuples(index=False)
+    return next((lobe for part, lobe in parts if part in name), OTHER)
 
 
 #: Columns of the brain table that are no regions: who somebody is, and means over all regions.

@@ -16,27 +16,14 @@ from edgewise.estimators import GraphTree
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
 from edgewise.reproduce import figures, tables
-from edgewise.reproduce.study import Claim, Part, Report, Row
+from edgewise.reproduce.study import Claim, Part, Report, Row, load_rows
 
 EARTH: Final = 6371.0
 #: The Pacific coast with Puget Sound, and that of the Gulf and the Atlantic: latitude, longitude.
-COASTS: Final = (
-    (
-        (47.1, -122.6), (47.9, -122.4), (48.3, -123.2), (48.4, -124.7), (46.2, -124.0),
-        (44.6, -124.1), (42.8, -124.5), (41.7, -124.2), (40.4, -124.4), (39.0, -123.7),
-        (38.0, -123.0), (37.5, -122.5), (36.6, -121.9), (34.6, -120.6), (34.1, -119.2),
-        (33.9, -118.4), (32.5, -117.1),
-    ),
-    (
-        (26.0, -97.2), (27.8, -97.1), (29.3, -94.8), (29.7, -93.3), (29.2, -90.5),
-        (30.3, -88.5), (30.3, -86.5), (29.7, -85.0), (29.9, -83.8), (28.8, -82.7),
-        (27.6, -82.7), (26.4, -82.0), (25.2, -81.1), (24.6, -81.8), (25.1, -80.4),
-        (25.8, -80.1), (26.7, -80.0), (28.4, -80.6), (30.3, -81.4), (32.0, -80.9),
-        (33.8, -78.7), (35.2, -75.6), (36.9, -76.0), (38.5, -75.1), (39.4, -74.4),
-        (40.6, -73.8), (41.2, -71.8), (41.7, -70.0), (42.4, -71.0), (43.6, -70.2),
-        (44.4, -68.2), (44.8, -67.0),
-    ),
-)  # fmt: skip
+COASTS: Final = tuple(
+    coast[["lat", "lon"]].to_numpy()
+    for _, coast in load_rows(__package__, "coasts.csv").groupby("coast", sort=False)
+)
 #: Points on each stretch between two of those above.
 N_BETWEEN: Final = 20
 
@@ -65,9 +52,8 @@ def kilometers_to_sea(lat: float, lon: float) -> float:
     """
     nearest = np.inf
     for coast in COASTS:
-        ends = np.array(coast)
         shares = np.linspace(0.0, 1.0, N_BETWEEN)[:, None, None]
-        points = ends[:-1] + shares * (ends[1:] - ends[:-1])
+        points = coast[:-1] + shares * (coast[1:] - coast[:-1])
         nearest = min(nearest, float(kilometers([lat, lon], points.reshape(-1, 2)).min()))
     return nearest
 
@@ -332,8 +318,7 @@ def draw_map(frame: pd.DataFrame) -> Figure:
         box.set(facecolor="none", edgecolor="#BBBBBB")
         ax.add_patch(box)
     for coast in COASTS:
-        lat, lon = zip(*coast, strict=True)
-        ax.plot(lon, lat, color="#86B6D9", linewidth=2.5, zorder=1)
+        ax.plot(*coast.T[::-1], color="#86B6D9", linewidth=2.5, zorder=1)
     dots: dict[str, Any] = {"s": 60, "zorder": 3, "edgecolor": "white", "linewidth": 0.6}
     edges = stations["edges"]
     points = ax.scatter(stations["lon"], stations["lat"], c=edges, cmap="viridis", **dots)
