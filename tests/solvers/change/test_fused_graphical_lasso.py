@@ -81,7 +81,8 @@ def assert_optimal(solution, S, options, tol):
 def test_agrees_with_an_interior_point_method(sizes, options):
     S = covariances(two_samples(sum(sizes), d=6, sizes=sizes))
     largest = fused_graphical_lasso_alpha_max(S, **options)
-    alpha = 0.3 * largest
+    # Rounded: the oracle warns of its accuracy for some alphas, depending on the last digit.
+    alpha = round(0.3 * largest, 4)
     solution = fused_graphical_lasso(S, alpha, tol=1e-8, **options)
     assert_optimal(solution, S, options, 1e-8)
     weights = options.get("group_weights", (1.0, 1.0))
