@@ -1,4 +1,4 @@
-"""Ctrl-C that ends the work wherever it strikes."""
+"""Re-raise KeyboardInterrupt until it is handled."""
 
 from __future__ import annotations
 

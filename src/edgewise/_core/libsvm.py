@@ -1,4 +1,4 @@
-"""The one door to a private name of scikit-learn: libsvm without the checks around it."""
+"""Wrapper of scikit-learn's private libsvm binding."""
 
 from __future__ import annotations
 

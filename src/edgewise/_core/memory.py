@@ -1,4 +1,4 @@
-"""What a task will hold in memory, against what there is, before the task is begun."""
+"""Estimates of the memory of a task, compared with what is available, before it begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each changed edge did: came, went, turned, grew or shrank."""
+"""Kinds of change of each edge between two graphs."""
 
 from __future__ import annotations
 

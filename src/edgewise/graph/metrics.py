@@ -1,4 +1,4 @@
-"""How far a learned graph or distribution is from the true one."""
+"""Distances of a learned graph or distribution from the true one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the columns of a table give away the order of a directed acyclic graph."""
+"""Sortability: how well variances or R² predict the order of a directed acyclic graph."""
 
 from __future__ import annotations
 

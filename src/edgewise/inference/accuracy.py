@@ -1,4 +1,4 @@
-"""How well classifiers tell classes apart on rows they have not seen, and which is better."""
+"""Cross-validated accuracy of classifiers, and its comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether anything changed between two groups, by shuffling labels and without any fit."""
+"""Permutation test for a change between two groups that needs no fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two groups of rows have the same network, by shuffling their labels."""
+"""Permutation test for equal networks of two groups of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edges that keep turning up when half of the rows are left out."""
+"""Stability selection: edges that are selected on most subsamples."""
 
 from __future__ import annotations
 

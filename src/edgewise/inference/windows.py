@@ -1,4 +1,4 @@
-"""What changed between a reference period and a window that slides over ordered rows."""
+"""Changes between a reference period and a window that slides over ordered rows."""
 
 from __future__ import annotations
 

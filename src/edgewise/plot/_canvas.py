@@ -1,8 +1,9 @@
-"""Figures as files."""
+"""Colours, axes, legends and files that all pictures share."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -87,17 +88,72 @@ def _drawable(families: tuple[str, ...], generic: tuple[str, ...]) -> frozenset[
 
 #: Width and height of one entry of the legend, in points.
 ENTRY = (80.0, 16.0)
+#: How a legend looks unless a picture says otherwise.
+LEGEND: dict[str, Any] = {
+    "loc": "lower center",
+    "frameon": False,
+    "fontsize": 8,
+    "borderaxespad": 0.2,
+    "handlelength": 1.8,
+    "columnspacing": 1.4,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One line of the legend; ``share`` is its weight as a share of the heaviest."""
+    """One line of the legend.
+
+    ``share`` is its weight as a share of the heaviest; with a ``radius`` it is a node instead.
+    """
 
     label: str
     color: str = INK
     share: float | None = None
     opacity: float = 1.0
-    is_dashed: bool = False
+    linestyle: Any = "-"
+    radius: float | None = None
+
+    def handle(self, narrowest: float, widest: float) -> Line2D:
+        """Return what stands beside the label, lines from ``narrowest`` to ``widest`` points."""
+        if self.radius is not None:
+            return Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="o",
+                markersize=2 * self.radius,
+                markerfacecolor="white",
+                markeredgecolor=self.color,
+                label=self.label,
+            )
+        width = 2.0 if self.share is None else narrowest + (widest - narrowest) * self.share
+        return Line2D(
+            [],
+            [],
+            color=self.color,
+            linewidth=width,
+            alpha=self.opacity,
+            linestyle=self.linestyle,
+            label=self.label,
+        )
+
+
+def check_labels(labels: str) -> None:
+    """Raise unless ``labels`` says which names to write."""
+    if labels not in ("auto", "all", "none"):
+        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+
+
+def network_size(n_nodes: int) -> tuple[float, float]:
+    """Width and height in inches of a figure for that many nodes."""
+    if n_nodes <= 30:
+        return (7.0, 5.5)
+    return (9.0, 7.0) if n_nodes <= 100 else (12.0, 9.5)
+
+
+def network_font_size(n_nodes: int) -> float:
+    """Size of the names of that many nodes."""
+    return 9.0 if n_nodes <= 30 else 7.5 if n_nodes <= 100 else 6.0
 
 
 def room_of(ax: Axes) -> FloatArray:
@@ -131,39 +187,31 @@ def weight_entries(weights: FloatArray) -> list[Entry]:
         )
         if is_there
     ]
-    sizes = np.sort(np.abs(weights[weights != 0]))
-    if len(sizes) and sizes[0] < 0.99 * sizes[-1]:
-        shown = [sizes[-1], sizes[(len(sizes) - 1) // 2]]
-        if f"{shown[0]:.2g}" == f"{shown[1]:.2g}":
-            shown[1] = sizes[0]
-        entries += [Entry(label=f"|weight| {size:.2g}", share=size / sizes[-1]) for size in shown]
-    return entries
+    return entries + size_entries("weight", np.abs(weights[weights != 0]))
 
 
-def draw_legend(ax: Axes, entries: list[Entry], columns: int, widest: float) -> None:
-    """Write the entries below the network, in that many columns."""
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=entry.color,
-            linewidth=float(line_width(np.array(entry.share), widest)) if entry.share else 2.0,
-            alpha=entry.opacity,
-            linestyle="--" if entry.is_dashed else "-",
-            label=entry.label,
-        )
-        for entry in entries
-    ]
-    ax.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=8,
-        borderaxespad=0.2,
-        handlelength=1.8,
-        columnspacing=1.4,
-    )
+def size_entries(name: str, sizes: FloatArray) -> list[Entry]:
+    """Say what the widths of the largest and of the median size are, where widths differ."""
+    ordered = np.sort(sizes)
+    if not len(ordered) or ordered[0] >= 0.99 * ordered[-1]:
+        return []
+    shown = [ordered[-1], ordered[(len(ordered) - 1) // 2]]
+    if f"{shown[0]:.2g}" == f"{shown[1]:.2g}":
+        shown[1] = ordered[0]
+    return [Entry(label=f"|{name}| {size:.2g}", share=size / ordered[-1]) for size in shown]
+
+
+def draw_legend(
+    place: Axes | Figure,
+    entries: Sequence[Entry],
+    columns: int,
+    widest: float,
+    narrowest: float = 0.5,
+    **options: Any,
+) -> None:
+    """Write the entries below the picture, in that many columns."""
+    handles = [entry.handle(narrowest, widest) for entry in entries]
+    place.legend(handles=handles, ncols=columns, **(LEGEND | options))
 
 
 _FORMATS = ("png", "pdf", "svg")

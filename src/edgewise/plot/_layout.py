@@ -1,4 +1,4 @@
-"""Where the nodes of a network stand on the page."""
+"""Layout: positions of the nodes of a network on the page."""
 
 from __future__ import annotations
 

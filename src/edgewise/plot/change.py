@@ -1,4 +1,4 @@
-"""What changed between two conditions, as a network or as a strip of them."""
+"""Changes between two conditions as a network, or as a strip of networks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
@@ -20,13 +19,20 @@ from edgewise.graph.compare import CHANGE_KINDS, classify_changes
 from edgewise.plot import _layout
 from edgewise.plot._canvas import (
     INK,
+    LEGEND,
     NEGATIVE,
     NEUTRAL,
     PLAIN,
     POSITIVE,
+    Entry,
     axes_or_new,
+    check_labels,
+    draw_legend,
+    network_font_size,
+    network_size,
     room_of,
     set_limits,
+    size_entries,
     tidy,
 )
 from edgewise.plot._labels import Label, label_sizes, place_labels, write_labels
@@ -68,14 +74,8 @@ _NAME_SHARE, _LETTER = 0.25, 0.55
 _SIDE, _TOP, _BOTTOM = 24.0, 20.0, 14.0
 #: Width and height of the network, however small the axes are.
 _LEAST = 60.0
-_LEGEND: dict[str, Any] = {
-    "loc": "lower center",
-    "frameon": False,
-    "fontsize": 8,
-    "borderaxespad": 0.2,
-    "handlelength": 3.6,
-    "columnspacing": 1.6,
-}
+#: Lines long enough to tell dashes apart.
+_LEGEND: dict[str, Any] = {"handlelength": 3.6, "columnspacing": 1.6}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +92,6 @@ class Edges:
         joined = np.zeros(n_nodes, dtype=bool)
         joined[self.ends] = True
         return joined
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One line of the legend: a kind with a look, a size of change, or, with neither, a node."""
-
-    label: str
-    look: Look | None = None
-    size: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,55 +311,20 @@ def kind_entries(panels: Sequence[Edges], *, counted: bool) -> list[Entry]:
     for kind in CHANGE_KINDS:
         count = sum(edges.kind.count(kind) for edges in panels)
         if count:
-            look = next(edges.looks[kind] for edges in panels)
-            entries.append(Entry(label=f"{kind} ({count})" if counted else kind, look=look))
+            color, dashes = next(edges.looks[kind] for edges in panels)
+            label = f"{kind} ({count})" if counted else kind
+            entries.append(
+                Entry(label=label, color=color, linestyle=(0, dashes) if dashes else "-")
+            )
     return entries
-
-
-def size_entries(size: FloatArray) -> list[Entry]:
-    """Say what the width of the largest and of the median change is, where widths differ."""
-    ordered = np.sort(size)
-    if not len(ordered) or ordered[0] >= 0.99 * ordered[-1]:
-        return []
-    shown = [ordered[-1], ordered[(len(ordered) - 1) // 2]]
-    if f"{shown[0]:.2g}" == f"{shown[1]:.2g}":
-        shown[1] = ordered[0]
-    return [Entry(label=f"|change| {value:.2g}", size=float(value)) for value in shown]
 
 
 def legend_columns(entries: Sequence[Entry], width: float) -> int:
     """Count the columns that a legend of that many points takes."""
-    font_size = float(_LEGEND["fontsize"])
+    font_size = float(LEGEND["fontsize"])
     longest = label_sizes([entry.label for entry in entries], font_size)[:, 0].max(initial=0.0)
     beside = (_LEGEND["handlelength"] + _LEGEND["columnspacing"] + 0.8) * font_size
     return max(1, min(len(entries), int(width / (longest + beside))))
-
-
-def legend_options(entries: Sequence[Entry], sheet: Sheet, columns: int) -> dict[str, Any]:
-    """Return what a legend with these entries is made of."""
-    return {"handles": [_handle(entry, sheet) for entry in entries], "ncols": columns, **_LEGEND}
-
-
-def _handle(entry: Entry, sheet: Sheet) -> Line2D:
-    if entry.look is not None:
-        color, dashes = entry.look
-        handle = Line2D([], [], color=color, linewidth=2.0, label=entry.label)
-        if dashes:
-            handle.set_linestyle((0, dashes))
-        return handle
-    if entry.size is not None:
-        width = float(sheet.width(np.array(entry.size)))
-        return Line2D([], [], color=INK, linewidth=width, label=entry.label)
-    return Line2D(
-        [],
-        [],
-        linestyle="none",
-        marker="o",
-        markersize=2 * _DOT,
-        markerfacecolor="white",
-        markeredgecolor=_FAINT,
-        label=entry.label,
-    )
 
 
 #: Height of a row of text, in points.
@@ -434,13 +390,13 @@ def plot_change(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['flipped (1)']
     """
-    _check_labels(labels)
+    check_labels(labels)
     edges = find_edges(change, before, after, signed=signed)
     n_joined = int(is_joined(change).sum())
-    ax = axes_or_new(ax, _figure_size(n_joined), fill=True)
+    ax = axes_or_new(ax, network_size(n_joined), fill=True)
     ax.set_axis_off()
     room = room_of(ax)
-    font_size = 9.0 if n_joined <= 30 else 7.5 if n_joined <= 100 else 6.0
+    font_size = network_font_size(n_joined)
     has_name = names_to_write(change, labels, room, font_size)
     entries = _entries(edges, change.n_nodes - n_joined) if legend else []
     columns = legend_columns(entries, room[0])
@@ -458,7 +414,7 @@ def plot_change(
     if title is not None:
         write_title(ax, title, room[0], 11.0, y=1.0, pad=-14.0)
     if legend:
-        ax.legend(**legend_options(entries, sheet, columns))
+        draw_legend(ax, entries, columns, sheet.widest, _NARROW, **_LEGEND)
     return ax
 
 
@@ -509,7 +465,7 @@ def plot_change_strip(
     >>> [sorted(text.get_text() for text in ax.texts) for ax in figure.axes]
     [['x0', 'x1'], ['x0', 'x1', 'x2']]
     """
-    _check_labels(labels)
+    check_labels(labels)
     panels = [find_edges(change, None, None, signed=signed) for change in changes]
     union = _union(changes, titles)
     is_drawn = is_joined(union)
@@ -550,26 +506,16 @@ def plot_change_strip(
                 fontsize=8,
                 color=NEUTRAL,
             )
-    figure.legend(**legend_options(entries, sheet, n_columns))
+    draw_legend(figure, entries, n_columns, sheet.widest, _NARROW, **_LEGEND)
     return figure
-
-
-def _check_labels(labels: str) -> None:
-    if labels not in ("auto", "all", "none"):
-        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
-
-
-def _figure_size(n_joined: int) -> tuple[float, float]:
-    if n_joined <= 30:
-        return (7.0, 5.5)
-    return (9.0, 7.0) if n_joined <= 100 else (12.0, 9.5)
 
 
 def _entries(edges: Edges, n_alone: int) -> list[Entry]:
     entries = kind_entries([edges], counted=True)
     if n_alone:
-        entries.append(Entry(label=f"no change ({n_alone} {'node' if n_alone == 1 else 'nodes'})"))
-    return entries + size_entries(edges.size)
+        words = "node" if n_alone == 1 else "nodes"
+        entries.append(Entry(label=f"no change ({n_alone} {words})", color=_FAINT, radius=_DOT))
+    return entries + size_entries("change", edges.size)
 
 
 def _union(changes: Sequence[Graph], titles: Sequence[str] | None) -> Graph:
@@ -600,11 +546,11 @@ def _part(graph: Graph, is_kept: BoolArray) -> Graph:
 def _strip_entries(panels: Sequence[Edges], n_nodes: int, n_hidden: int) -> list[Entry]:
     entries = kind_entries(panels, counted=False)
     if not all(edges.joins(n_nodes).all() for edges in panels):
-        entries.append(Entry(label="no change in this panel"))
+        entries.append(Entry(label="no change in this panel", color=_FAINT, radius=_DOT))
     if n_hidden:
         words = "node" if n_hidden == 1 else "nodes"
-        entries.append(Entry(label=f"not drawn: {n_hidden} unchanged {words}", look=("none", ())))
-    return entries + size_entries(np.concatenate([edges.size for edges in panels]))
+        entries.append(Entry(label=f"not drawn: {n_hidden} unchanged {words}", color="none"))
+    return entries + size_entries("change", np.concatenate([edges.size for edges in panels]))
 
 
 def _panel_axes(

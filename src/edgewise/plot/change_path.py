@@ -1,4 +1,4 @@
-"""How the change of every pair grows as its penalty falls."""
+"""Regularisation path of the change of every pair."""
 
 from __future__ import annotations
 

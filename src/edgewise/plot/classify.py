@@ -1,4 +1,4 @@
-"""The networks of classes side by side, where they differ, and how learning changed them."""
+"""Networks of several classes side by side, and the effect of learning them together."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from edgewise.plot._canvas import (
     POSITIVE,
     Entry,
     axes_or_new,
+    check_labels,
     draw_legend,
     room_of,
     tidy,
@@ -369,8 +370,7 @@ def plot_dag(
     >>> [text.get_text() for text in ax.texts]
     ['rain', 'wet']
     """
-    if labels not in ("auto", "all", "none"):
-        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+    check_labels(labels)
     if not graph.directed:
         raise InputError("plot_dag draws directed graphs; use plot_network for this one.")
     columns = columns_of(graph, tiers)
@@ -618,5 +618,5 @@ def _draw_nodes(ax: Axes, page: _Page, joined: BoolArray, *, is_named: bool) -> 
 def _entries(graph: Graph, is_untold: BoolArray) -> list[Entry]:
     entries = stroke_entries(graph)
     if (is_untold & graph.adjacency).any():
-        entries.append(Entry(label="direction not told", is_dashed=True))
+        entries.append(Entry(label="direction not told", linestyle="--"))
     return entries

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
-from edgewise.plot._canvas import DIVERGING, INK, NEUTRAL, PLAIN, axes_or_new, tidy
+from edgewise.plot._canvas import DIVERGING, INK, NEUTRAL, PLAIN, axes_or_new, check_labels, tidy
 from edgewise.plot.directed import columns_of
 
 
@@ -114,8 +114,7 @@ def plot_matrix(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']
     """
-    if labels not in ("auto", "all", "none"):
-        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+    check_labels(labels)
     side = 5.5 if graph.n_nodes <= 30 else 8.0 if graph.n_nodes <= 100 else 9.5
     ax = axes_or_new(ax, (side + 0.8, side))
     limit = float(np.abs(graph.weights).max()) or 1.0

@@ -12,7 +12,6 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
-from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
 from edgewise.plot import _layout
@@ -24,8 +23,11 @@ from edgewise.plot._canvas import (
     POSITIVE,
     Entry,
     axes_or_new,
+    check_labels,
     draw_legend,
     line_width,
+    network_font_size,
+    network_size,
     room_of,
     set_limits,
     tidy,
@@ -135,9 +137,8 @@ def plot_network(
     >>> [text.get_text() for text in ax.texts]
     ['a', 'b']
     """
-    if labels not in ("auto", "all", "none"):
-        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
-    ax = axes_or_new(ax, _figure_size(graph.n_nodes), fill=True)
+    check_labels(labels)
+    ax = axes_or_new(ax, network_size(graph.n_nodes), fill=True)
     ax.set_axis_off()
     _draw(ax, graph, layout, labels, stroke_entries(graph) if legend else [])
     return ax
@@ -148,7 +149,7 @@ def _draw(
 ) -> None:
     """Place nodes, edges, names and legend, each where the ones before leave room."""
     names = [tidy(name) for name in graph.names]
-    font_size = 9.0 if graph.n_nodes <= 30 else 7.5 if graph.n_nodes <= 100 else 6.0
+    font_size = network_font_size(graph.n_nodes)
     sizes = label_sizes(names, font_size) * (labels != "none")
     room = room_of(ax)
     columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
@@ -180,12 +181,6 @@ def _draw(
         write_labels(ax, names, placement.data, placed, font_size)
     if entries:
         draw_legend(ax, entries, columns, widest)
-
-
-def _figure_size(n_nodes: int) -> tuple[float, float]:
-    if n_nodes <= 30:
-        return (7.0, 5.5)
-    return (9.0, 7.0) if n_nodes <= 100 else (12.0, 9.5)
 
 
 def _page(graph: Graph, room: FloatArray, sizes: FloatArray, legend_height: float) -> _layout.Page:

@@ -1,4 +1,4 @@
-"""Where the leaves of a tree lie: on two covariates, and on a map."""
+"""Leaves of a tree as areas: over two covariates, and on a map."""
 
 from __future__ import annotations
 

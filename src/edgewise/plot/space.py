@@ -1,4 +1,4 @@
-"""A network drawn over the places where its nodes sit."""
+"""A network drawn over the positions of its nodes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from edgewise.plot._canvas import (
     POSITIVE,
     Entry,
     axes_or_new,
+    check_labels,
     draw_legend,
     line_width,
     room_of,
@@ -304,8 +305,7 @@ def plot_sites(
     >>> plot_sites(Graph(weights), (2, 3), top=3).texts[-1].get_text()
     'the 3 strongest of 4 edges'
     """
-    if labels not in ("auto", "all", "none"):
-        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+    check_labels(labels)
     positions = _positions(sites, graph.n_nodes, mask)
     numbers = None if groups is None else check_groups(groups, graph.n_nodes)
     edges = _heaviest(graph, top)

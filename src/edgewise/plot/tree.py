@@ -1,4 +1,4 @@
-"""A tree of graphs, and how much its splits are worth."""
+"""A tree of graphs, and the risk along its pruning."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
-from edgewise.plot._canvas import INK, NEGATIVE, NEUTRAL, PLAIN, POSITIVE, axes_or_new, tidy
+from edgewise.plot._canvas import (
+    INK,
+    NEGATIVE,
+    NEUTRAL,
+    PLAIN,
+    POSITIVE,
+    Entry,
+    axes_or_new,
+    draw_legend,
+    tidy,
+)
 from edgewise.plot.curves import draw_grid
 from edgewise.plot.network import strokes_of
 
@@ -151,7 +160,14 @@ def plot_tree(tree: GraphTree, ax: Axes | None = None) -> Axes:
         edges = "edge" if leaf.graph.n_edges == 1 else "edges"
         words = f"leaf {leaf.leaf}\n{leaf.n:,} rows\n{leaf.graph.n_edges} {edges}"
         ax.text(center[0] + sheet.radius + 0.15, y, words, fontsize=8, va="center", **PLAIN)
-    _draw_legend(ax)
+    entries = [Entry(label="positive", color=POSITIVE), Entry(label="negative", color=NEGATIVE)]
+    options = {
+        "loc": "lower right",
+        "borderaxespad": 0.1,
+        "handlelength": 2.0,
+        "columnspacing": 2.0,
+    }
+    draw_legend(ax, entries, 2, 2.0, **options)
     return ax
 
 
@@ -333,13 +349,3 @@ def _draw_branches(ax: Axes, tree: GraphTree, sheet: _Sheet) -> None:
         gain = _gain(tree, node.node)
         if gain and abs(sides[0, 1] - sides[1, 1]) > 0.4:
             ax.text(x + 0.05, y, gain, fontsize=7, color=NEUTRAL, va="center", **PLAIN)
-
-
-def _draw_legend(ax: Axes) -> None:
-    handles = [
-        Line2D([], [], color=POSITIVE, linewidth=2, label="positive"),
-        Line2D([], [], color=NEGATIVE, linewidth=2, label="negative"),
-    ]
-    ax.legend(
-        handles=handles, loc="lower right", ncols=2, frameon=False, fontsize=8, borderaxespad=0.1
-    )

@@ -1,4 +1,4 @@
-"""Arguments that the fused problems of two groups have in common."""
+"""Validation of arguments that several solvers share."""
 
 from __future__ import annotations
 

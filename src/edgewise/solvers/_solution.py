@@ -1,4 +1,4 @@
-"""What every solver returns."""
+"""Base class of the results of all solvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that come in chunks: what is wrong with one is said with its place in the stream."""
+"""Rows that come in chunks; errors name the place in the stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mean and covariance of samples with gaps."""
+"""Mean and covariance of samples with missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mean and covariance in one go, or piece by piece for data that do not fit into memory."""
+"""Mean and covariance, of a whole table or accumulated over chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What features of pairs of variables, and their moments, can be asked for."""
+"""Base classes of pairwise features and of their moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a covariance is one, and what to do when it is not quite."""
+"""Positive definiteness of covariances: test and repair."""
 
 from __future__ import annotations
 

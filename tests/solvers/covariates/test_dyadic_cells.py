@@ -42,6 +42,10 @@ def in_cell(rows, cell, depth=4):
     return np.flatnonzero(inside)
 
 
+def halves(cells, cell, coordinate, risks):
+    return [cells.child(cell, coordinate, side, risks[coordinate, side]) for side in (0, 1)]
+
+
 def all_cells(cells):
     """Every cell within reach by one way or another, and how often it was reached."""
     found, frontier = {}, [cells.root()]
@@ -50,7 +54,7 @@ def all_cells(cells):
         found.setdefault(cell.key, []).append(cell)
         (risks,) = cells.split([cell])
         for k in np.flatnonzero(~np.isnan(risks).any(axis=1)):
-            frontier += cells.halve(cell, k, risks)
+            frontier += halves(cells, cell, k, risks)
     return found
 
 
@@ -186,7 +190,7 @@ def test_any_number_of_jobs():
 def test_exchange_judges_by_both_kinds_of_rows():
     cells = make_cells(exchange=True)
     root = cells.root()
-    left, right = cells.halve(root, 0, cells.split([root])[0])
+    left, right = halves(cells, root, 0, cells.split([root])[0])
     swapped = make_cells(train=cells.validation, validation=cells.train)
     for cell in (root, left, right):
         (judged,) = cells.judge([cell])
@@ -194,7 +198,7 @@ def test_exchange_judges_by_both_kinds_of_rows():
         if other is None:
             whole = swapped.root()
             side = 0 if cell is left else 1
-            other = swapped.halve(whole, 0, swapped.split([whole])[0])[side]
+            other = halves(swapped, whole, 0, swapped.split([whole])[0])[side]
         assert judged.risk == pytest.approx((cell.risk + other.risk) / 2, rel=1e-12)
         assert judged.key == cell.key
     assert make_cells().judge([root])[0].risk == root.risk

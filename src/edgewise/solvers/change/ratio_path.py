@@ -1,4 +1,4 @@
-"""From one alpha to the next: the dual steps, the proximal ones, and the variables they need."""
+"""Regularisation path of the density ratio: screening, dual and proximal steps, bounded alphas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arcs of several classes' networks that may change, and how far."""
+"""Arcs of the networks of several classes that are updated together, and their bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fisher scores of linear networks: how each row would like the coefficients to move."""
+"""Fisher scores of linear networks: gradients of the log-likelihood of each row."""
 
 from __future__ import annotations
 

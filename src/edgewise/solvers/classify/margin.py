@@ -1,4 +1,4 @@
-"""Networks of several classes, learned together so that rows lie deep inside their class."""
+"""Networks of several classes, learned together for a large margin."""
 
 from __future__ import annotations
 

@@ -184,11 +184,6 @@ class GaussianCells:
             for cell, other in zip(cells, second.tolist(), strict=True)
         ]
 
-    def halve(self, cell: Cell, coordinate: int, risks: FloatArray) -> tuple[Cell, Cell]:
-        """Both halves of a cell, with risks as `split` returned them."""
-        left, right = risks[coordinate].tolist()
-        return self.child(cell, coordinate, 0, left), self.child(cell, coordinate, 1, right)
-
     def counts(self, cell: Cell, *, in_order: bool) -> IntArray:
         """Fewer of training and validation rows in each half, -1 where it may not be halved."""
         shifts = self._shifts(cell, in_order=in_order)

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.covariates.cells import Cell
+from edgewise.solvers.covariates.cells import Cell, GaussianCells
 
 #: A difference in risk up to this counts as none, so that rounding decides nothing.
 SLACK = 1e-10
@@ -167,45 +167,6 @@ def _unfold(
     return Branch(cell=cells[key], coordinate=way.coordinate, children=children)
 
 
-class Cells(Protocol):
-    """Where cells and their risks come from, see `GaussianCells`."""
-
-    @property
-    def depths(self) -> IntArray:
-        """How often each coordinate can be halved."""
-        ...
-
-    @property
-    def max_total_depth(self) -> int:
-        """Largest number of halvings of a cell."""
-        ...
-
-    @property
-    def min_samples(self) -> int:
-        """Fewest rows of a cell."""
-        ...
-
-    def root(self) -> Cell:
-        """Return the cell of all rows."""
-        ...
-
-    def split(self, cells: Sequence[Cell], *, in_order: bool = False) -> list[FloatArray]:
-        """Return the risks of the halves of each cell by coordinate, NaN where not allowed."""
-        ...
-
-    def child(self, cell: Cell, coordinate: int, side: int, risk: float) -> Cell:
-        """Return one half of a cell."""
-        ...
-
-    def counts(self, cell: Cell, *, in_order: bool) -> IntArray:
-        """Return the rows in each half, -1 where a coordinate may not be halved."""
-        ...
-
-    def judge(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the cells with the risks by which trees are compared in the end."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeSearch:
     """The best tree that a search found.
@@ -226,7 +187,7 @@ class TreeSearch:
 
 
 def greedy_tree(
-    cells: Cells, *, lookahead: int = 0, min_gain: float = 0.0, price: Price | None = None
+    cells: GaussianCells, *, lookahead: int = 0, min_gain: float = 0.0, price: Price | None = None
 ) -> TreeSearch:
     """Halve each cell where that lowers its risk most, then prune.
 
@@ -273,7 +234,7 @@ def greedy_tree(
 
 
 def optimal_tree(
-    cells: Cells,
+    cells: GaussianCells,
     *,
     min_gain: float = 0.0,
     price: Price | None = None,
@@ -367,7 +328,7 @@ def count_cells(depths: IntArray, max_total_depth: int) -> int:
 
 
 def _best(
-    cells: Cells,
+    cells: GaussianCells,
     known: dict[Key, Cell],
     ways: dict[Key, list[Halving]],
     n_cells: int,
@@ -406,7 +367,7 @@ def _ways(cell: Cell, known: dict[Key, Cell]) -> list[Halving]:
     return ways
 
 
-def _refuse_too_many(cells: Cells, max_cells: int) -> None:
+def _refuse_too_many(cells: GaussianCells, max_cells: int) -> None:
     """Raise with the number of cells where more than ``max_cells`` hold enough rows."""
     n_cells = count_cells(cells.depths, cells.max_total_depth)
     if n_cells <= max_cells or _has_few_cells(cells, max_cells):
@@ -424,7 +385,7 @@ def _refuse_too_many(cells: Cells, max_cells: int) -> None:
     )
 
 
-def _has_few_cells(cells: Cells, max_cells: int) -> bool:
+def _has_few_cells(cells: GaussianCells, max_cells: int) -> bool:
     """Whether no more than so many cells hold enough rows; counts rows, fits nothing."""
     n_cells = 1
     # Children are made when their turn comes: most never are, where there are too many.

@@ -1,4 +1,4 @@
-"""What the solvers for sparse Gaussian Bayesian networks share: their lassos and their result."""
+"""Lassos of all arcs, shared by the solvers for sparse Gaussian Bayesian networks."""
 
 from __future__ import annotations
 

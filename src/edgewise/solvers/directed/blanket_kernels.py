@@ -1,4 +1,4 @@
-"""Sets of variables given which two others are independent."""
+"""Kernels for Markov blankets and separating sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variables of a Bayesian network are joined, and where two arcs meet."""
+"""Skeleton and colliders of a Bayesian network by separating sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a Markov network fits discrete data: independence posteriors, BJP, IB and MPL."""
+"""Scores of Markov networks on discrete data: independence posteriors, BJP, IB and MPL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching for the structure of a Markov network that scores best on discrete data."""
+"""Structure search for the Markov network with the best score on discrete data."""
 
 from __future__ import annotations
 

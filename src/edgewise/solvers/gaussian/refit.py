@@ -1,4 +1,4 @@
-"""Gaussian maximum likelihood under a given graph, certified, or the word that there is none."""
+"""Certified Gaussian maximum likelihood under a given graph, where the maximum exists."""
 
 from __future__ import annotations
 
