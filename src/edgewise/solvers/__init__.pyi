@@ -52,7 +52,13 @@ from .directed.blankets import (
     markov_blankets as markov_blankets,
     total_conditioning as total_conditioning,
 )
-from .directed.greedy import greedy_bayes_net as greedy_bayes_net
+from .directed.boss import boss_bayes_net as boss_bayes_net
+from .directed.ges import ges_bayes_net as ges_bayes_net
+from .directed.greedy import (
+    ScoredSolution as ScoredSolution,
+    exact_bayes_net as exact_bayes_net,
+    greedy_bayes_net as greedy_bayes_net,
+)
 from .directed.order import order_bayes_net as order_bayes_net
 from .directed.partial_correlation import (
     FisherTest as FisherTest,
