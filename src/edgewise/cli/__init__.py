@@ -8,12 +8,9 @@ import sys
 
 def main() -> None:
     """Run the command that the arguments of the process name, and exit."""
-    from edgewise._core.lazy import postpone
     from edgewise.cli.shell import end, end_on_signals, finish, is_interrupted
 
     end_on_signals()
-    # scikit-learn imports it first thing, which takes longer than all else it does.
-    postpone("scipy.stats")
     try:
         _run()
     finally:

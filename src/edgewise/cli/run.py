@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import EdgewiseError, InputError
+from edgewise._core.lazy import postpone
 from edgewise._version import __version__
 from edgewise.cli.shell import (
     cleared,
@@ -273,6 +274,8 @@ def carry_out(
     command: str, source: Source, fit: Callable[[], Result], folder: Path, *, seed: int
 ) -> tuple[Result, Report]:
     """Fit and write everything into a folder; return the result and what its page says."""
+    # scikit-learn imports it first thing, which takes longer than all else it does.
+    postpone("scipy.stats")
     with warnings_told() as told:
         start = time.perf_counter()
         result = fit()
