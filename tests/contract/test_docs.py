@@ -4,8 +4,12 @@ import contextlib
 import doctest
 import importlib
 import io
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +27,7 @@ STAGES = (
     "edgewise",
     *(f"edgewise.{name}" for name in dir(edgewise) if name not in edgewise.__all__),
 )
+SEPARATOR = "-- next block --"
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 #: How close a fit came is for the solver to better; that it is said must not change.
 GAP = re.compile(r"within \S+ of the optimum")
@@ -76,7 +81,13 @@ def name_of(page):
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in read(page)], ids=name_of)
+#: Of this page a package is built, see `test_adding_a_method`.
+BUILT = ROOT / "docs" / "adding-a-method.md"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in read(page) and page != BUILT], ids=name_of
+)
 def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "docs"}
@@ -90,6 +101,33 @@ def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeyp
             exec(code, namespace)
         if block.output is not None:
             assert_same(block.output, printed.getvalue(), f"{name_of(page)}, line {block.line}")
+
+
+def test_a_method_can_be_added_from_the_page_alone(tmp_path):
+    """Write and append what the page says to a copy of the package, then run the other blocks."""
+    package = tmp_path / "src" / "edgewise"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "edgewise", package, ignore=ignored)
+    script, wanted = [], []
+    for block in blocks_of(BUILT):
+        if block.language != "python":
+            continue
+        if named := re.match(r"# (src/\S+)\n", block.text):
+            with (tmp_path / named[1]).open("a", encoding="utf-8") as file:
+                file.write(block.text)
+            continue
+        script.append(block.text + f"print({SEPARATOR!r})\n")
+        wanted.append(block)
+    (tmp_path / "script.py").write_text("\n".join(script), encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src"), "EDGEWISE_NUMBA_CACHE": "0"}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for block, printed in zip(wanted, done.stdout.split(f"{SEPARATOR}\n"), strict=False):
+        if block.output is not None:
+            assert_same(block.output, printed, f"{name_of(BUILT)}, line {block.line}")
 
 
 @pytest.mark.usefixtures("undrawn")
