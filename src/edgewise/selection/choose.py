@@ -189,13 +189,31 @@ def choose_by_ebic(
     >>> chosen.alpha, chosen.end
     (0.05, '')
     """
-    alphas = decreasing(alphas)
+
+    def criterion(fit: Any) -> float:
+        return ebic(log_likelihood(fit), count_edges(fit), n_samples, n_features, gamma)
+
+    return take_smallest(fits, decreasing(alphas), criterion, count_edges)
+
+
+def take_smallest(
+    fits: Iterable[Fit],
+    alphas: FloatArray,
+    criterion: Callable[[Any], float],
+    count_edges: Callable[[Any], int],
+    *,
+    takes_last_tie: bool = False,
+) -> Selection:
+    """Take the alpha whose fit has the smallest extended BIC; of equal ones, the first or last."""
     values, edges, n_unconverged = [], [], 0
     for fit in fits:
+        values.append(criterion(fit))
         edges.append(count_edges(fit))
-        values.append(ebic(log_likelihood(fit), edges[-1], n_samples, n_features, gamma))
         n_unconverged += not fit.converged
     index = int(np.argmin(values))
+    if takes_last_tie:
+        ties = np.flatnonzero(np.array(values) <= values[index] + 1e-9 * abs(values[index]))
+        index = int(ties[-1])
     return make_selection("ebic", alphas, np.array(values), index, n_unconverged, np.array(edges))
 
 

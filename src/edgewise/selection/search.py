@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
+from operator import attrgetter, methodcaller
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ from edgewise.selection.choose import (
     alpha_grid,
     choose_by_cv,
     choose_by_stars,
-    make_selection,
+    take_smallest,
 )
 from edgewise.selection.rules import CV, EBIC, Rule, StARS
 
@@ -215,8 +216,13 @@ def search(
         for n_extensions in range(grid.n_extensions + 1):
             alphas = grid.alphas(largest, n_extensions)
             if isinstance(rule, EBIC):
-                fits = problem.solve_path(statistics, alphas)
-                selection = _by_ebic(fits, alphas, rule.gamma, takes_last_tie=takes_last_tie)
+                selection = take_smallest(
+                    problem.solve_path(statistics, alphas),
+                    alphas,
+                    methodcaller("ebic", rule.gamma),
+                    attrgetter("n_edges"),
+                    takes_last_tie=takes_last_tie,
+                )
             else:
                 selection = _by_resampling(problem, rule, rows, weights, alphas, options)
             way = alphas[: selection.index + 1] if is_warm else np.array([selection.alpha])
@@ -235,21 +241,6 @@ def _last(fits: Iterable[Any]) -> Any:
     for fit in fits:
         last = fit
     return last
-
-
-def _by_ebic(
-    fits: Iterable[PathFit], alphas: FloatArray, gamma: float, *, takes_last_tie: bool
-) -> Selection:
-    values, n_edges, n_unconverged = [], [], 0
-    for fit in fits:
-        values.append(fit.ebic(gamma))
-        n_edges.append(fit.n_edges)
-        n_unconverged += not fit.converged
-    index = int(np.argmin(values))
-    if takes_last_tie:
-        ties = np.flatnonzero(np.array(values) <= values[index] + 1e-9 * abs(values[index]))
-        index = int(ties[-1])
-    return make_selection("ebic", alphas, np.array(values), index, n_unconverged, np.array(n_edges))
 
 
 def _by_resampling(
@@ -273,7 +264,7 @@ def _by_resampling(
             rows,
             alphas,
             fit_path,
-            _adjacency,
+            attrgetter("adjacency"),
             threshold=rule.instability,
             n_subsamples=rule.n_subsamples,
             sample_weight=weights,
@@ -286,10 +277,6 @@ def _fit_rows(
     problem: PathProblem, rows: Any, weights: FloatArray | None, alphas: FloatArray
 ) -> Iterable[Any]:
     return problem.solve_path(problem.summarize(rows, weights), alphas)
-
-
-def _adjacency(fit: PathFit) -> BoolArray:
-    return fit.adjacency
 
 
 def _warn_of_search(selection: Selection, fit: PathFit, rule: Rule) -> None:
