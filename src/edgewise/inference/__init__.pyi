@@ -1,6 +1,10 @@
 from .accuracy import ClassAccuracy as ClassAccuracy, class_accuracy as class_accuracy
 from .bootstrap import BootstrapGraph as BootstrapGraph
 from .change_test import max_change_test as max_change_test
+from .difference import (
+    NetworkDifference as NetworkDifference,
+    network_difference_test as network_difference_test,
+)
 from .intervals import (
     ChangeIntervals as ChangeIntervals,
     EdgeIntervals as EdgeIntervals,

@@ -292,7 +292,13 @@ def _blocks(problem: _Problem, pairs: IntArray) -> list[IntArray]:
 def _compare(problem: _Problem, pairs: IntArray) -> _Block:
     """Compare some pairs between the groups of every shuffle."""
     n, n_shuffles = problem.shuffles.shape
-    difference = _differences(problem.features.columns(pairs).reshape(-1, n), problem)
+    difference = standardized_differences(
+        problem.features.columns(pairs).reshape(-1, n),
+        problem.shuffles,
+        problem.sizes,
+        studentize=problem.studentize,
+        first_is_centred=problem.features.is_centred,
+    )
     if problem.features.size == 1:
         observed, size = difference[:, 0].copy(), np.abs(difference, out=difference)
     else:
@@ -307,31 +313,53 @@ def _compare(problem: _Problem, pairs: IntArray) -> _Block:
     )
 
 
-def _differences(values: FloatArray, problem: _Problem) -> FloatArray:
-    """Differences of means, of shape (n_features, 1 + B), over their standard errors or not.
+def standardized_differences(
+    values: FloatArray,
+    members: FloatArray,
+    sizes: tuple[int, int],
+    *,
+    studentize: bool = True,
+    first_is_centred: bool = False,
+) -> FloatArray:
+    """Differences of means between two groups, over their standard errors or not.
 
-    With the sums of a feature and of its square over the second group, those over the first are
-    the rest.
+    Parameters
+    ----------
+    values : ndarray of shape (k, n)
+        Quantities whose means are compared.
+    members : ndarray of shape (n, b)
+        For each of several groupings, 1 for rows of the second group and 0 for others.
+    sizes : tuple of int
+        Rows of the first and of the second group.
+    studentize : bool
+        Divide by standard errors, from the variances within both groups.
+    first_is_centred : bool
+        Whether the groups of the first grouping lost a degree of freedom to their own means.
+
+    Returns
+    -------
+    ndarray of shape (k, b)
     """
-    n_first, n_second = problem.sizes
-    after = values @ problem.shuffles
+    # With the sums of a value and of its square over the second group, those over the first are
+    # the rest.
+    n_first, n_second = sizes
+    after = values @ members
     before = values.sum(axis=1, keepdims=True) - after
     difference: FloatArray = after / n_second - before / n_first
-    if not problem.studentize:
+    if not studentize:
         return difference
     squares = values**2
     whole = squares.sum(axis=1, keepdims=True)
     after *= after
     before *= before
-    squares_after = squares @ problem.shuffles
+    squares_after = squares @ members
     variance = (squares_after - after / n_second) / (n_second * (n_second - 1))
     rest = (whole - squares_after - before / n_first) / (n_first * (n_first - 1))
-    if problem.features.is_centred:
-        # Only the groups as they are have lost a degree of freedom to their own mean.
+    if first_is_centred:
         variance[:, 0] *= n_second / (n_second - 1)
         rest[:, 0] *= n_first / (n_first - 1)
     variance += rest
-    # Groups that a feature tells apart without a doubt have no spread to divide by.
+    # Groups that a value tells apart without a doubt have no spread to divide by.
     np.maximum(variance, NO_SPREAD * whole / (n_first * n_second), out=variance)
     np.sqrt(variance, out=variance)
     return np.divide(difference, variance, out=difference, where=variance > 0)

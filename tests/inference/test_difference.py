@@ -1,0 +1,238 @@
+"""One test of whether two networks differ: against enumeration, for its level and its power."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
+from edgewise.inference import network_difference_test
+
+
+def two_tables(
+    rng: np.random.Generator, first: FloatArray, second: FloatArray, n: tuple[int, int]
+) -> tuple[FloatArray, FloatArray]:
+    rows = [
+        rng.multivariate_normal(np.zeros(len(R)), R, size=k)
+        for R, k in zip((first, second), n, strict=True)
+    ]
+    return np.concatenate(rows), np.repeat([0, 1], n)
+
+
+def equal(p: int, r: float) -> FloatArray:
+    return (1 - r) * np.eye(p) + r
+
+
+def normal_scores(rows: FloatArray) -> FloatArray:
+    scores = stats.norm.ppf(stats.rankdata(rows, axis=0) / (len(rows) + 1))
+    return (scores - scores.mean(axis=0)) / scores.std(axis=0)
+
+
+class TestEnumeration:
+    """All ways to deal out the labels, one by one, by the plainest code."""
+
+    def statistics(self, first: FloatArray, second: FloatArray, share: float) -> dict[str, Any]:
+        upper = np.triu_indices(first.shape[1], 1)
+        found = []
+        for rows in (first, second):
+            R = np.corrcoef(rows, rowvar=False)
+            inverse = np.linalg.inv((1 - share) * R + share * np.eye(len(R)))
+            root = np.sqrt(np.diag(inverse))
+            found.append((R[upper], -(inverse / np.outer(root, root))[upper]))
+        return {
+            "correlations": found[1][0] - found[0][0],
+            "partial correlations": found[1][1] - found[0][1],
+        }
+
+    def test_p_values_are_shares_of_all_dealings(self) -> None:
+        rng = np.random.default_rng(3)
+        X, y = two_tables(rng, np.eye(3), equal(3, 0.8), (5, 6))
+        test = network_difference_test(X, y, n_permutations=500)
+        assert test.n_permutations == 461
+        rows = np.concatenate([normal_scores(X[:5]), normal_scores(X[5:])])
+        every = []
+        for first in combinations(range(11), 5):
+            rest = np.setdiff1d(np.arange(11), first)
+            every.append(self.statistics(rows[list(first)], rows[rest], test.shrinkage))
+        errors = {
+            "correlations": test.marginal.observed.weights,
+            "partial correlations": test.partial.observed.weights,
+        }
+        shares, sizes = {}, {}
+        for family, weights in errors.items():
+            # The weights of the pairs are the same in all dealings.
+            differences = np.stack([found[family] for found in every])
+            t = differences * (weights[np.triu_indices(3, 1)] / differences[0])
+            sizes |= {
+                f"{family}, largest": np.abs(t).max(axis=1),
+                f"{family}, several": (t**4).sum(axis=1),
+                f"{family}, many": (t**2).sum(axis=1),
+                f"{family}, all one way": np.abs(t.sum(axis=1)),
+            }
+            for name in test.pvalues.keys() & sizes.keys():
+                size = sizes[name]
+                shares[name] = np.mean(size >= size[:, None] * (1 - 1e-12), axis=1)
+            single = np.mean(np.abs(t) >= np.abs(t[0]) * (1 - 1e-12), axis=0)
+            pairs = test.marginal if family == "correlations" else test.partial
+            np.testing.assert_allclose(pairs.pvalues[np.triu_indices(3, 1)], single)
+        assert len(test.pvalues) == 6
+        for name, pvalue in test.pvalues.items():
+            assert pvalue == pytest.approx(shares[name][0])
+        smallest = np.min([self.drawn_out(sizes[name], shares[name]) for name in shares], axis=0)
+        assert test.pvalue == pytest.approx(np.mean(smallest <= smallest[0] + 1e-9))
+
+    def drawn_out(self, size: FloatArray, share: FloatArray) -> FloatArray:
+        """Logarithms of shares, on a line beyond the largest 15 %."""
+        start, end = np.quantile(np.log(size), [0.85, 0.97])
+        line = np.log(0.15) + (np.log(size) - start) / (end - start) * np.log(0.03 / 0.15)
+        return np.array(
+            [
+                t if k > start else np.log(s)
+                for k, t, s in zip(np.log(size), line, share, strict=True)
+            ]
+        )
+
+
+class TestWhatCounts:
+    def test_neither_means_nor_spreads_are_a_network(self) -> None:
+        rng = np.random.default_rng(0)
+        X, y = two_tables(rng, equal(6, 0.4), equal(6, 0.4), (60, 40))
+        plain = network_difference_test(X, y, n_permutations=199, random_state=0)
+        moved = X.copy()
+        moved[60:] = moved[60:] * [1, 1, 9, 1, 0.1, 1] + [4, 0, 0, 0, 0, -3]
+        test = network_difference_test(moved, y, n_permutations=199, random_state=0)
+        assert plain.pvalue > 0.05
+        assert test.pvalue == plain.pvalue
+        np.testing.assert_allclose(test.after, plain.after, atol=1e-12)
+        assert test.pvalue_means == test.pvalue_spreads == 1 / 200
+        columns = test.columns.set_index("column")
+        assert list(columns.index[columns["mean_p_familywise"] <= 0.05]) == ["x0", "x5"]
+        assert list(columns.index[columns["spread_p_familywise"] <= 0.05]) == ["x2", "x4"]
+        np.testing.assert_allclose(columns["mean_after"], moved[60:].mean(axis=0))
+        np.testing.assert_allclose(columns["spread_before"], moved[:60].std(axis=0, ddof=1))
+
+    @pytest.mark.parametrize("ranks", [True, False])
+    def test_one_changed_pair_is_named(self, ranks: bool) -> None:
+        R = equal(8, 0.0)
+        R[2, 5] = R[5, 2] = 0.8
+        X, y = two_tables(np.random.default_rng(1), np.eye(8), R, (60, 60))
+        test = network_difference_test(X, y, ranks=ranks, n_permutations=199, random_state=0)
+        assert test.pvalue == 1 / 200
+        assert test.partial.significant(by="familywise").edges()[
+            ["source", "target"]
+        ].values.tolist() == [["x2", "x5"]]
+        top = test.pairs().iloc[0]
+        assert (top["source"], top["target"]) == ("x2", "x5")
+        assert top["change"] == pytest.approx(test.after[2, 5] - test.before[2, 5])
+        assert abs(top["before"]) < 0.3 < 0.5 < top["after"]
+        assert len(test.pairs()) == 28
+
+    def test_a_few_far_rows_do_not_decide(self) -> None:
+        X, y = two_tables(np.random.default_rng(2), np.eye(5), np.eye(5), (50, 50))
+        X[:2] = 1000.0
+        test = network_difference_test(X, y, n_permutations=199, random_state=0)
+        assert test.pvalue > 0.05
+        without = network_difference_test(X, y, ranks=False, n_permutations=199, random_state=0)
+        assert without.pvalue <= 0.05
+
+    def test_dependence_that_no_correlation_shows(self) -> None:
+        X, y = two_tables(np.random.default_rng(0), np.eye(5), np.eye(5), (100, 100))
+        X[100:, 1] = X[100:, 0] ** 2 + 0.5 * X[100:, 1]
+        test = network_difference_test(X, y, n_permutations=199, random_state=0)
+        assert test.pvalue <= 0.01
+        assert test.pvalues["curves, largest"] <= 0.01
+        assert test.pvalues["correlations, many"] > 0.05
+
+    def test_more_columns_than_rows(self) -> None:
+        rng = np.random.default_rng(0)
+        X, y = two_tables(rng, equal(40, 0.0), equal(40, 0.6), (20, 20))
+        test = network_difference_test(X, y, n_permutations=99, random_state=0)
+        assert test.pvalue <= 0.02
+        # The small system of rows and the inverse of columns are the same thing.
+        scores = normal_scores(X[:20])
+        R = scores.T @ scores / 20
+        inverse = np.linalg.inv((1 - test.shrinkage) * R + test.shrinkage * np.eye(40))
+        root = np.sqrt(np.diag(inverse))
+        expected = -inverse / np.outer(root, root)
+        np.fill_diagonal(expected, 0)
+        np.testing.assert_allclose(test.before, expected, atol=1e-10)
+
+
+class TestRun:
+    def test_does_not_depend_on_jobs(self) -> None:
+        X, y = two_tables(np.random.default_rng(0), np.eye(4), equal(4, 0.3), (30, 25))
+        one, two = (
+            network_difference_test(X, y, n_permutations=99, n_jobs=n_jobs, random_state=5)
+            for n_jobs in (1, 2)
+        )
+        assert one.pvalue == two.pvalue
+        assert one.pvalues == two.pvalues
+        np.testing.assert_array_equal(one.partial.pvalues, two.partial.pvalues)
+
+    def test_order_of_columns_and_rows(self) -> None:
+        X, y = two_tables(np.random.default_rng(0), np.eye(4), equal(4, 0.3), (30, 25))
+        order = np.array([2, 0, 3, 1])
+        test = network_difference_test(X, y, n_permutations=99, random_state=5)
+        other = network_difference_test(X[:, order], y, n_permutations=99, random_state=5)
+        assert other.pvalue == test.pvalue
+        np.testing.assert_allclose(other.after, test.after[np.ix_(order, order)], atol=1e-12)
+
+    def test_column_without_spread_in_a_group(self) -> None:
+        X, y = two_tables(np.random.default_rng(0), np.eye(4), np.eye(4), (30, 25))
+        X[y == 0, 1] = 7.0
+        test = network_difference_test(X, y, n_permutations=99, random_state=5)
+        assert (test.before[1] == 0).all()
+        assert np.isfinite(test.pvalue)
+
+    def test_same_rows_twice_do_not_differ(self) -> None:
+        X = np.random.default_rng(0).normal(size=(20, 3))
+        test = network_difference_test(
+            np.concatenate([X, X]), np.repeat(["a", "b"], 20), n_permutations=99, random_state=0
+        )
+        assert test.pvalue == 1.0
+
+    @pytest.mark.parametrize(
+        ("rows", "columns", "n_permutations", "words"),
+        [
+            (4, 3, 9, "group 1 has 4 rows, and a test of its network needs 5"),
+            (9, 1, 9, "X has one column"),
+            (9, 3, 0, "n_permutations must be at least 1, got 0"),
+        ],
+    )
+    def test_refuses(self, rows: int, columns: int, n_permutations: int, words: str) -> None:
+        X = np.random.default_rng(0).normal(size=(20 + rows, columns))
+        with pytest.raises(InputError, match=words):
+            network_difference_test(X, np.repeat([0, 1], [20, rows]), n_permutations=n_permutations)
+
+
+NULLS = {
+    "independent": (equal(8, 0.0), (40, 40), None),
+    "correlated": (equal(8, 0.6), (40, 40), None),
+    "one to ten": (equal(8, 0.3), (15, 150), None),
+    "heavy tails": (equal(8, 0.3), (40, 40), 3),
+    "fifteen rows": (equal(8, 0.3), (15, 15), None),
+    "fifteen rows, heavy tails": (equal(8, 0.3), (15, 15), 3),
+    "six rows": (equal(4, 0.3), (6, 6), None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NULLS)
+def test_keeps_its_level(kind: str) -> None:
+    R, n, df = NULLS[kind]
+    pvalues = []
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 23])
+        X, y = two_tables(rng, R, R, n)
+        if df is not None:
+            X /= np.sqrt(rng.chisquare(df, size=(len(X), 1)) / df)
+        X[y == 1] *= np.exp(rng.normal(size=len(R)))
+        test = network_difference_test(X, y, n_permutations=99, random_state=rng)
+        pvalues.append(test.pvalue)
+    # 17 of 200 are the 99th percentile at a level of 5 %.
+    assert np.sum(np.array(pvalues) <= 0.05) <= 17
