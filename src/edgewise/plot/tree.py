@@ -161,13 +161,16 @@ def plot_tree(tree: GraphTree, ax: Axes | None = None) -> Axes:
         words = f"leaf {leaf.leaf}\n{leaf.n:,} rows\n{leaf.graph.n_edges} {edges}"
         ax.text(center[0] + sheet.radius + 0.15, y, words, fontsize=8, va="center", **PLAIN)
     entries = [Entry(label="positive", color=POSITIVE), Entry(label="negative", color=NEGATIVE)]
-    options = {
-        "loc": "lower right",
-        "borderaxespad": 0.1,
-        "handlelength": 2.0,
-        "columnspacing": 2.0,
-    }
-    draw_legend(ax, entries, 2, 2.0, **options)
+    draw_legend(
+        ax,
+        entries,
+        2,
+        2.0,
+        loc="lower right",
+        borderaxespad=0.1,
+        handlelength=2.0,
+        columnspacing=2.0,
+    )
     return ax
 
 

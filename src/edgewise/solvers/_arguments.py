@@ -13,11 +13,17 @@ from edgewise.solvers.gaussian.standard_form import writable
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 
 
+def check_nonnegative(**numbers: float | Sequence[float] | FloatArray) -> None:
+    """Raise unless each of the named numbers is finite and at least 0."""
+    for name, values in numbers.items():
+        for value in np.ravel(values).tolist():
+            if not 0.0 <= value < np.inf:
+                raise InputError(f"{name} must be a finite number of at least 0, got {value}.")
+
+
 def check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: int) -> None:
-    """Refuse strengths, tolerances and iteration counts that make no sense."""
-    for alpha in alphas:
-        if not 0.0 <= alpha < np.inf:
-            raise InputError(f"alpha must be a finite number of at least 0, got {alpha}.")
+    """Validate penalties, tolerance and number of iterations."""
+    check_nonnegative(alpha=alphas)
     if not 0.0 < tol < np.inf:
         raise InputError(f"tol must be positive, got {tol}.")
     if max_iter < 1:
@@ -53,8 +59,7 @@ def check_two_covariances(S: FloatArray, sparsity: float) -> FloatArray:
         raise InputError("Both matrices in S must be symmetric.")
     if S.diagonal(axis1=1, axis2=2).min() < 0:
         raise InputError("No variance in S may be negative.")
-    if not 0.0 <= sparsity < np.inf:
-        raise InputError(f"sparsity must be a finite number of at least 0, got {sparsity}.")
+    check_nonnegative(sparsity=sparsity)
     return 0.5 * (S + S.transpose(0, 2, 1))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._arguments import check_numbers
+from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.change.ratio_certificate import (
     log_softmax,
@@ -348,8 +348,7 @@ def _make_problem(
         raise InputError(
             f"X_p has {d_p} columns and X_q {X_q.shape[1]}; they must have the same ones."
         )
-    if not 0.0 <= ridge < np.inf:
-        raise InputError(f"ridge must be a finite number of at least 0, got {ridge}.")
+    check_nonnegative(ridge=ridge)
     n = len(X_q)
     shift = np.zeros(n) if offset is None else np.asarray(offset, dtype=np.float64)
     if shift.shape != (n,) or not np.isfinite(shift).all():

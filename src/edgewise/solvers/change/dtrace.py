@@ -10,7 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._arguments import check_numbers
+from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.change.dtrace_steps import DTraceProblem, improve, measure
 from edgewise.solvers.gaussian.standard_form import writable
@@ -211,8 +211,7 @@ def _checked(
     B, A = (_checked_covariance(S, name) for S, name in ((S_q, "S_q"), (S_p, "S_p")))
     if A.shape != B.shape:
         raise InputError(f"S_q and S_p must be of one shape, got {B.shape} and {A.shape}.")
-    if not 0.0 <= ridge < np.inf:
-        raise InputError(f"ridge must be a finite number of at least 0, got {ridge}.")
+    check_nonnegative(ridge=ridge)
     problem = DTraceProblem(A, B, float(ridge), penalize_diagonal)
     with blas_threads_for(len(A)):
         problem.check()

@@ -25,7 +25,12 @@ from edgewise.solvers.directed.blanket_kernels import (
     find_blanket,
     keep_neighbors_and_spouses,
 )
-from edgewise.solvers.directed.partial_correlation import check_test, correlations, significant_from
+from edgewise.solvers.directed.partial_correlation import (
+    check_criterion,
+    check_test,
+    correlations,
+    significant_from,
+)
 from edgewise.solvers.gaussian.standard_form import check_problem
 from edgewise.solvers.lasso.lars import best_supports
 
@@ -100,10 +105,7 @@ def lasso_blankets(
     """
     S, _ = check_problem(S, None)
     m = len(S)
-    if not n_samples > 2:
-        raise InputError(f"n_samples must be above 2, got {n_samples!r}.")
-    if not 0 <= gamma <= 1:
-        raise InputError(f"gamma must be between 0 and 1, got {gamma!r}.")
+    check_criterion(n_samples, gamma)
     permitted = np.ones((m, m), dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
     if permitted.shape != (m, m):
         raise InputError(f"allowed must have shape ({m}, {m}) like S, got {permitted.shape}.")

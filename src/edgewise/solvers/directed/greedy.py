@@ -15,7 +15,11 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.blanket_kernels import DEPENDENT
-from edgewise.solvers.directed.partial_correlation import correlations, truth_matrix
+from edgewise.solvers.directed.partial_correlation import (
+    check_criterion,
+    correlations,
+    truth_matrix,
+)
 
 #: A change of the score that is smaller is rounding.
 NEGLIGIBLE = 1e-9
@@ -354,10 +358,7 @@ def greedy_bayes_net(
            [0, 0, 1],
            [0, 0, 0]])
     """
-    if not n_samples > 2:
-        raise InputError(f"n_samples must be above 2, got {n_samples!r}.")
-    if not 0 <= gamma <= 1:
-        raise InputError(f"gamma must be between 0 and 1, got {gamma!r}.")
+    check_criterion(n_samples, gamma)
     if max_iter < 1:
         raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
     R = correlations(S)

@@ -132,6 +132,14 @@ def correlations(S: FloatArray) -> FloatArray:
     return R
 
 
+def check_criterion(n_samples: float, gamma: float) -> None:
+    """Validate the number of rows and the weight of the extended BIC."""
+    if not n_samples > 2:
+        raise InputError(f"n_samples must be above 2, got {n_samples!r}.")
+    if not 0 <= gamma <= 1:
+        raise InputError(f"gamma must be between 0 and 1, got {gamma!r}.")
+
+
 def check_test(n_samples: float, significance: float, max_condition: int | None) -> None:
     """Refuse numbers that no test can be done with."""
     if not 3 < n_samples < np.inf:

@@ -11,7 +11,7 @@ from scipy import sparse
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for, kernel
 from edgewise._core.typing import FloatArray
-from edgewise.solvers._arguments import check_numbers
+from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale
 from edgewise.solvers.linalg.admm import refuse_unbounded
@@ -325,8 +325,7 @@ def difference_penalized(
     p = S.shape[0]
     if not 0.0 < alpha < np.inf:
         raise InputError(f"alpha must be a finite number above 0, got {alpha}.")
-    if not 0.0 <= tau < np.inf:
-        raise InputError(f"tau must be a finite number of at least 0, got {tau}.")
+    check_nonnegative(tau=tau)
     check_numbers([alpha], tol, max_iter)
     if np.isinf(weights).any():
         raise InputError(

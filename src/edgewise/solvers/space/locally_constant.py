@@ -14,7 +14,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.neighbors import neighbor_pairs
-from edgewise.solvers._arguments import check_numbers, check_start
+from edgewise.solvers._arguments import check_nonnegative, check_numbers, check_start
 from edgewise.solvers._solution import sum_histories
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso
 from edgewise.solvers.gaussian.standard_form import check_problem
@@ -345,9 +345,7 @@ def _check(
         raise InputError("alphas and taus must be non-empty sequences of numbers.")
     if min(alphas) <= 0:
         raise InputError(f"alpha must be above 0, got {min(alphas)}.")
-    for tau in taus:
-        if not 0.0 <= tau < np.inf:
-            raise InputError(f"tau must be a finite number of at least 0, got {tau}.")
+    check_nonnegative(tau=taus)
     listed = np.asarray(pairs)
     if listed.ndim != 2:
         raise InputError(
