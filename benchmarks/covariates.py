@@ -26,7 +26,7 @@ from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
-from edgewise import GraphTree
+from edgewise import GraphTree, HeldOut, LeafLasso, Penalized
 from edgewise.data import PartitionedGraphs, tree_partition
 
 Row = dict[str, Any]
@@ -140,17 +140,17 @@ def exact_rows(plan: Plan) -> list[Row]:
     data = draw(plan.n)
     where: Row = {"split_on": [0, 1], "max_total_depth": plan.depth}
     rows = []
-    for criterion in ("heldout", "penalized"):
-        given = () if criterion == "penalized" else (data.X_val, data.Y_val)
+    for name, criterion in (("heldout", HeldOut(min_gain=0)), ("penalized", Penalized())):
+        given = () if name == "penalized" else (data.X_val, data.Y_val)
         trees = {}
         for search in ("greedy", "optimal"):
-            say(f"{search} search, {criterion}")
-            tree = GraphTree(criterion, search, bounds=(0, 1), min_gain=0, **where)
+            say(f"{search} search, {name}")
+            tree = GraphTree(criterion, search, bounds=(0, 1), **where)
             seconds, trees[search] = cpu(tree.fit, data.X, data.Y, *given)
             found = trees[search]
             rows.append(
                 {
-                    "criterion": criterion,
+                    "criterion": name,
                     "search": search,
                     "CPU": seconds,
                     "cells": found.n_iter_,
@@ -165,7 +165,10 @@ def peer_rows(plan: Plan) -> list[Row]:
     """Solve the paths of a sample of the cells of a tree by scikit-learn's graphical lasso."""
     data = draw(plan.n)
     # scikit-learn leaves the diagonal free, and so does this tree.
-    options: Row = {"penalize_diagonal": False, "standardize": False, "exchange": False}
+    options: Row = {
+        "criterion": HeldOut(exchange=False),
+        "lasso": LeafLasso(penalize_diagonal=False, standardize=False),
+    }
     rows = []
     for lookahead in (0, 2):
         say(f"scikit-learn, lookahead {lookahead}")

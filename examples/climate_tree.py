@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from edgewise import GraphTree
+from edgewise import GraphTree, HeldOut
 from edgewise.data import load_climate
 from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk, save_figure
 
@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
     climate = load_climate()
     X, Y = climate.covariates[["lat", "lon"]], climate.responses
     held = climate.is_validation
-    tree = GraphTree(min_gain=MIN_GAIN).fit(X[~held], Y[~held], X[held], Y[held])
+    tree = GraphTree(HeldOut(min_gain=MIN_GAIN)).fit(X[~held], Y[~held], X[held], Y[held])
 
     print(tree.export_text())
     print(f"held-out risk {tree.risk_path_[0]:.2f} with one network, {tree.risk_:.2f} with a tree")

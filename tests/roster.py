@@ -25,10 +25,13 @@ from edgewise import (
     GaussianGraph,
     GraphTree,
     JointGraphs,
+    KernelCV,
     KernelGraph,
+    LeafLasso,
     LocallyConstantGraph,
     NeighborhoodGraph,
     NetworkChange,
+    SampledLikelihood,
     SeparateNetworkChange,
     StabilitySelection,
     StARS,
@@ -226,13 +229,13 @@ ROSTER = [
         takes="groups",
         plain=NetworkChange(alpha=0.3),
         fixed=(NetworkChange(alpha=0.3), NetworkChange(alpha=0.5, basis="polynomial")),
-        searches=(NetworkChange(cv=3, n_alphas=3, random_state=0),),
+        searches=(NetworkChange(CV(3, n_alphas=3), random_state=0),),
         conventions=(
             NetworkChange(random_state=0),
-            NetworkChange(basis="polynomial", cv=3, n_alphas=3, random_state=0),
+            NetworkChange(CV(3, n_alphas=3), basis="polynomial", random_state=0),
         ),
         options=(
-            NetworkChange(cv=2, n_alphas=4, random_state=0),
+            NetworkChange(CV(2, n_alphas=4), random_state=0),
             NetworkChange(0.3, basis="polynomial"),
             NetworkChange(0.3, standardize=False, max_iter=50),
         ),
@@ -244,14 +247,14 @@ ROSTER = [
             FusedNetworkChange(alpha=0.3, sparsity=0.1),
             FusedNetworkChange(alpha=0.3, method="joint", sparsity=0.1),
         ),
-        searches=(FusedNetworkChange(cv=3, n_alphas=3, random_state=0),),
+        searches=(FusedNetworkChange(CV(3, n_alphas=3), random_state=0),),
         conventions=(
             FusedNetworkChange(random_state=0),
             FusedNetworkChange(alpha=0.2, method="joint", sparsity=0.1),
-            FusedNetworkChange(alpha=0.2, method="sampled", n_proposals=50),
+            FusedNetworkChange(alpha=0.2, method=SampledLikelihood(n_proposals=50)),
         ),
         options=(
-            FusedNetworkChange(cv=2, n_alphas=4, random_state=0),
+            FusedNetworkChange(CV(2, n_alphas=4), random_state=0),
             FusedNetworkChange(0.2, 0.1, method="joint"),
             FusedNetworkChange(0.2, 0.1, covariance="nonparanormal"),
         ),
@@ -260,14 +263,16 @@ ROSTER = [
         takes="groups",
         plain=SeparateNetworkChange(alpha=0.3),
         fixed=(SeparateNetworkChange(alpha=0.3),),
-        searches=(SeparateNetworkChange("cv", cv=3, n_alphas=3, random_state=0),),
+        searches=(SeparateNetworkChange(CV(3, n_alphas=3), random_state=0),),
         conventions=(
             SeparateNetworkChange(),
-            SeparateNetworkChange(alpha=0.3, likelihood="sampled", n_proposals=50),
+            SeparateNetworkChange(alpha=0.3, likelihood=SampledLikelihood(n_proposals=50)),
         ),
         options=(
             SeparateNetworkChange(),
-            SeparateNetworkChange(0.3, likelihood="sampled", n_proposals=50, random_state=0),
+            SeparateNetworkChange(
+                0.3, likelihood=SampledLikelihood(n_proposals=50), random_state=0
+            ),
         ),
     ),
     Entry(
@@ -285,13 +290,13 @@ ROSTER = [
         takes="groups",
         plain=DTraceChange(alpha=0.3),
         fixed=(DTraceChange(alpha=0.3),),
-        searches=(DTraceChange(cv=3, n_alphas=3, random_state=0),),
+        searches=(DTraceChange(CV(3, n_alphas=3), random_state=0),),
         conventions=(
             DTraceChange(random_state=0),
             DTraceChange(alpha=0.3, covariance="nonparanormal"),
         ),
         options=(
-            DTraceChange(cv=2, n_alphas=4, random_state=0),
+            DTraceChange(CV(2, n_alphas=4), random_state=0),
             DTraceChange(0.3, covariance="nonparanormal"),
             DTraceChange(0.3, standardize=False),
         ),
@@ -310,7 +315,7 @@ ROSTER = [
         takes="covariates",
         plain=ConditionalGraph(alpha=0.1),
         fixed=(ConditionalGraph(alpha=0.2),),
-        searches=(ConditionalGraph(alpha="cv", cv=3, n_alphas=3, random_state=0),),
+        searches=(ConditionalGraph(CV(3, n_alphas=3), random_state=0),),
         conventions=(ConditionalGraph(),),
         options=(ConditionalGraph(), ConditionalGraph(covariate_alpha="ebic")),
     ),
@@ -320,21 +325,24 @@ ROSTER = [
         fixed=(KernelGraph(bandwidth=0.5, alpha=0.2, n_anchors=100, min_samples=5),),
         searches=(
             KernelGraph(
-                cv=3, n_alphas=2, n_bandwidths=2, n_anchors=100, min_samples=5, random_state=0
+                alpha=KernelCV(3, n_alphas=2, n_bandwidths=2),
+                n_anchors=100,
+                min_samples=5,
+                random_state=0,
             ),
         ),
         # Of ten rows, as many checks have, a fold leaves eight.
         conventions=(KernelGraph(min_samples=4, random_state=0),),
         options=(
-            KernelGraph(n_bandwidths=2, n_alphas=3, n_anchors=8, random_state=0),
+            KernelGraph(alpha=KernelCV(n_alphas=3, n_bandwidths=2), n_anchors=8, random_state=0),
             KernelGraph(0.5, 0.1, scale="none"),
         ),
     ),
     Entry(
         takes="covariates",
         plain=GraphTree("penalized", max_depth=1, min_samples_leaf=5, random_state=0),
-        fixed=(GraphTree(criterion="penalized", max_depth=2, n_alphas=8),),
-        searches=(GraphTree(max_depth=1, n_alphas=4, random_state=0),),
+        fixed=(GraphTree(criterion="penalized", max_depth=2, lasso=LeafLasso(n_alphas=8)),),
+        searches=(GraphTree(max_depth=1, random_state=0, lasso=LeafLasso(n_alphas=4)),),
         conventions=(GraphTree(random_state=0),),
         options=(
             GraphTree(min_samples_leaf=4, max_depth=2, random_state=0),

@@ -26,11 +26,21 @@ from .estimators.change.density_ratio import NetworkChange as NetworkChange
 from .estimators.change.dtrace import DTraceChange as DTraceChange
 from .estimators.change.fused import FusedNetworkChange as FusedNetworkChange
 from .estimators.change.joint import JointGraphs as JointGraphs
+from .estimators.change.sampled import SampledLikelihood as SampledLikelihood
 from .estimators.change.separate import SeparateNetworkChange as SeparateNetworkChange
-from .estimators.classify.classifier import BayesNetClassifier as BayesNetClassifier
+from .estimators.classify.classifier import (
+    BayesNetClassifier as BayesNetClassifier,
+    JointLearning as JointLearning,
+)
 from .estimators.covariates.conditional import ConditionalGraph as ConditionalGraph
 from .estimators.covariates.kernel import KernelGraph as KernelGraph
-from .estimators.covariates.tree import GraphTree as GraphTree
+from .estimators.covariates.kernel_search import KernelCV as KernelCV
+from .estimators.covariates.tree import (
+    GraphTree as GraphTree,
+    HeldOut as HeldOut,
+    LeafLasso as LeafLasso,
+    Penalized as Penalized,
+)
 from .estimators.directed.blankets import BlanketBayesNet as BlanketBayesNet
 from .estimators.directed.order import GaussianBayesNet as GaussianBayesNet
 from .estimators.discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet

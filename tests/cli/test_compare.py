@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import edgewise
-from edgewise import Graph, NetworkChange, permutation_test
+from edgewise import CV, Graph, NetworkChange, permutation_test
 from edgewise.selection import SelectionWarning
 from tests.cli.files import CHANGE_FILES, FILES
 
@@ -172,7 +172,7 @@ def test_few_permutations_tell_nothing(compare, groups):
 
 def test_alpha_is_chosen_by_held_out_rows(compare, groups):
     run = compare(groups, "--by", "era", "--permutations", "0", "--alpha-ratio", "0.2")
-    model = NetworkChange(alpha_ratio=0.2, random_state=0)
+    model = NetworkChange(CV(alpha_ratio=0.2), random_state=0)
     with pytest.warns(SelectionWarning):
         expected = model.fit(groups[list("abcdef")], groups.era)
     assert "Pass --alpha-ratio 0.02" in run.result.stderr

@@ -17,7 +17,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 import edgewise
-from edgewise import BootstrapGraph, ConditionalGraph, GaussianGraph, GraphTree, InputError
+from edgewise import (
+    BootstrapGraph,
+    ConditionalGraph,
+    GaussianGraph,
+    GraphTree,
+    InputError,
+    LeafLasso,
+)
 from edgewise.io import read_archive
 from tests.fuzz.mutation import examples, mutated, outcome
 from tests.roster import public_estimators
@@ -40,7 +47,7 @@ def seeds(tmp_path_factory):
         GaussianGraph(alpha=0.1).fit(ROWS),
         BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=2, random_state=0).fit(ROWS),
         ConditionalGraph(alpha=0.1).fit(COVARIATE, ROWS),
-        GraphTree(max_depth=1, n_alphas=3, random_state=0).fit(COVARIATE, ROWS),
+        GraphTree(max_depth=1, random_state=0, lasso=LeafLasso(n_alphas=3)).fit(COVARIATE, ROWS),
     )
     contents = []
     for model in models:

@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize, stats
 from scipy.special import logsumexp
 
-from edgewise import DataWarning, GaussianGraph, InputError, NetworkChange, SolverError
+from edgewise import CV, DataWarning, GaussianGraph, InputError, NetworkChange, SolverError
 from edgewise.data import gaussian_change
 from edgewise.inference import ChangeIntervals, change_intervals
 from edgewise.inference.intervals import RatioFeatures, one_step, refit_some
@@ -157,7 +157,7 @@ def test_a_copy_of_the_estimator_is_fitted():
     found = change_intervals(model, X, y)
     assert not hasattr(model, "theta_")
     np.testing.assert_array_equal(found.model.change_, model.fit(X, y).change_)
-    searched = change_intervals(NetworkChange(cv=3, n_alphas=5, random_state=0), X, y)
+    searched = change_intervals(NetworkChange(CV(3, n_alphas=5), random_state=0), X, y)
     assert searched.model.selection_ is not None
     # What the penalty did to the start is taken away, so that the choice hardly matters.
     assert searched.estimate[0, 1] == pytest.approx(found.estimate[0, 1], abs=0.02)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise import GaussianGraph, InputError, NetworkChange
+from edgewise import CV, GaussianGraph, InputError, NetworkChange
 from edgewise.inference import window_changes
 
 
@@ -85,7 +85,7 @@ def test_result_does_not_depend_on_jobs_and_follows_the_seed():
 
 
 def test_rule_chooses_alpha_once_per_window():
-    estimator = NetworkChange(cv=3, n_alphas=5, random_state=0)
+    estimator = NetworkChange(CV(3, n_alphas=5), random_state=0)
     first, second = run(estimator=estimator, n_permutations=3)
     assert first.alpha > 0
     assert second.alpha > 0

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score
 
-from edgewise import NetworkChange
+from edgewise import CV, NetworkChange, SampledLikelihood
 from edgewise.data import (
     diamond_change,
     gaussian_change,
@@ -116,13 +116,13 @@ def test_difference_of_covariances(clear_change):
 
 
 def test_rankings_of_a_path(clear_change):
-    estimator = NetworkChange(n_alphas=5)
+    estimator = NetworkChange(CV(n_alphas=5))
     found = _methods.by_path(estimator)(clear_change)
     path = estimator.path(clear_change.X, clear_change.y)
     np.testing.assert_array_equal(found.scores[ENTRY], path.order)
     np.testing.assert_array_equal(found.scores[MAGNITUDE], np.abs(path.changes[-1]))
     # What rounding may hide is part of every gap, and more than this tolerance.
-    hasty = _methods.by_path(NetworkChange(n_alphas=2, tol=1e-40, max_iter=2))(clear_change)
+    hasty = _methods.by_path(NetworkChange(CV(n_alphas=2), tol=1e-40, max_iter=2))(clear_change)
     assert hasty.n_unconverged > 0
 
 
@@ -177,7 +177,7 @@ def test_held_out_rows_choose_power_and_alpha():
     assert chosen["degree"] == 2
     assert 4 <= chosen["held_out_edges"] <= 15
     path = NetworkChange(
-        basis="power", degree=2, standardize=False, n_alphas=4, alpha_ratio=0.2
+        CV(n_alphas=4, alpha_ratio=0.2), basis="power", degree=2, standardize=False
     ).path(data.X, data.y)
     expected = []
     for theta in path.changes:
@@ -279,17 +279,18 @@ def test_diamond_methods_differ(name, option, other):
 def test_importance_sampling_draws_as_told():
     """Numbers of rows and seeds reach the estimators, as do degrees and ends of the path."""
     data = diamond_change(4, 200, rng=0)
-    few = {"n_proposals": 50, "random_state": 1}
+    base = {"degree": 2, "n_proposals": 50, "random_state": 1, "alpha_ratio": 0.3}
+
+    def scores(rank, degree, n_proposals, **options):
+        likelihood = SampledLikelihood(degree=degree, n_proposals=n_proposals)
+        return rank(likelihood, **options)(data).scores[MAGNITUDE]
+
+    others = [{"n_proposals": 60}, {"random_state": 2}, {"alpha_ratio": 0.5}, {"degree": 3}]
     for rank in (_methods.sampled_flasso, _methods.sampled_glasso):
-        found = rank(2, alpha_ratio=0.3, **few)(data).scores[MAGNITUDE]
-        np.testing.assert_array_equal(
-            found, rank(2, alpha_ratio=0.3, **few)(data).scores[MAGNITUDE]
-        )
-        for other in ({"n_proposals": 60}, {"random_state": 2}, {"alpha_ratio": 0.5}):
-            options = {"alpha_ratio": 0.3, **few, **other}
-            assert not np.allclose(found, rank(2, **options)(data).scores[MAGNITUDE])
-        cubic = rank(3, alpha_ratio=0.3, **few)(data).scores[MAGNITUDE]
-        assert not np.allclose(found, cubic)
+        found = scores(rank, **base)
+        np.testing.assert_array_equal(found, scores(rank, **base))
+        for other in others:
+            assert not np.allclose(found, scores(rank, **{**base, **other}))
     for part in (diamond, genes):
         numbers = {quick: {task["n_proposals"] for task in part.list_tasks(quick)}
                    for quick in (True, False)}  # fmt: skip

@@ -74,7 +74,7 @@ class Number:
         low, high = max(self.at_least, self.above), min(self.at_most, self.below)
         noun = "a whole number" if self.is_whole else "a number"
         if high < math.inf:
-            words = f"between {low:g} and {high:g}"
+            words = f"{'a whole number ' if self.is_whole else ''}between {low:g} and {high:g}"
         elif self.above == 0:
             words = f"{noun} above 0" if self.is_whole else "positive"
         else:

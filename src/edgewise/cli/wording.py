@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise.cli.shell import in_options, say, say_json
@@ -124,13 +124,11 @@ def certificate(fit: Any, method: str = "") -> str:
 
 def parameters_of(fit: Any) -> dict[str, Any]:
     """Return the parameters of an estimator that a result depends on, for the record."""
-    from edgewise.selection.rules import Rule
-
     given = {name: value for name, value in fit.get_params().items() if name not in ABOUT_THE_RUN}
     rules = {
-        name: {"rule": value.name, **asdict(value)}
+        name: {"rule": getattr(value, "name", type(value).__name__), **asdict(value)}
         for name, value in given.items()
-        if isinstance(value, Rule)
+        if is_dataclass(value) and not isinstance(value, type)
     }
     return given | rules
 

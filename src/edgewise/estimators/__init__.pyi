@@ -10,11 +10,21 @@ from .change.density_ratio import DirectionCheck as DirectionCheck, NetworkChang
 from .change.dtrace import DTraceChange as DTraceChange
 from .change.fused import FusedNetworkChange as FusedNetworkChange
 from .change.joint import JointGraphs as JointGraphs
+from .change.sampled import SampledLikelihood as SampledLikelihood
 from .change.separate import SeparateNetworkChange as SeparateNetworkChange
-from .classify.classifier import BayesNetClassifier as BayesNetClassifier
+from .classify.classifier import (
+    BayesNetClassifier as BayesNetClassifier,
+    JointLearning as JointLearning,
+)
 from .covariates.conditional import ConditionalGraph as ConditionalGraph
 from .covariates.kernel import KernelGraph as KernelGraph
-from .covariates.tree import GraphTree as GraphTree
+from .covariates.kernel_search import KernelCV as KernelCV
+from .covariates.tree import (
+    GraphTree as GraphTree,
+    HeldOut as HeldOut,
+    LeafLasso as LeafLasso,
+    Penalized as Penalized,
+)
 from .directed.blankets import BlanketBayesNet as BlanketBayesNet
 from .directed.order import GaussianBayesNet as GaussianBayesNet
 from .discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet

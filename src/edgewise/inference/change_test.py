@@ -216,7 +216,7 @@ def max_change_test(
     problem = _Problem(
         features=CentredFeatures.make(
             np.concatenate([samples.first, samples.second]),
-            model._features(samples),
+            model._loss().prepare(samples).features,
             is_centred=standardize and basis != "ising",
         ),
         shuffles=_shuffle(samples, n_permutations, as_generator(random_state)),
@@ -267,9 +267,8 @@ class _Block(NamedTuple):
 
 def _prepare(model: NetworkChange, X: Any, y: Any) -> tuple[TwoSamples, tuple[Any, Any]]:
     """Check rows and labels as the estimator would, and centre and scale the rows."""
-    model._check_parameters()
-    rows, groups = model._check_input(X, y)
-    return model._standardize(rows, groups).samples(rows, groups), groups.classes
+    problem = model._pose(X, y, in_order=False)
+    return problem.summarize(problem.places).samples, problem.groups.classes
 
 
 def _shuffle(

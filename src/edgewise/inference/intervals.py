@@ -534,7 +534,7 @@ def _make_ratio(model: NetworkChange, samples: TwoSamples) -> RatioFeatures:
             "edge in graph_ and their neighbours."
         )
     before, after = (
-        pair_features(rows, **model._fitted().features)
+        pair_features(rows, **model._fitted_values()[1])
         .columns(first * d + second, np.ones(len(rows)))
         .reshape(len(first), -1)
         for rows in (samples.first, samples.second)

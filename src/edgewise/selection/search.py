@@ -173,6 +173,8 @@ def search(
     verbose: int = 0,
     is_warm: bool = False,
     takes_last_tie: bool = False,
+    selection: Selection | None = None,
+    advice: str | None = None,
 ) -> Choice:
     """Fit at an alpha that is given, or at the one that a rule chooses on a grid.
 
@@ -200,6 +202,10 @@ def search(
         Solve the whole path down to the choice for the last fit, too, as a warm start.
     takes_last_tie : bool
         Of equal EBIC, take the smallest alpha instead of the largest.
+    selection : Selection, optional
+        A choice that was made before, in which case only the last fit remains to be done.
+    advice : str, optional
+        What to do where the smallest alpha of the grid is the best, if not to search further.
 
     Returns
     -------
@@ -215,8 +221,10 @@ def search(
         largest = problem.largest_alpha(statistics)
         for n_extensions in range(grid.n_extensions + 1):
             alphas = grid.alphas(largest, n_extensions)
-            if isinstance(rule, EBIC):
-                selection = take_smallest(
+            if selection is not None:
+                chosen = selection
+            elif isinstance(rule, EBIC):
+                chosen = take_smallest(
                     problem.solve_path(statistics, alphas),
                     alphas,
                     methodcaller("ebic", rule.gamma),
@@ -224,13 +232,13 @@ def search(
                     takes_last_tie=takes_last_tie,
                 )
             else:
-                selection = _by_resampling(problem, rule, rows, weights, alphas, options)
-            way = alphas[: selection.index + 1] if is_warm else np.array([selection.alpha])
+                chosen = _by_resampling(problem, rule, rows, weights, alphas, options)
+            way = alphas[: chosen.index + 1] if is_warm else np.array([chosen.alpha])
             fit = _last(problem.solve_path(statistics, way))
-            if selection.end != "smallest" or fit.is_complete:
+            if chosen.end != "smallest" or fit.is_complete:
                 break
-        choice = Choice(fit=fit, alpha=selection.alpha, selection=selection)
-        _warn_of_search(selection, fit, rule)
+        choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
+        _warn_of_search(chosen, fit, rule, advice)
     if not choice.fit.converged:
         warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=3)
     return choice
@@ -251,7 +259,7 @@ def _by_resampling(
     alphas: FloatArray,
     options: dict[str, Any],
 ) -> Selection:
-    fit_path = partial(_fit_rows, problem)
+    fit_path = partial(fit_rows, problem)
     # Splits that were handed in count all rows; otherwise a weight of 0 means no row at all.
     if weights is not None and not (isinstance(rule, CV) and not isinstance(rule.cv, Integral)):
         rows, weights = rows[weights > 0], weights[weights > 0]
@@ -273,13 +281,16 @@ def _by_resampling(
     raise InputError(f"There is no search by {rule!r}.")
 
 
-def _fit_rows(
+def fit_rows(
     problem: PathProblem, rows: Any, weights: FloatArray | None, alphas: FloatArray
 ) -> Iterable[Any]:
+    """Solve the path of some rows."""
     return problem.solve_path(problem.summarize(rows, weights), alphas)
 
 
-def _warn_of_search(selection: Selection, fit: PathFit, rule: Rule) -> None:
+def _warn_of_search(
+    selection: Selection, fit: PathFit, rule: Rule, advice: str | None = None
+) -> None:
     warn_of_unconverged(selection.n_unconverged, stacklevel=5)
     if isinstance(rule, StARS) and selection.values[selection.index] > rule.instability:
         warnings.warn(
@@ -291,7 +302,7 @@ def _warn_of_search(selection: Selection, fit: PathFit, rule: Rule) -> None:
         )
     # At the other end the graph is empty, and a larger alpha would change nothing.
     if selection.end == "smallest" and not fit.is_complete:
-        warn_of_smallest(rule, selection.alphas, stacklevel=5)
+        warn_of_smallest(rule, selection.alphas, advice, stacklevel=5)
 
 
 def warn_of_unconverged(
@@ -310,13 +321,17 @@ def warn_of_unconverged(
         )
 
 
-def warn_of_smallest(rule: Rule, alphas: FloatArray, *, stacklevel: int = 4) -> None:
+def warn_of_smallest(
+    rule: Rule, alphas: FloatArray, advice: str | None = None, *, stacklevel: int = 4
+) -> None:
     """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
     smaller = alphas[-1] / alphas[0] / 10
+    advice = advice or (
+        f"Pass alpha={type(rule).__name__}(alpha_ratio={smaller:.1g}) to search further."
+    )
     warnings.warn(
         f'alpha="{rule.name}" chose {alphas[-1]:.3g}, the smallest alpha it tried, so a smaller '
-        f"one may be better. Pass alpha={type(rule).__name__}(alpha_ratio={smaller:.1g}) to "
-        "search further.",
+        f"one may be better. {advice}",
         SelectionWarning,
         stacklevel=stacklevel,
     )

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from edgewise import (
+    CV,
     DTraceChange,
     FusedNetworkChange,
     InputError,
@@ -35,7 +36,7 @@ def make(request):
 
 def test_search_options(make):
     X, y = odd_groups(sizes=(60, 50))
-    options = {"alpha": "cv", "cv": 3, "n_alphas": 4}
+    options = {"alpha": CV(3, n_alphas=4)}
     model = make(**options, random_state=0).fit(X, y)
     assert len(model.alphas_) == 4
     assert model.selection_.details.shape == (4, 3)
@@ -62,7 +63,7 @@ def test_the_number_of_threads_changes_no_digit(model):
 
 def test_a_bar_is_drawn_when_asked_for(make, capsys):
     X, y = odd_groups(sizes=(30, 30))
-    options = {"alpha": "cv", "cv": 2, "n_alphas": 2, "random_state": 0}
+    options = {"alpha": CV(2, n_alphas=2), "random_state": 0}
     make(**options, verbose=1).fit(X, y)
     assert capsys.readouterr().err
     make(**options).fit(X, y)
@@ -82,7 +83,7 @@ def test_groups_that_are_alike_do_not_change(make):
     X = odd_groups(sizes=(40, 40))[0][:40]
     y = np.repeat([0, 1], 40)
     for alpha in (0.01, "cv"):
-        model = make(alpha=alpha, cv=3, random_state=0).fit(np.concatenate([X, X]), y)
+        model = make(alpha=alpha, random_state=0).fit(np.concatenate([X, X]), y)
         assert model.graph_.n_edges == 0
 
 

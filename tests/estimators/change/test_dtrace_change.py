@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from edgewise import DataWarning, InputError, SolverError
+from edgewise import CV, DataWarning, InputError, SolverError
 from edgewise.data import gaussian_change
 from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.dtrace import DTraceChange
@@ -115,7 +115,7 @@ def test_the_other_way_round_the_change_has_the_other_sign():
 
 def test_groups_of_very_different_size():
     X, y = odd_groups(sizes=(400, 12))
-    model = DTraceChange(cv=3, random_state=0).fit(X, y)
+    model = DTraceChange(CV(3), random_state=0).fit(X, y)
     assert model.converged_
     assert model.graph_.adjacency[0, 1]
 
@@ -124,7 +124,7 @@ def test_more_variables_than_rows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 25)), np.repeat([0, 1], 15)
     X[:, 1] = np.where(y == 1, 1, -1) * X[:, 0] + 0.1 * rng.normal(size=30)
-    assert DTraceChange(cv=3, n_alphas=8, random_state=0).fit(X, y).converged_
+    assert DTraceChange(CV(3, n_alphas=8), random_state=0).fit(X, y).converged_
     path = DTraceChange().path(X, y)
     assert path.converged.all()
     assert np.unravel_index(np.argmax(np.triu(path.order, 1)), (25, 25)) == (0, 1)
@@ -135,7 +135,7 @@ def test_more_variables_than_rows():
 def test_search_passes_over_alphas_without_a_solution():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 25)), np.repeat([0, 1], 15)
-    model = DTraceChange(ridge=0.0, cv=3, n_alphas=4, alpha_ratio=1e-3, random_state=0)
+    model = DTraceChange(CV(3, n_alphas=4, alpha_ratio=1e-3), ridge=0.0, random_state=0)
     model.fit(X, y)
     assert np.isneginf(model.selection_.values[-1])
     assert model.converged_
@@ -143,7 +143,7 @@ def test_search_passes_over_alphas_without_a_solution():
 
 def test_path_begins_without_a_change():
     X, y = odd_groups()
-    model = DTraceChange(n_alphas=5, alpha_ratio=0.2)
+    model = DTraceChange(CV(n_alphas=5, alpha_ratio=0.2))
     path = model.path(X, y)
     largest = dtrace_alpha_max(*moments(standardized(X, y)), ridge=0.1)
     np.testing.assert_allclose(path.alphas, np.geomspace(largest, 0.2 * largest, 5))
@@ -175,7 +175,7 @@ def test_score_is_minus_the_loss_of_other_rows():
 def test_held_out_rows_choose_alpha():
     X, y = odd_groups(sizes=(60, 50))
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    model = DTraceChange(cv=folds, n_alphas=6, alpha_ratio=0.05, tol=1e-11).fit(X, y)
+    model = DTraceChange(CV(folds, n_alphas=6, alpha_ratio=0.05), tol=1e-11).fit(X, y)
     assert model.alpha_ == model.alphas_[np.argmax(model.selection_.values)]
     scores = [
         [
@@ -267,7 +267,7 @@ def test_tolerance_and_rounds():
 def test_smallest_alpha_of_a_search_is_said():
     X, y = odd_groups(sizes=(2000, 2000))
     with pytest.warns(SelectionWarning, match="alpha_ratio"):
-        DTraceChange(cv=3, n_alphas=3, alpha_ratio=0.7, random_state=0).fit(X, y)
+        DTraceChange(CV(3, n_alphas=3, alpha_ratio=0.7), random_state=0).fit(X, y)
 
 
 def test_a_column_that_is_constant_in_one_group():

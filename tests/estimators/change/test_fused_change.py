@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
-from edgewise import DataWarning, InputError, SolverError
+from edgewise import CV, DataWarning, InputError, SolverError
 from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.fused import FusedNetworkChange
 from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso
@@ -89,7 +89,7 @@ def test_the_other_way_round_the_change_has_the_other_sign(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_path_begins_without_a_change(method):
     X, y = odd_groups()
-    model = FusedNetworkChange(method=method, n_alphas=5, alpha_ratio=0.2)
+    model = FusedNetworkChange(CV(n_alphas=5, alpha_ratio=0.2), method=method)
     path = model.path(X, y)
     assert len(path.alphas) == 5
     assert path.alphas[-1] == pytest.approx(0.2 * path.alphas[0])
@@ -136,7 +136,7 @@ def test_held_out_rows_choose_alpha(method):
     X, y = odd_groups(sizes=(60, 50))
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     options = {"method": method, "sparsity": 0.01}
-    model = FusedNetworkChange(cv=folds, n_alphas=6, alpha_ratio=0.05, **options).fit(X, y)
+    model = FusedNetworkChange(CV(folds, n_alphas=6, alpha_ratio=0.05), **options).fit(X, y)
     assert model.alpha_ == model.alphas_[np.argmax(model.selection_.values)]
     scores = [
         [

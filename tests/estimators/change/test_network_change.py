@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import edgewise
-from edgewise import DataWarning, InputError, NetworkChange, SolverError
+from edgewise import CV, DataWarning, InputError, NetworkChange, SolverError
 from edgewise.solvers import density_ratio, ratio_alpha_max, ratio_alpha_min
 from tests.estimators.change.change_rows import signs, standardized, two_groups
 
@@ -167,7 +167,7 @@ def test_negligible_changes_are_left_out_of_the_graph_only():
 
 def test_path_is_a_fit_at_each_alpha():
     X, y = two_groups()
-    model = NetworkChange(n_alphas=6, alpha_ratio=0.05, tol=1e-10)
+    model = NetworkChange(CV(n_alphas=6, alpha_ratio=0.05), tol=1e-10)
     path = model.path(X, y)
     with pytest.raises(NotFittedError):
         model.score(X, y)
@@ -241,7 +241,7 @@ def by_hand(X, y, folds, alphas):
 def test_cross_validation_is_that_of_the_folds():
     X, y = two_groups(40, 30)
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    model = NetworkChange(cv=folds, n_alphas=5, tol=1e-12).fit(X, y)
+    model = NetworkChange(CV(folds, n_alphas=5), tol=1e-12).fit(X, y)
     scores = by_hand(X, y, folds, model.alphas_)
     # A gap g leaves coefficients uncertain by the root of 2 g / ridge.
     np.testing.assert_allclose(model.selection_.details, scores, atol=1e-4)
@@ -254,7 +254,7 @@ def test_cross_validation_is_that_of_the_folds():
 
 def test_search_depends_on_the_seed_but_not_on_the_workers():
     X, y = two_groups(30, 30)
-    options = {"n_alphas": 4, "cv": 3}
+    options = {"alpha": CV(3, n_alphas=4)}
     one, two, other = (
         NetworkChange(random_state=seed, n_jobs=jobs, **options).fit(X, y)
         for seed, jobs in ((0, 1), (0, 2), (1, 1))
@@ -263,7 +263,7 @@ def test_search_depends_on_the_seed_but_not_on_the_workers():
     np.testing.assert_array_equal(one.change_, two.change_)
     assert not np.allclose(one.selection_.details, other.selection_.details)
     assert one.selection_.details.shape == (4, 3)
-    assert NetworkChange(cv=4, n_alphas=5, random_state=0).fit(X, y).selection_.details.shape == (
+    assert NetworkChange(CV(4, n_alphas=5), random_state=0).fit(X, y).selection_.details.shape == (
         5,
         4,
     )
@@ -280,7 +280,7 @@ def quartic(n=300, seed=0):
 
 def test_cross_validation_chooses_the_degree():
     X, y = quartic()
-    options = {"basis": "polynomial", "cv": 3, "n_alphas": 5, "random_state": 0}
+    options = {"alpha": CV(3, n_alphas=5), "basis": "polynomial", "random_state": 0}
     model = NetworkChange(degree=(2, 4), **options).fit(X, y)
     fits = [NetworkChange(degree=degree, **options).fit(X, y) for degree in (2, 4)]
     best = [fit.selection_.values.max() for fit in fits]
@@ -312,7 +312,7 @@ def test_folds_are_shared_between_degrees():
             return super().split(X, y, groups)
 
     X, y = quartic(40)
-    NetworkChange(basis="power", degree=[1, 2], cv=Watched(2), n_alphas=2).fit(X, y)
+    NetworkChange(CV(Watched(2), n_alphas=2), basis="power", degree=[1, 2]).fit(X, y)
     assert draws == [len(y)]
 
 
@@ -326,12 +326,12 @@ def test_without_a_ridge():
     np.testing.assert_allclose(
         model.theta_, density_ratio(after, before, model.alpha_, ridge=0).value, atol=1e-4
     )
-    short = NetworkChange(ridge=0, alpha_ratio=0.9, n_alphas=3, random_state=0)
+    short = NetworkChange(CV(n_alphas=3, alpha_ratio=0.9), ridge=0, random_state=0)
     assert short.path(X, y).alphas[-1] / model.alphas_[0] == pytest.approx(0.9)
     with pytest.raises(SolverError, match="alpha"):
         NetworkChange(0.5 * smallest, ridge=0).fit(X, y)
     same = np.vstack([X[:40], X[:40]])
-    assert NetworkChange(ridge=0, cv=2).fit(same, y).graph_.n_edges == 0
+    assert NetworkChange(CV(2), ridge=0).fit(same, y).graph_.n_edges == 0
 
 
 def test_identical_rows_and_groups_of_one_distribution():
@@ -343,7 +343,7 @@ def test_identical_rows_and_groups_of_one_distribution():
     found = 0
     for seed in range(8):
         null, labels = two_groups(60, 60, n_features=5, strength=0.0, seed=seed)
-        fit = NetworkChange(cv=3, n_alphas=8, random_state=0).fit(null, labels)
+        fit = NetworkChange(CV(3, n_alphas=8), random_state=0).fit(null, labels)
         found += fit.graph_.n_edges > 0
         before, after = standardized(null, labels)
         largest = ratio_alpha_max(after, before)
@@ -356,7 +356,7 @@ def test_identical_rows_and_groups_of_one_distribution():
 @pytest.mark.parametrize(("n_first", "n_second"), [(20, 200), (200, 20), (8, 9)])
 def test_unbalanced_and_small_groups(n_first, n_second):
     X, y = two_groups(n_first, n_second, n_features=25, strength=1.5)
-    model = NetworkChange(cv=3, n_alphas=6, alpha_ratio=0.4, random_state=0).fit(X, y)
+    model = NetworkChange(CV(3, n_alphas=6, alpha_ratio=0.4), random_state=0).fit(X, y)
     assert np.isfinite(model.change_).all()
     assert model.converged_
     if n_second == 200:
@@ -432,7 +432,7 @@ def test_changes_say_what_each_link_did():
 def test_saved_and_loaded(basis, tmp_path):
     X, y = two_groups()
     frame = pd.DataFrame(X, columns=list("wxyz"))
-    model = NetworkChange(cv=2, n_alphas=3, random_state=0, **BASES[basis]).fit(frame, y)
+    model = NetworkChange(CV(2, n_alphas=3), random_state=0, **BASES[basis]).fit(frame, y)
     model.save(tmp_path / "m.edgewise")
     again = edgewise.load(tmp_path / "m.edgewise")
     np.testing.assert_array_equal(again.theta_, model.theta_)
@@ -474,7 +474,7 @@ def test_searches_pipelines_and_clones():
     np.testing.assert_allclose(pipe[-1].change_, NetworkChange(0.3).fit(X, y).change_, atol=1e-6)
     assert pipe.score(X, y) == pytest.approx(NetworkChange(0.3).fit(X, y).score(X, y))
     model = NetworkChange(
-        0.3, 0.2, basis="gaussian", degree=3, solver="dual", standardize=False, negligible=0.1, cv=4
+        0.3, 0.2, basis="gaussian", degree=3, solver="dual", standardize=False, negligible=0.1
     )
     assert clone(model).get_params() == model.get_params()
     assert not hasattr(clone(model.fit(X, y)), "theta_")
@@ -492,5 +492,5 @@ def test_ising():
     raw = NetworkChange(0.2, basis="ising", standardize=False).fit(X, y)
     np.testing.assert_array_equal(model.change_, raw.change_)
     assert model.density_ratio(X[y == 0]).mean() == pytest.approx(1)
-    chosen = NetworkChange(basis="ising", cv=3, n_alphas=5, random_state=0).fit(X, y)
+    chosen = NetworkChange(CV(3, n_alphas=5), basis="ising", random_state=0).fit(X, y)
     assert chosen.graph_.adjacency[0, 1]

@@ -1,15 +1,28 @@
 """The competitors with importance-sampled likelihoods: log-linear models with polynomials."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import edgewise
-from edgewise import FusedNetworkChange, InputError, SeparateNetworkChange
+from edgewise import CV, FusedNetworkChange, InputError, SampledLikelihood, SeparateNetworkChange
 from edgewise.solvers import density_ratio, draw_proposals, sampled_fused_path
 
-FUSED = FusedNetworkChange(alpha=0.05, method="sampled", n_proposals=400, random_state=0)
-SEPARATE = SeparateNetworkChange(alpha=0.1, likelihood="sampled", n_proposals=400, random_state=0)
+FUSED = FusedNetworkChange(alpha=0.05, method=SampledLikelihood(n_proposals=400), random_state=0)
+SEPARATE = SeparateNetworkChange(
+    alpha=0.1, likelihood=SampledLikelihood(n_proposals=400), random_state=0
+)
+
+
+def with_likelihood(model, **option):
+    """Copy a model, with other parameters of its likelihood."""
+    name = "method" if isinstance(model, FusedNetworkChange) else "likelihood"
+    likelihood = dataclasses.replace(getattr(model, name), **option)
+    return clone(model).set_params(**{name: likelihood})
+
+
 BOTH = [pytest.param(FUSED, id="fused"), pytest.param(SEPARATE, id="separate")]
 
 
@@ -31,7 +44,7 @@ def standardised(X, y):
 @pytest.mark.parametrize("model", BOTH)
 def test_sees_a_link_that_no_correlation_shows(model):
     X, y = make_rows(n=600)
-    model = clone(model).set_params(degree=4, alpha=0.02).fit(X, y)
+    model = with_likelihood(model, degree=4).set_params(alpha=0.02).fit(X, y)
     change = np.triu(model.change_, 1)
     assert np.unravel_index(change.argmax(), change.shape) == (0, 1)
     assert (model.change_ >= 0).all()
@@ -75,7 +88,7 @@ def test_separate_is_a_density_ratio_with_an_offset():
 )
 def test_every_option_matters(model, option):
     X, y = make_rows()
-    plain, other = clone(model).fit(X, y), clone(model).set_params(**option).fit(X, y)
+    plain, other = clone(model).fit(X, y), with_likelihood(model, **option).fit(X, y)
     same = plain.thetas_.shape == other.thetas_.shape
     assert not same or np.abs(plain.thetas_ - other.thetas_).max() > 1e-3
 
@@ -93,7 +106,7 @@ def test_seed_draws_the_proposals_and_no_seed_is_seed_zero(model):
 @pytest.mark.parametrize("model", BOTH)
 def test_held_out_rows_choose_alpha_and_scores_can_be_compared(model):
     X, y = make_rows()
-    search = clone(model).set_params(alpha="cv", cv=3, n_alphas=6).fit(X, y)
+    search = clone(model).set_params(alpha=CV(3, n_alphas=6)).fit(X, y)
     assert search.alpha_ in search.alphas_
     strong, weak = (clone(model).set_params(alpha=alpha).fit(X, y) for alpha in (10.0, 0.01))
     assert weak.score(X, y) > strong.score(X, y)
@@ -122,16 +135,26 @@ def test_changes_have_no_sign(model):
     [
         ({"standardize": False}, "standardize=True"),
         ({"covariance": "nonparanormal"}, "sees the rows"),
-        ({"degree": 1}, "degree must be a whole number of at least 2"),
-        ({"ridge": 0.0}, "ridge must be a positive number"),
-        ({"n_proposals": 1}, "n_proposals must be"),
-        ({"proposal_scale": 0}, "proposal_scale must be"),
     ],
 )
 def test_bad_options(model, option, message):
     X, y = make_rows()
     with pytest.raises(InputError, match=message):
         clone(model).set_params(**option).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"degree": 1}, "degree must be a whole number of at least 2"),
+        ({"ridge": 0.0}, "ridge must be positive"),
+        ({"n_proposals": 1}, "n_proposals must be"),
+        ({"proposal_scale": 0}, "proposal_scale must be"),
+    ],
+)
+def test_bad_likelihoods(option, message):
+    with pytest.raises(InputError, match=message):
+        SampledLikelihood(**option)
 
 
 def test_options_that_contradict_each_other():

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 import edgewise
-from edgewise import ConditionalGraph, DataWarning, GaussianGraph, InputError
+from edgewise import CV, EBIC, ConditionalGraph, DataWarning, GaussianGraph, InputError
 from edgewise.selection import SelectionWarning
 
 
@@ -104,7 +104,7 @@ def test_predictions(rows, fitted):
 def test_alpha_by_held_out_rows(rows):
     X, Y = rows
     folds = [(np.arange(100), np.arange(100, 200)), (np.arange(100, 200), np.arange(100))]
-    model = ConditionalGraph("cv", cv=folds, n_alphas=4, standardize=False, tol=1e-9).fit(X, Y)
+    model = ConditionalGraph(CV(folds, n_alphas=4), standardize=False, tol=1e-9).fit(X, Y)
     assert len(model.selection_.alphas) > 4  # the grid grew while its smallest was the best
     for alpha, value in zip(model.selection_.alphas, model.selection_.values, strict=True):
         scores = [
@@ -119,20 +119,20 @@ def test_alpha_by_held_out_rows(rows):
 
 def test_folds_do_not_depend_on_jobs(rows):
     one, two = (
-        ConditionalGraph("cv", n_alphas=4, n_jobs=k, random_state=3).fit(*rows) for k in (1, 2)
+        ConditionalGraph(CV(n_alphas=4), n_jobs=k, random_state=3).fit(*rows) for k in (1, 2)
     )
     np.testing.assert_array_equal(one.selection_.values, two.selection_.values)
-    other = ConditionalGraph("cv", n_alphas=4, random_state=4).fit(*rows)
+    other = ConditionalGraph(CV(n_alphas=4), random_state=4).fit(*rows)
     assert not np.array_equal(one.selection_.values, other.selection_.values)
 
 
 def test_gamma_and_the_grid(rows):
     X, Y = rows
-    loose = ConditionalGraph(gamma=0.0).fit(X, Y)
-    strict = ConditionalGraph(gamma=1.0).fit(X, Y)
+    loose = ConditionalGraph(EBIC(gamma=0.0)).fit(X, Y)
+    strict = ConditionalGraph(EBIC(gamma=1.0)).fit(X, Y)
     assert strict.alpha_ >= loose.alpha_
     assert strict.selection_.values[-1] > loose.selection_.values[-1]
-    few = ConditionalGraph(n_alphas=5, alpha_ratio=0.001).fit(X, Y)
+    few = ConditionalGraph(EBIC(n_alphas=5, alpha_ratio=0.001)).fit(X, Y)
     assert len(few.alphas_) == 5
     assert few.alphas_[-1] == pytest.approx(0.001 * few.alphas_[0])
 
@@ -201,8 +201,8 @@ def test_warnings_say_what_to_do(rows):
     wide = np.random.default_rng(0).normal(size=(40, 20)).cumsum(axis=1)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         ConditionalGraph(0.01, tol=1e-12, max_iter=1).fit(X[:40], wide)
-    with pytest.warns(SelectionWarning, match="Pass alpha_ratio="):
-        ConditionalGraph(n_alphas=2, alpha_ratio=0.7).fit(X, Y)
+    with pytest.warns(SelectionWarning, match=r"Pass alpha=EBIC\(alpha_ratio="):
+        ConditionalGraph(EBIC(n_alphas=2, alpha_ratio=0.7)).fit(X, Y)
 
 
 def test_saved_and_loaded(rows, fitted, tmp_path):
@@ -224,11 +224,10 @@ def test_grid_search_and_clone(rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": "stars"}, "alpha must be a number of at least 0 or 'ebic' and 'cv'"),
+        ({"alpha": "stars"}, "alpha must be a number of at least 0 or one of 'ebic' and 'cv'"),
         ({"alpha": -0.1}, "alpha must be a number"),
         ({"covariate_alpha": "cv"}, "covariate_alpha must be a number of at least 0 or 'ebic'"),
         ({"tol": 0}, "tol must be positive"),
-        ({"gamma": 2}, "gamma must be between 0 and 1"),
     ],
 )
 def test_bad_parameters(rows, parameters, message):

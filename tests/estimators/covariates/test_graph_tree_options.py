@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise import GraphTree, InputError
+from edgewise import GraphTree, HeldOut, InputError, LeafLasso, Penalized
 from edgewise.estimators.covariates.tree_fit import default_gain
-from tests.estimators.covariates.tree_rows import changing_rows, four_cells
+from tests.estimators.covariates.tree_rows import assert_same_tree, changing_rows, four_cells
 
 
 def halves(X, Y):
@@ -35,11 +35,12 @@ def test_lookahead():
 def test_search(exchange):
     X, Y = four_cells(600, 1, d=2)
     rows = halves(X, Y)
-    common = {"exchange": exchange, "max_total_depth": 4, "bounds": (0, 1)}
-    optimal = GraphTree(search="optimal", **common).fit(*rows)
+    common = {"max_total_depth": 4, "bounds": (0, 1)}
+    default, no_gain = HeldOut(exchange=exchange), HeldOut(min_gain=0, exchange=exchange)
+    optimal = GraphTree(default, "optimal", **common).fit(*rows)
     for lookahead in (0, 2):
-        greedy = GraphTree(search="greedy", lookahead=lookahead, min_gain=0, **common).fit(*rows)
-        least = GraphTree(search="optimal", min_gain=0, **common).fit(*rows)
+        greedy = GraphTree(no_gain, lookahead=lookahead, **common).fit(*rows)
+        least = GraphTree(no_gain, "optimal", **common).fit(*rows)
         assert greedy.risk_ >= least.risk_ - 1e-9
     assert optimal.n_iter_ > greedy.n_iter_
     assert len(optimal.leaves_) == 4
@@ -67,8 +68,8 @@ def rows_in(X, key):
     return (positions == key[2:]).all(axis=1)
 
 
-@pytest.mark.parametrize("criterion", ["heldout", "penalized"])
-def test_optimal_search_is_the_best_of_all_trees(criterion):
+@pytest.mark.parametrize("is_penalized", [False, True])
+def test_optimal_search_is_the_best_of_all_trees(is_penalized):
     """Every cell is fitted on its own, as the whole of its rows."""
     rng = np.random.default_rng(17)
     X, Y, X_val, Y_val = halves(rng.random((1600, 2)), rng.normal(size=(1600, 3)))
@@ -76,8 +77,10 @@ def test_optimal_search_is_the_best_of_all_trees(criterion):
         B[:, 0] += np.where((A[:, 0] > 0.5) == (A[:, 1] > 0.25), 1.2, -0.6) * B[:, 1]
     trees = list(every_tree((0, 0, 0, 0)))
     assert len(trees) == 723
-    plain = {"mean": "leaf", "standardize": False, "exchange": False, "bounds": (0, 1)}
-    is_penalized = criterion == "penalized"
+    raw = LeafLasso(standardize=False)
+    plain = {"mean": "leaf", "lasso": raw, "bounds": (0, 1)}
+    gamma = 0.02
+    criterion = Penalized(gamma) if is_penalized else HeldOut(min_gain=0, exchange=False)
     risks = {}
     for key in {key for tree in trees for key in tree}:
         one, other = rows_in(X, key), rows_in(X_val, key)
@@ -88,7 +91,6 @@ def test_optimal_search_is_the_best_of_all_trees(criterion):
         else:
             found = alone.fit(X[one], Y[one], X_val[other], Y_val[other])
             risks[key] = found.risk_ * other.mean()
-    gamma = 0.02
 
     def price(m):
         if not is_penalized:
@@ -97,25 +99,25 @@ def test_optimal_search_is_the_best_of_all_trees(criterion):
         return gamma * m * np.sqrt((code * np.log(2) + 2 * np.log(800 * 3)) / 800)
 
     best = min(sum(risks[key] for key in tree) + price(len(tree)) for tree in trees)
-    tree = GraphTree(criterion, "optimal", max_total_depth=3, min_gain=0, gamma=gamma, **plain).fit(
+    tree = GraphTree(criterion, "optimal", max_total_depth=3, **plain).fit(
         *((X, Y) if is_penalized else (X, Y, X_val, Y_val))
     )
     assert 2 < len(tree.leaves_) < 64
     assert tree.risk_ + price(len(tree.leaves_)) == pytest.approx(best, abs=1e-6)
-    greedy = GraphTree(criterion, max_total_depth=3, min_gain=0, gamma=gamma, **plain).fit(
+    greedy = GraphTree(criterion, max_total_depth=3, **plain).fit(
         *((X, Y) if is_penalized else (X, Y, X_val, Y_val))
     )
     assert greedy.risk_ + price(len(greedy.leaves_)) >= best - 1e-6
 
 
 def test_search_refuses_too_many_cells():
-    X, Y = changing_rows(600, d=6)
+    X, Y = changing_rows(6000, d=6)
     with pytest.raises(InputError, match=r"cells of 6 covariates") as caught:
-        GraphTree(search="optimal", random_state=0, max_cells=500).fit(X, Y)
-    assert "max_total_depth=2" in str(caught.value)
-    small = GraphTree(search="optimal", random_state=0, max_cells=500, max_total_depth=2)
+        GraphTree(search="optimal", random_state=0).fit(X, Y)
+    assert "max_total_depth=" in str(caught.value)
+    small = GraphTree(search="optimal", random_state=0, max_total_depth=2)
     assert len(small.fit(X, Y).leaves_) == 2
-    chosen = GraphTree(search="optimal", random_state=0, max_cells=500, split_on=[1])
+    chosen = GraphTree(search="optimal", random_state=0, split_on=[1])
     assert len(chosen.fit(X, Y).leaves_) == 2
 
 
@@ -133,7 +135,7 @@ def test_split_on_and_total_depth():
     )
     capped = GraphTree(random_state=0, max_total_depth=1).fit(X, Y)
     assert len(capped.leaves_) <= 2
-    with pytest.raises(InputError, match="split_on names 'x9'"):
+    with pytest.raises(InputError, match="split_on mentions 'x9'"):
         GraphTree(split_on=["x9"]).fit(X, Y)
     with pytest.raises(InputError, match="no covariate"):
         GraphTree(split_on=[]).fit(X, Y)
@@ -142,13 +144,13 @@ def test_split_on_and_total_depth():
 @pytest.mark.parametrize("search", ["greedy", "optimal"])
 def test_penalised_criterion_needs_no_validation_rows(search):
     X, Y = four_cells(500, 2, d=2)
-    tree = GraphTree("penalized", search, gamma=0.03, max_total_depth=5).fit(X, Y)
+    tree = GraphTree(Penalized(gamma=0.03), search, max_total_depth=5).fit(X, Y)
     assert tree.nodes_[0].n == tree.nodes_[0].n_validation == 500
     assert "500 training rows, 0 validation rows" in tree.treatment_
     assert len(tree.leaves_) == 4
     # The higher the price, the fewer the leaves.
     counts = [
-        len(GraphTree("penalized", search, gamma=g, max_total_depth=5).fit(X, Y).leaves_)
+        len(GraphTree(Penalized(gamma=g), search, max_total_depth=5).fit(X, Y).leaves_)
         for g in (0.0, 0.03, 0.3, 3.0)
     ]
     assert counts == sorted(counts, reverse=True)
@@ -174,7 +176,9 @@ def test_penalised_leaves_are_judged_by_validation_rows_where_there_are_some():
 def test_grow_risk():
     X, Y = changing_rows(300, 5, p=8)
     risks = {
-        name: GraphTree(grow_risk=name, max_depth=0, exchange=False).fit(*halves(X, Y)).risk_
+        name: GraphTree(HeldOut(exchange=False), grow_risk=name, max_depth=0)
+        .fit(*halves(X, Y))
+        .risk_
         for name in ("l1", "refit", "best")
     }
     assert len(set(risks.values())) >= 2
@@ -255,9 +259,9 @@ def test_depth_and_size_of_leaves():
 def test_exchange():
     X, Y = changing_rows(400, 9)
     X, Y, X_val, Y_val = halves(X, Y)
-    there = GraphTree(max_depth=0, exchange=False).fit(X, Y, X_val, Y_val)
-    back = GraphTree(max_depth=0, exchange=False).fit(X_val, Y_val, X, Y)
-    both = GraphTree(max_depth=0, exchange=True).fit(X, Y, X_val, Y_val)
+    there = GraphTree(HeldOut(exchange=False), max_depth=0).fit(X, Y, X_val, Y_val)
+    back = GraphTree(HeldOut(exchange=False), max_depth=0).fit(X_val, Y_val, X, Y)
+    both = GraphTree(HeldOut(exchange=True), max_depth=0).fit(X, Y, X_val, Y_val)
     # The units are those of the training rows, and so is the global mean: nearly the same.
     assert both.risk_ == pytest.approx((there.risk_ + back.risk_) / 2, abs=0.02)
     assert both.risk_ != there.risk_
@@ -270,8 +274,8 @@ def test_smallest_gain():
     tree = GraphTree(bounds=(0, 1)).fit(*rows)
     gain = tree.nodes_[0].risk - tree.risk_
     nats = gain * 300 / 2
-    assert len(GraphTree(bounds=(0, 1), min_gain=0.99 * nats).fit(*rows).leaves_) == 2
-    assert len(GraphTree(bounds=(0, 1), min_gain=1.01 * nats).fit(*rows).leaves_) == 1
+    assert len(GraphTree(HeldOut(min_gain=0.99 * nats), bounds=(0, 1)).fit(*rows).leaves_) == 2
+    assert len(GraphTree(HeldOut(min_gain=1.01 * nats), bounds=(0, 1)).fit(*rows).leaves_) == 1
     # By default the gain must outweigh the choice among the covariates.
     rng = np.random.default_rng(4)
     noise = [
@@ -282,8 +286,9 @@ def test_smallest_gain():
     def total(**options):
         return sum(len(splits(GraphTree(random_state=0, **options).fit(*r))) for r in noise)
 
-    plain = {"exchange": False, "penalize_diagonal": False}
-    assert total(min_gain=0, **plain) > total(min_gain="auto", **plain)
+    free = LeafLasso(penalize_diagonal=False)
+    published, ours = (HeldOut(min_gain=gain, exchange=False) for gain in (0, "auto"))
+    assert total(criterion=published, lasso=free) > total(criterion=ours, lasso=free)
 
 
 def test_default_gain_is_a_code_less_what_needless_splits_lose():
@@ -293,8 +298,10 @@ def test_default_gain_is_a_code_less_what_needless_splits_lose():
     assert default_gain(15, 20) == 0.0 < default_gain(16, 20)
     X, Y = changing_rows(600, 10, d=2, p=5)
     rows = halves(X, Y)
-    auto, same = (GraphTree(min_gain=gain).fit(*rows) for gain in ("auto", 4 * np.log(2) - 0.3))
-    assert auto.to_dict()["nodes"] == same.to_dict()["nodes"]
+    auto, same = (
+        GraphTree(HeldOut(min_gain=gain)).fit(*rows) for gain in ("auto", 4 * np.log(2) - 0.3)
+    )
+    assert_same_tree(auto, same)
 
 
 @pytest.mark.parametrize(("d", "p"), [(2, 3), (10, 3), (10, 6)])
@@ -313,7 +320,11 @@ def test_penalised_diagonal():
     X, Y = changing_rows(200, 11)
     rows = halves(X, Y)
     risks = [
-        GraphTree(max_depth=0, penalize_diagonal=penalized, exchange=False).fit(*rows).risk_
+        GraphTree(
+            HeldOut(exchange=False), max_depth=0, lasso=LeafLasso(penalize_diagonal=penalized)
+        )
+        .fit(*rows)
+        .risk_
         for penalized in (True, False)
     ]
     assert risks[0] > risks[1] + 1e-4
@@ -332,7 +343,7 @@ def test_units_of_the_responses_do_not_matter():
     shift = 2 * np.log(units).sum()
     assert other.risk_ == pytest.approx(plain.risk_ + shift)
     assert other.score(X, Y * units) == pytest.approx(plain.score(X, Y) - shift / 2)
-    as_they_are = GraphTree(bounds=(0, 1), standardize=False).fit(
+    as_they_are = GraphTree(bounds=(0, 1), lasso=LeafLasso(standardize=False)).fit(
         X, Y * units, X_val, Y_val * units
     )
     assert as_they_are.risk_ != pytest.approx(other.risk_, abs=1e-6)
@@ -341,9 +352,11 @@ def test_units_of_the_responses_do_not_matter():
 def test_path_of_strengths():
     X, Y = changing_rows(300, 13)
     rows = halves(X, Y)
-    base = GraphTree(max_depth=0, exchange=False).fit(*rows)
-    short = GraphTree(max_depth=0, exchange=False, alpha_ratio=0.9).fit(*rows)
-    coarse = GraphTree(max_depth=0, exchange=False, n_alphas=3).fit(*rows)
+    base = GraphTree(HeldOut(exchange=False), max_depth=0).fit(*rows)
+    short = GraphTree(HeldOut(exchange=False), max_depth=0, lasso=LeafLasso(alpha_ratio=0.9)).fit(
+        *rows
+    )
+    coarse = GraphTree(HeldOut(exchange=False), max_depth=0, lasso=LeafLasso(n_alphas=3)).fit(*rows)
     assert short.risk_ > base.risk_
     assert coarse.leaves_[0].alpha != base.leaves_[0].alpha
 
@@ -364,18 +377,16 @@ def test_any_order_of_the_rows():
     one, other = rng.permutation(len(Y)), rng.permutation(len(Y_val))
     first = GraphTree().fit(X, Y, X_val, Y_val)
     second = GraphTree().fit(X[one], Y[one], X_val[other], Y_val[other])
-    assert first.to_dict() == second.to_dict()
-    assert (
-        GraphTree(random_state=3).fit(X, Y).to_dict()
-        == GraphTree(random_state=3).fit(X[one], Y[one]).to_dict()
+    assert_same_tree(first, second)
+    assert_same_tree(
+        GraphTree(random_state=3).fit(X, Y), GraphTree(random_state=3).fit(X[one], Y[one])
     )
 
 
 def test_any_number_of_jobs():
     X, Y = four_cells(300, 3)
-    alone = GraphTree(random_state=0).fit(X, Y).to_dict()
-    many = GraphTree(random_state=0, n_jobs=2).fit(X, Y).to_dict()
-    assert alone["nodes"] == many["nodes"]
+    alone = GraphTree(random_state=0).fit(X, Y)
+    assert_same_tree(alone, GraphTree(random_state=0, n_jobs=2).fit(X, Y))
     for search in ("greedy", "optimal"):
         trees = [
             GraphTree(search=search, max_total_depth=2, random_state=0, n_jobs=n_jobs).fit(X, Y)
@@ -397,11 +408,7 @@ def test_any_number_of_jobs():
         ({"max_depth": 21}, "between 0 and 20"),
         ({"min_samples_leaf": 0}, "min_samples_leaf"),
         ({"max_total_depth": -1}, "max_total_depth"),
-        ({"max_cells": 0}, "max_cells"),
-        ({"n_alphas": 1}, "n_alphas"),
-        ({"gamma": -0.1}, "gamma"),
-        ({"min_gain": "none"}, 'at least 0 or "auto"'),
-        ({"alpha_ratio": 1.0}, "alpha_ratio"),
+        ({"lasso": "none"}, "lasso must be a LeafLasso"),
         ({"random_state": -1}, "random_state"),
     ],
 )

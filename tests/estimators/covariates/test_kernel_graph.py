@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 import edgewise
-from edgewise import DataWarning, InputError, KernelGraph
+from edgewise import DataWarning, InputError, KernelCV, KernelGraph
 from edgewise.selection import SelectionWarning
 from edgewise.solvers import graphical_lasso
 
@@ -97,7 +97,7 @@ def test_heldout_likelihood_is_that_of_held_out_rows(rows):
     """With all held-out rows as anchors, the search computes the score on each fold."""
     X, Y = rows[0][:60], rows[1][:60]
     folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
-    searched = KernelGraph(0.3, "cv", cv=folds, refit=False, n_alphas=2, tol=1e-9, alpha_ratio=0.5)
+    searched = KernelGraph(0.3, KernelCV(folds, n_alphas=2, alpha_ratio=0.5), refit=False, tol=1e-9)
     searched.fit(X, Y)
     # The search takes its units from all rows; so does this.
     for alpha, value in zip(searched.alphas_[0], searched.heldout_[0], strict=True):
@@ -190,7 +190,7 @@ def test_penalize_diagonal(rows):
 
 def test_the_search_is_the_same_for_any_number_of_jobs(rows):
     X, Y = rows
-    options = {"n_bandwidths": 3, "n_alphas": 3, "n_anchors": 8, "random_state": 1}
+    options = {"alpha": KernelCV(n_alphas=3, n_bandwidths=3), "n_anchors": 8, "random_state": 1}
     one, two = (KernelGraph(**options, n_jobs=k).fit(X, Y) for k in (1, 2))
     np.testing.assert_array_equal(one.heldout_, two.heldout_)
     at = np.linspace(0, 10, 230)[:, None]
@@ -199,21 +199,25 @@ def test_the_search_is_the_same_for_any_number_of_jobs(rows):
 
 def test_numbers_of_the_search(rows):
     X, Y = rows
-    model = KernelGraph(n_bandwidths=3, n_alphas=4, n_anchors=7, cv=2, random_state=0).fit(X, Y)
+    model = KernelGraph(
+        alpha=KernelCV(2, n_alphas=4, n_bandwidths=3), n_anchors=7, random_state=0
+    ).fit(X, Y)
     assert len(model.bandwidths_) <= 3
     assert model.alphas_.shape == (len(model.bandwidths_), 4)
     assert len(model.anchors_) == 7
-    one = KernelGraph("cv", 0.2, n_bandwidths=3, n_anchors=7, random_state=0).fit(X, Y)
+    one = KernelGraph(KernelCV(n_bandwidths=3), 0.2, n_anchors=7, random_state=0).fit(X, Y)
     assert one.alphas_.shape[1] == 1
     assert one.alpha_ == 0.2
 
 
 def test_what_may_be_at_the_end_of_a_search_is_said(rows):
     X, Y = rows
-    with pytest.warns(SelectionWarning, match=r"smallest alpha tried.*Pass alpha_ratio="):
-        KernelGraph(0.1, n_alphas=2, alpha_ratio=0.9, n_anchors=10, random_state=0).fit(X, Y)
+    with pytest.warns(SelectionWarning, match=r"smallest alpha tried.*Pass alpha=KernelCV"):
+        KernelGraph(0.1, KernelCV(n_alphas=2, alpha_ratio=0.9), n_anchors=10, random_state=0).fit(
+            X, Y
+        )
     with pytest.warns(SelectionWarning, match="narrowest bandwidth tried"):
-        KernelGraph("cv", 0.1, n_bandwidths=2, min_samples=100, random_state=0).fit(X, Y)
+        KernelGraph(KernelCV(n_bandwidths=2), 0.1, min_samples=100, random_state=0).fit(X, Y)
 
 
 def test_a_lasso_that_stops_early_is_said(rows):
@@ -267,12 +271,12 @@ def test_clone_keeps_parameters():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"bandwidth": 0.0}, 'bandwidth must be a number above 0 or "cv", got 0.0'),
-        ({"bandwidth": "wide"}, "bandwidth must be a number above 0"),
-        ({"alpha": -1}, 'alpha must be a number at least 0 or "cv", got -1'),
+        ({"bandwidth": 0.0}, "bandwidth must be positive .* or 'cv', got 0.0"),
+        ({"bandwidth": "wide"}, "bandwidth must be positive"),
+        ({"alpha": -1}, "alpha must be a number of at least 0 or 'cv', got -1"),
         ({"mean": "median"}, "mean must be one of 'local' and 'global', got 'median'"),
         ({"scale": "rank"}, "scale must be one of 'range' and 'none'"),
-        ({"min_samples": 1}, "min_samples must be a whole number, at least 2; got 1"),
+        ({"min_samples": 1}, "min_samples must be a whole number of at least 2, got 1"),
         ({"n_anchors": 2.5}, "n_anchors must be a whole number"),
         ({"tol": 0}, "tol must be positive"),
         ({"min_samples": 300}, "There are 300 rows, and min_samples=300 asks for more"),

@@ -21,3 +21,17 @@ def four_cells(n_rows=800, seed=0, d=3):
     Y = rng.normal(size=(n_rows, 4))
     Y[:, 0] += np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), 1.0, -1.0) * Y[:, 1]
     return X, Y
+
+
+def assert_same_tree(one, other):
+    """Hold two fitted trees to the same nodes, to the last bit."""
+    assert one.export_text() == other.export_text()
+    np.testing.assert_array_equal(one.risk_path_, other.risk_path_)
+    for first, second in zip(one.nodes_, other.nodes_, strict=True):
+        assert (first.box, first.n, first.n_validation) == (
+            second.box,
+            second.n,
+            second.n_validation,
+        )
+        np.testing.assert_array_equal(first.mean, second.mean)
+        np.testing.assert_array_equal(first.precision, second.precision)

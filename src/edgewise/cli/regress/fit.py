@@ -46,13 +46,19 @@ def grow_tree(
     covariates : DataFrame
         Columns that it may vary with.
     parameters : dict
-        Keywords of `GraphTree`.
+        Keywords of `GraphTree`, and ``gamma`` or ``min_gain`` of its criterion.
     is_validation : ndarray of bool, optional
         Rows that validate splits; by default half of them, by the seed.
     """
-    from edgewise.estimators import GraphTree
+    from edgewise.estimators import GraphTree, HeldOut, Penalized
 
-    X, Y, tree = covariates, source.frame, GraphTree(**parameters)
+    given = dict(parameters)
+    gamma, min_gain = given.pop("gamma", None), given.pop("min_gain", None)
+    if gamma is not None:
+        given["criterion"] = Penalized(gamma)
+    if min_gain is not None:
+        given["criterion"] = HeldOut(min_gain)
+    X, Y, tree = covariates, source.frame, GraphTree(**given)
     if is_validation is None:
         tree.fit(X, Y)
     else:
@@ -167,7 +173,7 @@ def _no_split(tree: GraphTree) -> list[str]:
 
 def _untried(tree: GraphTree) -> list[str]:
     """Say why covariates were not tried."""
-    from edgewise.estimators.covariates.tree_fit import UNTRIED
+    from edgewise.estimators.covariates.tree import UNTRIED
 
     notes = [note for note in tree.treatment_ if note.startswith(UNTRIED)]
     return [f"{UNTRIED.capitalize()}{in_options(note.removeprefix(UNTRIED))}." for note in notes]

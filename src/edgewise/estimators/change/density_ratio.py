@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from edgewise._core.constraints import is_number
+from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.labels import TwoGroups, TwoSamples
-from edgewise.estimators.change.base import ChangeEstimator
-from edgewise.estimators.change.rows import Standard, choose_by_group_cv, make_group_folds
+from edgewise._core.typing import FloatArray
+from edgewise.data.labels import TwoSamples
+from edgewise.estimators.change.base import CONSTRAINTS, HELD_OUT, ChangeEstimator
+from edgewise.estimators.change.rows import (
+    ChangeFit,
+    ChangeLoss,
+    GroupProblem,
+    GroupStatistics,
+    with_group_folds,
+)
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import Selection
-from edgewise.selection.choose import alpha_grid
+from edgewise.selection import Selection, choose_by_cv
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import Grid, fit_rows, search
 from edgewise.solvers import (
-    RatioSolution,
     density_ratio_path,
     log_density_ratio,
     ratio_alpha_max,
@@ -34,6 +40,440 @@ from edgewise.stats.pair_features import BASES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Fewer rows of the first group than this share of them, or than this number, are few.
+FEW: Final = (0.05, 5.0)
+
+
+class NetworkChange(ChangeEstimator):
+    r"""Learn what changed between two networks directly, without learning either.
+
+    The logarithm of the ratio of the density after to that before is modelled as
+    :math:`\theta' f(x)` with features :math:`f` of pairs of variables. What did not change cancels
+    in the ratio, so :math:`\theta` is sparse even where both networks are dense:
+
+    .. math::
+
+        \min_\theta\; \log \frac{1}{n_q} \sum_{i \in Q} e^{\theta' f(x_i)}
+        - \frac{1}{n_p} \sum_{j \in P} \theta' f(x_j)
+        + \frac{\mathrm{ridge}}{2} \|\theta\|^2 + \alpha \sum_{u \ge v} \|\theta_{uv}\|
+
+    with Q the rows of ``classes_[0]`` and P those of ``classes_[1]`` [1]_.
+
+    Parameters
+    ----------
+    alpha : float, "cv" or CV
+        Penalty; ``"cv"`` takes the largest held-out log ratio. By default 30 alphas
+        are tried, down to 0.1 of the smallest without any change, on 5 folds that hold rows of
+        both groups, or as many as the smaller group has rows; ``alpha=CV(10, n_alphas=50)`` says
+        otherwise.
+    ridge : float
+        Curvature that keeps the coefficients finite. With 0, alpha has a smallest value that
+        depends on the rows.
+    basis : {"gaussian", "power", "polynomial", "ising"} or callable
+        Features of a pair, as in `edgewise.stats.pair_features`: ``x_u x_v``, which is right for
+        Gaussian networks; the same of signed powers; all products of powers up to ``degree``, for
+        links that no correlation shows; products of entries -1 and 1; or a function of two
+        columns.
+    degree : int or sequence of int
+        Of ``"power"`` and ``"polynomial"``. Of several, held-out rows choose, with
+        ``alpha="cv"``.
+    solver : {"auto", "dual", "primal"}
+        As in `edgewise.solvers.density_ratio`.
+    standardize : bool
+        Subtract the mean of its group from every column, divide by the standard deviation
+        within groups, and scale powers to a standard deviation of 1 (not with ``"ising"``). With
+        False the rows are used as they are, so that a change of the means counts as well.
+    penalize_diagonal : bool
+        Whether alpha is for a change of each variable by itself too.
+    negligible : float
+        Changes up to this size are left out of ``graph_``.
+    tol : float
+        Largest duality gap per variable.
+    max_iter : int
+        Newton steps.
+    n_jobs : int, optional
+        Folds at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Splits the rows into folds.
+    verbose : int
+        Above 0, a progress bar is drawn on standard error.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (d, d, b)
+        Coefficients of the features of every pair, in standardised units.
+    change_ : ndarray of shape (d, d)
+        The coefficient where a pair has one feature: above 0 where a link became more positive.
+        With several features, the length of their vector.
+    graph_ : Graph
+        Pairs that changed by more than ``negligible``.
+    classes_ : ndarray of shape (2,)
+        Labels before and after.
+    alpha_ : float
+        The penalty used.
+    degree_ : int
+        The degree used.
+    effective_sample_size_ : float
+        How many rows of the first group the ratio leaves in play: the inverse of the sum of
+        squared weights. Few mean that the ratio is that of a handful of rows.
+    log_normalizer_ : float
+        Logarithm of the mean of the ratio over the first group, before it is normalised.
+    locations_, scale_ : ndarray
+        Means of the groups and standard deviations that were taken out.
+    power_scale_ : ndarray or None
+        What powers were divided by.
+    gap_, objective_, converged_, n_iter_
+        Certificate of the solver.
+    selection_ : Selection or None
+        The search for alpha.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X is a data frame with text column names.
+
+    See Also
+    --------
+    DTraceChange : For Gaussian rows the strongest simple alternative; try it beside this one.
+    edgewise.permutation_test : Whether the change is more than chance.
+    edgewise.inference.max_change_test : The same in a second, without a fit.
+    edgewise.inference.change_intervals : How much each link changed, with an interval.
+
+    References
+    ----------
+    .. [1] Liu, Quinn, Gutmann, Suzuki and Sugiyama (2014). Direct learning of sparse changes in
+       Markov networks by density ratio estimation. *Neural Computation* 26(6).
+       https://doi.org/10.1162/NECO_a_00589
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import NetworkChange
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> y = np.repeat(["before", "after"], 100)
+    >>> X[y == "after", 1] += 0.8 * X[y == "after", 0]
+    >>> model = NetworkChange(alpha=0.3).fit(X, y)
+    >>> model.classes_
+    array(['after', 'before'], dtype='<U6')
+    >>> model.graph_.edges()[["source", "target"]]
+      source target
+    0     x0     x1
+    """
+
+    _methods = (
+        "The change between the networks of the two groups was estimated directly, by the "
+        "ratio of their densities (Liu et al. 2014), without estimating either network."
+    )
+    _cites = ("liu2014",)
+
+    _matrices_held = 5.0
+    _copies_held = 4.0
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": Strength(HELD_OUT),
+        "ridge": Number(at_least=0),
+        "solver": OneOf(*SOLVERS),
+        **CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        alpha: float | str | Rule = "cv",
+        ridge: float = 0.1,
+        *,
+        basis: str | Callable[..., Any] = "gaussian",
+        degree: int | Sequence[int] = 2,
+        solver: str = "auto",
+        standardize: bool = True,
+        penalize_diagonal: bool = True,
+        negligible: float = 0.0,
+        tol: float = 1e-8,
+        max_iter: int = 500,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.ridge = ridge
+        self.basis = basis
+        self.degree = degree
+        self.solver = solver
+        self.standardize = standardize
+        self.penalize_diagonal = penalize_diagonal
+        self.negligible = negligible
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn what changed from the rows of one label to those of the other.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows of both groups.
+        y : array-like of shape (n,)
+            Labels of two groups, of any type that can be sorted. The change is from
+            ``classes_[0]`` to ``classes_[1]``.
+
+        Returns
+        -------
+        NetworkChange
+        """
+        degrees = self._degrees()
+        problem = self._pose(X, y, self._loss(degrees[0]))
+        self._warn_of_constants(problem)
+        statistics = problem.summarize(problem.places)
+        rule = with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state)
+        options: dict[str, Any] = {
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+            "is_warm": True,
+        }
+        if len(degrees) > 1:
+            problem, statistics, options["selection"] = self._choose_degree(problem, rule, degrees)
+        grid = self._grid(problem, statistics)
+        choice = search(
+            problem, rule, problem.places, None, statistics, grid, advice=self._advice(grid),
+            **options,
+        )  # fmt: skip
+        self._note(choice, problem, statistics)
+        fit = choice.fit
+        self.theta_ = fit.values
+        self.degree_ = fit.features["degree"]
+        self.power_scale_ = fit.features["power_scale"]
+        self.log_normalizer_ = fit.solution.log_normalizer
+        self.effective_sample_size_ = fit.solution.effective_sample_size
+        n_rows, (share, number) = len(statistics.samples.first), FEW
+        # Of a group that is small itself, no more than half can be asked for.
+        if self.effective_sample_size_ < max(share * n_rows, min(number, n_rows / 2)):
+            warnings.warn(
+                f"The ratio rests on {self.effective_sample_size_:.1f} of the "
+                f"{n_rows} rows of group {self.classes_.tolist()[0]!r}: the groups hardly "
+                "overlap. Raise ridge or alpha, or compare the other way round.",
+                DataWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def density_ratio(self, X: Any) -> FloatArray:
+        """Density after over density before, at some rows.
+
+        The mean over the rows of the first group that were learned from is 1. If the rows are
+        standardised, those given are taken for rows of the first group: its mean is subtracted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        rows = self._as_rows(X, reset=False)
+        if not np.isfinite(rows).all():
+            raise InputError("X contains NaN or infinite entries. Drop those rows.")
+        theta, features = self._fitted_values()
+        standard = (rows - self.locations_[0]) / self.scale_
+        values = log_density_ratio(standard, theta, **features)
+        return np.asarray(np.exp(values - self.log_normalizer_))
+
+    def check_directions(self, X: Any, y: Any) -> DirectionCheck:
+        """Learn the change from second to first as well, and compare.
+
+        The ratio is not symmetric: rows of the denominator are weighted so that they look like
+        the numerator. Where both ways round find different changes, neither is to be trusted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows of both groups.
+        y : array-like of shape (n,)
+            Their labels.
+
+        Returns
+        -------
+        DirectionCheck
+        """
+        check_is_fitted(self)
+        model = clone(self).set_params(alpha=self.alpha_, degree=self.degree_)
+        problem = model._pose(X, y, in_order=False)
+        samples = problem.summarize(problem.places).samples
+        swapped = TwoSamples(first=samples.second, second=samples.first)
+        graphs = [
+            model._graph(fit)
+            for way in (samples, swapped)
+            for fit in problem.loss.solve_path(problem.loss.prepare(way), np.array([self.alpha_]))
+        ]
+        return compare_directions(*graphs, is_signed=self._is_signed())
+
+    def _degrees(self) -> list[int]:
+        degrees: list[Any] = [self.degree] if np.ndim(self.degree) == 0 else list(self.degree)  # type: ignore[arg-type]
+        if not degrees:
+            raise InputError("degree must be a whole number or several of them, got none.")
+        if len(degrees) > 1 and isinstance(self._alpha.resolve(self.alpha), float):
+            raise InputError(
+                f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among them. '
+                "Pass one degree."
+            )
+        if len(degrees) > 1 and self.basis not in ("polynomial", "power"):
+            raise InputError(
+                'Several degrees need basis="polynomial" or "power"; with others there is nothing '
+                "to choose. Pass one degree."
+            )
+        return degrees
+
+    def _choose_degree(
+        self, problem: GroupProblem, rule: Any, degrees: Sequence[int]
+    ) -> tuple[GroupProblem, GroupStatistics, Selection]:
+        """Choose the degree and alpha with the largest held-out score."""
+        tried = []
+        for degree in degrees:
+            posed = replace(problem, loss=self._loss(degree))
+            statistics = posed.summarize(posed.places)
+            selection = choose_by_cv(
+                posed.places,
+                self._grid(posed, statistics).alphas(posed.largest_alpha(statistics)),
+                partial(fit_rows, posed),
+                posed.score,
+                cv=rule.cv,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+            tried.append((posed, statistics, selection))
+        return max(tried, key=lambda one: one[2].values[one[2].index])
+
+    def _loss(self, degree: int | None = None) -> RatioLoss:
+        if not callable(self.basis) and self.basis not in BASES:
+            names = ", ".join(f'"{name}"' for name in BASES)
+            raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
+        one: Any = getattr(self, "degree_", self.degree) if degree is None else degree
+        if np.ndim(one):
+            raise InputError(
+                f"A path is for one degree, and there are several, {self.degree!r}. Pass one, such "
+                "as degree_ after fit."
+            )
+        return RatioLoss(
+            ridge=self.ridge,
+            basis=self.basis,
+            degree=one,
+            solver=self.solver,
+            standardize=self.standardize and self.basis != "ising",
+            penalize_diagonal=self.penalize_diagonal,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _check_rows(self, rows: FloatArray, *, is_fit: bool) -> None:
+        if self.basis == "ising" and (is_other := (np.abs(rows) != 1).any(axis=0)).any():
+            which = quote_names(self._labels(is_other))
+            raise InputError(
+                f'basis="ising" takes entries of -1 and 1; there are others in {which}. Recode '
+                "columns of 0 and 1 as 2 * x - 1."
+            )
+
+    def _grid(self, problem: GroupProblem, statistics: GroupStatistics) -> Grid:
+        """Alphas that a rule tries; without a ridge, only those that have a solution."""
+        grid = super()._grid(problem, statistics)
+        largest = problem.largest_alpha(statistics) if self.ridge == 0 else 0.0
+        if largest == 0:
+            return grid
+        smallest = problem.loss.smallest_alpha(statistics.prepared)  # type: ignore[attr-defined]
+        # A little above the smallest, where the solution begins to run away.
+        return replace(grid, ratio=min(max(grid.ratio, 1.05 * smallest / largest), 0.99))
+
+    def _advice(self, grid: Grid) -> str | None:
+        """Say what to do where the smallest alpha of a grid is the best and no other will do."""
+        if grid.ratio <= (self._alpha.grid_rule(self.alpha).alpha_ratio or 0.0):
+            return None
+        return "Below it there is no solution without a ridge. Pass ridge=0.1 to search further."
+
+    def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
+        features = {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_}
+        return self.theta_, features
+
+    def _is_signed(self) -> bool:
+        return bool(self.theta_.shape[2] == 1)
+
+
+class RatioRows(NamedTuple):
+    """Rows of both groups, and arguments of the solver that say what their features are."""
+
+    samples: TwoSamples
+    features: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatioLoss(ChangeLoss):
+    """The density ratio as a `ChangeLoss`; the fields are parameters of `NetworkChange`."""
+
+    ridge: float
+    basis: str | Callable[..., Any]
+    degree: int
+    solver: str
+    penalize_diagonal: bool
+
+    def prepare(self, samples: TwoSamples) -> RatioRows:
+        """Return the rows with their features."""
+        is_scaled = self.standardize and self.basis == "polynomial"
+        scale = power_scale(samples, self.degree) if is_scaled else None
+        features = {"basis": self.basis, "degree": self.degree, "power_scale": scale}
+        return RatioRows(samples, features)
+
+    def largest_alpha(self, rows: RatioRows) -> float:
+        """Return the smallest alpha without any change."""
+        return ratio_alpha_max(
+            rows.samples.second, rows.samples.first, ridge=self.ridge,
+            penalize_diagonal=self.penalize_diagonal, **rows.features,
+        )  # fmt: skip
+
+    def smallest_alpha(self, rows: RatioRows) -> float:
+        """Return the largest alpha without a solution, where there is no ridge."""
+        return ratio_alpha_min(
+            rows.samples.second, rows.samples.first, penalize_diagonal=self.penalize_diagonal,
+            **rows.features,
+        )  # fmt: skip
+
+    def solve_path(self, rows: RatioRows, alphas: FloatArray) -> Iterator[ChangeFit]:
+        """Yield one fit per alpha, each started from the one before."""
+        path = density_ratio_path(
+            rows.samples.second, rows.samples.first, alphas, ridge=self.ridge, solver=self.solver,
+            penalize_diagonal=self.penalize_diagonal, tol=self.tol, max_iter=self.max_iter,
+            **rows.features,
+        )  # fmt: skip
+        for solution in path:
+            theta = np.asarray(solution.value)
+            yield ChangeFit(
+                solution=solution, values=theta, change=_change(theta), features=rows.features
+            )
+
+    def score(self, theta: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:
+        """Mean log ratio of other rows of the second group, normalised by those of the first."""
+        after, before = (
+            log_density_ratio(rows, theta, **features) for rows in (samples.second, samples.first)
+        )
+        largest = before.max()
+        normalizer = largest + np.log(np.mean(np.exp(before - largest)))
+        return float(np.mean(after) - normalizer)
+
+
+def power_scale(samples: TwoSamples, degree: int) -> FloatArray:
+    """Return the standard deviation of each power of a column, shape (degree, d); never 0."""
+    rows = np.concatenate([samples.first, samples.second])
+    scale = np.stack([np.std(rows**k, axis=0) for k in range(1, degree + 1)])
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _change(theta: FloatArray) -> FloatArray:
+    """Return the coefficient of each pair, or the length of its vector of coefficients."""
+    if theta.shape[2] == 1:
+        return theta[:, :, 0]
+    # The features of (u, v) and (v, u) stand in another order, and so round differently.
+    length = np.triu(np.sqrt(np.sum(theta**2, axis=2)))
+    return np.asarray(np.maximum(length, length.T))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,409 +545,3 @@ def compare_directions(forward: Graph, backward: Graph, *, is_signed: bool) -> D
         agreement=n_same / n_either if n_either else 1.0,
         is_signed=is_signed,
     )
-
-
-class RatioModel(NamedTuple):
-    """What scoring rows takes of a fit."""
-
-    theta: FloatArray
-    features: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class RatioFit:
-    """A log ratio with the features it is linear in."""
-
-    solution: RatioSolution
-    features: dict[str, Any]
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance."""
-        return self.solution.converged
-
-    @property
-    def theta(self) -> FloatArray:
-        """Coefficients of all pairs."""
-        return np.asarray(self.solution.value)
-
-    @cached_property
-    def change(self) -> FloatArray:
-        """The coefficient of each pair, or the length of its vector of coefficients."""
-        if self.theta.shape[2] == 1:
-            return self.theta[:, :, 0]
-        # The features of (u, v) and (v, u) stand in another order, and so round differently.
-        length = np.triu(np.sqrt(np.sum(self.theta**2, axis=2)))
-        return np.asarray(np.maximum(length, length.T))
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs change."""
-        joined: BoolArray = self.change != 0
-        np.fill_diagonal(joined, False)
-        return joined
-
-
-#: Fewer rows of the first group than this share of them, or than this number, are few.
-FEW = (0.05, 5.0)
-
-
-class NetworkChange(ChangeEstimator):
-    r"""Learn what changed between two networks directly, without learning either.
-
-    The logarithm of the ratio of the density after to that before is modelled as
-    :math:`\theta' f(x)` with features :math:`f` of pairs of variables. What did not change cancels
-    in the ratio, so :math:`\theta` is sparse even where both networks are dense:
-
-    .. math::
-
-        \min_\theta\; \log \frac{1}{n_q} \sum_{i \in Q} e^{\theta' f(x_i)}
-        - \frac{1}{n_p} \sum_{j \in P} \theta' f(x_j)
-        + \frac{\mathrm{ridge}}{2} \|\theta\|^2 + \alpha \sum_{u \ge v} \|\theta_{uv}\|
-
-    with Q the rows of ``classes_[0]`` and P those of ``classes_[1]`` [1]_.
-
-    Parameters
-    ----------
-    alpha : float or "cv"
-        Sparsity; ``"cv"`` takes the largest held-out log ratio.
-    ridge : float
-        Curvature that keeps the coefficients finite. With 0, alpha has a smallest value that
-        depends on the rows.
-    basis : {"gaussian", "power", "polynomial", "ising"} or callable
-        Features of a pair, as in `edgewise.stats.pair_features`: ``x_u x_v``, which is right for
-        Gaussian networks; the same of signed powers; all products of powers up to ``degree``, for
-        links that no correlation shows; products of entries -1 and 1; or a function of two
-        columns.
-    degree : int or sequence of int
-        Of ``"power"`` and ``"polynomial"``. Of several, held-out rows choose, with
-        ``alpha="cv"``.
-    solver : {"auto", "dual", "primal"}
-        As in `edgewise.solvers.density_ratio`.
-    standardize : bool
-        Take away the mean of its group from every column, divide by the standard deviation
-        within groups, and scale powers to a standard deviation of 1 (not with ``"ising"``). With
-        False the rows are used as they are, so that a change of the means counts as well.
-    penalize_diagonal : bool
-        Whether alpha is for a change of each variable by itself too.
-    negligible : float
-        Changes up to this size are left out of ``graph_``.
-    n_alphas : int
-        Number of alphas that a search tries.
-    alpha_ratio : float, optional
-        Smallest alpha that a search tries, as a share of the largest; 0.1 by default.
-    cv : int or splitter, optional
-        Folds, each with rows of both groups; by default 5, or one per row of the smaller group
-        where that has fewer.
-    tol : float
-        Largest duality gap per variable.
-    max_iter : int
-        Newton steps.
-    n_jobs : int, optional
-        Folds at a time. The result does not depend on it.
-    random_state : int, Generator, RandomState or None
-        Deals the rows to folds.
-    verbose : int
-        Above 0, a progress bar is drawn on standard error.
-
-    Attributes
-    ----------
-    theta_ : ndarray of shape (d, d, b)
-        Coefficients of the features of every pair, in standardised units.
-    change_ : ndarray of shape (d, d)
-        The coefficient where a pair has one feature: above 0 where a link became more positive.
-        With several features, the length of their vector.
-    graph_ : Graph
-        Pairs that changed by more than ``negligible``.
-    classes_ : ndarray of shape (2,)
-        Labels before and after.
-    alpha_ : float
-        The sparsity used.
-    degree_ : int
-        The degree used.
-    effective_sample_size_ : float
-        How many rows of the first group the ratio leaves in play: the inverse of the sum of
-        squared weights. Few mean that the ratio is that of a handful of rows.
-    log_normalizer_ : float
-        Logarithm of the mean of the ratio over the first group, before it is normalised.
-    locations_, scale_ : ndarray
-        Means of the groups and standard deviations that were taken out.
-    power_scale_ : ndarray or None
-        What powers were divided by.
-    gap_, objective_, converged_, n_iter_
-        Certificate of the solver.
-    selection_ : Selection or None
-        The search for alpha.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X is a data frame with text column names.
-
-    See Also
-    --------
-    DTraceChange : For Gaussian rows the strongest simple alternative; try it beside this one.
-    edgewise.permutation_test : Whether the change is more than chance.
-    edgewise.inference.max_change_test : The same in a second, without a fit.
-    edgewise.inference.change_intervals : How much each link changed, with an interval.
-
-    References
-    ----------
-    .. [1] Liu, Quinn, Gutmann, Suzuki and Sugiyama (2014). Direct learning of sparse changes in
-       Markov networks by density ratio estimation. *Neural Computation* 26(6).
-       https://doi.org/10.1162/NECO_a_00589
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from edgewise import NetworkChange
-    >>> X = np.random.default_rng(0).normal(size=(200, 4))
-    >>> y = np.repeat(["before", "after"], 100)
-    >>> X[y == "after", 1] += 0.8 * X[y == "after", 0]
-    >>> model = NetworkChange(alpha=0.3).fit(X, y)
-    >>> model.classes_
-    array(['after', 'before'], dtype='<U6')
-    >>> model.graph_.edges()[["source", "target"]]
-      source target
-    0     x0     x1
-    """
-
-    _methods = (
-        "The change between the networks of the two groups was estimated directly, by the "
-        "ratio of their densities (Liu et al. 2014), without estimating either network."
-    )
-    _cites = ("liu2014",)
-
-    _matrices_held = 5.0
-    _copies_held = 4.0
-
-    def __init__(
-        self,
-        alpha: float | str = "cv",
-        ridge: float = 0.1,
-        *,
-        basis: str | Callable[..., Any] = "gaussian",
-        degree: int | Sequence[int] = 2,
-        solver: str = "auto",
-        standardize: bool = True,
-        penalize_diagonal: bool = True,
-        negligible: float = 0.0,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        cv: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 500,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.ridge = ridge
-        self.basis = basis
-        self.degree = degree
-        self.solver = solver
-        self.standardize = standardize
-        self.penalize_diagonal = penalize_diagonal
-        self.negligible = negligible
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.cv = cv
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def density_ratio(self, X: Any) -> FloatArray:
-        """Density after over density before, at some rows.
-
-        The mean over the rows of the first group that were learned from is 1. If the rows are
-        standardised, those given are taken for rows of the first group: its mean is taken away.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        rows = self._as_rows(X, reset=False)
-        if not np.isfinite(rows).all():
-            raise InputError("X contains NaN or infinite entries. Drop those rows.")
-        values = self._log_ratio(self._fitted(), (rows - self.locations_[0]) / self.scale_)
-        return np.asarray(np.exp(values - self.log_normalizer_))
-
-    def check_directions(self, X: Any, y: Any) -> DirectionCheck:
-        """Learn the change from second to first as well, and compare.
-
-        The ratio is not symmetric: rows of the denominator are weighted so that they look like
-        the numerator. Where both ways round find different changes, neither is to be trusted.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            Rows of both groups.
-        y : array-like of shape (n,)
-            Their labels.
-
-        Returns
-        -------
-        DirectionCheck
-        """
-        check_is_fitted(self)
-        forward = clone(self).set_params(alpha=self.alpha_, degree=self.degree_)
-        rows, groups = forward._check_input(X, y)
-        samples = forward._standardize(rows, groups).samples(rows, groups)
-        swapped = TwoSamples(first=samples.second, second=samples.first)
-        alphas = np.array([self.alpha_])
-        graphs = [
-            forward._graph(next(forward._solve_path(way, alphas))) for way in (samples, swapped)
-        ]
-        return compare_directions(*graphs, is_signed=self._is_signed())
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not is_number(self.ridge, least=0):
-            raise InputError(f"ridge must be a number of at least 0, got {self.ridge!r}.")
-        if not callable(self.basis) and self.basis not in BASES:
-            names = ", ".join(f'"{name}"' for name in BASES)
-            raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
-        if self.solver not in SOLVERS:
-            raise InputError(f'solver must be "auto", "dual" or "primal", got {self.solver!r}.')
-        if len(self._degrees()) > 1:
-            if not isinstance(self.alpha, str):
-                raise InputError(
-                    f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among '
-                    "them. Pass one degree."
-                )
-            if self.basis not in ("polynomial", "power"):
-                raise InputError(
-                    'Several degrees need basis="polynomial" or "power"; with others there is '
-                    "nothing to choose. Pass one degree."
-                )
-
-    def _check_input(self, X: Any, y: Any, *, reset: bool = True) -> tuple[FloatArray, TwoGroups]:
-        rows, groups = super()._check_input(X, y, reset=reset)
-        if self.basis == "ising" and (is_other := (np.abs(rows) != 1).any(axis=0)).any():
-            which = quote_names(self._labels(is_other))
-            raise InputError(
-                f'basis="ising" takes entries of -1 and 1; there are others in {which}. Recode '
-                "columns of 0 and 1 as 2 * x - 1."
-            )
-        return rows, groups
-
-    def _degrees(self) -> list[int]:
-        degrees = [self.degree] if np.ndim(self.degree) == 0 else list(self.degree)  # type: ignore[arg-type]
-        if not degrees:
-            raise InputError("degree must be a whole number or several of them, got none.")
-        return degrees  # type: ignore[return-value]
-
-    def _standardize(self, rows: FloatArray, groups: TwoGroups) -> Standard:
-        if self.basis == "ising":
-            d = rows.shape[1]
-            return Standard(locations=np.zeros((2, d)), scale=np.ones(d))
-        return super()._standardize(rows, groups)
-
-    def _features(self, samples: TwoSamples) -> dict[str, Any]:
-        """Arguments of the solver that say what the features are."""
-        degrees, scale = self._degrees(), None
-        if len(degrees) > 1:
-            raise InputError(
-                f"A path is for one degree, and there are several, {self.degree!r}. Pass one, such "
-                "as degree_ after fit."
-            )
-        degree = degrees[0]
-        if self.standardize and self.basis == "polynomial":
-            rows = np.concatenate([samples.first, samples.second])
-            scale = np.stack([np.std(rows**k, axis=0) for k in range(1, degree + 1)])
-            scale = np.where(scale > 0, scale, 1.0)
-        return {"basis": self.basis, "degree": degree, "power_scale": scale}
-
-    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[RatioFit]:
-        features = self._features(samples)
-        path = density_ratio_path(
-            samples.second, samples.first, alphas, ridge=self.ridge, solver=self.solver,
-            penalize_diagonal=self.penalize_diagonal, tol=self.tol, max_iter=self.max_iter,
-            **features,
-        )  # fmt: skip
-        return (RatioFit(solution, features) for solution in path)
-
-    def _largest_alpha(self, samples: TwoSamples) -> float:
-        return ratio_alpha_max(
-            samples.second, samples.first, ridge=self.ridge,
-            penalize_diagonal=self.penalize_diagonal, **self._features(samples),
-        )  # fmt: skip
-
-    def _grid(self, samples: TwoSamples) -> FloatArray:
-        if self.ridge > 0:
-            return super()._grid(samples)
-        largest = self._largest_alpha(samples)
-        if largest == 0:
-            return super()._grid(samples)
-        smallest = ratio_alpha_min(
-            samples.second, samples.first, penalize_diagonal=self.penalize_diagonal,
-            **self._features(samples),
-        )  # fmt: skip
-        ratio = self._ratio()
-        # A little above the smallest, where the solution begins to run away.
-        return alpha_grid(largest, self.n_alphas, min(max(ratio, 1.05 * smallest / largest), 0.99))
-
-    def _choose_alpha(
-        self, rows: FloatArray, groups: TwoGroups, samples: TwoSamples
-    ) -> tuple[Any, float, Selection | None]:
-        """Choose the degree too, if there are several."""
-        degrees = self._degrees()
-        if len(degrees) == 1:
-            return super()._choose_alpha(rows, groups, samples)
-        folds = make_group_folds(groups, len(rows), self.cv, self.random_state)
-        tried = []
-        for degree in degrees:
-            model = clone(self).set_params(degree=degree)
-            alphas = model._grid(samples)
-            tried.append((model, choose_by_group_cv(model, rows, groups, alphas, folds)))
-        model, selection = max(tried, key=lambda pair: pair[1].values[pair[1].index])
-        *_, fit = model._solve_path(samples, selection.alphas[: selection.index + 1])
-        return fit, selection.alpha, selection
-
-    def _search_advice(self, selection: Selection) -> str:
-        ratio = selection.alphas[-1] / selection.alphas[0]
-        if self.ridge > 0 or ratio <= self._ratio() * (1 + 1e-9):
-            return super()._search_advice(selection)
-        return "Below it there is no solution without a ridge. Pass ridge=0.1 to search further."
-
-    def _score_fit(self, fit: RatioFit | RatioModel, samples: TwoSamples) -> float:
-        """Mean log ratio of other rows of the second group, normalised by those of the first."""
-        after, before = (self._log_ratio(fit, rows) for rows in (samples.second, samples.first))
-        largest = before.max()
-        normalizer = largest + np.log(np.mean(np.exp(before - largest)))
-        return float(np.mean(after) - normalizer)
-
-    def _log_ratio(self, fit: RatioFit | RatioModel, rows: FloatArray) -> FloatArray:
-        return log_density_ratio(rows, fit.theta, **fit.features)
-
-    def _fitted(self) -> RatioModel:
-        return RatioModel(
-            self.theta_,
-            {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_},
-        )
-
-    def _is_signed(self) -> bool:
-        return bool(self.theta_.shape[2] == 1)
-
-    def _store(self, fit: RatioFit, samples: TwoSamples) -> None:
-        self.theta_ = fit.solution.value
-        self.degree_ = fit.features["degree"]
-        self.power_scale_ = fit.features["power_scale"]
-        self.log_normalizer_ = fit.solution.log_normalizer
-        self.effective_sample_size_ = fit.solution.effective_sample_size
-        n_rows, (share, number) = len(samples.first), FEW
-        # Of a group that is small itself, no more than half can be asked for.
-        if self.effective_sample_size_ < max(share * n_rows, min(number, n_rows / 2)):
-            warnings.warn(
-                f"The ratio rests on {self.effective_sample_size_:.1f} of the "
-                f"{n_rows} rows of group {self.classes_.tolist()[0]!r}: the groups hardly "
-                "overlap. Raise ridge or alpha, or compare the other way round.",
-                DataWarning,
-                stacklevel=3,
-            )

@@ -2,62 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from edgewise._core.constraints import is_number
-from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray, RandomState
+from edgewise._core.constraints import Constraint, Number, OneOf
+from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.labels import TwoSamples
+from edgewise.estimators.base.statistics import REPAIRS
 from edgewise.estimators.change.base import (
-    CovarianceChange,
+    CONSTRAINTS,
+    COVARIANCES,
+    HELD_OUT,
+    ChangeEstimator,
+    Covariances,
     from_log_ratio,
+    group_covariances,
+    group_moments,
     in_log_ratio,
 )
-from edgewise.solvers.change.dtrace import DifferenceSolution, dtrace_alpha_max, dtrace_path
+from edgewise.estimators.change.rows import ChangeFit, ChangeLoss, with_group_folds
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import search
+from edgewise.solvers.change.dtrace import dtrace_alpha_max, dtrace_path
 
 
-class _DifferenceModel(NamedTuple):
-    """What scoring rows takes of a fit."""
-
-    difference: FloatArray
-
-
-@dataclass(frozen=True)
-class _DifferenceFit:
-    """A difference of precisions, with what was done to the covariances it came from."""
-
-    solution: DifferenceSolution
-    treatment: tuple[str, ...]
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance."""
-        return self.solution.converged
-
-    @property
-    def difference(self) -> FloatArray:
-        """Precision after less that before."""
-        return np.asarray(self.solution.value)
-
-    @cached_property
-    def change(self) -> FloatArray:
-        """Change of every pair, above 0 where a link became more positive."""
-        return in_log_ratio(self.difference)
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs change."""
-        joined: BoolArray = self.difference != 0
-        np.fill_diagonal(joined, False)
-        return joined
-
-
-class DTraceChange(CovarianceChange):
+class DTraceChange(ChangeEstimator):
     r"""Learn the difference of two Gaussian networks directly, without learning either.
 
     .. math::
@@ -93,9 +65,11 @@ class DTraceChange(CovarianceChange):
 
     Parameters
     ----------
-    alpha : float or "cv"
-        Sparsity, counted for every entry of the symmetric matrix; ``"cv"`` takes the smallest
-        held-out loss.
+    alpha : float, "cv" or CV
+        Penalty, counted for every entry of the symmetric matrix; ``"cv"`` takes the smallest
+        held-out loss. By default 30 alphas are tried, down to 0.1 of the smallest without any
+        change, on 5 folds that hold rows of both groups, or as many as the smaller group has
+        rows; ``alpha=CV(10, n_alphas=50)`` says otherwise.
     ridge : float
         Curvature that keeps the change finite. With 0 and a group of no more rows than columns,
         there is no solution if alpha is small.
@@ -110,17 +84,10 @@ class DTraceChange(CovarianceChange):
         their small eigenvalues, by adding to the diagonal or one by one. ``treatment_`` then says
         how.
     standardize : bool
-        Take away the mean of its group from every column and divide by the standard deviation
+        Subtract the mean of its group from every column and divide by the standard deviation
         within groups. With False the rows are used as they are, as if their means were 0.
     negligible : float
         Changes up to this size are left out of ``graph_``.
-    n_alphas : int
-        Number of alphas that a search tries.
-    alpha_ratio : float, optional
-        Smallest alpha that a search tries, as a share of the largest; 0.1 by default.
-    cv : int or splitter, optional
-        Folds, each with rows of both groups; by default 5, or one per row of the smaller group
-        where that has fewer.
     tol : float
         Largest duality gap per variable.
     max_iter : int
@@ -128,7 +95,7 @@ class DTraceChange(CovarianceChange):
     n_jobs : int, optional
         Folds at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Deals the rows to folds.
+        Splits the rows into folds.
     verbose : int
         Above 0, a progress bar is drawn on standard error.
 
@@ -146,7 +113,7 @@ class DTraceChange(CovarianceChange):
     classes_ : ndarray of shape (2,)
         Labels before and after.
     alpha_, alphas_, selection_
-        The strength used, those tried, and the criterion along them (None for a number).
+        The penalty used, those tried, and the criterion along them (None for a number).
     locations_, scale_ : ndarray
         Means of the groups and standard deviations that were taken out.
     treatment_ : list of str
@@ -190,10 +157,17 @@ class DTraceChange(CovarianceChange):
     _cites = ("yuan2017",)
 
     _matrices_held = 7.0
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": Strength(HELD_OUT),
+        "ridge": Number(at_least=0),
+        "covariance": OneOf(*COVARIANCES),
+        "repair": OneOf(None, *REPAIRS),
+        **CONSTRAINTS,
+    }
 
     def __init__(
         self,
-        alpha: float | str = "cv",
+        alpha: float | str | Rule = "cv",
         *,
         ridge: float = 0.1,
         covariance: str = "empirical",
@@ -201,9 +175,6 @@ class DTraceChange(CovarianceChange):
         repair: str | None = None,
         standardize: bool = True,
         negligible: float = 0.0,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 200,
         n_jobs: int | None = None,
@@ -217,50 +188,110 @@ class DTraceChange(CovarianceChange):
         self.repair = repair
         self.standardize = standardize
         self.negligible = negligible
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not is_number(self.ridge, least=0):
-            raise InputError(f"ridge must be a number of at least 0, got {self.ridge!r}.")
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn what changed from the rows of one label to those of the other.
 
-    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[_DifferenceFit]:
-        before, after, treatment = self._covariances(samples)
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows of both groups.
+        y : array-like of shape (n,)
+            Labels of two groups, of any type that can be sorted. The change is from
+            ``classes_[0]`` to ``classes_[1]``.
+
+        Returns
+        -------
+        DTraceChange
+        """
+        problem = self._pose(X, y)
+        self._warn_of_constants(problem)
+        statistics = problem.summarize(problem.places)
+        choice = search(
+            problem,
+            with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state),
+            problem.places,
+            None,
+            statistics,
+            self._grid(problem, statistics),
+            is_warm=True,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        self._note(choice, problem, statistics)
+        unit = self._unit()
+        self.precision_difference_ = choice.fit.values / np.outer(unit, unit)
+        self.treatment_ = list(choice.fit.treatment)
+        return self
+
+    def _loss(self) -> DTraceLoss:
+        return DTraceLoss(
+            ridge=self.ridge,
+            covariance=self.covariance,
+            repair=self.repair,
+            names=self._names(),
+            standardize=self.standardize,
+            penalize_diagonal=self.penalize_diagonal,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
+        return from_log_ratio(self.change_), {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DTraceLoss(ChangeLoss):
+    """The D-trace loss as a `ChangeLoss`; the fields are parameters of `DTraceChange`."""
+
+    ridge: float
+    covariance: str
+    repair: str | None
+    names: Sequence[str] | None
+    penalize_diagonal: bool
+
+    def prepare(self, samples: TwoSamples) -> Covariances:
+        """Return the covariances of both groups."""
+        return group_covariances(samples, self.covariance, self.repair, self.names)
+
+    def largest_alpha(self, covariances: Covariances) -> float:
+        """Return the smallest alpha without any change."""
+        return dtrace_alpha_max(
+            covariances.before,
+            covariances.after,
+            ridge=self.ridge,
+            penalize_diagonal=self.penalize_diagonal,
+        )
+
+    def solve_path(self, covariances: Covariances, alphas: FloatArray) -> Iterator[ChangeFit]:
+        """Yield one fit per alpha, each started from the one before."""
         path = dtrace_path(
-            before,
-            after,
+            covariances.before,
+            covariances.after,
             alphas,
             ridge=self.ridge,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return (_DifferenceFit(solution, treatment) for solution in path)
+        for solution in path:
+            difference = np.asarray(solution.value)
+            yield ChangeFit(
+                solution=solution,
+                values=difference,
+                change=in_log_ratio(difference),
+                features={},
+                treatment=covariances.treatment,
+            )
 
-    def _largest_alpha(self, samples: TwoSamples) -> float:
-        before, after, _ = self._covariances(samples)
-        return dtrace_alpha_max(
-            before, after, ridge=self.ridge, penalize_diagonal=self.penalize_diagonal
-        )
-
-    def _score_fit(self, fit: _DifferenceFit | _DifferenceModel, samples: TwoSamples) -> float:
+    def score(self, difference: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:
         """Minus the loss of other rows, without penalties."""
-        before, after = self._moments(samples)
-        difference = fit.difference
+        before, after = group_moments(samples, self.covariance, self.names)
         curved = float(np.vdot(after @ difference, difference @ before))
         return float(np.vdot(difference, before - after)) - 0.5 * curved
-
-    def _fitted(self) -> _DifferenceModel:
-        return _DifferenceModel(from_log_ratio(self.change_))
-
-    def _store(self, fit: _DifferenceFit, samples: TwoSamples) -> None:
-        unit = self._unit()
-        self.precision_difference_ = fit.difference / np.outer(unit, unit)
-        self.treatment_ = list(fit.treatment)

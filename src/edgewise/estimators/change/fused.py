@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from edgewise._core.constraints import is_number
+from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
-from edgewise._core.typing import BoolArray, FloatArray, RandomState
+from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.checks import refuse_identical
-from edgewise.data.labels import TwoGroups, TwoSamples
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.fits import residual_variances
-from edgewise.estimators.change.base import ChangeEstimator
+from edgewise.estimators.change.base import CONSTRAINTS, HELD_OUT, ChangeEstimator, group_moments
+from edgewise.estimators.change.rows import ChangeFit, ChangeLoss, with_group_folds
 from edgewise.estimators.change.sampled import (
-    SampledModels,
-    polynomial_options,
-    sampled_likelihood_of,
+    SampledFusedLoss,
+    SampledLikelihood,
+    as_sampled,
+    check_sampled,
 )
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 from edgewise.selection import gaussian_log_likelihood
+from edgewise.selection.rules import Rule, Strength
+from edgewise.selection.search import search
 from edgewise.solvers.change.fused_graphical_lasso import (
-    FusedPrecisionSolution,
     fused_graphical_lasso_alpha_max,
     fused_graphical_lasso_path,
 )
@@ -36,47 +37,9 @@ from edgewise.solvers.change.fused_neighborhood import (
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
 )
-from edgewise.stats import covariance as covariance_of, nonparanormal_correlation
 
-METHODS: Final = ("neighborhood", "joint", "sampled")
 #: Arrays of p x p that each method holds at its peak, at least.
 MATRICES_HELD: Final = {"neighborhood": 14.0, "joint": 27.0, "sampled": 20.0}
-COVARIANCES: Final = ("empirical", "nonparanormal")
-
-
-@dataclass(frozen=True)
-class _FusedFit:
-    """Models of both groups, and what of them changed."""
-
-    solution: FusedNeighborhoodSolution | FusedPrecisionSolution
-    rule: str
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance."""
-        return self.solution.converged
-
-    @property
-    def values(self) -> FloatArray:
-        """Regressions or precisions of both groups."""
-        return np.asarray(self.solution.value)
-
-    @cached_property
-    def change(self) -> FloatArray:
-        """Change of every pair, above 0 where a link became more positive."""
-        if isinstance(self.solution, FusedNeighborhoodSolution):
-            return self.solution.change(self.rule)
-        change: FloatArray = self.values[0] - self.values[1]
-        # In the log-density a pair has its entry, and a variable half of its own.
-        np.fill_diagonal(change, 0.5 * change.diagonal())
-        return change
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs change."""
-        joined: BoolArray = self.change != 0
-        np.fill_diagonal(joined, False)
-        return joined
 
 
 class FusedNetworkChange(ChangeEstimator):
@@ -110,11 +73,14 @@ class FusedNetworkChange(ChangeEstimator):
 
     Parameters
     ----------
-    alpha : float or "cv"
-        Strength of fusion; ``"cv"`` takes the one with the best held-out score.
+    alpha : float, "cv" or CV
+        Penalty on the difference; ``"cv"`` takes the one with the best held-out score. By default
+        30 alphas are tried, down to 0.1 of the smallest without any change, on 5 folds that hold
+        rows of both groups, or as many as the smaller group has rows;
+        ``alpha=CV(10, n_alphas=50)`` says otherwise.
     sparsity : float
-        Strength of the l1 penalty on the networks themselves.
-    method : {"neighborhood", "joint", "sampled"}
+        Weight of the l1 penalty on the networks themselves.
+    method : {"neighborhood", "joint", "sampled"} or SampledLikelihood
         Regressions, precision matrices, or log-linear models. Regressions are faster by far.
     covariance : {"empirical", "nonparanormal"}
         ``"nonparanormal"`` sees only the ranks within each group, for rows that are Gaussian on
@@ -122,22 +88,11 @@ class FusedNetworkChange(ChangeEstimator):
     rule : {"or", "and"}
         Regressions give two changes for a pair. Take the larger, which is there if one of them
         is, or the smaller, which takes both. Precision matrices are symmetric and need no rule.
-    degree, ridge, n_proposals, proposal_scale
-        Of ``method="sampled"``: degree of the polynomials; curvature of both models; number of
-        rows that stand for the integral, and their standard deviation in units of that of the
-        data.
     standardize : bool
-        Take away the mean of its group from every column and divide by the standard deviation
+        Subtract the mean of its group from every column and divide by the standard deviation
         within groups. With False the rows are used as they are, as if their means were 0.
     negligible : float
         Changes up to this size are left out of ``graph_``.
-    n_alphas : int
-        Number of alphas that a search tries.
-    alpha_ratio : float, optional
-        Smallest alpha that a search tries, as a share of the largest; 0.1 by default.
-    cv : int or splitter, optional
-        Folds, each with rows of both groups; by default 5, or one per row of the smaller group
-        where that has fewer.
     tol : float
         Largest duality gap per variable.
     max_iter : int
@@ -145,7 +100,7 @@ class FusedNetworkChange(ChangeEstimator):
     n_jobs : int, optional
         Folds at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Deals the rows to folds.
+        Splits the rows into folds.
     verbose : int
         Above 0, a progress bar is drawn on standard error.
 
@@ -172,7 +127,7 @@ class FusedNetworkChange(ChangeEstimator):
     classes_ : ndarray of shape (2,)
         Labels before and after.
     alpha_, alphas_, selection_
-        The strength used, those tried, and the criterion along them (None for a number).
+        The penalty used, those tried, and the criterion along them (None for a number).
     locations_, scale_ : ndarray
         Means of the groups and standard deviations that were taken out.
     gap_, objective_, converged_, n_iter_
@@ -215,24 +170,24 @@ class FusedNetworkChange(ChangeEstimator):
         "difference (Zhang and Wang 2010)."
     )
     _cites = ("zhang2010",)
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": Strength(HELD_OUT),
+        "sparsity": Number(at_least=0),
+        "covariance": OneOf("empirical", "nonparanormal"),
+        "rule": OneOf(*RULES),
+        **CONSTRAINTS,
+    }
 
     def __init__(
         self,
-        alpha: float | str = "cv",
+        alpha: float | str | Rule = "cv",
         sparsity: float = 0.0,
         *,
-        method: str = "neighborhood",
+        method: str | SampledLikelihood = "neighborhood",
         covariance: str = "empirical",
         rule: str = "or",
-        degree: int = 2,
-        ridge: float = 0.1,
-        n_proposals: int = 5000,
-        proposal_scale: float = 1.5,
         standardize: bool = True,
         negligible: float = 0.0,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 5000,
         n_jobs: int | None = None,
@@ -244,126 +199,146 @@ class FusedNetworkChange(ChangeEstimator):
         self.method = method
         self.covariance = covariance
         self.rule = rule
-        self.degree = degree
-        self.ridge = ridge
-        self.n_proposals = n_proposals
-        self.proposal_scale = proposal_scale
         self.standardize = standardize
         self.negligible = negligible
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
-        held = super()._arrays_held(n_rows, n_features)
-        return [*held, Arrays(MATRICES_HELD[self.method], (n_features, n_features))]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn what changed from the rows of one label to those of the other.
 
-    def _check_input(self, X: Any, y: Any, *, reset: bool = True) -> tuple[FloatArray, TwoGroups]:
-        rows, groups = super()._check_input(X, y, reset=reset)
-        if reset and self.method == "neighborhood" and self.sparsity == 0:
-            refuse_identical(rows, self._names(), "sparsity above 0")
-        return rows, groups
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows of both groups.
+        y : array-like of shape (n,)
+            Labels of two groups, of any type that can be sorted. The change is from
+            ``classes_[0]`` to ``classes_[1]``.
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not is_number(self.sparsity, least=0):
-            raise InputError(f"sparsity must be a number of at least 0, got {self.sparsity!r}.")
-        choices = {"method": METHODS, "covariance": COVARIANCES, "rule": RULES}
-        for name, allowed in choices.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise InputError(f"{name} must be one of {quote_names(allowed)}, got {value!r}.")
-        if self.method == "sampled":
-            sampled_likelihood_of(self)
+        Returns
+        -------
+        FusedNetworkChange
+        """
+        problem = self._pose(X, y)
+        self._warn_of_constants(problem)
+        statistics = problem.summarize(problem.places)
+        choice = search(
+            problem,
+            with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state),
+            problem.places,
+            None,
+            statistics,
+            self._grid(problem, statistics),
+            is_warm=True,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        self._note(choice, problem, statistics)
+        values, unit = choice.fit.values, self._unit()
+        if as_sampled(self.method):
+            self.thetas_ = values
+            self.power_scale_ = choice.fit.features["power_scale"]
+        elif self.method == "joint":
+            self.precisions_ = values / np.outer(unit, unit)
+        else:
+            self.coefs_ = values * (unit / unit[:, None])
+        return self
+
+    def _loss(self) -> ChangeLoss:
+        if sampled := as_sampled(self.method):
             if self.sparsity > 0:
                 raise InputError('sparsity has no meaning with method="sampled". Leave it at 0.')
-        elif self.alpha == 0 and self.sparsity == 0:
+            return SampledFusedLoss(**check_sampled(self, sampled))
+        if self.method not in MATRICES_HELD:
+            raise InputError(
+                "method must be one of 'neighborhood', 'joint' and 'sampled', or a "
+                f"SampledLikelihood, got {self.method!r}."
+            )
+        if self.alpha == 0 and self.sparsity == 0:
             raise InputError("alpha and sparsity are both 0, so that nothing is penalised.")
-
-    def _moments(self, samples: TwoSamples) -> FloatArray:
-        """Second moments of both groups, or correlations of their normal scores."""
-        both = (samples.first, samples.second)
-        if self.covariance == "nonparanormal":
-            return np.stack([nonparanormal_correlation(rows) for rows in both])
-        return np.stack([covariance_of(rows, assume_centered=True)[1] for rows in both])
-
-    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[Any]:
-        if self.method == "sampled":
-            return sampled_likelihood_of(self).fused_path(samples, alphas)
-        is_joint = self.method == "joint"
-        solve: Any = fused_graphical_lasso_path if is_joint else fused_neighborhood_path
-        path = solve(
-            self._moments(samples),
-            alphas,
+        return FusedLoss(
+            is_joint=self.method == "joint",
             sparsity=self.sparsity,
+            covariance=self.covariance,
+            rule=self.rule,
+            names=self._names(),
+            standardize=self.standardize,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return (_FusedFit(solution, self.rule) for solution in path)
 
-    def _largest_alpha(self, samples: TwoSamples) -> float:
-        if self.method == "sampled":
-            return sampled_likelihood_of(self).fused_alpha_max(samples)
-        is_joint = self.method == "joint"
-        largest = fused_graphical_lasso_alpha_max if is_joint else fused_neighborhood_alpha_max
-        return largest(self._moments(samples), sparsity=self.sparsity)
+    def _check_rows(self, rows: FloatArray, *, is_fit: bool) -> None:
+        if is_fit and self.method == "neighborhood" and self.sparsity == 0:
+            refuse_identical(rows, self._names(), "sparsity above 0")
 
-    def _score_fit(self, fit: Any, samples: TwoSamples) -> float:
-        """Mean over both groups of the log-likelihood, or of minus the mean squared residual."""
-        if self.method == "sampled":
-            return sampled_likelihood_of(self).score(fit, samples)
-        pairs = list(zip(fit.values, self._moments(samples), strict=True))
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        held = super()._arrays_held(n_rows, n_features)
+        method = "sampled" if as_sampled(self.method) else str(self.method)
+        return [*held, Arrays(MATRICES_HELD.get(method, 0.0), (n_features, n_features))]
+
+    def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
+        unit = self._unit()
+        if sampled := as_sampled(self.method):
+            return self.thetas_, sampled.features(self.power_scale_)
         if self.method == "joint":
-            return float(np.mean([gaussian_log_likelihood(*pair) for pair in pairs]))
-        return -float(np.mean([residual_variances(*pair) for pair in pairs]))
-
-    def _unit(self) -> FloatArray:
-        """Return the standard deviations that turn standardised values into those shown."""
-        is_scaled = self.covariance == "empirical"
-        return self.scale_ if is_scaled else np.ones_like(self.scale_)
+            return self.precisions_ * np.outer(unit, unit), {}
+        return self.coefs_ / (unit / unit[:, None]), {}
 
     def _is_signed(self) -> bool:
-        return bool(self.method != "sampled")
+        return as_sampled(self.method) is None
 
-    def _store(self, fit: Any, samples: TwoSamples) -> None:
-        unit = self._unit()
-        if self.method == "sampled":
-            self.thetas_ = fit.thetas
-            self.power_scale_ = fit.features["power_scale"]
-            return
+    def _own_networks(self) -> list[Graph] | None:
+        if as_sampled(self.method):
+            return None
+        values, names = self._fitted_values()[0], self.graph_.names
         if self.method == "joint":
-            self.precisions_ = fit.values / np.outer(unit, unit)
-        else:
-            self.coefs_ = fit.values * (unit / unit[:, None])
-
-    def _fitted(self) -> _Values | SampledModels:
-        unit = self._unit()
-        if self.method == "sampled":
-            return SampledModels(self.thetas_, polynomial_options(self.degree, self.power_scale_))
-        if self.method == "joint":
-            return _Values(self.precisions_ * np.outer(unit, unit))
-        return _Values(self.coefs_ / (unit / unit[:, None]))
-
-    def _networks(self, X: Any, y: Any) -> tuple[Graph, Graph]:
-        """Networks of the two groups, as this model has them unless there are rows."""
-        if X is not None or self.method == "sampled":
-            return super()._networks(X, y)
-        values: FloatArray = self._fitted().values  # type: ignore[union-attr]
-        names = self.graph_.names
-        if self.method == "joint":
-            before, after = (Graph.from_precision(one, names=names) for one in values)
-        else:
-            before, after = (Graph((one + one.T) / 2, names=names) for one in values)
-        return before, after
+            return [Graph.from_precision(one, names=names) for one in values]
+        return [Graph((one + one.T) / 2, names=names) for one in values]
 
 
-@dataclass(frozen=True)
-class _Values:
-    """What scoring rows takes of a fit."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FusedLoss(ChangeLoss):
+    """Models of both groups with a penalised difference, as a `ChangeLoss`.
 
-    values: FloatArray
+    The fields are parameters of `FusedNetworkChange`.
+    """
+
+    is_joint: bool
+    sparsity: float
+    covariance: str
+    rule: str
+    names: Sequence[str] | None
+
+    def prepare(self, samples: TwoSamples) -> FloatArray:
+        """Return the second moments of both groups, or correlations of their normal scores."""
+        return np.stack(group_moments(samples, self.covariance, self.names))
+
+    def largest_alpha(self, moments: FloatArray) -> float:
+        """Return the smallest alpha without any change."""
+        largest = fused_graphical_lasso_alpha_max if self.is_joint else fused_neighborhood_alpha_max
+        return largest(moments, sparsity=self.sparsity)
+
+    def solve_path(self, moments: FloatArray, alphas: FloatArray) -> Iterator[ChangeFit]:
+        """Yield one fit per alpha, each started from the one before."""
+        solve: Any = fused_graphical_lasso_path if self.is_joint else fused_neighborhood_path
+        options = {"sparsity": self.sparsity, "tol": self.tol, "max_iter": self.max_iter}
+        for solution in solve(moments, alphas, **options):
+            values = np.asarray(solution.value)
+            if isinstance(solution, FusedNeighborhoodSolution):
+                change = solution.change(self.rule)
+            else:
+                change = values[0] - values[1]
+                # In the log-density a pair has its entry, and a variable half of its own.
+                np.fill_diagonal(change, 0.5 * change.diagonal())
+            yield ChangeFit(solution=solution, values=values, change=change, features={})
+
+    def score(self, values: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:
+        """Mean over both groups of the log-likelihood, or of minus the mean squared residual."""
+        pairs = list(zip(values, self.prepare(samples), strict=True))
+        if self.is_joint:
+            return float(np.mean([gaussian_log_likelihood(*pair) for pair in pairs]))
+        return -float(np.mean([residual_variances(*pair) for pair in pairs]))

@@ -2,100 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from edgewise._core.constraints import is_number
+from edgewise._core.constraints import Constraint, OneOf
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray, RandomState
-from edgewise.data.labels import TwoGroups, TwoSamples
+from edgewise._core.typing import FloatArray, RandomState
+from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.fits import GaussianFit
-from edgewise.estimators.base.statistics import Statistics, Summarizer
-from edgewise.estimators.change.base import CovarianceChange, in_log_ratio
+from edgewise.estimators.base.statistics import REPAIRS, Statistics, Summarizer
+from edgewise.estimators.change.base import (
+    CONSTRAINTS,
+    COVARIANCES,
+    HELD_OUT,
+    ChangeEstimator,
+    Covariances,
+    group_covariances,
+    group_moments,
+    in_log_ratio,
+    refuse_constant_in_a_group,
+)
+from edgewise.estimators.change.rows import ChangeFit, ChangeLoss, with_group_folds
 from edgewise.estimators.change.sampled import (
-    SampledModels,
-    polynomial_options,
-    sampled_likelihood_of,
+    SampledLikelihood,
+    SampledSeparateLoss,
+    add_certificates,
+    as_sampled,
+    check_sampled,
 )
 from edgewise.estimators.gaussian.graphical_lasso import GaussianProblem
 from edgewise.graph import Graph
-from edgewise.selection import Selection, ebic, gaussian_log_likelihood
-from edgewise.selection.choose import make_selection
-from edgewise.solvers import Solution
+from edgewise.selection import EBIC, gaussian_log_likelihood
+from edgewise.selection.rules import Rule, Strength, rule_name
+from edgewise.selection.search import search
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 
-
-class _PrecisionsModel(NamedTuple):
-    """What scoring rows takes of a fit."""
-
-    precisions: FloatArray
-
-
-@dataclass(frozen=True)
-class _SeparateFit:
-    """Graphical lassos of both groups, with what was done to their covariances."""
-
-    before: GaussianFit
-    after: GaussianFit
-    treatment: tuple[str, ...]
-
-    @cached_property
-    def solution(self) -> Solution:
-        """Both as one problem, since neither has to do with the other."""
-        before, after = self.before.solution, self.after.solution
-        return Solution(
-            value=np.stack([before.value, after.value]),
-            objective=before.objective + after.objective,
-            gap=before.gap + after.gap,
-            n_iter=max(before.n_iter, after.n_iter),
-            converged=before.converged and after.converged,
-        )
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver met its tolerance in both groups."""
-        return self.solution.converged
-
-    @property
-    def precisions(self) -> FloatArray:
-        """Precision matrices before and after."""
-        return np.asarray(self.solution.value)
-
-    @cached_property
-    def change(self) -> FloatArray:
-        """Change of every pair, above 0 where a link became more positive."""
-        return in_log_ratio(self.precisions[1] - self.precisions[0])
-
-    @property
-    def adjacency(self) -> BoolArray:
-        """Which pairs change."""
-        joined: BoolArray = self.change != 0
-        np.fill_diagonal(joined, False)
-        return joined
-
-    @cached_property
-    def n_edges(self) -> tuple[int, int]:
-        """Number of edges of each network."""
-        before, after = (
-            int(np.count_nonzero(fit.adjacency)) // 2 for fit in (self.before, self.after)
-        )
-        return before, after
-
-    def ebic(self, sizes: tuple[int, int], gamma: float) -> float:
-        """Add up the extended BIC of groups with so many rows."""
-        return sum(
-            ebic(n_rows * fit.log_likelihood, n_edges, n_rows, self.precisions.shape[1], gamma)
-            for n_rows, fit, n_edges in zip(
-                sizes, (self.before, self.after), self.n_edges, strict=True
-            )
-        )
+#: Rules for Gaussian networks; and for log-linear ones, where alpha has to take the proposals to
+#: the data first, so that the grid goes further down.
+GAUSSIAN_RULES: Final = Strength(EBIC(n_alphas=30, alpha_ratio=0.1), HELD_OUT)
+SAMPLED_RULES: Final = Strength(replace(HELD_OUT, alpha_ratio=1e-3))
 
 
-class SeparateNetworkChange(CovarianceChange):
+class SeparateNetworkChange(ChangeEstimator):
     r"""Learn the network of each group by itself, and take the difference.
 
     In each group g, with covariance :math:`S_g`,
@@ -116,37 +67,25 @@ class SeparateNetworkChange(CovarianceChange):
 
     Parameters
     ----------
-    alpha : float or {"ebic", "cv"}
-        Sparsity of both networks, counted for every entry of a symmetric matrix; or the rule that
-        picks it: the sum of the extended BIC of both groups [2]_, or held-out likelihood.
+    alpha : float, {"ebic", "cv"}, EBIC or CV
+        Penalty of both networks, counted for every entry of a symmetric matrix; or the rule that
+        chooses it: the sum of the extended BIC of both groups [2]_, or held-out likelihood on
+        folds that hold rows of both groups. By default 30 alphas are tried, down to 0.1 of the
+        smallest with empty networks; ``alpha=EBIC(gamma=1, n_alphas=50)`` says otherwise.
     covariance : {"empirical", "nonparanormal", "spearman", "kendall"}
         What stands for the covariances. All but the first see only ranks within each group, for
         rows that are Gaussian on some other scale of each variable.
-    likelihood : {"gaussian", "sampled"}
+    likelihood : {"gaussian", "sampled"} or SampledLikelihood
         Of Gaussian networks, or of log-linear ones; for these alpha is a number or ``"cv"``.
-    degree, ridge, n_proposals, proposal_scale
-        Of ``likelihood="sampled"``: degree of the polynomials; curvature of both models; number
-        of rows that stand for the integral, and their standard deviation in units of that of the
-        data.
-    gamma : float
-        Parameter of the extended BIC, from 0 (ordinary BIC) to 1 (sparsest).
     repair : {None, "ridge", "clip"}
         What to do with rank correlations that are not positive semidefinite: refuse them, or raise
         their small eigenvalues, by adding to the diagonal or one by one. ``treatment_`` then says
         how.
     standardize : bool
-        Take away the mean of its group from every column and divide by the standard deviation
+        Subtract the mean of its group from every column and divide by the standard deviation
         within groups. With False the rows are used as they are, as if their means were 0.
     negligible : float
         Changes up to this size are left out of ``graph_``.
-    n_alphas : int
-        Number of alphas that a search tries.
-    alpha_ratio : float, optional
-        Smallest alpha that a search tries, as a share of the largest; by default 0.1, or 0.001
-        with ``likelihood="sampled"``.
-    cv : int or splitter, optional
-        Folds for ``alpha="cv"``, each with rows of both groups; by default 5, or one per row of the
-        smaller group where that has fewer.
     tol : float
         Largest duality gap per variable, of both groups together.
     max_iter : int
@@ -154,7 +93,7 @@ class SeparateNetworkChange(CovarianceChange):
     n_jobs : int, optional
         Folds at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Deals the rows to folds.
+        Splits the rows into folds.
     verbose : int
         Above 0, a progress bar is drawn on standard error.
 
@@ -180,7 +119,7 @@ class SeparateNetworkChange(CovarianceChange):
     classes_ : ndarray of shape (2,)
         Labels before and after.
     alpha_, alphas_, selection_
-        The strength used, those tried, and the criterion along them (None for a number).
+        The penalty used, those tried, and the criterion along them (None for a number).
     locations_, scale_ : ndarray
         Means of the groups and standard deviations that were taken out.
     treatment_ : list of str
@@ -225,26 +164,23 @@ class SeparateNetworkChange(CovarianceChange):
     )
     _cites = ("friedman2008",)
 
-    _rules = ("ebic", "cv")
     _matrices_held = 15.0
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": GAUSSIAN_RULES,
+        "covariance": OneOf(*COVARIANCES),
+        "repair": OneOf(None, *REPAIRS),
+        **CONSTRAINTS,
+    }
 
     def __init__(
         self,
-        alpha: float | str = "ebic",
+        alpha: float | str | Rule = "ebic",
         *,
         covariance: str = "empirical",
-        likelihood: str = "gaussian",
-        degree: int = 2,
-        ridge: float = 0.1,
-        n_proposals: int = 5000,
-        proposal_scale: float = 1.5,
-        gamma: float = 0.5,
+        likelihood: str | SampledLikelihood = "gaussian",
         repair: str | None = None,
         standardize: bool = True,
         negligible: float = 0.0,
-        n_alphas: int = 30,
-        alpha_ratio: float | None = None,
-        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 5000,
         n_jobs: int | None = None,
@@ -254,140 +190,176 @@ class SeparateNetworkChange(CovarianceChange):
         self.alpha = alpha
         self.covariance = covariance
         self.likelihood = likelihood
-        self.degree = degree
-        self.ridge = ridge
-        self.n_proposals = n_proposals
-        self.proposal_scale = proposal_scale
-        self.gamma = gamma
         self.repair = repair
         self.standardize = standardize
         self.negligible = negligible
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn what changed from the rows of one label to those of the other.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Rows of both groups.
+        y : array-like of shape (n,)
+            Labels of two groups, of any type that can be sorted. The change is from
+            ``classes_[0]`` to ``classes_[1]``.
+
+        Returns
+        -------
+        SeparateNetworkChange
+        """
+        problem = self._pose(X, y)
+        self._warn_of_constants(problem)
+        statistics = problem.summarize(problem.places)
+        choice = search(
+            problem,
+            with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state),
+            problem.places,
+            None,
+            statistics,
+            self._grid(problem, statistics),
+            is_warm=True,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        self._note(choice, problem, statistics)
+        if as_sampled(self.likelihood):
+            self.thetas_ = choice.fit.values
+            self.power_scale_ = choice.fit.features["power_scale"]
+        else:
+            unit = self._unit()
+            self.precisions_ = choice.fit.values / np.outer(unit, unit)
+        self.treatment_ = list(choice.fit.treatment)
+        return self
+
     @property
     def networks_(self) -> tuple[Graph, Graph]:
         """Networks before and after."""
-        if self.likelihood == "sampled":
+        names = self.graph_.names
+        if as_sampled(self.likelihood):
             lengths = np.sqrt(np.sum(self.thetas_**2, axis=3))
             lengths[:, range(self.n_features_in_), range(self.n_features_in_)] = 0.0
-            first, second = (Graph(one, names=self.graph_.names) for one in lengths)
-            return first, second
-        before, after = (
-            Graph.from_precision(one, names=self.graph_.names) for one in self.precisions_
-        )
+            before, after = (Graph(one, names=names) for one in lengths)
+        else:
+            before, after = (Graph.from_precision(one, names=names) for one in self.precisions_)
         return before, after
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not is_number(self.gamma, least=0) or self.gamma > 1:
-            raise InputError(f"gamma must be between 0 and 1, got {self.gamma!r}.")
-        if self.likelihood not in ("gaussian", "sampled"):
-            raise InputError(
-                f'likelihood must be "gaussian" or "sampled", got {self.likelihood!r}.'
-            )
-        if self.likelihood == "sampled":
-            sampled_likelihood_of(self)
-            if self.alpha == "ebic":
+    @property
+    def _alpha(self) -> Strength:  # type: ignore[override]
+        return SAMPLED_RULES if as_sampled(self.likelihood) else GAUSSIAN_RULES
+
+    def _loss(self) -> ChangeLoss:
+        if sampled := as_sampled(self.likelihood):
+            if rule_name(self.alpha) == EBIC.name:
                 raise InputError(
                     'The extended BIC needs a likelihood that is exact. With likelihood="sampled" '
                     'pass a number for alpha, or "cv".'
                 )
+            return SampledSeparateLoss(**check_sampled(self, sampled))
+        if self.likelihood != "gaussian":
+            raise InputError(
+                "likelihood must be one of 'gaussian' and 'sampled', or a SampledLikelihood, got "
+                f"{self.likelihood!r}."
+            )
+        return SeparateLoss(
+            covariance=self.covariance,
+            repair=self.repair,
+            names=self._names(),
+            standardize=self.standardize,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
-    def _solve_path(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[Any]:
-        if self.likelihood == "sampled":
-            return sampled_likelihood_of(self).separate_path(samples, alphas)
-        return self._solve_lassos(samples, alphas)
+    def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
+        if sampled := as_sampled(self.likelihood):
+            return self.thetas_, sampled.features(self.power_scale_)
+        unit = self._unit()
+        return self.precisions_ * np.outer(unit, unit), {}
 
-    def _solve_lassos(self, samples: TwoSamples, alphas: FloatArray) -> Iterator[_SeparateFit]:
-        self._refuse_constant_in_a_group(samples, "no finite precision")
-        covariances = self._covariances(samples)
-        # Each to half of the tolerance, since the gaps add up.
+    def _is_signed(self) -> bool:
+        return as_sampled(self.likelihood) is None
+
+    def _own_networks(self) -> tuple[Graph, Graph]:
+        return self.networks_
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SeparateFit(ChangeFit):
+    """Graphical lassos of both groups, which have nothing to do with each other."""
+
+    lassos: tuple[GaussianFit, GaussianFit]
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges of both networks."""
+        return sum(lasso.n_edges for lasso in self.lassos)
+
+    def ebic(self, gamma: float) -> float:
+        """Return the sum of the extended BIC of both groups."""
+        return sum(lasso.ebic(gamma) for lasso in self.lassos)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SeparateLoss(ChangeLoss):
+    """Graphical lassos of both groups as a `ChangeLoss`.
+
+    The fields are parameters of `SeparateNetworkChange`.
+    """
+
+    covariance: str
+    repair: str | None
+    names: Sequence[str] | None
+
+    def prepare(self, samples: TwoSamples) -> Covariances:
+        """Return the covariances of both groups."""
+        refuse_constant_in_a_group(samples, self.names, "no finite precision")
+        return group_covariances(samples, self.covariance, self.repair, self.names)
+
+    def largest_alpha(self, covariances: Covariances) -> float:
+        """Return the smallest alpha with empty networks."""
+        return max(alpha_max(covariances.before), alpha_max(covariances.after))
+
+    def solve_path(self, covariances: Covariances, alphas: FloatArray) -> Iterator[SeparateFit]:
+        """Yield one fit per alpha, each started from the one before."""
         lasso = GaussianProblem(
             covariance=Summarizer(names=None),
             weights=None,
             penalize_diagonal=False,
+            # Each to half of the tolerance, since the gaps add up.
             tol=0.5 * self.tol,
             max_iter=self.max_iter,
         )
-        paths = [lasso.solve_path(_statistics(S), alphas) for S in covariances[:2]]
+        paths = [
+            lasso.solve_path(_statistics(S, n_rows), alphas)
+            for S, n_rows in zip(covariances[:2], covariances.sizes, strict=True)
+        ]
         for before, after in zip(*paths, strict=True):
-            yield _SeparateFit(before, after, covariances.treatment)
+            solution = add_certificates(before.solution, after.solution)
+            values = np.asarray(solution.value)
+            yield SeparateFit(
+                solution=solution,
+                values=values,
+                change=in_log_ratio(values[1] - values[0]),
+                features={},
+                treatment=covariances.treatment,
+                lassos=(before, after),
+            )
 
-    def _ratio(self) -> float:
-        """Go further down where alpha has to take the proposals to the data first."""
-        if self.likelihood == "sampled" and self.alpha_ratio is None:
-            return 1e-3
-        return super()._ratio()
-
-    def _largest_alpha(self, samples: TwoSamples) -> float:
-        if self.likelihood == "sampled":
-            return sampled_likelihood_of(self).separate_alpha_max(samples)
-        self._refuse_constant_in_a_group(samples, "no finite precision")
-        return max(alpha_max(S) for S in self._covariances(samples)[:2])
-
-    def _choose_alpha(
-        self, rows: FloatArray, groups: TwoGroups, samples: TwoSamples
-    ) -> tuple[Any, float, Selection | None]:
-        """Return the fit at alpha as given, or as a rule chooses it along a path."""
-        if self.alpha != "ebic":
-            return super()._choose_alpha(rows, groups, samples)
-        alphas = self._grid(samples)
-        sizes = (len(samples.first), len(samples.second))
-        best: Any = None
-        index, n_unconverged = 0, 0
-        values: list[float] = []
-        edges: list[int] = []
-        for k, fit in enumerate(self._solve_path(samples, alphas)):
-            values.append(fit.ebic(sizes, self.gamma))
-            edges.append(sum(fit.n_edges))
-            n_unconverged += not fit.converged
-            if best is None or values[k] < values[index]:
-                best, index = fit, k
-        selection = make_selection(
-            "ebic", alphas, np.array(values), index, n_unconverged, np.array(edges)
-        )
-        return best, selection.alpha, selection
-
-    def _score_fit(self, fit: Any, samples: TwoSamples) -> float:
+    def score(self, values: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:
         """Mean log-likelihood of other rows, each under the network of its group."""
-        if self.likelihood == "sampled":
-            return sampled_likelihood_of(self).score(fit, samples)
-        pairs = zip(fit.precisions, self._moments(samples), strict=True)
+        pairs = zip(values, group_moments(samples, self.covariance, self.names), strict=True)
         sizes = (len(samples.first), len(samples.second))
         return float(np.average([gaussian_log_likelihood(*pair) for pair in pairs], weights=sizes))
 
-    def _fitted(self) -> _PrecisionsModel | SampledModels:
-        if self.likelihood == "sampled":
-            return SampledModels(self.thetas_, polynomial_options(self.degree, self.power_scale_))
-        unit = self._unit()
-        return _PrecisionsModel(self.precisions_ * np.outer(unit, unit))
 
-    def _is_signed(self) -> bool:
-        return bool(self.likelihood == "gaussian")
-
-    def _store(self, fit: Any, samples: TwoSamples) -> None:
-        if self.likelihood == "sampled":
-            self.thetas_ = fit.thetas
-            self.power_scale_ = fit.features["power_scale"]
-            self.treatment_: list[str] = []
-            return
-        unit = self._unit()
-        self.precisions_ = fit.precisions / np.outer(unit, unit)
-        self.treatment_ = list(fit.treatment)
-
-    def _networks(self, X: Any, y: Any) -> tuple[Graph, Graph]:
-        """Networks of the two groups, as this model has them unless there are rows."""
-        return self.networks_ if X is None else super()._networks(X, y)
-
-
-def _statistics(S: FloatArray) -> Statistics:
+def _statistics(S: FloatArray, n_rows: int) -> Statistics:
     """Wrap a covariance of centred columns for the estimator of one network."""
     d = len(S)
-    return Statistics(location=np.zeros(d), S=S, scale=np.ones(d), n_samples=None, n_rows=None)
+    return Statistics(location=np.zeros(d), S=S, scale=np.ones(d), n_samples=n_rows, n_rows=n_rows)

@@ -1,4 +1,4 @@
-"""Support vector machines on the Fisher scores of class networks."""
+"""Support vector machines on the Fisher scores of class networks, and their calibration."""
 
 from __future__ import annotations
 
@@ -99,20 +99,6 @@ class FisherMachines:
     dual: FloatArray
     intercept: FloatArray
 
-    @classmethod
-    def of(
-        cls, rows: FloatArray, labels: IntArray, coefs: FloatArray, cost: FloatArray
-    ) -> FisherMachines:
-        """Train all machines; ``cost`` is that of squared slack for each row."""
-        pairs = list(combinations(range(len(coefs)), 2))
-        dual, intercept = np.zeros((len(pairs), len(rows))), np.zeros(len(pairs))
-        for k, pair in enumerate(pairs):
-            own = np.flatnonzero(np.isin(labels, pair))
-            kernel = fisher_kernel(rows[own], rows[own], coefs[list(pair)])
-            sign = np.where(labels[own] == pair[0], -1.0, 1.0)
-            dual[k, own], intercept[k] = _train(kernel + np.diag(1.0 / cost[own]), sign)
-        return cls(rows=rows, dual=dual, intercept=intercept)
-
     def decide(self, X: FloatArray, coefs: FloatArray) -> FloatArray:
         """Signed distance of each row for each pair; positive for the second of the pair."""
         distances = []
@@ -121,6 +107,20 @@ class FisherMachines:
             kernel = fisher_kernel(X, self.rows[support], coefs[list(pair)])
             distances.append(kernel @ self.dual[k, support] + self.intercept[k])
         return np.column_stack(distances)
+
+
+def train_machines(
+    rows: FloatArray, labels: IntArray, coefs: FloatArray, cost: FloatArray
+) -> FisherMachines:
+    """Train the machine of each pair of classes; ``cost`` is that of squared slack per row."""
+    pairs = list(combinations(range(len(coefs)), 2))
+    dual, intercept = np.zeros((len(pairs), len(rows))), np.zeros(len(pairs))
+    for k, pair in enumerate(pairs):
+        own = np.flatnonzero(np.isin(labels, pair))
+        kernel = fisher_kernel(rows[own], rows[own], coefs[list(pair)])
+        sign = np.where(labels[own] == pair[0], -1.0, 1.0)
+        dual[k, own], intercept[k] = _train(kernel + np.diag(1.0 / cost[own]), sign)
+    return FisherMachines(rows=rows, dual=dual, intercept=intercept)
 
 
 def pair_votes(distances: FloatArray, n_classes: int) -> FloatArray:

@@ -1,17 +1,14 @@
-"""One sparse network per class, and their joint learning."""
+"""One sparse network per class: learning each by itself, and tables of their arcs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.estimators.base.statistics import arrangement
 from edgewise.solvers import bcd_bayes_net, order_bayes_net
-from edgewise.solvers.classify.class_arcs import ClassNetworksSolution
 from edgewise.solvers.classify.fisher_scores import (
     network_residuals,
     score_correlations,
@@ -31,7 +28,7 @@ def arc_changes(
     arcs = np.argwhere(before != after)
     old, new = before[tuple(arcs.T)], after[tuple(arcs.T)]
     values = {"before": old, "after": new, "change": new - old}
-    return _listed(arcs, classes, parents, values, by=np.abs(new - old))
+    return _table(arcs, classes, parents, values, by=np.abs(new - old))
 
 
 def arc_supports(
@@ -55,10 +52,10 @@ def arc_supports(
     support = 0.5 * ((residual + share) ** 2 - residual**2) * np.array([1.0, -1.0])[arcs[:, 0]]
     labels = [classes[k] for k in pair]
     values = {"weight": weight, "support": support}
-    return _listed(arcs, labels, parents, values, by=np.abs(support))
+    return _table(arcs, labels, parents, values, by=np.abs(support))
 
 
-def _listed(
+def _table(
     arcs: Any,
     classes: Sequence[Any],
     parents: Sequence[str],
@@ -79,86 +76,60 @@ def _listed(
     return frame.assign(**{name: value[order] for name, value in values.items()})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ClassRows:
-    """Standardised rows of all classes, their columns in an order of their own.
+def in_data_order(coefs: FloatArray, order: IntArray) -> FloatArray:
+    """Put coefficients of all networks back into the order of the columns of the data.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, m)
-        Standardised over all classes.
-    labels : ndarray of shape (n,)
-        Number of each row's class.
-    order : ndarray of shape (m,)
-        Column of the data that each variable is, so that no result depends on their order.
+    ``order[k]`` is the column that variable k of the networks stands for.
     """
+    result = np.empty_like(coefs)
+    parents = np.append(order, len(order))
+    result[np.ix_(np.arange(len(coefs)), parents, order)] = coefs
+    return result
 
-    rows: FloatArray
-    labels: IntArray
-    order: IntArray
 
-    @classmethod
-    def of(cls, rows: FloatArray, labels: IntArray) -> ClassRows:
-        """Put standardised rows into an order that they give."""
-        order = arrangement(rows)
-        return cls(rows=np.ascontiguousarray(rows[:, order]), labels=labels, order=order)
+def generative_networks(
+    rows: FloatArray,
+    labels: IntArray,
+    alpha: float,
+    *,
+    method: str,
+    has_free_bias: bool,
+    n_jobs: int | None,
+) -> tuple[FloatArray, list[BayesNetSolution]]:
+    """Learn the network of each class from its own rows.
 
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return int(self.labels.max()) + 1
+    Returns the coefficients of all, of shape (n_classes, m + 1, m) with the intercepts last,
+    and the solutions.
+    """
+    is_order = method == "order"
+    solve: Callable[..., BayesNetSolution] = order_bayes_net if is_order else bcd_bayes_net
+    options: dict[str, Any] = {"n_jobs": n_jobs} if is_order else {}
+    coefs, solutions = [], []
+    for c in range(int(labels.max()) + 1):
+        own = rows[labels == c]
+        mean = own.mean(axis=0)
+        S = np.cov(own, rowvar=False, bias=True).reshape(len(mean), -1)
+        # A column that does not vary in the class is tied to nothing there.
+        still = np.ptp(own, axis=0) == 0
+        S[still, :] = S[:, still] = 0.0
+        S[still, still] = 1.0
+        if not has_free_bias:
+            options["location"] = mean
+        solution = solve(S, alpha, **options)
+        bias = mean - mean @ solution.value if has_free_bias else solution.intercept
+        coefs.append(np.vstack([solution.value, bias]))
+        solutions.append(solution)
+    return np.stack(coefs), solutions
 
-    def restored(self, coefs: FloatArray) -> FloatArray:
-        """Put coefficients of all networks back into the order of the data."""
-        result = np.empty_like(coefs)
-        parents = np.append(self.order, len(self.order))
-        result[np.ix_(np.arange(len(coefs)), parents, self.order)] = coefs
-        return result
 
-    def generative(
-        self, alpha: float, *, method: str, schedule: str, has_free_bias: bool, n_jobs: int | None
-    ) -> tuple[FloatArray, list[BayesNetSolution]]:
-        """Learn the network of each class from its own rows.
+def informative_arcs(
+    rows: FloatArray, labels: IntArray, coefs: FloatArray, n_edges: int
+) -> IntArray:
+    """Class, parent and child of the arcs whose Fisher scores correlate most with the class.
 
-        Returns the coefficients of all, of shape (n_classes, m + 1, m) with the intercepts last,
-        and the solutions.
-        """
-        solve: Callable[..., BayesNetSolution] = bcd_bayes_net
-        options: dict[str, Any] = {"schedule": schedule}
-        if method == "order":
-            solve = order_bayes_net
-            options["n_jobs"] = n_jobs
-        coefs, solutions = [], []
-        for c in range(self.n_classes):
-            own = self.rows[self.labels == c]
-            mean = own.mean(axis=0)
-            S = np.cov(own, rowvar=False, bias=True).reshape(len(mean), -1)
-            # A column that does not vary in the class is tied to nothing there.
-            still = np.ptp(own, axis=0) == 0
-            S[still, :] = S[:, still] = 0.0
-            S[still, still] = 1.0
-            if not has_free_bias:
-                options["location"] = mean
-            solution = solve(S, alpha, **options)
-            bias = mean - mean @ solution.value if has_free_bias else solution.intercept
-            coefs.append(np.vstack([solution.value, bias]))
-            solutions.append(solution)
-        return np.stack(coefs), solutions
-
-    def learn(
-        self,
-        coefs: FloatArray,
-        n_edges: int,
-        solve: Callable[..., ClassNetworksSolution],
-    ) -> ClassNetworksSolution | None:
-        """Move the arcs whose scores tell most; None where none tells anything.
-
-        Arcs that are absent stay so. Intercepts count as arcs: where they are penalised, most
-        start from 0, and they are what sets the classes apart.
-        """
-        allowed = coefs != 0
-        allowed[:, -1, :] = True
-        arcs = select_arcs(score_correlations(self.rows, self.labels, coefs), allowed, n_edges)
-        if not len(arcs):
-            return None
-        return solve(self.rows, self.labels, coefs, arcs)
+    Arcs that are absent stay so. Intercepts count as arcs: where they are penalised, most start
+    from 0, and they are what sets the classes apart.
+    """
+    allowed = coefs != 0
+    allowed[:, -1, :] = True
+    return select_arcs(score_correlations(rows, labels, coefs), allowed, n_edges)

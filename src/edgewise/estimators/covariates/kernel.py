@@ -3,222 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, Final, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from edgewise._core.constraints import is_number
+from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.memory import Arrays
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.estimators.covariates.base import ConditionalEstimator, as_coordinates
-from edgewise.estimators.covariates.coding import describe_covariates
+from edgewise.data.table import Table
+from edgewise.estimators.covariates.base import CovariateEstimator, describe_covariates
 from edgewise.estimators.covariates.kernel_search import (
     SEARCH_TOL,
+    KernelCV,
     KernelSearch,
     Neighborhoods,
     alpha_grids,
+    as_coordinates,
     bandwidth_grid,
     choose_anchors,
     chunks,
     neighboring_order,
-    search,
+    search_bandwidths,
 )
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 from edgewise.selection import SelectionWarning
+from edgewise.selection.rules import Strength
 from edgewise.solvers.covariates.nearby_fits import NearbyFits, fit_nearby
 from edgewise.stats.kernel import effective_samples
-
-CHOICES: Final = {"mean": ("local", "global"), "scale": ("range", "none")}
-#: Smallest values of the whole numbers among the parameters.
-COUNTS: Final = {
-    "min_samples": 2,
-    "n_bandwidths": 2,
-    "n_alphas": 2,
-    "n_anchors": 2,
-    "max_iter": 1,
-}
-
-
-class KernelEstimator(ConditionalEstimator):
-    """Base of `KernelGraph`: everything that users do not call."""
-
-    _copies_held = 3.0
-
-    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
-        anchors = min(n_rows, self.n_anchors)
-        held = super()._arrays_held(n_rows, n_features)
-        return [*held, Arrays(5.0, (anchors, n_features, n_features))]
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that no data could make sense of."""
-        for name, lowest in (("bandwidth", "above"), ("alpha", "at least")):
-            value = getattr(self, name)
-            is_fine = is_number(value, least=0) and (value > 0 or name == "alpha")
-            if value != "cv" and not is_fine:
-                raise InputError(f'{name} must be a number {lowest} 0 or "cv", got {value!r}.')
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} must be one of {quote_names(allowed)}, got {getattr(self, name)!r}."
-                )
-        for name, least in COUNTS.items():
-            value = getattr(self, name)
-            is_count = isinstance(value, Integral) and not isinstance(value, bool)
-            if not is_count or value < least:
-                raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
-        if not self.tol > 0:
-            raise InputError(f"tol must be positive, got {self.tol!r}.")
-
-    def _units(self) -> tuple[FloatArray, FloatArray]:
-        """Location and scale that take the responses to those of the search."""
-        deviation: FloatArray = self.responses_.std(axis=0)
-        scale = deviation if self.standardize else np.ones_like(deviation)
-        return self.responses_.mean(axis=0), scale
-
-    def _neighborhoods(self) -> Neighborhoods:
-        location, scale = self._units()
-        return Neighborhoods(
-            X=self.coordinates_,
-            Y=(self.responses_ - location) / scale,
-            own_mean=self.mean == "local",
-            min_samples=float(self.min_samples),
-        )
-
-    def _points(self, X: Any) -> tuple[FloatArray, IntArray]:
-        """Distinct coordinates of covariates, and which of them each row has."""
-        check_is_fitted(self)
-        table = self._read_covariates(X, self._kinds())
-        coordinates = as_coordinates(table, self.covariates_, scale=self.scale)
-        points, at = np.unique(coordinates, axis=0, return_inverse=True)
-        return points, at.reshape(-1)
-
-    def _settings(self) -> tuple[float, float, bool, dict[str, Any]]:
-        """Bandwidth, alpha, whether to refit, and options of the graphical lasso."""
-        return self.bandwidth_, self.alpha_, self.refit, {"tol": self.tol, **self._lasso()}
-
-    def _lasso(self) -> dict[str, Any]:
-        return {"penalize_diagonal": self.penalize_diagonal, "max_iter": self.max_iter}
-
-    def _search(self, rows: Neighborhoods, generator: np.random.Generator) -> KernelSearch:
-        """Judge what there is to choose; with nothing to choose, give back what was asked for."""
-        bandwidths = np.array([self.bandwidth], dtype=object)
-        if isinstance(self.bandwidth, str):
-            bandwidths = bandwidth_grid(rows, self.anchors_, self.n_bandwidths)
-        bandwidths = bandwidths.astype(np.float64)
-        if isinstance(self.alpha, str):
-            alphas = alpha_grids(
-                rows, self.anchors_, bandwidths, n_alphas=self.n_alphas, ratio=self.alpha_ratio
-            )
-        else:
-            alphas = np.full((len(bandwidths), 1), float(self.alpha))
-        if alphas.size == 1:
-            return KernelSearch(bandwidths, alphas, np.full((1, 1), np.nan), 0)
-        return search(
-            rows,
-            bandwidths,
-            alphas,
-            refit=self.refit,
-            lasso={"tol": max(self.tol, SEARCH_TOL), **self._lasso()},
-            cv=self.cv,
-            n_anchors=self.n_anchors,
-            random_state=generator,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-
-    def _keep(self, found: KernelSearch) -> None:
-        """Store the choice, and warn where it sits at an end."""
-        first, second = found.best
-        self.bandwidth_ = float(found.bandwidths[first])
-        self.alpha_ = float(found.alphas[first, second])
-        self.bandwidths_, self.alphas_ = found.bandwidths, found.alphas
-        p = len(self.response_names_)
-        constant = p * np.log(2.0 * np.pi) + 2.0 * float(np.log(self._units()[1]).sum())
-        self.heldout_ = None if found.risks.size == 1 else -0.5 * (found.risks + constant)
-        if found.n_unconverged:
-            warnings.warn(
-                f"Of the fits in the search, {found.n_unconverged} stopped above their tolerance. "
-                "Raise max_iter, or raise alpha_ratio to leave out the smallest alphas.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if len(found.bandwidths) > 1 and first == len(found.bandwidths) - 1:
-            warnings.warn(
-                f"The narrowest bandwidth tried, {self.bandwidth_:.3g}, is the best, so a narrower "
-                "one may be better. It leaves min_samples effective rows at the typical x: lower "
-                "min_samples to search further, or use GraphTree if the network changes at "
-                "borders.",
-                SelectionWarning,
-                stacklevel=3,
-            )
-        if found.alphas.shape[1] > 1 and second == found.alphas.shape[1] - 1:
-            smaller = found.alphas[first, -1] / found.alphas[first, 0] / 10
-            warnings.warn(
-                f"The smallest alpha tried, {self.alpha_:.3g}, is the best, so a smaller one may "
-                f"be better. Pass alpha_ratio={smaller:.1g} to search further.",
-                SelectionWarning,
-                stacklevel=3,
-            )
-
-    def _check_anchors(self, rows: Neighborhoods) -> None:
-        """Fit at the anchors, for the certificate, and to all rows together."""
-        points = self.coordinates_[self.anchors_]
-        order = neighboring_order(points)
-        fits, _ = fit_points(rows, points[order], *self._settings())
-        weights, _ = rows.weights(points, self.bandwidth_)
-        self.effective_samples_ = effective_samples(weights)
-        alike = np.full((1, len(rows.Y)), 1.0 / len(rows.Y))
-        _, alpha, refit, lasso = self._settings()
-        pooled = fit_nearby(rows.moments(alike)[1], alpha, refit=refit, **lasso)
-        self.graph_ = Graph.from_precision(pooled.precision[0], names=self.response_names_)
-        self.gap_ = float(fits.gap.max())
-        self.n_iter_ = int(fits.n_iter.max())
-        self.converged_ = self.gap_ <= self.tol * len(self.response_names_)
-        if not self.converged_:
-            warnings.warn(
-                f"The duality gap at some x is {self.gap_:.2g}, above tol * p = "
-                f"{self.tol * len(self.response_names_):.2g}. Raise max_iter or alpha, or accept "
-                "a larger tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _warn_of_width(self, widths: FloatArray) -> None:
-        if n_wider := int(np.count_nonzero(widths > self.bandwidth_)):
-            warnings.warn(
-                f"At {n_wider} of {len(widths)} points fewer than min_samples="
-                f"{self.min_samples} effective rows are near; the bandwidth was widened there, up "
-                f"to {widths.max():.3g} from {self.bandwidth_:.3g}.",
-                DataWarning,
-                stacklevel=3,
-            )
-
-
-def fit_points(
-    rows: Neighborhoods,
-    points: FloatArray,
-    bandwidth: float,
-    alpha: float,
-    refit: bool,
-    lasso: dict[str, Any],
-) -> tuple[NearbyFits, FloatArray]:
-    """Fit the Gaussian at each point; return the bandwidth at each as well."""
-    weights, widths = rows.weights(points, bandwidth)
-    _, S = rows.moments(weights)
-    return fit_nearby(S, alpha, refit=refit, **lasso), widths
-
 
 #: Points whose graphs are found one after the other, each from the one before.
 CHUNK = 200
 
 
-class KernelGraph(KernelEstimator):
+class KernelGraph(CovariateEstimator):
     r"""How the network of some variables varies smoothly with others.
 
     The responses Y are taken to be Gaussian given the covariates x, with a mean and a covariance
@@ -229,15 +51,16 @@ class KernelGraph(KernelEstimator):
         S(x) = \sum_i w_i(x) (y_i - \mu(x))(y_i - \mu(x))^\top, \qquad
         w_i(x) \propto \exp\left(-\frac{\|x - x_i\|^2}{2 h^2}\right),
 
-    and the graphical lasso of :math:`S(x)` at strength alpha gives the graph at x [1]_ [2]_.
+    and the graphical lasso of :math:`S(x)` with penalty alpha gives the graph at x [1]_ [2]_.
 
     Parameters
     ----------
-    bandwidth : float or "cv"
+    bandwidth : float, "cv" or KernelCV
         How far the kernel reaches, h, in units of the range of each covariate, or of X itself with
-        ``scale="none"``; or chosen together with alpha by the risk of held-out rows.
-    alpha : float or "cv"
-        Strength of the graphical lasso, the same at every x, or chosen.
+        ``scale="none"``; or chosen together with alpha by the risk of held-out rows. The settings
+        of that search, see `KernelCV`, are those of whichever of the two parameters is one.
+    alpha : float, "cv" or KernelCV
+        Penalty of the graphical lasso, the same at every x, or chosen.
     mean : {"local", "global"}
         The mean of the rows around x as above, or one mean for all.
     scale : {"range", "none"}
@@ -253,20 +76,9 @@ class KernelGraph(KernelEstimator):
     min_samples : int
         Effective rows that the average at any x has at least: where there are fewer, h is widened
         at that x until it has, and a `DataWarning` says so.
-    n_bandwidths : int
-        Bandwidths to try, log-spaced from one that weighs all rows about alike down to one that
-        leaves ``min_samples`` effective rows at the typical x. The search ends once two in a row
-        are worse than the best before.
-    n_alphas : int
-        Strengths tried at each bandwidth, log-spaced down from the smallest with no edge.
-    alpha_ratio : float, optional
-        The smallest of them as a share of the largest; by default :math:`0.2 / \sqrt{m}` for m
-        effective rows, at most 0.05, and 0.1 with no more than p.
-    cv : int, splitter or iterable
-        Folds of the search; a number is shuffled by ``random_state``.
     n_anchors : int
-        Held-out x in each fold at which the search looks, each judged by the held-out rows around
-        it; all of them, each judged by its own row, where they are not more.
+        Rows at which the fit is checked; and held-out x in each fold at which a search looks, each
+        scored on the held-out rows around it, or on its own row where all of them are anchors.
     tol : float
         Stop a graphical lasso once its duality gap is at most ``tol * p``.
     max_iter : int
@@ -286,7 +98,7 @@ class KernelGraph(KernelEstimator):
     bandwidths_ : ndarray of shape (n_bandwidths,)
         Bandwidths tried, from wide to narrow.
     alphas_ : ndarray of shape (n_bandwidths, n_alphas)
-        Strengths tried at each.
+        Alphas tried at each.
     heldout_ : ndarray of shape (n_bandwidths, n_alphas) or None
         Mean log-likelihood of held-out rows; None where nothing was chosen.
     anchors_ : ndarray of int
@@ -351,10 +163,22 @@ class KernelGraph(KernelEstimator):
     )
     _cites = ("zhou2010",)
 
+    _copies_held = 3.0
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "bandwidth": Strength(KernelCV(), why_positive="a kernel of width 0 sees no rows"),
+        "alpha": Strength(KernelCV()),
+        "mean": OneOf("local", "global"),
+        "scale": OneOf("range", "none"),
+        "min_samples": Number(at_least=2, is_whole=True),
+        "n_anchors": Number(at_least=2, is_whole=True),
+        "tol": Number(above=0),
+        "max_iter": Number(at_least=1, is_whole=True),
+    }
+
     def __init__(
         self,
-        bandwidth: float | str = "cv",
-        alpha: float | str = "cv",
+        bandwidth: float | str | KernelCV = "cv",
+        alpha: float | str | KernelCV = "cv",
         *,
         mean: str = "local",
         scale: str = "range",
@@ -362,10 +186,6 @@ class KernelGraph(KernelEstimator):
         penalize_diagonal: bool = False,
         standardize: bool = True,
         min_samples: int = 10,
-        n_bandwidths: int = 12,
-        n_alphas: int = 12,
-        alpha_ratio: float | None = None,
-        cv: Any = 3,
         n_anchors: int = 60,
         tol: float = 1e-6,
         max_iter: int = 5000,
@@ -381,10 +201,6 @@ class KernelGraph(KernelEstimator):
         self.penalize_diagonal = penalize_diagonal
         self.standardize = standardize
         self.min_samples = min_samples
-        self.n_bandwidths = n_bandwidths
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
-        self.cv = cv
         self.n_anchors = n_anchors
         self.tol = tol
         self.max_iter = max_iter
@@ -406,65 +222,120 @@ class KernelGraph(KernelEstimator):
         -------
         KernelGraph
         """
-        self._check_parameters()
+        check_parameters(self, self._constraints)
+        rule = self._rule()
         covariates, responses = self._read(X, Y)
         if responses.n_samples <= self.min_samples:
             raise InputError(
                 f"There are {responses.n_samples} rows, and min_samples={self.min_samples} asks "
                 "for more. Take more rows, or a smaller min_samples."
             )
-        self.covariates_ = describe_covariates(
-            covariates, scale=self.scale, bounds=None, names=self._names()
-        )
+        self.covariates_ = describe_covariates(covariates, self._names())
         self.response_names_ = list(responses.names)
         self.coordinates_ = as_coordinates(covariates, self.covariates_, scale=self.scale)
         self.responses_ = responses.values
         rows = self._neighborhoods()
         generator = as_generator(self.random_state)
-        all_rows = np.arange(responses.n_samples)
-        self.anchors_ = choose_anchors(all_rows, self.n_anchors, generator)
-        found = self._search(rows, generator)
-        self._keep(found)
+        self.anchors_ = choose_anchors(np.arange(responses.n_samples), self.n_anchors, generator)
+        found = self._search(rows, rule, generator)
+        first, second = found.best
+        self.bandwidth_ = float(found.bandwidths[first])
+        self.alpha_ = float(found.alphas[first, second])
+        self.bandwidths_, self.alphas_ = found.bandwidths, found.alphas
+        constant = responses.n_features * np.log(2.0 * np.pi)
+        constant += 2.0 * float(np.log(self._units()[1]).sum())
+        self.heldout_ = None if found.risks.size == 1 else -0.5 * (found.risks + constant)
+        self._warn_of_search(found)
         self._check_anchors(rows)
         return self
 
-    def predict_mean(self, X: Any) -> FloatArray:
-        """Mean of the responses for each row of covariates, shape (n, p)."""
-        points, at = self._points(X)
-        rows = self._neighborhoods()
-        mean = np.empty((len(points), len(self.response_names_)))
-        for part in chunks(np.arange(len(points)), CHUNK):
-            weights, _ = rows.weights(points[part], self.bandwidth_)
-            mean[part] = rows.moments(weights)[0]
-        location, scale = self._units()
-        return (location + scale * mean)[at]
+    def _rule(self) -> KernelCV:
+        """Return the settings of the search."""
+        given = [one for one in (self.bandwidth, self.alpha) if isinstance(one, KernelCV)]
+        if len(given) == 2 and given[0] != given[1]:
+            raise InputError(
+                "bandwidth and alpha are chosen by one search, and have different settings of it: "
+                f'{given[0]} and {given[1]}. Pass "cv" for one of them.'
+            )
+        return given[0] if given else KernelCV()
 
-    def predict_precision(self, X: Any) -> FloatArray:
-        """Precision matrix of the responses for each row of covariates, shape (n, p, p).
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            Covariates as in the fit. Graphs are found once for each distinct row.
-
-        Returns
-        -------
-        ndarray of shape (n, p, p)
-        """
-        points, at = self._points(X)
-        order = neighboring_order(points)
-        rows = self._neighborhoods()
-        parts = chunks(order, CHUNK)
-        tasks = [(rows, points[part], *self._settings()) for part in parts]
-        fits, widths = zip(
-            *parallel_map(fit_points, tasks, n_jobs=self.n_jobs, verbose=0), strict=True
+    def _search(
+        self, rows: Neighborhoods, rule: KernelCV, generator: np.random.Generator
+    ) -> KernelSearch:
+        """Score what there is to choose; with nothing to choose, return what was given."""
+        if isinstance(self.bandwidth, (str, KernelCV)):
+            bandwidths = bandwidth_grid(rows, self.anchors_, rule.n_bandwidths)
+        else:
+            bandwidths = np.array([self.bandwidth], dtype=np.float64)
+        if isinstance(self.alpha, (str, KernelCV)):
+            alphas = alpha_grids(rows, self.anchors_, bandwidths, rule)
+        else:
+            alphas = np.full((len(bandwidths), 1), float(self.alpha))
+        if alphas.size == 1:
+            return KernelSearch(bandwidths, alphas, np.full((1, 1), np.nan), 0)
+        return search_bandwidths(
+            rows,
+            bandwidths,
+            alphas,
+            rule,
+            n_anchors=self.n_anchors,
+            refit=self.refit,
+            lasso={**self._lasso(), "tol": max(self.tol, SEARCH_TOL)},
+            generator=generator,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
-        precision = np.empty((len(points), *fits[0].precision.shape[1:]))
-        for part, fit in zip(parts, fits, strict=True):
-            precision[part] = fit.precision
-        self._warn_of_width(np.concatenate(widths))
-        _, scale = self._units()
-        return (precision / np.outer(scale, scale))[at]
+
+    def _warn_of_search(self, found: KernelSearch) -> None:
+        first, second = found.best
+        if found.n_unconverged:
+            warnings.warn(
+                f"Of the fits in the search, {found.n_unconverged} stopped above their tolerance. "
+                "Raise max_iter, or raise alpha_ratio to leave out the smallest alphas.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if len(found.bandwidths) > 1 and first == len(found.bandwidths) - 1:
+            warnings.warn(
+                f"The narrowest bandwidth tried, {self.bandwidth_:.3g}, is the best, so a narrower "
+                "one may be better. It leaves min_samples effective rows at the typical x: lower "
+                "min_samples to search further, or use GraphTree if the network changes at "
+                "borders.",
+                SelectionWarning,
+                stacklevel=3,
+            )
+        if found.alphas.shape[1] > 1 and second == found.alphas.shape[1] - 1:
+            smaller = found.alphas[first, -1] / found.alphas[first, 0] / 10
+            warnings.warn(
+                f"The smallest alpha tried, {self.alpha_:.3g}, is the best, so a smaller one may "
+                f"be better. Pass alpha=KernelCV(alpha_ratio={smaller:.1g}) to search further.",
+                SelectionWarning,
+                stacklevel=3,
+            )
+
+    def _check_anchors(self, rows: Neighborhoods) -> None:
+        """Fit at the anchors, for the certificate, and to all rows together."""
+        points = self.coordinates_[self.anchors_]
+        order = neighboring_order(points)
+        fits, _ = _fit_points(
+            rows, points[order], self.bandwidth_, self.alpha_, self.refit, self._lasso()
+        )
+        weights, _ = rows.weights(points, self.bandwidth_)
+        self.effective_samples_ = effective_samples(weights)
+        alike = np.full((1, len(rows.Y)), 1.0 / len(rows.Y))
+        pooled = fit_nearby(rows.moments(alike)[1], self.alpha_, refit=self.refit, **self._lasso())
+        self.graph_ = Graph.from_precision(pooled.precision[0], names=self.response_names_)
+        self.gap_ = float(fits.gap.max())
+        self.n_iter_ = int(fits.n_iter.max())
+        self.converged_ = self.gap_ <= self.tol * len(self.response_names_)
+        if not self.converged_:
+            warnings.warn(
+                f"The duality gap at some x is {self.gap_:.2g}, above tol * p = "
+                f"{self.tol * len(self.response_names_):.2g}. Raise max_iter or alpha, or accept "
+                "a larger tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def effective_samples(self, X: Any) -> FloatArray:
         r"""Effective number of rows behind the graph at each row of covariates.
@@ -481,10 +352,97 @@ class KernelGraph(KernelEstimator):
         ndarray of shape (n,)
             At least ``min_samples``.
         """
-        points, at = self._points(X)
+        check_is_fitted(self)
+        points, at = self._points(self._read_covariates(X, self._kinds()))
         rows = self._neighborhoods()
         counts = [
             effective_samples(rows.weights(points[part], self.bandwidth_)[0])
             for part in chunks(np.arange(len(points)), CHUNK)
         ]
         return np.concatenate(counts)[at]
+
+    def _mean_at(self, covariates: Table) -> FloatArray:
+        points, at = self._points(covariates)
+        rows = self._neighborhoods()
+        mean = np.empty((len(points), len(self.response_names_)))
+        for part in chunks(np.arange(len(points)), CHUNK):
+            weights, _ = rows.weights(points[part], self.bandwidth_)
+            mean[part] = rows.moments(weights)[0]
+        location, scale = self._units()
+        return (location + scale * mean)[at]
+
+    def _precision_at(self, covariates: Table) -> FloatArray:
+        points, at = self._points(covariates)
+        rows, lasso = self._neighborhoods(), self._lasso()
+        parts = chunks(neighboring_order(points), CHUNK)
+        tasks = [
+            (rows, points[part], self.bandwidth_, self.alpha_, self.refit, lasso) for part in parts
+        ]
+        fits, widths = zip(
+            *parallel_map(_fit_points, tasks, n_jobs=self.n_jobs, verbose=0), strict=True
+        )
+        precision = np.empty((len(points), *fits[0].precision.shape[1:]))
+        for part, fit in zip(parts, fits, strict=True):
+            precision[part] = fit.precision
+        self._warn_of_width(np.concatenate(widths))
+        _, scale = self._units()
+        return (precision / np.outer(scale, scale))[at]
+
+    def _points(self, covariates: Table) -> tuple[FloatArray, IntArray]:
+        """Distinct coordinates of covariates, and which of them each row has."""
+        coordinates = as_coordinates(covariates, self.covariates_, scale=self.scale)
+        points, at = np.unique(coordinates, axis=0, return_inverse=True)
+        return points, at.reshape(-1)
+
+    def _units(self) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of the responses, which the search sees standardised."""
+        deviation: FloatArray = self.responses_.std(axis=0)
+        scale = deviation if self.standardize else np.ones_like(deviation)
+        return self.responses_.mean(axis=0), scale
+
+    def _neighborhoods(self) -> Neighborhoods:
+        """Rows of the fit, to be averaged around points."""
+        location, scale = self._units()
+        return Neighborhoods(
+            X=self.coordinates_,
+            Y=(self.responses_ - location) / scale,
+            own_mean=self.mean == "local",
+            min_samples=float(self.min_samples),
+        )
+
+    def _lasso(self) -> dict[str, Any]:
+        """Options of the graphical lasso."""
+        return {
+            "penalize_diagonal": self.penalize_diagonal,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+
+    def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
+        anchors = min(n_rows, self.n_anchors)
+        held = super()._arrays_held(n_rows, n_features)
+        return [*held, Arrays(5.0, (anchors, n_features, n_features))]
+
+    def _warn_of_width(self, widths: FloatArray) -> None:
+        if n_wider := int(np.count_nonzero(widths > self.bandwidth_)):
+            warnings.warn(
+                f"At {n_wider} of {len(widths)} points fewer than min_samples="
+                f"{self.min_samples} effective rows are near; the bandwidth was widened there, up "
+                f"to {widths.max():.3g} from {self.bandwidth_:.3g}.",
+                DataWarning,
+                stacklevel=4,
+            )
+
+
+def _fit_points(
+    rows: Neighborhoods,
+    points: FloatArray,
+    bandwidth: float,
+    alpha: float,
+    refit: bool,
+    lasso: dict[str, Any],
+) -> tuple[NearbyFits, FloatArray]:
+    """Fit the Gaussian at each point; return the bandwidth at each as well."""
+    weights, widths = rows.weights(points, bandwidth)
+    _, S = rows.moments(weights)
+    return fit_nearby(S, alpha, refit=refit, **lasso), widths

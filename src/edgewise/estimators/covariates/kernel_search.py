@@ -1,17 +1,21 @@
-"""Choosing how far a kernel reaches, and how sparse its graphs are, by rows that were held out."""
+"""Bandwidth and alpha of a kernel-smoothed network, chosen by held-out rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from edgewise._core.constraints import Constraint, Number
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import as_generator, parallel_map
-from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.selection import alpha_grid
+from edgewise._core.parallel import parallel_map
+from edgewise._core.plain_values import archived
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.data.table import Table
+from edgewise.estimators.covariates.tree_nodes import Covariate
+from edgewise.selection import CV, alpha_grid
 from edgewise.selection.choose import make_folds
 from edgewise.selection.search import default_ratio
 from edgewise.solvers.covariates.nearby_fits import path_risks
@@ -29,8 +33,43 @@ FLOOR = 1e-6
 SEARCH_TOL = 1e-5
 #: Narrower bandwidths without a smaller risk after which a search ends.
 PATIENCE = 2
-#: Held-out rows that judge a point overlap with those of its neighbours about this many times.
+#: Held-out rows that score a point overlap with those of its neighbours about this many times.
 OVERLAP = 2.0
+
+
+@archived
+@dataclass(frozen=True, repr=False)
+class KernelCV(CV):
+    r"""Choose the bandwidth and the alpha of a `KernelGraph` together, by held-out rows.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        Folds; a number is shuffled by the ``random_state`` of the estimator.
+    n_alphas : int
+        Alphas tried at each bandwidth, log-spaced down from the smallest with no edge.
+    alpha_ratio : float, optional
+        The smallest of them as a share of the largest; by default :math:`0.2 / \sqrt{m}` for m
+        effective rows, at most 0.05, and 0.1 with no more than p.
+    n_bandwidths : int
+        Bandwidths to try, log-spaced from one that weighs all rows about alike down to one that
+        leaves ``min_samples`` effective rows at the typical x. The search ends once two in a row
+        are worse than the best before.
+
+    Examples
+    --------
+    >>> from edgewise import KernelCV, KernelGraph
+    >>> fine = KernelGraph(KernelCV(n_bandwidths=30))
+    >>> only_alpha = KernelGraph(0.1, KernelCV(5))
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_bandwidths": Number(at_least=2, is_whole=True)
+    }
+
+    cv: Any = 3
+    n_alphas: int | None = field(default=12, kw_only=True)
+    n_bandwidths: int = field(default=12, kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,7 +127,7 @@ class KernelSearch(NamedTuple):
     bandwidths : ndarray of shape (n_bandwidths,)
         From wide to narrow.
     alphas : ndarray of shape (n_bandwidths, n_alphas)
-        Strengths tried at each, from large to small.
+        Alphas tried at each, from large to small.
     risks : ndarray of shape (n_bandwidths, n_alphas)
         Mean held-out risk.
     n_unconverged : int
@@ -107,22 +146,21 @@ class KernelSearch(NamedTuple):
         return int(first), int(second)
 
 
-def search(
+def search_bandwidths(
     rows: Neighborhoods,
     bandwidths: FloatArray,
     alphas: FloatArray,
+    rule: KernelCV,
     *,
+    n_anchors: int,
     refit: bool,
     lasso: dict[str, Any],
-    cv: Any,
-    n_anchors: int,
-    random_state: RandomState,
+    generator: np.random.Generator,
     n_jobs: int | None,
     verbose: int,
 ) -> KernelSearch:
-    """Judge every bandwidth and strength around points of each fold."""
-    generator = as_generator(random_state)
-    folds = make_folds(rows.Y, cv, generator)
+    """Score every bandwidth and alpha around points of each fold."""
+    folds = make_folds(rows.Y, rule.cv, generator)
     most = int(rows.min_samples) + 1
     if any(len(train) < most for train, _ in folds):
         raise InputError(
@@ -131,7 +169,7 @@ def search(
             "min_samples."
         )
     parts = [
-        (rows.part(train), _Judge.of(rows, test, choose_anchors(test, n_anchors, generator)))
+        (rows.part(train), _held_out(rows, test, choose_anchors(test, n_anchors, generator)))
         for train, test in folds
     ]
     sizes = [len(test) for _, test in folds]
@@ -140,7 +178,7 @@ def search(
     for bandwidth, strengths in zip(bandwidths, alphas, strict=True):
         tasks = [(*part, float(bandwidth), strengths, refit, lasso) for part in parts]
         results = parallel_map(
-            _judge_fold,
+            _score_fold,
             tasks,
             n_jobs=n_jobs,
             description=f"Bandwidth {bandwidth:.3g}",
@@ -159,33 +197,34 @@ def search(
     )
 
 
-class _Judge(NamedTuple):
-    """Points of a fold, and the held-out rows that judge each: responses and weights."""
+class _HeldOutRows(NamedTuple):
+    """Points of a fold, and the held-out rows that score each: responses and weights."""
 
     points: FloatArray
     Y: FloatArray
     weights: FloatArray
 
-    @classmethod
-    def of(cls, rows: Neighborhoods, test: IntArray, anchors: IntArray) -> _Judge:
-        if len(anchors) == len(test):
-            return cls(rows.X[test], rows.Y[test], np.eye(len(test)))
-        distances = squared_distances(rows.X[anchors], rows.X[test])
-        width = bandwidth_for(distances, min(OVERLAP * len(test) / len(anchors), len(test) - 1.0))
-        return cls(rows.X[anchors], rows.Y[test], kernel_weights(distances, width))
+
+def _held_out(rows: Neighborhoods, test: IntArray, anchors: IntArray) -> _HeldOutRows:
+    """Weigh the held-out rows around each anchor; where all are anchors, each row by itself."""
+    if len(anchors) == len(test):
+        return _HeldOutRows(rows.X[test], rows.Y[test], np.eye(len(test)))
+    distances = squared_distances(rows.X[anchors], rows.X[test])
+    width = bandwidth_for(distances, min(OVERLAP * len(test) / len(anchors), len(test) - 1.0))
+    return _HeldOutRows(rows.X[anchors], rows.Y[test], kernel_weights(distances, width))
 
 
-def _judge_fold(
+def _score_fold(
     near: Neighborhoods,
-    judge: _Judge,
+    held_out: _HeldOutRows,
     bandwidth: float,
     alphas: FloatArray,
     refit: bool,
     lasso: dict[str, Any],
 ) -> tuple[FloatArray, int]:
-    """Mean risk at each strength around the points of a fold, and the lassos not converged."""
-    mean, S = near.moments(near.weights(judge.points, bandwidth)[0])
-    _, S_val = weighted_moments(judge.Y, judge.weights, location=mean)
+    """Mean risk at each alpha around the points of a fold, and the lassos not converged."""
+    mean, S = near.moments(near.weights(held_out.points, bandwidth)[0])
+    _, S_val = weighted_moments(held_out.Y, held_out.weights, location=mean)
     risks, n_unconverged = path_risks(S, S_val, alphas, refit=refit, **lasso)
     return risks.mean(axis=0), n_unconverged
 
@@ -201,22 +240,18 @@ def bandwidth_grid(rows: Neighborhoods, anchors: IntArray, n_bandwidths: int) ->
 
 
 def alpha_grids(
-    rows: Neighborhoods,
-    anchors: IntArray,
-    bandwidths: FloatArray,
-    *,
-    n_alphas: int,
-    ratio: float | None,
+    rows: Neighborhoods, anchors: IntArray, bandwidths: FloatArray, rule: KernelCV
 ) -> FloatArray:
-    """Strengths for each bandwidth, from the smallest with no edge at any anchor down."""
+    """Alphas for each bandwidth, from the smallest with no edge at any anchor down."""
     grids = []
     for bandwidth in bandwidths:
         weights, _ = rows.weights(rows.X[anchors], float(bandwidth))
         _, S = rows.moments(weights)
         n_effective = float(np.median(effective_samples(weights)))
+        ratio = rule.alpha_ratio
         share = default_ratio(n_effective, rows.Y.shape[1]) if ratio is None else ratio
         largest = max(alpha_max(here) for here in S)
-        grids.append(alpha_grid(largest or 1.0, n_alphas, share))
+        grids.append(alpha_grid(largest or 1.0, rule.n_alphas or 12, share))
     return np.stack(grids)
 
 
@@ -253,3 +288,31 @@ def neighboring_order(points: FloatArray) -> IntArray:
 def chunks(order: IntArray, size: int) -> Sequence[IntArray]:
     """Cut an order into pieces that do not depend on who works on them."""
     return [order[k : k + size] for k in range(0, len(order), size)]
+
+
+def as_coordinates(table: Table, covariates: Sequence[Covariate], *, scale: str) -> FloatArray:
+    """Turn covariates of any kind into points whose distances mean something.
+
+    A numeric covariate becomes its share of the range of the fit, or stays as it is with
+    ``scale="none"``; a boolean one becomes 0 or 1. Two levels of a categorical one are 1 apart,
+    and so is a level that the fit did not see from all others.
+
+    Returns
+    -------
+    ndarray of shape (n, n_coordinates)
+    """
+    columns = []
+    for k, covariate in enumerate(covariates):
+        values = table.values[:, k]
+        if covariate.kind == "categorical":
+            levels = table.levels[k] or ()
+            known = {level: number for number, level in enumerate(covariate.levels)}
+            other = len(covariate.levels)
+            number = np.array([known.get(level, other) for level in levels])
+            columns.append(np.eye(other + 1)[number[values.astype(np.int64)]] / np.sqrt(2.0))
+            continue
+        if covariate.kind == "numeric" and scale == "range":
+            width = covariate.upper - covariate.lower
+            values = (values - covariate.lower) / (width if width > 0 else 1.0)
+        columns.append(values[:, None])
+    return np.hstack(columns)

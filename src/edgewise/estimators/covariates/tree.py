@@ -3,218 +3,168 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
-from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
-from edgewise.estimators.covariates.base import CovariateEstimator, split_rows
-from edgewise.estimators.covariates.tree_fit import TreeFit, TreeOptions, grow
+from edgewise._core.plain_values import archived
+from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise.data.table import Table
+from edgewise.estimators.covariates.base import CovariateEstimator, describe_covariates
+from edgewise.estimators.covariates.tree_fit import (
+    Coordinate,
+    GrownNode,
+    TreeRows,
+    Units,
+    cells_of,
+    columns_to_split,
+    default_gain,
+    describe_nodes,
+    encode,
+    list_nodes,
+    make_coordinates,
+    make_units,
+    risk_by_leaves,
+    split_gains,
+    split_rows,
+)
 from edgewise.estimators.covariates.tree_nodes import (
-    FORMAT,
-    FORMAT_VERSION,
     LeafComparison,
     TreeNode,
-    check_document,
-    compare,
-    covariates_from_dicts,
-    covariates_to_dicts,
-    nodes_from_dicts,
-    nodes_to_dicts,
-    plain_parameters,
+    compare_leaves,
     tree_as_text,
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
+from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, CellFits, PathRules
+from edgewise.solvers.covariates.cells import GaussianCells, Rows
+from edgewise.solvers.covariates.dyadic_tree import (
+    TreeSearch,
+    code_length_price,
+    greedy_tree,
+    optimal_tree,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class FittedTree(CovariateEstimator):
-    """Base of `GraphTree`: everything but growing the tree."""
-
-    def apply(self, X: Any) -> IntArray:
-        """Give the number of the leaf that each row lies in.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            Covariates as in the fit.
-
-        Returns
-        -------
-        ndarray of int, shape (n,)
-            Positions in ``leaves_``.
-        """
-        check_is_fitted(self)
-        table = self._read_covariates(X, self._kinds())
-        node_of = np.zeros(table.n_samples, dtype=np.int64)
-        for node in self.nodes_:
-            if node.split is not None:
-                rows = np.flatnonzero(node_of == node.node)
-                is_left = node.split.goes_left(replace(table, values=table.values[rows]))
-                node_of[rows] = np.where(is_left, node.split.left, node.split.right)
-        return np.array([node.leaf for node in self.nodes_])[node_of]
-
-    def predict_graphs(self, X: Any) -> list[Graph]:
-        """Graph of the responses for each row of covariates."""
-        leaves = self.leaves_
-        return [leaves[number].graph for number in self.apply(X).tolist()]
-
-    def predict_precision(self, X: Any) -> FloatArray:
-        """Precision matrix of the responses for each row of covariates, shape (n, p, p)."""
-        return np.stack([leaf.precision for leaf in self.leaves_])[self.apply(X)]
-
-    def score(self, X: Any, Y: Any) -> float:
-        """Mean log-likelihood of the responses given the covariates, per row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            Covariates.
-        Y : array-like or data frame of shape (n, p)
-            Responses.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        _, responses = self._read(X, Y, self._kinds(), self.response_names_)
-        number = self.apply(X)
-        total = 0.0
-        for leaf in self.leaves_:
-            deviation = responses.values[number == leaf.leaf] - leaf.mean
-            distance = np.einsum("ij,jk,ik->", deviation, leaf.precision, deviation)
-            logdet = np.linalg.slogdet(leaf.precision)[1] - len(leaf.mean) * np.log(2.0 * np.pi)
-            total += 0.5 * float(len(deviation) * logdet - distance)
-        return total / len(number)
-
-    @property
-    def leaves_(self) -> list[TreeNode]:
-        """Leaves in the order of their numbers."""
-        check_is_fitted(self)
-        return [node for node in self.nodes_ if node.split is None]
-
-    def split_report(self) -> pd.DataFrame:
-        """Why each split is there: what it gains and which part of Y that comes from.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per node that is split: ``node``, ``covariate``, ``condition`` of its left
-            child, rows ``n``, ``gain`` in risk, and the shares ``mean``, ``variances`` and
-            ``graph`` of it, which add up to 1. A share can be negative or above 1 where one part
-            loses what another gains.
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        rows = []
-        for node in self.nodes_:
-            if (split := node.split) is not None:
-                parts = (split.gain_mean, split.gain_variances, split.gain_graph)
-                shares = [part / split.gain if split.gain else np.nan for part in parts]
-                label = split.conditions()[0]
-                rows.append((node.node, split.covariate, label, node.n, split.gain, *shares))
-        columns = ["node", "covariate", "condition", "n", "gain", "mean", "variances", "graph"]
-        return pd.DataFrame(rows, columns=columns)
-
-    def compare_leaves(self, a: int, b: int) -> LeafComparison:
-        """Set two leaves side by side.
-
-        Parameters
-        ----------
-        a, b : int
-            Numbers of the leaves, as ``apply`` returns them.
-
-        Returns
-        -------
-        LeafComparison
-            ``edges`` that differ, ``responses`` (means and deviations), ``boxes``, ``graph`` of the
-            differences, and the ``divergence`` between the two Gaussians.
-        """
-        leaves = self.leaves_
-        for number in (a, b):
-            if not 0 <= number < len(leaves):
-                raise InputError(f"There is no leaf {number}; they go from 0 to {len(leaves) - 1}.")
-        return compare(leaves[a], leaves[b])
-
-    def export_text(self) -> str:
-        """Write the tree as text, with the gain of each split and where it comes from."""
-        check_is_fitted(self)
-        return tree_as_text(self.nodes_)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted tree as numbers, text, lists and dictionaries, ready for JSON."""
-        check_is_fitted(self)
-        return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "parameters": plain_parameters(self.get_params(deep=False)),
-            "covariates": covariates_to_dicts(self.covariates_),
-            "has_covariate_names": hasattr(self, "feature_names_in_"),
-            "responses": list(self.response_names_),
-            "risk": self.risk_,
-            "risk_path": self.risk_path_.tolist(),
-            "n_cells": self.n_iter_,
-            "treatment": list(self.treatment_),
-            "nodes": nodes_to_dicts(self.nodes_),
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Build a fitted tree from what ``to_dict`` returned."""
-        check_document(document)
-        tree = cls(**document["parameters"])
-        responses = [str(name) for name in document["responses"]]
-        covariates = covariates_from_dicts(document["covariates"])
-        tree.n_features_in_ = len(covariates)
-        if document["has_covariate_names"]:
-            names = [covariate.name for covariate in covariates]
-            tree.feature_names_in_ = np.array(names, dtype=object)
-        tree._keep(
-            TreeFit(
-                nodes=nodes_from_dicts(document["nodes"], responses),
-                covariates=covariates,
-                responses=responses,
-                risk=float(document["risk"]),
-                risk_path=np.array(document["risk_path"], dtype=np.float64),
-                n_cells=int(document["n_cells"]),
-                treatment=[str(note) for note in document["treatment"]],
-            )
-        )
-        return tree
-
-    def _keep(self, found: TreeFit) -> None:
-        """Store what was found, and warn where it should be read with care."""
-        self.nodes_ = found.nodes
-        self.graph_ = found.nodes[0].graph
-        self.covariates_ = found.covariates
-        self.response_names_ = found.responses
-        self.risk_ = found.risk
-        self.risk_path_ = found.risk_path
-        self.n_iter_ = found.n_cells
-        self.converged_ = True
-        self.treatment_ = found.treatment
-        if found.floored:
-            warnings.warn(
-                f"Responses {quote_names(found.floored)} hardly vary in some leaf. Their variance "
-                "there was raised to a millionth of that in all rows, but splits may follow them "
-                "all the same. Leave them out, or raise min_samples_leaf.",
-                DataWarning,
-                stacklevel=3,
-            )
+#: Estimates that risks can be of, by the name of ``grow_risk``.
+ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
+#: Alphas without a smaller risk after which a path ends. The risk of the lasso is smooth in
+#: alpha, that of the refits jumps.
+PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
+#: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
+#: splits are never found.
+RATE: Final = 1.0
+#: How a note begins that says which covariates were not tried.
+UNTRIED: Final = "never split"
 
 
-class GraphTree(FittedTree):
+@archived
+@dataclass(frozen=True)
+class HeldOut:
+    r"""Grow a `GraphTree` by the risk of validation rows.
+
+    Parameters
+    ----------
+    min_gain : float or "auto"
+        What a split must add to the log-likelihood of the validation rows, in nats; 0 is the
+        published rule, which splits on chance now and then, and often with few responses.
+        ``"auto"`` is the code it takes to write a split down, :math:`3 + \log_2 d` bits for d
+        covariates, less 0.3 nats for every response beyond the fourth: a needless split of many
+        responses loses more than that anyway. With 20 responses it is 0 for up to 15 covariates.
+    exchange : bool
+        Whether training and validation rows change places for a second opinion on every split
+        that was found: the risk by which trees are compared in the end is then the mean of both.
+        That halves the noise; the published rule is without. For validation rows that are about
+        as many as training rows, and like them.
+
+    Examples
+    --------
+    >>> from edgewise import GraphTree, HeldOut
+    >>> published = GraphTree(HeldOut(min_gain=0, exchange=False))
+    """
+
+    min_gain: float | str = "auto"
+    exchange: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.min_gain != "auto":
+            check_parameters(self, {"min_gain": Number(at_least=0)})
+
+
+@archived
+@dataclass(frozen=True)
+class Penalized:
+    r"""Grow a `GraphTree` by the risk of the training rows with a complexity penalty.
+
+    The graphical lasso of a cell A has an alpha of :math:`\sqrt{\log p / n_A}`.
+
+    Parameters
+    ----------
+    gamma : float
+        m leaves cost :math:`\gamma m \sqrt{([[T]] \log 2 + 2 \log(n p)) / n}` with
+        :math:`[[T]] = 3 m - 1 + (m - 1) \log_2 d` for n rows and d covariates.
+
+    Examples
+    --------
+    >>> from edgewise import GraphTree, Penalized
+    >>> cautious = GraphTree(Penalized(gamma=0.1))
+    """
+
+    gamma: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_parameters(self, {"gamma": Number(at_least=0)})
+
+
+CRITERIA: Final = {"heldout": HeldOut(), "penalized": Penalized()}
+
+
+@archived
+@dataclass(frozen=True)
+class LeafLasso:
+    """The graphical lassos in the cells of a `GraphTree`.
+
+    Parameters
+    ----------
+    n_alphas : int
+        Alphas on the path of each.
+    alpha_ratio : float
+        The smallest of them as a share of the largest.
+    penalize_diagonal : bool
+        Whether they shrink the diagonal, too, as published. It costs small cells more than large
+        ones, which guards against needless splits.
+    standardize : bool
+        Scale the responses to unit variance before anything else, so that units do not matter.
+
+    Examples
+    --------
+    >>> from edgewise import GraphTree, LeafLasso
+    >>> tree = GraphTree(lasso=LeafLasso(penalize_diagonal=False))
+    """
+
+    n_alphas: int = 40
+    alpha_ratio: float = 0.01
+    penalize_diagonal: bool = True
+    standardize: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        counts = Number(at_least=2, is_whole=True)
+        check_parameters(self, {"n_alphas": counts, "alpha_ratio": Number(above=0, below=1)})
+
+
+class GraphTree(CovariateEstimator):
     r"""How the network of some variables varies with others: a tree with a graph in each leaf.
 
     The responses Y are taken to be Gaussian given the covariates X, with a mean and a sparse
@@ -230,9 +180,9 @@ class GraphTree(FittedTree):
 
     Parameters
     ----------
-    criterion : {"heldout", "penalized"}
-        Grow by the risk of validation rows; or by that of the training rows with a price for
-        leaves, see ``gamma``, where alpha is :math:`\sqrt{\log p / n_A}`.
+    criterion : {"heldout", "penalized"}, HeldOut or Penalized
+        Grow by the risk of validation rows, see `HeldOut`; or by that of the training rows with a
+        penalty on leaves, see `Penalized`. The strings stand for either with its defaults.
     search : {"greedy", "optimal"}
         Take the best split of each node; or find the best of all trees, which refuses where there
         are too many cells, see ``max_total_depth`` and ``split_on``.
@@ -253,22 +203,6 @@ class GraphTree(FittedTree):
         How often each covariate can be halved, at most 20.
     min_samples_leaf : int
         Fewest training rows in a leaf, and fewest validation rows.
-    gamma : float
-        Price of leaves for ``"penalized"``: m leaves cost
-        :math:`\gamma m \sqrt{([[T]] \log 2 + 2 \log(n p)) / n}` with
-        :math:`[[T]] = 3 m - 1 + (m - 1) \log_2 d` for n rows and d covariates.
-    exchange : bool
-        Whether training and validation rows change places for a second opinion on every split
-        that was found: the risk by which trees are compared in the end is then the mean of both.
-        That halves the noise; the published rule is without. For validation rows that are about
-        as many as training rows, and like them.
-    min_gain : float or "auto"
-        What a split must add to the log-likelihood of the rows that judge it for ``"heldout"``,
-        in nats; 0 is the published rule, which splits on chance now and then, and often with few
-        responses. ``"auto"`` is the code it takes to write a split down, :math:`3 + \log_2 d` bits
-        for d covariates, less 0.3 nats for every response beyond the fourth: a needless split of
-        many responses loses more than that anyway. With 20 responses it is 0 for up to 15
-        covariates.
     bounds : tuple, array-like of shape (d, 2) or dict, optional
         Ends of the ranges of numeric covariates for ``scale="range"``: one pair, a pair per
         covariate, or pairs by name. By default the ends of the training rows.
@@ -276,17 +210,8 @@ class GraphTree(FittedTree):
         Covariates that the tree may split on; all by default.
     max_total_depth : int, optional
         Largest number of splits above a leaf.
-    max_cells : int
-        Cells that ``search="optimal"`` goes through at most.
-    penalize_diagonal : bool
-        Whether the graphical lasso shrinks the diagonal, too, as published. It costs small cells
-        more than large ones, which guards against needless splits.
-    standardize : bool
-        Scale the responses to unit variance before anything else, so that units do not matter.
-    n_alphas : int
-        Strengths on the path of each graphical lasso.
-    alpha_ratio : float
-        The smallest of them as a share of the largest.
+    lasso : LeafLasso, optional
+        Path of the graphical lassos and units of the responses.
     random_state : int, Generator, RandomState or None
         Chooses the validation rows where none are given.
     n_jobs : int, optional
@@ -358,10 +283,20 @@ class GraphTree(FittedTree):
     _cites = ("liu2010", "friedman2008")
 
     _copies_held = 3.0
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "search": OneOf("greedy", "optimal"),
+        "grow_risk": OneOf(*ESTIMATES),
+        "mean": OneOf("global", "leaf"),
+        "scale": OneOf("range", "quantile"),
+        "lookahead": Number(at_least=0, at_most=50, is_whole=True),
+        "max_depth": Number(at_least=0, at_most=20, is_whole=True),
+        "min_samples_leaf": Number(at_least=1, is_whole=True),
+        "max_total_depth": Number(at_least=0, is_whole=True, or_none=True),
+    }
 
     def __init__(
         self,
-        criterion: str = "heldout",
+        criterion: str | HeldOut | Penalized = "heldout",
         search: str = "greedy",
         *,
         grow_risk: str = "l1",
@@ -370,17 +305,10 @@ class GraphTree(FittedTree):
         scale: str = "range",
         max_depth: int = 10,
         min_samples_leaf: int = 10,
-        gamma: float = 0.03,
-        exchange: bool = True,
-        min_gain: float | str = "auto",
         bounds: Any = None,
         split_on: Any = None,
         max_total_depth: int | None = None,
-        max_cells: int = 25_000,
-        penalize_diagonal: bool = True,
-        standardize: bool = True,
-        n_alphas: int = 40,
-        alpha_ratio: float = 0.01,
+        lasso: LeafLasso | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -392,17 +320,10 @@ class GraphTree(FittedTree):
         self.scale = scale
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
-        self.gamma = gamma
-        self.exchange = exchange
-        self.min_gain = min_gain
         self.bounds = bounds
         self.split_on = split_on
         self.max_total_depth = max_total_depth
-        self.max_cells = max_cells
-        self.penalize_diagonal = penalize_diagonal
-        self.standardize = standardize
-        self.n_alphas = n_alphas
-        self.alpha_ratio = alpha_ratio
+        self.lasso = lasso
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -424,7 +345,8 @@ class GraphTree(FittedTree):
         -------
         GraphTree
         """
-        options = TreeOptions.from_parameters(self.get_params(deep=False))
+        criterion = self._check_parameters()
+        lasso = self.lasso or LeafLasso()
         covariates, responses = self._read(X, Y)
         validation = None
         if (X_val is None) != (Y_val is None):
@@ -434,14 +356,136 @@ class GraphTree(FittedTree):
         rows = split_rows(
             (covariates, responses),
             validation,
-            needs_validation=options.needs_validation,
+            needs_validation=isinstance(criterion, HeldOut),
             random_state=self.random_state,
         )
-        names = self._covariate_names()
+        described = describe_covariates(rows.X, self._names(), self.bounds)
+        splittable = columns_to_split(self.split_on, described)
+        coordinates = make_coordinates(
+            rows.X, described, scale=self.scale, max_depth=self.max_depth, split_on=splittable
+        )
+        units = make_units(rows.Y, standardize=lasso.standardize)
         with blas_threads_for(responses.n_features):
-            found = grow(rows, options, names)
-        self._keep(found)
+            cells, validated = self._cells(rows, coordinates, units, criterion, lasso)
+            can_split = cells.can_split().tolist()
+            tried = {one.column for one, can in zip(coordinates, can_split, strict=True) if can}
+            self.covariates_ = [replace(c, is_tried=k in tried) for k, c in enumerate(described)]
+            found = self._grow(cells, criterion)
+            grown = list_nodes(found.tree)
+            fits = _fit_leaves(grown, cells, validated, lasso)
+            self.nodes_ = describe_nodes(
+                grown, split_gains(grown, cells), fits, validated, coordinates, self.covariates_,
+                units, rows.responses,
+            )  # fmt: skip
+        self.graph_ = self.nodes_[0].graph
+        self.response_names_ = list(rows.responses)
+        self.risk_ = found.risk + units.risk
+        self.risk_path_ = risk_by_leaves(grown) + units.risk
+        self.n_iter_ = found.n_cells
+        self.converged_ = True
+        self.treatment_ = self._untried(splittable, rows.counts)
+        if lasso.standardize:
+            note = "standardize=True: responses scaled to unit variance for the search"
+            self.treatment_.append(note)
+        self.treatment_.append(rows.counts)
+        self._warn_of_small_variances(fits)
         return self
+
+    def _check_parameters(self) -> HeldOut | Penalized:
+        """Check the parameters, and return the criterion."""
+        check_parameters(self, self._constraints)
+        criterion: Any = self.criterion
+        if isinstance(criterion, str):
+            criterion = CRITERIA.get(criterion)
+        if not isinstance(criterion, (HeldOut, Penalized)):
+            raise InputError(
+                "criterion must be one of 'heldout' and 'penalized', or an instance of HeldOut or "
+                f"Penalized, got {self.criterion!r}."
+            )
+        if not isinstance(self.lasso, (LeafLasso, type(None))):
+            raise InputError(f"lasso must be a LeafLasso or None, got {self.lasso!r}.")
+        if self.bounds is not None and self.scale != "range":
+            raise InputError(f'bounds go with scale="range" only, and scale is {self.scale!r}.')
+        return criterion
+
+    def _cells(
+        self,
+        rows: TreeRows,
+        coordinates: Sequence[Coordinate],
+        units: Units,
+        criterion: HeldOut | Penalized,
+        lasso: LeafLasso,
+    ) -> tuple[GaussianCells, GaussianCells]:
+        """Cells with the rows that the search sees, and with the validation rows."""
+        train = Rows(encode(coordinates, rows.X), units.standardize(rows.Y))
+        validation = train
+        if rows.X_val is not None and rows.Y_val is not None:
+            validation = Rows(encode(coordinates, rows.X_val), units.standardize(rows.Y_val))
+        depths = np.array([coordinate.depth for coordinate in coordinates], dtype=np.int64)
+        is_penalized = isinstance(criterion, Penalized)
+        estimate = ESTIMATES[self.grow_risk]
+        limit = self.max_total_depth
+        validated = GaussianCells(
+            train=train,
+            validation=validation,
+            depths=depths,
+            rules=_path_rules(lasso, estimate, PATIENCE[estimate], RATE if is_penalized else 0.0),
+            own_mean=self.mean == "leaf",
+            floor=units.floor,
+            min_samples=self.min_samples_leaf,
+            max_total_depth=int(depths.sum()) if limit is None else limit,
+            exchange=isinstance(criterion, HeldOut) and criterion.exchange,
+            n_jobs=self.n_jobs,
+        )
+        return (replace(validated, validation=train) if is_penalized else validated), validated
+
+    def _grow(self, cells: GaussianCells, criterion: HeldOut | Penalized) -> TreeSearch:
+        """Search for the tree of least risk."""
+        n, p = cells.train.Y.shape
+        d = max(len(cells.depths), 1)
+        costs: dict[str, Any] = {}
+        if isinstance(criterion, Penalized):
+            costs["price"] = code_length_price(n, p, d, criterion.gamma)
+        else:
+            gain = criterion.min_gain
+            nats = default_gain(d, p) if isinstance(gain, str) else gain
+            # A risk is minus twice a log-likelihood per validation row.
+            n_validation = len(cells.validation.Y)
+            costs["min_gain"] = nats * (
+                1.0 / n + 1.0 / n_validation if criterion.exchange else 2.0 / n_validation
+            )
+        if self.search == "optimal":
+            return optimal_tree(cells, **costs)
+        return greedy_tree(cells, lookahead=self.lookahead, **costs)
+
+    def _untried(self, splittable: Sequence[int], counts: str) -> list[str]:
+        """Say why covariates were never split that could have been."""
+        found = self.covariates_
+        flat = [c.name for c in found if c.kind == "numeric" and not c.lower < c.upper]
+        others = [found[k].name for k in splittable if not found[k].is_tried]
+        others = [name for name in others if name not in flat]
+        reason = (
+            f"because fewer than min_samples_leaf={self.min_samples_leaf} rows would be on one "
+            f"side ({counts})"
+        )
+        if self.max_depth == 0 or self.max_total_depth == 0:
+            name = "max_depth" if self.max_depth == 0 else "max_total_depth"
+            reason = f"because {name}=0"
+        notes = ((flat, "because constant"), (others, reason))
+        return [f"{UNTRIED}, {why}: {quote_names(names)}" for names, why in notes if names]
+
+    def _warn_of_small_variances(self, fits: CellFits) -> None:
+        is_leaf = np.array([node.split is None for node in self.nodes_])
+        floored = np.flatnonzero(fits.is_floored[is_leaf].any(axis=0)).tolist()
+        if floored:
+            names = quote_names([self.response_names_[k] for k in floored])
+            warnings.warn(
+                f"Responses {names} hardly vary in some leaf. Their variance there was raised to a "
+                "millionth of that in all rows, but splits may follow them all the same. Leave "
+                "them out, or raise min_samples_leaf.",
+                DataWarning,
+                stacklevel=3,
+            )
 
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
         # Sums over both halves of a cell along every covariate, and the path of one cell.
@@ -449,6 +493,157 @@ class GraphTree(FittedTree):
         held = super()._arrays_held(n_rows, n_features)
         return [*held, Arrays(halves, (n_features, n_features))]
 
-    def _covariate_names(self) -> list[str] | None:
-        names: AnyArray | None = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
+    def apply(self, X: Any) -> IntArray:
+        """Give the number of the leaf that each row lies in.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Covariates as in the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            Positions in ``leaves_``.
+        """
+        check_is_fitted(self)
+        return self._leaf_of(self._read_covariates(X, self._kinds()))
+
+    def predict_graphs(self, X: Any) -> list[Graph]:
+        """Graph of the responses for each row of covariates."""
+        leaves = self.leaves_
+        return [leaves[number].graph for number in self.apply(X).tolist()]
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Mean log-likelihood of the responses given the covariates, per row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            Covariates.
+        Y : array-like or data frame of shape (n, p)
+            Responses.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        covariates, responses = self._read(X, Y, self._kinds(), self.response_names_)
+        number = self._leaf_of(covariates)
+        total = 0.0
+        for leaf in self.leaves_:
+            deviation = responses.values[number == leaf.leaf] - leaf.mean
+            distance = np.einsum("ij,jk,ik->", deviation, leaf.precision, deviation)
+            logdet = np.linalg.slogdet(leaf.precision)[1] - len(leaf.mean) * np.log(2.0 * np.pi)
+            total += 0.5 * float(len(deviation) * logdet - distance)
+        return total / len(number)
+
+    @property
+    def leaves_(self) -> list[TreeNode]:
+        """Leaves in the order of their numbers."""
+        check_is_fitted(self)
+        return [node for node in self.nodes_ if node.split is None]
+
+    def split_report(self) -> pd.DataFrame:
+        """Why each split is there: what it gains and which part of Y that comes from.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per node that is split: ``node``, ``covariate``, ``condition`` of its left
+            child, rows ``n``, ``gain`` in risk, and the shares ``mean``, ``variances`` and
+            ``graph`` of it, which add up to 1. A share can be negative or above 1 where one part
+            loses what another gains.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        rows = []
+        for node in self.nodes_:
+            if (split := node.split) is not None:
+                parts = (split.gain_mean, split.gain_variances, split.gain_graph)
+                shares = [part / split.gain if split.gain else np.nan for part in parts]
+                label = split.conditions()[0]
+                rows.append((node.node, split.covariate, label, node.n, split.gain, *shares))
+        columns = ["node", "covariate", "condition", "n", "gain", "mean", "variances", "graph"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def compare_leaves(self, a: int, b: int) -> LeafComparison:
+        """Set two leaves side by side.
+
+        Parameters
+        ----------
+        a, b : int
+            Numbers of the leaves, as ``apply`` returns them.
+
+        Returns
+        -------
+        LeafComparison
+            ``edges`` that differ, ``responses`` (means and deviations), ``boxes``, ``graph`` of the
+            differences, and the ``divergence`` between the two Gaussians.
+        """
+        leaves = self.leaves_
+        for number in (a, b):
+            if not 0 <= number < len(leaves):
+                raise InputError(f"There is no leaf {number}; they go from 0 to {len(leaves) - 1}.")
+        return compare_leaves(leaves[a], leaves[b])
+
+    def export_text(self) -> str:
+        """Write the tree as text, with the gain of each split and where it comes from."""
+        check_is_fitted(self)
+        return tree_as_text(self.nodes_)
+
+    def _leaf_of(self, covariates: Table) -> IntArray:
+        """Return the number of the leaf that each row lies in."""
+        node_of = np.zeros(covariates.n_samples, dtype=np.int64)
+        for node in self.nodes_:
+            if node.split is not None:
+                rows = np.flatnonzero(node_of == node.node)
+                here = replace(covariates, values=covariates.values[rows])
+                node_of[rows] = np.where(
+                    node.split.goes_left(here), node.split.left, node.split.right
+                )
+        return np.array([node.leaf for node in self.nodes_])[node_of]
+
+    def _mean_at(self, covariates: Table) -> FloatArray:
+        return np.stack([leaf.mean for leaf in self.leaves_])[self._leaf_of(covariates)]
+
+    def _precision_at(self, covariates: Table) -> FloatArray:
+        return np.stack([leaf.precision for leaf in self.leaves_])[self._leaf_of(covariates)]
+
+
+def _path_rules(lasso: LeafLasso, estimate: int, patience: int, rate: float = 0.0) -> PathRules:
+    """Rules of a path: which estimate has the risk, and when to end; see `PathRules`."""
+    return PathRules(
+        estimate=estimate,
+        n_alphas=lasso.n_alphas,
+        ratio=lasso.alpha_ratio,
+        patience=patience,
+        rate=rate,
+        penalize_diagonal=lasso.penalize_diagonal,
+        price_edges=False,
+    )
+
+
+def _fit_leaves(
+    grown: Sequence[GrownNode], cells: GaussianCells, validated: GaussianCells, lasso: LeafLasso
+) -> CellFits:
+    """Refit every node on the graph that validation rows choose, or the extended BIC without.
+
+    The risk of refits has several dips along a path of strongly correlated responses, so that
+    these paths, few as they are, go to their end.
+    """
+    found = [node.cell for node in grown]
+    rules = _path_rules(lasso, REFIT, patience=lasso.n_alphas)
+    if cells is validated:
+        return cells.fit(found, rules)
+    fits = cells.fit(found, rules._replace(price_edges=True))
+    if validated.validation is validated.train:
+        return fits
+    same = cells_of(grown, validated)
+    seen = [k for k, cell in enumerate(same) if len(cell.validation)]
+    chosen = validated.fit([same[k] for k in seen], rules)
+    for all_of_them, better in zip(fits, chosen, strict=True):
+        all_of_them[seen] = better
+    return fits

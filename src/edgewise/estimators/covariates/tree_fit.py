@@ -1,26 +1,20 @@
-"""A fitted tree from rows and options."""
+"""Growing a tree: rows, coordinates that can be halved, cells, gains and nodes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import FloatArray
-from edgewise.estimators.covariates.base import TreeRows
-from edgewise.estimators.covariates.coding import (
-    SCALES,
-    Coordinate,
-    columns_to_split,
-    describe_covariates,
-    encode,
-    make_coordinates,
-)
+from edgewise._core.parallel import as_generator
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+from edgewise.data.checks import varying_columns
+from edgewise.data.table import Table
+from edgewise.estimators.base.table import column_number
 from edgewise.estimators.covariates.tree_nodes import (
     Box,
     Covariate,
@@ -31,30 +25,208 @@ from edgewise.estimators.covariates.tree_nodes import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, CellFits, PathRules, fit_cells
-from edgewise.solvers.covariates.cells import Cell, GaussianCells, Rows
-from edgewise.solvers.covariates.dyadic_tree import (
-    Branch,
-    TreeSearch,
-    code_length_price,
-    greedy_tree,
-    optimal_tree,
-)
+from edgewise.solvers.covariates.cell_fits import CellFits, fit_cells
+from edgewise.solvers.covariates.cells import Cell, GaussianCells
+from edgewise.solvers.covariates.dyadic_tree import Branch
 
-#: Estimates that risks can be of, by the name of ``grow_risk``.
-ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
-#: Strengths without a smaller risk after which a path ends. The risk of the lasso is smooth in
-#: alpha, that of the refits jumps.
-PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
 #: Smallest variance of a response in a leaf, as a share of its variance in all rows.
 FLOOR: Final = 1e-6
 #: Nats that the default gain of a split falls by for every response beyond a few. Where there is
 #: nothing to be found, a split loses 0.4 nats per response and more on average.
 NEEDLESS: Final = 0.3
 FEW: Final = 4
-#: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
-#: splits are never found.
-RATE: Final = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeRows:
+    """Training and validation rows, sorted so that nothing depends on their order in the tables.
+
+    Attributes
+    ----------
+    X, X_val : Table
+        Covariates. The second is None where there are no validation rows.
+    Y, Y_val : ndarray of shape (n, p)
+        Responses.
+    responses : tuple of str
+        Their names.
+    """
+
+    X: Table
+    Y: FloatArray
+    X_val: Table | None
+    Y_val: FloatArray | None
+    responses: tuple[str, ...]
+
+    @property
+    def counts(self) -> str:
+        """Say how many rows there are."""
+        n_validation = 0 if self.Y_val is None else len(self.Y_val)
+        return f"{len(self.Y)} training rows, {n_validation} validation rows"
+
+
+def split_rows(
+    rows: tuple[Table, Table],
+    validation: tuple[Table, Table] | None,
+    *,
+    needs_validation: bool,
+    random_state: RandomState,
+) -> TreeRows:
+    """Sort the rows and, if need be, set half of them aside for validation."""
+    X, Y = _sorted(*rows)
+    X_val, Y_val = (None, None) if validation is None else _sorted(*validation)
+    if validation is None and needs_validation:
+        order = as_generator(random_state).permutation(len(Y))
+        n_train = (len(Y) + 1) // 2
+        train, kept = np.sort(order[:n_train]), np.sort(order[n_train:])
+        X_val, Y_val = replace(X, values=X.values[kept]), Y[kept]
+        X, Y = replace(X, values=X.values[train]), Y[train]
+    n_validation = 1 if Y_val is None else len(Y_val)
+    if len(Y) < 2 or n_validation < 1:
+        raise InputError(
+            f"There are {len(Y)} training and {n_validation} validation rows; at least 2 and 1 are "
+            "needed."
+        )
+    names = rows[1].names
+    if flat := [names[k] for k in np.flatnonzero(~varying_columns(Y)).tolist()]:
+        raise InputError(
+            f"Responses {quote_names(flat)} have one value in every training row. Drop them, or "
+            "split the rows in another way."
+        )
+    return TreeRows(X=X, Y=Y, X_val=X_val, Y_val=Y_val, responses=names)
+
+
+def _sorted(X: Table, Y: Table) -> tuple[Table, FloatArray]:
+    """Sort rows by their responses; equal rows may change places."""
+    order: IntArray = np.argsort(Y.values[:, 0], kind="stable")
+    first = Y.values[order, 0]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort(np.column_stack([X.values, Y.values]).T)
+    return replace(X, values=X.values[order]), Y.values[order]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Coordinate:
+    """Something that cells are halved by.
+
+    A numeric covariate is one coordinate, cut at the middle of its range again and again. A
+    boolean one is one coordinate that can be halved once. A categorical one is a coordinate per
+    level, which can be halved once: this level, or any other.
+
+    Attributes
+    ----------
+    column : int
+        Number of the covariate.
+    depth : int
+        How often it can be halved.
+    thresholds : ndarray of shape (2 ** depth - 1,)
+        Where the finest intervals meet, in the units of X. A value on a threshold lies below it.
+    level : str or None
+        For a level of a categorical covariate, which one.
+    """
+
+    column: int
+    depth: int
+    thresholds: FloatArray
+    level: str | None = None
+
+    def codes(self, table: Table) -> IntArray:
+        """Give the number of the finest interval that each row lies in."""
+        values, levels = table.values[:, self.column], table.levels[self.column]
+        if self.level is None:
+            return np.searchsorted(self.thresholds, values, side="left")
+        code = levels.index(self.level) if levels is not None and self.level in levels else -1
+        is_other: BoolArray = values != code
+        return is_other.astype(np.int64)
+
+    def cut(self, level: int, position: int) -> float:
+        """Where interval ``position`` of ``2 ** level`` is cut."""
+        finest = 2 ** (self.depth - level)
+        return float(self.thresholds[position * finest + finest // 2 - 1])
+
+
+def encode(coordinates: Sequence[Coordinate], table: Table) -> IntArray:
+    """Give the codes of all coordinates, shape (n_samples, n_coordinates)."""
+    codes = [coordinate.codes(table) for coordinate in coordinates]
+    return np.ascontiguousarray(np.column_stack(codes))
+
+
+def make_coordinates(
+    table: Table,
+    covariates: Sequence[Covariate],
+    *,
+    scale: str,
+    max_depth: int,
+    split_on: Sequence[int],
+) -> list[Coordinate]:
+    """Make the coordinates of the covariates that the tree may split on."""
+    coordinates = []
+    for column in split_on:
+        covariate, values = covariates[column], table.values[:, column]
+        if covariate.kind == "numeric":
+            depth = max_depth if covariate.lower < covariate.upper else 0
+            shares = np.arange(1, 2**depth) / 2**depth
+            if scale == "quantile" and depth:
+                thresholds = np.quantile(values, shares, method="lower")
+            else:
+                thresholds = covariate.lower + (covariate.upper - covariate.lower) * shares
+            coordinates.append(Coordinate(column=column, depth=depth, thresholds=thresholds))
+        elif covariate.kind == "boolean":
+            depth = min(1, max_depth)
+            thresholds = np.full(2**depth - 1, 0.5)
+            coordinates.append(Coordinate(column=column, depth=depth, thresholds=thresholds))
+        else:
+            depth = min(1, max_depth)
+            # With two levels, one against the rest is the same as the other against the rest.
+            levels = covariate.levels if len(covariate.levels) > 2 else covariate.levels[:1]
+            coordinates += [
+                Coordinate(column=column, depth=depth, thresholds=np.empty(0), level=level)
+                for level in levels
+            ]
+    return coordinates
+
+
+def columns_to_split(split_on: Any, covariates: Sequence[Covariate]) -> list[int]:
+    """Numbers of the covariates that ``split_on`` names; all of them by default."""
+    if split_on is None:
+        return list(range(len(covariates)))
+    names = [covariate.name for covariate in covariates]
+    wanted = [split_on] if isinstance(split_on, (str, int, np.integer)) else list(split_on)
+    if not wanted:
+        raise InputError("split_on names no covariate. Leave it out to split on all of them.")
+    return sorted({column_number(item, names, "split_on") for item in wanted})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Units:
+    """Location and scale of the responses, which the search sees standardised.
+
+    Attributes
+    ----------
+    location, scale : ndarray of shape (p,)
+        Subtracted from the responses; and divided by.
+    floor : ndarray of shape (p,)
+        Smallest variance of a standardised response in a leaf.
+    """
+
+    location: FloatArray
+    scale: FloatArray
+    floor: FloatArray
+
+    @property
+    def risk(self) -> float:
+        """What standardising takes off a risk."""
+        return 2.0 * float(np.log(self.scale).sum())
+
+    def standardize(self, Y: FloatArray) -> FloatArray:
+        """Return responses in these units."""
+        return np.ascontiguousarray((Y - self.location) / self.scale)
+
+
+def make_units(Y: FloatArray, *, standardize: bool) -> Units:
+    """Units of the training rows; their scale is 1 unless ``standardize``."""
+    deviation = Y.std(axis=0)
+    scale = deviation if standardize else np.ones_like(deviation)
+    return Units(location=Y.mean(axis=0), scale=scale, floor=FLOOR * (deviation / scale) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,22 +253,8 @@ class GrownNode:
         return self.branch.cell
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplitGains:
-    """Decrease in risk by one split and its parts, see `Split`."""
-
-    mean: float
-    variances: float
-    graph: float
-
-    @property
-    def total(self) -> float:
-        """The whole decrease."""
-        return self.mean + self.variances + self.graph
-
-
 def default_gain(n_coordinates: int, n_responses: int) -> float:
-    """Nats that a split must add to the likelihood of the rows that judge it, by default.
+    """Nats that a split must add to the likelihood of the validation rows, by default.
 
     It must be worth the code it takes to write it down, three bits and the name of a coordinate.
     A needless split of many responses loses far more than that on average, by variances and
@@ -104,29 +262,6 @@ def default_gain(n_coordinates: int, n_responses: int) -> float:
     """
     code = (3.0 + math.log2(max(n_coordinates, 1))) * math.log(2.0)
     return max(0.0, code - NEEDLESS * max(n_responses - FEW, 0))
-
-
-def path_rules(
-    grow_risk: str,
-    *,
-    n_alphas: int,
-    alpha_ratio: float,
-    penalize_diagonal: bool,
-    is_penalized: bool = False,
-    price_edges: bool = False,
-    to_the_end: bool = False,
-) -> PathRules:
-    """Put together the rules by which cells are judged; paths end early unless ``to_the_end``."""
-    estimate = ESTIMATES[grow_risk]
-    return PathRules(
-        estimate=estimate,
-        n_alphas=n_alphas,
-        ratio=alpha_ratio,
-        patience=n_alphas if to_the_end else PATIENCE[estimate],
-        rate=RATE if is_penalized else 0.0,
-        penalize_diagonal=penalize_diagonal,
-        price_edges=price_edges,
-    )
 
 
 def list_nodes(tree: Branch) -> list[GrownNode]:
@@ -144,15 +279,15 @@ def list_nodes(tree: Branch) -> list[GrownNode]:
     ]
 
 
-def judge_by(nodes: Sequence[GrownNode], cells: GaussianCells) -> list[Cell]:
-    """Give the cells of a tree the rows of other ``cells``, from the root down."""
-    judged = [replace(cells.root(), risk=nodes[0].cell.risk)]
+def cells_of(nodes: Sequence[GrownNode], cells: GaussianCells) -> list[Cell]:
+    """Return the cells of a tree with the rows of ``cells``, and the risks that they have."""
+    found = [replace(cells.root(), risk=nodes[0].cell.risk)]
     for number, node in enumerate(nodes[1:], start=1):
         above = nodes[node.parent]
         coordinate = above.branch.coordinate or 0
         side = above.children.index(number)
-        judged.append(cells.child(judged[node.parent], coordinate, side, node.cell.risk))
-    return judged
+        found.append(cells.child(found[node.parent], coordinate, side, node.cell.risk))
+    return found
 
 
 def risk_by_leaves(nodes: Sequence[GrownNode]) -> FloatArray:
@@ -175,31 +310,27 @@ def risk_by_leaves(nodes: Sequence[GrownNode]) -> FloatArray:
     return np.array(risks)
 
 
-def split_gains(nodes: Sequence[GrownNode], cells: GaussianCells) -> list[SplitGains | None]:
-    """Take the gain of each split apart; None for leaves."""
-    found = [node.cell for node in nodes]
-    train, validation = cells.sums(found)
+def split_gains(nodes: Sequence[GrownNode], cells: GaussianCells) -> FloatArray:
+    """Parts of the gain of each split: mean, variances, graph, shape (n_nodes, 3); 0 for leaves."""
+    train, validation = cells.sums([node.cell for node in nodes])
     parts = _gain_parts(nodes, train, validation, cells)
     if cells.exchange:
         parts = 0.5 * (parts + _gain_parts(nodes, validation, train, cells))
-    return [
-        SplitGains(mean=mean, variances=variances, graph=graph) if node.children else None
-        for node, (mean, variances, graph) in zip(nodes, parts.tolist(), strict=True)
-    ]
+    return parts
 
 
 def _gain_parts(
     nodes: Sequence[GrownNode], train: FloatArray, validation: FloatArray, cells: GaussianCells
 ) -> FloatArray:
-    """Give the parts of the gain of each split: mean, variances, graph; 0 for leaves.
+    """Return the parts of the gain of each split, for one set of rows to fit to.
 
     Between the node and its children stand two models of the same kind: children with their own
     means but one precision, fitted to the scatter within them; and children with their own means
     and variances but one matrix of partial correlations, fitted to their pooled correlations.
     """
 
-    def risks(to_fit: FloatArray, to_judge: FloatArray, *, own_mean: bool) -> FloatArray:
-        return fit_cells(to_fit, to_judge, cells.rules, own_mean=own_mean, floor=cells.floor).risk
+    def risks(to_fit: FloatArray, to_score: FloatArray, *, own_mean: bool) -> FloatArray:
+        return fit_cells(to_fit, to_score, cells.rules, own_mean=own_mean, floor=cells.floor).risk
 
     share = validation[:, 0] / validation[0, 0]
     whole = share * risks(train, validation, own_mean=cells.own_mean)
@@ -210,8 +341,8 @@ def _gain_parts(
         below = list(node.children)
         pooled = [_pool(train[below], validation[below], cells, scale=scale) for scale in (0, 1)]
         between = [
-            share[number] * (float(risks(fit, judge, own_mean=False)[0]) + offset)
-            for fit, judge, offset in pooled
+            share[number] * (float(risks(fit, score, own_mean=False)[0]) + offset)
+            for fit, score, offset in pooled
         ]
         steps = np.array([whole[number], *between, whole[below].sum()])
         if not cells.own_mean:
@@ -226,7 +357,7 @@ def _pool(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Pool the scatter within the children of a node, each in units of its own if ``scale``.
 
-    Returns sums over the rows to fit to and to judge by, and what the units add to the risk.
+    Returns sums over the rows to fit to and to score on, and what the units add to the risk.
     """
     p = len(cells.floor)
     pooled = np.zeros((2, p, p))
@@ -240,11 +371,11 @@ def _pool(
         pooled[1] += other[0] * _moments(other, mean) / units
         offset += 2.0 * other[0] * float(np.log(deviation).sum())
     counts = (train[:, 0].sum(), validation[:, 0].sum())
-    fit, judge = (
+    fit, score = (
         np.concatenate([[n], np.zeros(p), S[np.triu_indices(p)]])[None]
         for n, S in zip(counts, pooled, strict=True)
     )
-    return fit, judge, offset / float(counts[1])
+    return fit, score, offset / float(counts[1])
 
 
 def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
@@ -257,253 +388,26 @@ def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
     return products - np.outer(mean, average) - np.outer(average, mean) + np.outer(mean, mean)
 
 
-CHOICES: Final = {
-    "criterion": ("heldout", "penalized"),
-    "search": ("greedy", "optimal"),
-    "grow_risk": tuple(ESTIMATES),
-    "mean": ("global", "leaf"),
-    "scale": SCALES,
-}
-#: How a note begins that says which covariates were not tried.
-UNTRIED: Final = "never split"
-#: Smallest and largest value of the whole numbers among the parameters.
-COUNTS: Final = {
-    "lookahead": (0, 50),
-    "max_depth": (0, 20),
-    "min_samples_leaf": (1, None),
-    "max_cells": (1, None),
-    "n_alphas": (2, None),
-}
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TreeOptions:
-    """Checked parameters of a `GraphTree`, under their own names."""
-
-    criterion: str
-    search: str
-    grow_risk: str
-    mean: str
-    lookahead: int
-    scale: str
-    max_depth: int
-    min_samples_leaf: int
-    gamma: float
-    exchange: bool
-    min_gain: float | str
-    bounds: Any
-    split_on: Any
-    max_total_depth: int | None
-    max_cells: int
-    penalize_diagonal: bool
-    standardize: bool
-    n_alphas: int
-    alpha_ratio: float
-    n_jobs: int | None
-
-    @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> TreeOptions:
-        """Check what can be checked without data."""
-        for name, allowed in CHOICES.items():
-            if parameters[name] not in allowed:
-                raise InputError(
-                    f"{name} must be one of {quote_names(allowed)}, got {parameters[name]!r}."
-                )
-        for name, (least, most) in COUNTS.items():
-            _check_count(name, parameters[name], least, most)
-        if parameters["max_total_depth"] is not None:
-            _check_count("max_total_depth", parameters["max_total_depth"], 0, None)
-        if parameters["min_gain"] != "auto":
-            _check_number("min_gain", parameters["min_gain"], ' or "auto"')
-        _check_number("gamma", parameters["gamma"])
-        ratio = parameters["alpha_ratio"]
-        if not (isinstance(ratio, Real) and 0.0 < float(ratio) < 1.0):
-            raise InputError(f"alpha_ratio must be between 0 and 1, got {ratio!r}.")
-        return cls(**{field.name: parameters[field.name] for field in fields(cls)})
-
-    @property
-    def is_penalized(self) -> bool:
-        """Whether training rows judge, with a price for leaves."""
-        return self.criterion == "penalized"
-
-    @property
-    def needs_validation(self) -> bool:
-        """Whether there must be validation rows."""
-        return not self.is_penalized
-
-    def rules(self, grow_risk: str, **how: bool) -> PathRules:
-        """Rules for one kind of risk."""
-        return path_rules(
-            grow_risk,
-            n_alphas=self.n_alphas,
-            alpha_ratio=self.alpha_ratio,
-            penalize_diagonal=self.penalize_diagonal,
-            **how,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TreeFit:
-    """What a fit finds, in the units of the data."""
-
-    nodes: list[TreeNode]
-    covariates: list[Covariate]
-    responses: list[str]
-    risk: float
-    risk_path: FloatArray
-    n_cells: int
-    treatment: list[str]
-    floored: tuple[str, ...] = ()
-
-
-def grow(rows: TreeRows, options: TreeOptions, names: Sequence[str] | None) -> TreeFit:
-    """Grow a tree on checked rows; ``names`` are those of the covariates, if they have any."""
-    covariates = describe_covariates(
-        rows.X, scale=options.scale, bounds=options.bounds, names=names
-    )
-    coordinates = make_coordinates(
-        rows.X,
-        covariates,
-        scale=options.scale,
-        max_depth=options.max_depth,
-        split_on=columns_to_split(options.split_on, covariates),
-    )
-    units = _Units.of(rows.Y, standardize=options.standardize)
-    cells, judges = _cells(rows, coordinates, units, options)
-    can_split = cells.can_split().tolist()
-    tried = {one.column for one, can in zip(coordinates, can_split, strict=True) if can}
-    covariates = [replace(one, is_tried=k in tried) for k, one in enumerate(covariates)]
-    search = _search(cells, options)
-    grown = list_nodes(search.tree)
-    gains = split_gains(grown, cells)
-    fits = _fit_leaves(grown, cells, judges, options)
-    nodes = _nodes(grown, gains, fits, coordinates, covariates, units, judges, rows.responses)
-    is_leaf = np.array([node.split is None for node in nodes])
-    floored = np.flatnonzero(fits.is_floored[is_leaf].any(axis=0)).tolist()
-    return TreeFit(
-        nodes=nodes,
-        covariates=covariates,
-        responses=list(rows.responses),
-        risk=search.risk + units.risk,
-        risk_path=risk_by_leaves(grown) + units.risk,
-        n_cells=search.n_cells,
-        treatment=_treatment(rows, covariates, options),
-        floored=tuple(rows.responses[k] for k in floored),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Units:
-    """Location and scale that take the responses to those of the search."""
-
-    location: FloatArray
-    scale: FloatArray
-    floor: FloatArray
-
-    @classmethod
-    def of(cls, Y: FloatArray, *, standardize: bool) -> _Units:
-        deviation = Y.std(axis=0)
-        scale = deviation if standardize else np.ones_like(deviation)
-        return cls(location=Y.mean(axis=0), scale=scale, floor=FLOOR * (deviation / scale) ** 2)
-
-    @property
-    def risk(self) -> float:
-        """What the change of units takes off a risk."""
-        return 2.0 * float(np.log(self.scale).sum())
-
-    def standard(self, Y: FloatArray) -> FloatArray:
-        return np.ascontiguousarray((Y - self.location) / self.scale)
-
-
-def _cells(
-    rows: TreeRows, coordinates: Sequence[Coordinate], units: _Units, options: TreeOptions
-) -> tuple[GaussianCells, GaussianCells]:
-    """Cells as the search sees them, and as leaf graphs are judged."""
-    train = Rows(encode(coordinates, rows.X), units.standard(rows.Y))
-    validation = train
-    if rows.X_val is not None and rows.Y_val is not None:
-        validation = Rows(encode(coordinates, rows.X_val), units.standard(rows.Y_val))
-    depths = np.array([coordinate.depth for coordinate in coordinates], dtype=np.int64)
-    limit = options.max_total_depth
-    judges = GaussianCells(
-        train=train,
-        validation=validation,
-        depths=depths,
-        rules=options.rules(options.grow_risk, is_penalized=options.is_penalized),
-        own_mean=options.mean == "leaf",
-        floor=units.floor,
-        min_samples=options.min_samples_leaf,
-        max_total_depth=int(depths.sum()) if limit is None else limit,
-        exchange=options.exchange,
-        n_jobs=options.n_jobs,
-    )
-    if not options.is_penalized:
-        return judges, judges
-    return replace(judges, validation=train, exchange=False), judges
-
-
-def _search(cells: GaussianCells, options: TreeOptions) -> TreeSearch:
-    """Find the tree that the options ask for."""
-    n, p = cells.train.Y.shape
-    d = max(len(cells.depths), 1)
-    how: dict[str, Any] = {}
-    if options.is_penalized:
-        how["price"] = code_length_price(n, p, d, options.gamma)
-    else:
-        nats = default_gain(d, p) if isinstance(options.min_gain, str) else options.min_gain
-        # A risk is minus twice a log-likelihood per row that judges.
-        n_validation = len(cells.validation.Y)
-        how["min_gain"] = nats * (
-            1.0 / n + 1.0 / n_validation if options.exchange else 2.0 / n_validation
-        )
-    if options.search == "optimal":
-        return optimal_tree(cells, max_cells=options.max_cells, **how)
-    return greedy_tree(cells, lookahead=options.lookahead, **how)
-
-
-def _fit_leaves(
-    grown: Sequence[GrownNode], cells: GaussianCells, judges: GaussianCells, options: TreeOptions
-) -> CellFits:
-    """Refit every node on the graph that validation rows choose, or the extended BIC without.
-
-    The risk of refits has several dips along a path of strongly correlated responses, so that
-    these paths, few as they are, go to their end.
-    """
-    found = [node.cell for node in grown]
-    rules = options.rules("refit", to_the_end=True)
-    if cells is judges:
-        return cells.fit(found, rules)
-    fits = cells.fit(found, rules._replace(price_edges=True))
-    if judges.validation is judges.train:
-        return fits
-    judged = judge_by(grown, judges)
-    seen = [k for k, cell in enumerate(judged) if len(cell.validation)]
-    chosen = judges.fit([judged[k] for k in seen], rules)
-    for all_of_them, better in zip(fits, chosen, strict=True):
-        all_of_them[seen] = better
-    return fits
-
-
-def _nodes(
+def describe_nodes(
     grown: Sequence[GrownNode],
-    gains: Sequence[SplitGains | None],
+    gains: FloatArray,
     fits: CellFits,
+    cells: GaussianCells,
     coordinates: Sequence[Coordinate],
     covariates: Sequence[Covariate],
-    units: _Units,
-    judges: GaussianCells,
+    units: Units,
     responses: Sequence[str],
 ) -> list[TreeNode]:
-    """Describe the nodes in the units of the data."""
-    n_validation = [len(cell.validation) for cell in judge_by(grown, judges)]
-    share = _shares([node.cell for node in grown], exchange=judges.exchange)
+    """Describe the nodes in the units of the data; ``cells`` hold their validation rows."""
+    n_validation = [len(cell.validation) for cell in cells_of(grown, cells)]
+    share = _shares([node.cell for node in grown], exchange=cells.exchange)
     boxes: list[Box] = [whole_box(covariates)] * len(grown)
     nodes: list[TreeNode] = []
     n_leaves = 0
-    for number, (node, gain) in enumerate(zip(grown, gains, strict=True)):
+    for number, node in enumerate(grown):
         split = None
-        if gain is not None:
-            split = _split(node, gain, coordinates, covariates)
+        if node.children:
+            split = _split(node, gains[number].tolist(), coordinates, covariates)
             boxes[split.left], boxes[split.right] = child_boxes(boxes[number], split)
         precision = fits.precision[number] / np.outer(units.scale, units.scale)
         nodes.append(
@@ -528,7 +432,7 @@ def _nodes(
 
 
 def _shares(cells: Sequence[Cell], *, exchange: bool) -> FloatArray:
-    """Share of each cell in the rows that judge, the first cell being the whole."""
+    """Share of each cell in the validation rows, the first cell being the whole."""
     counts = np.array([[len(cell.validation), len(cell.train)] for cell in cells])
     shares = counts / counts[0]
     return np.asarray(shares.mean(axis=1) if exchange else shares[:, 0])
@@ -536,7 +440,7 @@ def _shares(cells: Sequence[Cell], *, exchange: bool) -> FloatArray:
 
 def _split(
     node: GrownNode,
-    gain: SplitGains,
+    gains: Sequence[float],
     coordinates: Sequence[Coordinate],
     covariates: Sequence[Covariate],
 ) -> Split:
@@ -557,48 +461,8 @@ def _split(
         is_boolean=covariate.kind == "boolean",
         left=node.children[0],
         right=node.children[1],
-        gain=gain.total,
-        gain_mean=gain.mean,
-        gain_variances=gain.variances,
-        gain_graph=gain.graph,
+        gain=sum(gains),
+        gain_mean=gains[0],
+        gain_variances=gains[1],
+        gain_graph=gains[2],
     )
-
-
-def _treatment(rows: TreeRows, covariates: Sequence[Covariate], options: TreeOptions) -> list[str]:
-    """Say what was done to the data."""
-    counts = f"{len(rows.Y)} training rows"
-    counts += f", {0 if rows.Y_val is None else len(rows.Y_val)} validation rows"
-    treatment = _untried(covariates, options, counts)
-    if options.standardize:
-        treatment.append("standardize=True: responses scaled to unit variance for the search")
-    return [*treatment, counts]
-
-
-def _untried(covariates: Sequence[Covariate], options: TreeOptions, counts: str) -> list[str]:
-    """Say why covariates were never split that could have been."""
-    flat = [c.name for c in covariates if c.kind == "numeric" and not c.lower < c.upper]
-    allowed = columns_to_split(options.split_on, covariates)
-    others = [covariates[k].name for k in allowed if not covariates[k].is_tried]
-    others = [name for name in others if name not in flat]
-    reason = (
-        f"because fewer than min_samples_leaf={options.min_samples_leaf} rows would be on one side "
-        f"({counts})"
-    )
-    if options.max_depth == 0 or options.max_total_depth == 0:
-        name = "max_depth" if options.max_depth == 0 else "max_total_depth"
-        reason = f"because {name}=0"
-    notes = ((flat, "because constant"), (others, reason))
-    return [f"{UNTRIED}, {why}: {quote_names(names)}" for names, why in notes if names]
-
-
-def _check_count(name: str, value: Any, least: int, most: int | None) -> None:
-    is_count = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_count or value < least or (most is not None and value > most):
-        limit = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(f"{name} must be a whole number, {limit}; got {value!r}.")
-
-
-def _check_number(name: str, value: Any, otherwise: str = "") -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value < np.inf:
-        raise InputError(f"{name} must be a number of at least 0{otherwise}, got {value!r}.")

@@ -1,21 +1,17 @@
-"""What a tree of graphs is made of: covariates, splits and nodes."""
+"""Covariates, splits and nodes of a tree of graphs, and the comparison of two leaves."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgewise._core.errors import InputError
 from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.checks import about_size
 from edgewise.data.table import Table
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,28 +182,6 @@ def whole_box(covariates: Sequence[Covariate]) -> Box:
     return box
 
 
-def check_covariates(table: Table, kinds: Sequence[str] | None = None) -> None:
-    """Refuse covariates that cannot be used; with ``kinds``, all but those like in the fit.
-
-    A level that the fit did not see counts as none of those that it did.
-    """
-    is_whole: BoolArray = np.asarray(np.isfinite(table.values).all(axis=0))
-    if gaps := [table.names[k] for k in np.flatnonzero(~is_whole).tolist()]:
-        raise InputError(
-            f"Covariates {quote_names(gaps)} hold missing or infinite values. Fill them, or drop "
-            "those rows."
-        )
-    numbers = np.where([kind == "numeric" for kind in table.kinds], table.values, 0.0)
-    if sentence := about_size(numbers, table.names, noun="Covariate"):
-        raise InputError(sentence)
-    for name, kind, known in zip(table.names, table.kinds, kinds or table.kinds, strict=True):
-        if (kind == "categorical") != (known == "categorical"):
-            raise InputError(
-                f"Covariate '{name}' was {known} in the fit and is {kind} now. Give it the same "
-                "type."
-            )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeafComparison:
     """How two leaves of a tree differ, as `GraphTree.compare_leaves` returns it.
@@ -238,7 +212,7 @@ class LeafComparison:
     divergence: float
 
 
-def compare(first: TreeNode, second: TreeNode) -> LeafComparison:
+def compare_leaves(first: TreeNode, second: TreeNode) -> LeafComparison:
     """Compare two leaves of one tree."""
     import pandas as pd
 
@@ -278,10 +252,6 @@ def _divergence(first: TreeNode, second: TreeNode, covariances: list[FloatArray]
     return float(0.25 * (trace - 2.0 * len(shift) + distance))
 
 
-FORMAT: Final = "edgewise graph tree"
-FORMAT_VERSION: Final = 1
-
-
 def tree_as_text(nodes: Sequence[TreeNode]) -> str:
     """Write a tree with one line per branch and one per leaf."""
     lines: list[str] = []
@@ -314,80 +284,3 @@ def describe_gain(split: Split) -> str:
         "graph": split.gain_graph,
     }
     return f"gain {split.gain:.4g} ({', '.join(f'{k} {v:.4g}' for k, v in parts.items())})"
-
-
-def nodes_to_dicts(nodes: Sequence[TreeNode]) -> list[dict[str, Any]]:
-    """Turn nodes into dictionaries of numbers, text and lists."""
-    listed = []
-    for node in nodes:
-        fields = {field.name: getattr(node, field.name) for field in dataclasses.fields(node)}
-        del fields["graph"]
-        fields["box"] = {name: list(inside) for name, inside in node.box.items()}
-        fields["mean"] = node.mean.tolist()
-        fields["precision"] = node.precision.tolist()
-        fields["split"] = None if node.split is None else dataclasses.asdict(node.split)
-        listed.append(fields)
-    return listed
-
-
-def nodes_from_dicts(
-    listed: Sequence[Mapping[str, Any]], responses: Sequence[str]
-) -> list[TreeNode]:
-    """Build nodes from what `nodes_to_dicts` returned."""
-    nodes = []
-    for fields in listed:
-        precision = np.array(fields["precision"], dtype=np.float64)
-        split = fields["split"]
-        known = {
-            **fields,
-            "box": {name: tuple(inside) for name, inside in fields["box"].items()},
-            "mean": np.array(fields["mean"], dtype=np.float64),
-            "precision": precision,
-            "graph": Graph.from_precision(precision, names=responses),
-            "split": None if split is None else Split(**split),
-        }
-        nodes.append(TreeNode(**known))
-    return nodes
-
-
-def covariates_to_dicts(covariates: Sequence[Covariate]) -> list[dict[str, Any]]:
-    """Turn covariates into dictionaries."""
-    return [
-        {**dataclasses.asdict(covariate), "levels": list(covariate.levels)}
-        for covariate in covariates
-    ]
-
-
-def covariates_from_dicts(listed: Sequence[Mapping[str, Any]]) -> list[Covariate]:
-    """Build covariates from what `covariates_to_dicts` returned."""
-    return [Covariate(**{**fields, "levels": tuple(fields["levels"])}) for fields in listed]
-
-
-def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as numbers, text, lists and dictionaries; a random generator becomes None."""
-    return {name: _plain(value) for name, value in parameters.items()}
-
-
-def check_document(document: Mapping[str, Any]) -> None:
-    """Refuse a dictionary that `GraphTree.to_dict` did not make."""
-    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-        raise InputError("This is not a dictionary that GraphTree.to_dict returned.")
-    version = document.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise InputError(
-            f"The dictionary is in format {version!r}; this version reads up to {FORMAT_VERSION}."
-        )
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return None

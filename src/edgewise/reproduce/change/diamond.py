@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise.data import diamond_change
-from edgewise.estimators import NetworkChange
+from edgewise.estimators import NetworkChange, SampledLikelihood
 from edgewise.reproduce.change import methods
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
 from edgewise.reproduce.tables import fill, is_clearly_positive, mean_and_error, verdict
+from edgewise.selection import CV
 
 POLYNOMIAL: Final = "KLIEP, polynomial 4"
 RAW: Final = "KLIEP, raw polynomial 4"
@@ -41,15 +42,17 @@ def run_task(
 ) -> list[Row]:
     """Draw both groups, by default as published, and rank the pairs by every method."""
     data = diamond_change(rng=rng, **design)
-    names = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
+    names = list_methods(n_proposals, int(rng.integers(2**31)))
     return methods.score_methods(names, data)
 
 
-def list_methods(**sampling: Any) -> dict[str, methods.Method]:
-    """All methods by name; ``sampling`` says how those by importance sampling draw."""
-    options: dict[str, Any] = {
-        "ridge": RIDGE, "alpha_ratio": END, "n_alphas": N_ALPHAS, "tol": 1e-6
-    }  # fmt: skip
+def list_methods(
+    n_proposals: int = methods.N_PROPOSALS, seed: int = 0
+) -> dict[str, methods.Method]:
+    """All methods by name; those by importance sampling draw so many proposals."""
+    rule = CV(alpha_ratio=END, n_alphas=N_ALPHAS)
+    options: dict[str, Any] = {"alpha": rule, "ridge": RIDGE, "tol": 1e-6}
+    sampled = SampledLikelihood(degree=4, n_proposals=n_proposals)
     quartic = {"basis": "polynomial", "degree": 4, **options}
     return {
         POLYNOMIAL: methods.by_path(NetworkChange(**quartic)),
@@ -57,8 +60,10 @@ def list_methods(**sampling: Any) -> dict[str, methods.Method]:
         QUADRATIC: methods.by_path(NetworkChange(basis="polynomial", degree=2, **options)),
         POWER: methods.by_path(NetworkChange(basis="power", degree=2, **options)),
         GAUSSIAN: methods.by_path(NetworkChange(**options)),
-        methods.SAMPLED_FLASSO: methods.sampled_flasso(4, alpha_ratio=END, **sampling),
-        methods.SAMPLED_GLASSO: methods.sampled_glasso(4, alpha_ratio=SEPARATE_END, **sampling),
+        methods.SAMPLED_FLASSO: methods.sampled_flasso(sampled, alpha_ratio=END, random_state=seed),
+        methods.SAMPLED_GLASSO: methods.sampled_glasso(
+            sampled, alpha_ratio=SEPARATE_END, random_state=seed
+        ),
         **methods.gaussian_rivals("empirical"),
         **{name + RANKS: rank for name, rank in methods.gaussian_rivals("nonparanormal").items()},
     }
@@ -84,7 +89,7 @@ def report(frame: pd.DataFrame) -> Report:
         end=END,
         n_proposals=methods.N_PROPOSALS,
         quick_proposals=methods.QUICK_PROPOSALS,
-        tol=methods.SAMPLED_PATH["tol"],
+        tol=methods.SAMPLED_TOL,
         table=methods.areas_table(frame, names),
         ours=mean_and_error(ours),
         bar=BAR,

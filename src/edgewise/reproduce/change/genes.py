@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise.data import gene_regulation_change
-from edgewise.estimators import NetworkChange
+from edgewise.estimators import NetworkChange, SampledLikelihood
 from edgewise.reproduce import tables
 from edgewise.reproduce.change import methods
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
@@ -27,20 +27,23 @@ def list_tasks(quick: bool) -> list[Row]:
 def run_task(rng: np.random.Generator, *, repetition: int, n_proposals: int) -> list[Row]:
     """Draw both groups, and rank the pairs by every method."""
     data = gene_regulation_change(rng=rng)
-    names = list_methods(n_proposals=n_proposals, random_state=int(rng.integers(2**31)))
+    names = list_methods(n_proposals, int(rng.integers(2**31)))
     return methods.score_methods(names, data)
 
 
-def list_methods(**sampling: Any) -> dict[str, methods.Method]:
-    """All methods by name; ``sampling`` says how those by importance sampling draw."""
+def list_methods(
+    n_proposals: int = methods.N_PROPOSALS, seed: int = 0
+) -> dict[str, methods.Method]:
+    """All methods by name; those by importance sampling draw so many proposals."""
+    # Of the published degrees the one that is affordable.
+    sampled = SampledLikelihood(degree=DEGREES[0], n_proposals=n_proposals)
     return {
         GAUSSIAN: methods.by_path(NetworkChange()),
         **{
             polynomial(degree): methods.by_path(NetworkChange(basis="polynomial", degree=degree))
             for degree in DEGREES
         },
-        # Of the published degrees the one that is affordable.
-        methods.SAMPLED_FLASSO: methods.sampled_flasso(DEGREES[0], **sampling),
+        methods.SAMPLED_FLASSO: methods.sampled_flasso(sampled, random_state=seed),
         **methods.gaussian_rivals("empirical"),
     }
 

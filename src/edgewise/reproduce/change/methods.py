@@ -17,12 +17,14 @@ from edgewise.data.labels import TwoSamples
 from edgewise.estimators.change.base import ChangeEstimator
 from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.estimators.change.fused import FusedNetworkChange
+from edgewise.estimators.change.sampled import SampledLikelihood
 from edgewise.estimators.change.separate import SeparateNetworkChange
 from edgewise.metrics import precision_recall_curve
 from edgewise.plot import plot_precision_recall
 from edgewise.reproduce.figures import BLUE, GREY, legend_above, name_rows, panels, points, tidy
 from edgewise.reproduce.study import Row
 from edgewise.reproduce.tables import grouped, means_table, rows_of
+from edgewise.selection import CV
 from edgewise.stats import covariance, nonparanormal_correlation
 
 #: Rankings of the pairs: by the alpha at which a pair enters the path, ties by its last change;
@@ -44,7 +46,8 @@ SAMPLED: Final = (SAMPLED_FLASSO, SAMPLED_GLASSO)
 N_PROPOSALS: Final = 5000
 QUICK_PROPOSALS: Final = 1000
 #: Alphas of a path of these slow methods, and gap per variable.
-SAMPLED_PATH: Final[dict[str, Any]] = {"n_alphas": 10, "tol": 1e-4}
+SAMPLED_ALPHAS: Final = 10
+SAMPLED_TOL: Final = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,15 +113,25 @@ def gaussian_rivals(kind: str, *, standardize: bool = True) -> dict[str, Method]
     }
 
 
-def sampled_flasso(degree: int, **options: Any) -> Method:
+def sampled_flasso(
+    likelihood: SampledLikelihood, *, random_state: int, alpha_ratio: float | None = None
+) -> Method:
     """Rank by polynomial models of both groups with few differences, by importance sampling."""
-    return by_path(FusedNetworkChange(method="sampled", degree=degree, **SAMPLED_PATH, **options))
-
-
-def sampled_glasso(degree: int, **options: Any) -> Method:
-    """Rank by the difference of two sparse polynomial models, by importance sampling."""
+    rule = CV(n_alphas=SAMPLED_ALPHAS, alpha_ratio=alpha_ratio)
     return by_path(
-        SeparateNetworkChange("cv", likelihood="sampled", degree=degree, **SAMPLED_PATH, **options)
+        FusedNetworkChange(rule, method=likelihood, tol=SAMPLED_TOL, random_state=random_state)
+    )
+
+
+def sampled_glasso(
+    likelihood: SampledLikelihood, *, random_state: int, alpha_ratio: float
+) -> Method:
+    """Rank by the difference of two sparse polynomial models, by importance sampling."""
+    rule = CV(n_alphas=SAMPLED_ALPHAS, alpha_ratio=alpha_ratio)
+    return by_path(
+        SeparateNetworkChange(
+            rule, likelihood=likelihood, tol=SAMPLED_TOL, random_state=random_state
+        )
     )
 
 

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import BayesNetClassifier
-from edgewise.estimators.classify.machines import FisherMachines, hard_machine
+from edgewise.estimators.classify.machines import hard_machine, train_machines
 from edgewise.reproduce import figures, tables
 from edgewise.reproduce.classify.data import N_REGIONS, Loader, Split, split_table
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
@@ -55,7 +55,7 @@ def by_likelihood(split: Split, coefs: FloatArray) -> FloatArray:
 def by_machine(split: Split, coefs: FloatArray) -> FloatArray:
     """Distance in a support vector machine on all Fisher scores."""
     cost = np.full(len(split.train), COST)
-    machines = FisherMachines.of(split.train, split.train_labels, coefs, cost)
+    machines = train_machines(split.train, split.train_labels, coefs, cost)
     return machines.decide(split.test, coefs)[:, 0]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import load_climate, load_table
-from edgewise.estimators import GraphTree
+from edgewise.estimators import GraphTree, LeafLasso
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
 from edgewise.reproduce import figures, tables
@@ -60,7 +60,7 @@ def kilometers_to_sea(lat: float, lon: float) -> float:
 
 PLACE: Final = ["lat", "lon"]
 #: Variables as alike as temperatures want small alphas: a path that goes on where others end.
-LONGER: Final[dict[str, Any]] = {"alpha_ratio": 1e-4, "n_alphas": 60}
+LONGER: Final = LeafLasso(alpha_ratio=1e-4, n_alphas=60)
 #: Kinds of rows.
 SUMMARY: Final = "summary"
 SPLIT: Final = "split"
@@ -84,8 +84,8 @@ def run_task(rng: np.random.Generator, *, max_total_depth: int | None) -> list[R
     tree = GraphTree(max_total_depth=max_total_depth, random_state=rng)
     tree.fit(X[~is_held_out], Y[~is_held_out], *held_out)
     pooled, longer = (
-        GraphTree(max_depth=0, **path).fit(X[~is_held_out], Y[~is_held_out], *held_out)
-        for path in ({}, LONGER)
+        GraphTree(max_depth=0, lasso=lasso).fit(X[~is_held_out], Y[~is_held_out], *held_out)
+        for lasso in (None, LONGER)
     )
     stations = _stations(tree, X)
     summary = {

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from edgewise._core.typing import FloatArray
 from edgewise.data import PartitionedGraphs, tree_partition
 from edgewise.data.simulate import PARTITION_LAYOUTS
-from edgewise.estimators import GraphTree
+from edgewise.estimators import GraphTree, HeldOut
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce import tables
@@ -29,7 +29,7 @@ N_RELEVANT: Final = 2
 PUBLISHED: Final = "published rule"
 DEFAULT: Final = "default"
 RULES: Final[dict[str, dict[str, Any]]] = {
-    PUBLISHED: {"lookahead": 0, "exchange": False, "min_gain": 0},
+    PUBLISHED: {"criterion": HeldOut(min_gain=0, exchange=False), "lookahead": 0},
     DEFAULT: {},
 }
 SIZES: Final = {1 / 64: "small", 1 / 16: "middle", 1 / 4: "large"}
