@@ -54,7 +54,7 @@ class Proximal:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DualPoint:
+class DualWeights:
     """Weights of the rows, and what follows from them."""
 
     log_weights: FloatArray
@@ -77,7 +77,7 @@ class DualProblem:
         extra = 0.0 if self.proximal is None else 1.0 / self.proximal.size
         return self.problem.ridge + extra
 
-    def at(self, log_weights: FloatArray) -> DualPoint:
+    def at(self, log_weights: FloatArray) -> DualWeights:
         """Coefficients and objective at some weights, which are normalised first."""
         log_weights = log_softmax(log_weights)
         moments = self.problem.features.moments(np.exp(log_weights))
@@ -87,14 +87,14 @@ class DualProblem:
         value += 0.5 * self.curvature * float(np.sum(theta.values**2))
         if self.proximal is not None:
             value -= self.proximal.constant
-        return DualPoint(log_weights=log_weights, moments=moments, theta=theta, value=value)
+        return DualWeights(log_weights=log_weights, moments=moments, theta=theta, value=value)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
     """Where Newton's method stopped."""
 
-    point: DualPoint
+    point: DualWeights
     log_ratio: FloatArray
     gap: float
     n_iter: int
@@ -140,8 +140,8 @@ def newton(
 
 
 def _search(
-    dual: DualProblem, point: DualPoint, step: FloatArray, slope: float
-) -> DualPoint | None:
+    dual: DualProblem, point: DualWeights, step: FloatArray, slope: float
+) -> DualWeights | None:
     """Go along the logarithms of the weights until the objective has fallen enough."""
     longest = float(step.max() - np.exp(point.log_weights) @ step)
     size = min(1.0, LONGEST / longest) if longest > 0 else 1.0
@@ -155,7 +155,7 @@ def _search(
 
 
 def _direction(
-    dual: DualProblem, point: DualPoint, gradient: FloatArray, direct: int
+    dual: DualProblem, point: DualWeights, gradient: FloatArray, direct: int
 ) -> FloatArray:
     """Newton step of the logarithms of the weights.
 
