@@ -46,7 +46,11 @@ from edgewise.selection.choose import decreasing
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, warn_of_smallest, warn_of_unconverged
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
-from edgewise.solvers.space.locally_constant import locally_constant_path
+from edgewise.solvers.space.locally_constant import (
+    SOLVERS,
+    locally_constant,
+    locally_constant_path,
+)
 from edgewise.stats import Moments
 
 #: Duality gap per variable that is enough to compare strengths.
@@ -67,8 +71,7 @@ class LocallyConstantGraph(TableEstimator):
     where :math:`S` is the covariance of the data, :math:`\Theta` the precision matrix and
     :math:`E` the pairs of ``neighbors``. The last sum draws the edges of neighbouring variables to
     equal strength, so that links between patches of space stand out from noise that no single
-    edge would [1]_. `edgewise.solvers.locally_constant` has weights for single entries, and the
-    published descent, too.
+    edge would [1]_. `edgewise.solvers.locally_constant` has weights for single entries, too.
 
     Parameters
     ----------
@@ -91,6 +94,9 @@ class LocallyConstantGraph(TableEstimator):
         Units of S: divided by the mean variance; correlations; or as they are. Local constancy
         compares precisions of neighbours, which is meaningful in a common unit: take
         ``"variable"`` only where columns are measured in different ones.
+    solver : {"admm", "descent", "dual"}
+        ``"admm"`` reaches the optimum; the others are for comparison, see
+        `edgewise.solvers.locally_constant`.
     covariance : {"empirical", "precomputed"}
         ``"precomputed"``: ``fit`` takes a covariance matrix instead of rows.
     constant : {"error", "drop", "ridge"}
@@ -176,6 +182,7 @@ class LocallyConstantGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "tau": _tau,
         "alpha": _alpha,
+        "solver": OneOf(*SOLVERS),
         "covariance": OneOf("empirical", "precomputed"),
         "scale": OneOf("global", "variable", None),
         "constant": OneOf("error", "drop", "ridge"),
@@ -191,6 +198,7 @@ class LocallyConstantGraph(TableEstimator):
         neighbors: Neighbors = "chain",
         penalize_diagonal: bool = True,
         scale: str | None = "global",
+        solver: str = "admm",
         covariance: str = "empirical",
         constant: str = "error",
         missing: str = "error",
@@ -206,6 +214,7 @@ class LocallyConstantGraph(TableEstimator):
         self.neighbors = neighbors
         self.penalize_diagonal = penalize_diagonal
         self.scale = scale
+        self.solver = solver
         self.covariance = covariance
         self.constant = constant
         self.missing = missing
@@ -372,6 +381,7 @@ class LocallyConstantGraph(TableEstimator):
             ),
             pairs=pairs[(pairs >= 0).all(axis=1)],
             scale=self.scale,
+            solver=self.solver,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -454,6 +464,7 @@ class LocallyConstantProblem:
     covariance: Summarizer
     pairs: IntArray
     scale: str | None
+    solver: str
     penalize_diagonal: bool
     tol: float
     max_iter: int
@@ -502,16 +513,20 @@ class LocallyConstantProblem:
     def solve_taus(
         self, statistics: Statistics, alpha: float, taus: FloatArray
     ) -> list[PrecisionFit]:
-        """Return one fit per tau, each started from the one before."""
-        (solutions,) = locally_constant_path(
-            statistics.S,
-            [alpha],
-            taus,
-            self.pairs,
-            penalize_diagonal=self.penalize_diagonal,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        """Return one fit per tau, each started from the one before where the solver can."""
+        options: dict[str, Any] = {
+            "penalize_diagonal": self.penalize_diagonal,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+        if self.solver == "admm":
+            (solutions,) = locally_constant_path(statistics.S, [alpha], taus, self.pairs, **options)
+        else:
+            options["solver"] = self.solver
+            solutions = [
+                locally_constant(statistics.S, alpha, float(tau), self.pairs, **options)
+                for tau in taus
+            ]
         return [PrecisionFit(solution, statistics) for solution in solutions]
 
     def score(
@@ -522,7 +537,12 @@ class LocallyConstantProblem:
 
     def describe_gap(self, fit: PrecisionFit) -> str:
         """Say how far from the optimum the fit stopped, and what to do."""
-        return describe_gap(fit.solution, self.tol)
+        if self.solver != "descent":
+            return describe_gap(fit.solution, self.tol)
+        return (
+            f"The descent stopped {fit.solution.gap:.2g} above a lower bound of the optimum. It "
+            'can stall wherever neighbours are fused; solver="admm" does not.'
+        )
 
 
 def _warn_of_search(selection: PairSelection, fit: Any, rule: Rule) -> None:
