@@ -69,10 +69,10 @@ class TestEnumeration:
             differences = np.stack([found[family] for found in every])
             t = differences * (weights[np.triu_indices(3, 1)] / differences[0])
             sizes |= {
-                f"{family}, largest": np.abs(t).max(axis=1),
-                f"{family}, several": (t**4).sum(axis=1),
+                f"{family}, largest": np.abs(t).max(axis=1) ** 2,
+                f"{family}, several": np.sqrt((t**4).sum(axis=1)),
                 f"{family}, many": (t**2).sum(axis=1),
-                f"{family}, all one way": np.abs(t.sum(axis=1)),
+                f"{family}, all one way": t.sum(axis=1) ** 2,
             }
             for name in test.pvalues.keys() & sizes.keys():
                 size = sizes[name]
@@ -83,19 +83,23 @@ class TestEnumeration:
         assert len(test.pvalues) == 6
         for name, pvalue in test.pvalues.items():
             assert pvalue == pytest.approx(shares[name][0])
-        smallest = np.min([self.drawn_out(sizes[name], shares[name]) for name in shares], axis=0)
+        # Partial correlations weigh less, and a rise of all correlations less still.
+        weights = {"correlations, all one way": 0.5}
+        weights |= {name: 0.6 for name in shares if name.startswith("partial")}
+        smallest = np.min(
+            [
+                self.drawn_out(sizes[name], shares[name]) - np.log(weights.get(name, 1))
+                for name in shares
+            ],
+            axis=0,
+        )
         assert test.pvalue == pytest.approx(np.mean(smallest <= smallest[0] + 1e-9))
 
     def drawn_out(self, size: FloatArray, share: FloatArray) -> FloatArray:
         """Logarithms of shares, on a line beyond the largest 15 %."""
-        start, end = np.quantile(np.log(size), [0.85, 0.97])
-        line = np.log(0.15) + (np.log(size) - start) / (end - start) * np.log(0.03 / 0.15)
-        return np.array(
-            [
-                t if k > start else np.log(s)
-                for k, t, s in zip(np.log(size), line, share, strict=True)
-            ]
-        )
+        start, end = np.quantile(size, [0.85, 0.97])
+        line = np.log(0.15) + (size - start) / (end - start) * np.log(0.03 / 0.15)
+        return np.where(size > start, line, np.log(share))
 
 
 class TestWhatCounts:
