@@ -65,7 +65,10 @@ from .directed.partial_correlation import (
     fisher_z_test as fisher_z_test,
     partial_correlation as partial_correlation,
 )
-from .directed.separation import separating_sets as separating_sets
+from .directed.separation import (
+    separating_sets as separating_sets,
+    stable_skeleton as stable_skeleton,
+)
 from .discrete.potentials import (
     PotentialSolution as PotentialSolution,
     fit_potentials as fit_potentials,

@@ -438,3 +438,96 @@ def list_others(is_member: BoolArray, x: int, y: int, pool: IntArray) -> int:
             pool[n_pool] = i
             n_pool += 1
     return n_pool
+
+
+@kernel
+def prune_stably(
+    R: FloatArray,
+    joined: BoolArray,
+    is_fixed: BoolArray,
+    may_precede: BoolArray,
+    limits: FloatArray,
+    deepest: int,
+    budget: int,
+) -> int:
+    """Part the pairs that a subset of the neighbours of either separates; return the tests.
+
+    Subsets go from small to large; those of one size are of the neighbours before that size, so
+    that the order of the pairs makes no difference. Pairs that ``is_fixed`` stay joined.
+    """
+    m, n_tests, size = R.shape[0], 0, 0
+    pool, frozen = np.empty(m, np.int64), np.empty_like(joined)
+    chosen, weakest = np.empty(m, np.int64), np.empty(m, np.int64)
+    L, left = np.empty((m, m + 2)), np.empty((m + 1, 3))
+    is_worth_more = True
+    while is_worth_more and size <= deepest:
+        is_worth_more = False
+        for x in range(m):
+            for y in range(m):
+                frozen[x, y] = joined[x, y]
+        for x in range(m):
+            for y in range(m):
+                if not joined[x, y] or is_fixed[x, y] or (size == 0 and y < x):
+                    continue
+                n_pool = list_pool(R, x, y, frozen, may_precede, pool)[0]
+                n_subsets = count_subsets(n_pool, size, budget)
+                if n_subsets == 0:
+                    continue
+                is_worth_more = True
+                n_tests += n_subsets
+                C = gather(R, x, y, pool[:n_pool])
+                if weakest_subset(C, size, chosen, weakest, L[:, m - size :], left) <= limits[size]:
+                    joined[x, y], joined[y, x] = False, False
+        size += 1
+    return n_tests
+
+
+@kernel
+def count_subsets(n: int, size: int, budget: int) -> int:
+    """Count the subsets of a size; 0 where there are none or more than ``budget``."""
+    if size > n:
+        return 0
+    count = 1
+    for k in range(size):
+        count = count * (n - k) // (k + 1)
+    return count if count <= budget else 0
+
+
+@kernel
+def separate_surely(
+    R: FloatArray,
+    pairs: IntArray,
+    joined: BoolArray,
+    may_precede: BoolArray,
+    n_samples: float,
+    deepest: int,
+    budget: int,
+    is_member: BoolArray,
+) -> int:
+    """Find the subset of the neighbours of either variable that separates each pair best.
+
+    That is the one with the largest p-value of Fisher's test. Returns the number of tests.
+    """
+    m, n_tests = R.shape[0], 0
+    pool, chosen, weakest = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    L, left = np.empty((m, m + 2)), np.empty((m + 1, 3))
+    for k in range(len(pairs)):
+        least = np.inf
+        for side in range(2):
+            x, y = pairs[k, side], pairs[k, 1 - side]
+            n_pool = list_pool(R, x, y, joined, may_precede, pool)[0]
+            C = gather(R, x, y, pool[:n_pool])
+            for size in range(min(deepest, n_pool) + 1):
+                n_subsets = count_subsets(n_pool, size, budget)
+                if n_subsets == 0:
+                    break
+                n_tests += n_subsets
+                strength = weakest_subset(C, size, chosen, weakest, L[:, m - size :], left)
+                strength = np.sqrt(n_samples - size - 3.0) * np.arctanh(min(strength, 1.0 - 1e-16))
+                if strength < least * (1.0 - 1e-9):
+                    least = strength
+                    for i in range(m):
+                        is_member[k, i] = False
+                    for i in range(size):
+                        is_member[k, pool[weakest[i] - 2]] = True
+    return n_tests
