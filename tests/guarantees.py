@@ -10,7 +10,7 @@ FINITE = (
 )  # fmt: skip
 #: Rounding, as a share of what is rounded.
 ROUNDING = 1e-9
-DIRECTED = ("BayesNetClassifier", "BlanketBayesNet", "GaussianBayesNet")
+DIRECTED = ("BayesNetClassifier", "BlanketBayesNet", "DirectedGraph", "GaussianBayesNet")
 
 
 def assert_guarantees(model):

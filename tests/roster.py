@@ -18,6 +18,7 @@ from edgewise import (
     BlanketBayesNet,
     BootstrapGraph,
     ConditionalGraph,
+    DirectedGraph,
     DiscreteMarkovNet,
     DTraceChange,
     FusedNetworkChange,
@@ -202,6 +203,20 @@ ROSTER = [
             BlanketBayesNet("gs"),
             BlanketBayesNet("tc"),
             BlanketBayesNet(repair="ridge"),
+        ),
+    ),
+    Entry(
+        takes="rows",
+        plain=DirectedGraph(n_starts=1),
+        fixed=(DirectedGraph(), DirectedGraph("ges"), DirectedGraph("pc")),
+        searches=(DirectedGraph(random_state=0),),
+        conventions=(DirectedGraph(), DirectedGraph("ges", score="bge"), DirectedGraph("pc")),
+        gaps=(DirectedGraph(missing="em"),),
+        options=(
+            DirectedGraph("ges"),
+            DirectedGraph("blankets"),
+            DirectedGraph(score="bge"),
+            DirectedGraph(repair="ridge"),
         ),
     ),
     Entry(

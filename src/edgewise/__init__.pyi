@@ -42,6 +42,7 @@ from .estimators.covariates.tree import (
     Penalized as Penalized,
 )
 from .estimators.directed.blankets import BlanketBayesNet as BlanketBayesNet
+from .estimators.directed.directed_graph import DirectedGraph as DirectedGraph
 from .estimators.directed.order import GaussianBayesNet as GaussianBayesNet
 from .estimators.discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
 from .estimators.gaussian.graphical_lasso import GaussianGraph as GaussianGraph

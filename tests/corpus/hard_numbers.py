@@ -11,6 +11,7 @@ COPIES = {
     "StabilitySelection": refused("'x0' and 'x2'", "up to scale"),
     "GaussianBayesNet": refused("'x0'", "'x2'", "linear relation"),
     "BlanketBayesNet": refused("'x0'", "'x2'", "linear relation"),
+    "DirectedGraph": refused("'x0'", "'x2'", "linear relation"),
     "FusedNetworkChange": refused("equal columns"),
 }
 
@@ -21,6 +22,7 @@ COPIES = {
     StabilitySelection=refused("identical up to scale"),
     GaussianBayesNet=refused("linear relation"),
     BlanketBayesNet=refused("linear relation"),
+    DirectedGraph=refused("linear relation"),
     groups=refused("1 row"),
     classes=refused("at least 2 rows"),
     responses=refused("rows"),
@@ -35,6 +37,7 @@ def two_rows(values):
 @HARD_NUMBERS.add(
     FITS,
     BlanketBayesNet=refused("more than 3 rows"),
+    DirectedGraph=refused("more than 3 rows"),
     StabilitySelection=refused("3 rows"),
     groups=refused("1 row"),
     classes=refused("at least 2 rows"),
@@ -91,6 +94,7 @@ def a_column_twice_but_for_a_trace(values):
     FITS,
     GaussianBayesNet=refused("linear relation"),
     BlanketBayesNet=refused("linear relation"),
+    DirectedGraph=refused("linear relation"),
     FusedNetworkChange=refused("fitted perfectly"),
 )
 def a_column_that_is_the_sum_of_others(values):
@@ -102,6 +106,7 @@ def a_column_that_is_the_sum_of_others(values):
     FITS,
     GaussianBayesNet=refused("linear relation"),
     BlanketBayesNet=refused("linear relation"),
+    DirectedGraph=refused("linear relation"),
     FusedNetworkChange=refused("fitted perfectly"),
     levels=refused("measurements"),
 )

@@ -26,6 +26,7 @@ from .covariates.tree import (
     Penalized as Penalized,
 )
 from .directed.blankets import BlanketBayesNet as BlanketBayesNet
+from .directed.directed_graph import DirectedGraph as DirectedGraph
 from .directed.order import GaussianBayesNet as GaussianBayesNet
 from .discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
 from .gaussian.graphical_lasso import GaussianGraph as GaussianGraph

@@ -1,9 +1,11 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
-from edgewise.solvers import markov_blankets, separating_sets
+from edgewise.solvers import markov_blankets, separating_sets, stable_skeleton
 from tests.solvers.directed.bayes_net_problems import linear_network
 from tests.solvers.directed.blanket_problems import (
     EXACT,
@@ -41,6 +43,39 @@ def test_exact_correlations_give_the_skeleton_and_its_v_structures(seed, n_nodes
     np.testing.assert_array_equal(found.value, arcs | arcs.T)
     assert {(min(x, y), z, max(x, y)) for x, z, y in found.colliders.tolist()} == v_structures(arcs)
     assert len(found.pairs) == np.count_nonzero(np.triu(moral_graph(arcs) & ~found.value))
+    stable = stable_skeleton(R, EXACT)
+    np.testing.assert_array_equal(stable.value, arcs | arcs.T)
+    assert {(min(x, y), z, max(x, y)) for x, z, y in stable.colliders.tolist()} == v_structures(
+        arcs
+    )
+
+
+def slow_skeleton(R, n_rows, level):
+    """PC-stable, one plain test at a time."""
+    joined = ~np.eye(len(R), dtype=bool)
+    for size in range(len(R) - 1):
+        before = joined.copy()
+        for x, y in np.argwhere(before).tolist():
+            pool = without(np.flatnonzero(before[x]).tolist(), y)
+            for subset in itertools.combinations(pool, size):
+                if p_value(R, n_rows, x, y, subset) > level:
+                    joined[x, y] = joined[y, x] = False
+    return joined
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([20, 1000]))
+def test_stable_skeleton_agrees_with_a_plain_one(seed, n_rows):
+    R, _ = linear_network(seed, 6, n_rows, n_parents=2.0)
+    found = stable_skeleton(R, n_rows, significance=0.05)
+    np.testing.assert_array_equal(found.value, slow_skeleton(R, n_rows, 0.05))
+    for (x, y), row in zip(found.pairs.tolist(), found.separators, strict=True):
+        best = p_value(R, n_rows, x, y, np.flatnonzero(row).tolist())
+        for owner, other in ((x, y), (y, x)):
+            pool = without(np.flatnonzero(found.value[owner]).tolist(), other)
+            for size in range(len(pool) + 1):
+                for subset in itertools.combinations(pool, size):
+                    assert p_value(R, n_rows, x, y, subset) <= best + 1e-9
 
 
 @settings(max_examples=10, deadline=None)

@@ -6,26 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
-from edgewise.estimators.base.statistics import (
-    CONSTRAINTS,
-    ArrangedStatistics,
-    Summarizer,
-    labels,
-    positive_rows,
-    read_rows,
-    refuse_relations,
-)
+from edgewise.estimators.base.statistics import CONSTRAINTS
 from edgewise.estimators.base.table import TableEstimator
-from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs, refuse_forced_cycle
-from edgewise.estimators.directed.linear_network import LinearNetwork, fit_equations
-from edgewise.graph import Graph
-from edgewise.graph.equivalence import complete_dag, extend_pattern, longest_paths, orient_skeleton
+from edgewise.estimators.directed.known_arcs import KnownArcs, refuse_forced_cycle
+from edgewise.estimators.directed.linear_network import LinearNetwork, network_problem
+from edgewise.graph.equivalence import complete_dag, extend_pattern, orient_skeleton
 from edgewise.solvers import (
     greedy_bayes_net,
     lasso_blankets,
@@ -33,6 +23,7 @@ from edgewise.solvers import (
     separating_sets,
     total_conditioning,
 )
+from edgewise.solvers.directed.separation import SkeletonSolution
 
 METHODS: Final = (
     "iamb",
@@ -102,20 +93,32 @@ def learn_structure(
         allowed=None if known.is_empty else known.allowed,
         required=known.required,
     )
-    refuse_forced_cycle(found.value, known, names)
-    pattern = orient_skeleton(found.value, found.colliders, known.allowed)
-    dag, is_consistent = extend_pattern(pattern, known.allowed)
-    first, child, second = found.colliders.T
+    dag, is_consistent = direct_edges(found, known, names)
     return Structure(
         blankets=blankets,
         dag=dag,
         cpdag=complete_dag(dag, known.allowed),
-        # A common child that contradicts a surer one was left out before there was a pattern.
-        is_consistent=is_consistent and bool((dag[first, child] & dag[second, child]).all()),
+        is_consistent=is_consistent,
         n_tests=n_tests + found.n_tests,
         n_steps=1,
         converged=True,
     )
+
+
+def direct_edges(
+    found: SkeletonSolution, known: KnownArcs, names: Sequence[str]
+) -> tuple[BoolArray, bool]:
+    """Direct the edges of a skeleton; also say whether its colliders do not contradict each other.
+
+    The surest come first; one that contradicts another before it, or would close a cycle with
+    those, does not count.
+    """
+    refuse_forced_cycle(found.value, known, names)
+    pattern = orient_skeleton(found.value, found.colliders, known.allowed)
+    dag, is_consistent = extend_pattern(pattern, known.allowed)
+    first, child, second = found.colliders.T
+    # A common child that contradicts a surer one was left out before there was a pattern.
+    return dag, is_consistent and bool((dag[first, child] & dag[second, child]).all())
 
 
 def _find_members(
@@ -352,68 +355,22 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         BlanketBayesNet
         """
         check_parameters(self, self._constraints)
-        rows, weights = read_rows(
+        problem = network_problem(
             self,
             X,
             sample_weight,
             "Pass the rows; edgewise.solvers.markov_blankets and separating_sets take a "
             "covariance.",
         )
-        rows, weights = positive_rows(rows, weights)
-        names = labels(self._names(), range(rows.shape[1]))
-        known = known_arcs(self.forbidden, self.required, self.tiers, names)
-        summarizer = Summarizer(names=names, missing=self.missing, repair=self.repair)
-        statistics = summarizer.of_arranged_rows(rows, weights, is_fold=False)
-        statistics = statistics.on_correlation_scale()
-        arranged_names = [names[k] for k in statistics.arrangement]
-        if self.repair is None:
-            refuse_relations(statistics, rows, arranged_names)
         structure = learn_structure(
-            statistics.S,
-            _fewest_rows(rows, weights),
-            self,
-            KnownArcs(
-                allowed=statistics.arranged(known.allowed),
-                required=statistics.arranged(known.required),
-            ),
-            arranged_names,
+            problem.statistics.S, problem.n_samples, self, problem.known, problem.names
         )
-        self._store(structure, statistics)
-        return self
-
-    def _store(self, structure: Structure, statistics: ArrangedStatistics) -> None:
-        """Put what was learned into the order and the units of the columns."""
-        scale, location = statistics.scale, statistics.location
-        equations = fit_equations(statistics.S, structure.dag)
-        coef = equations.coef * scale / scale[:, None]
-        restored = statistics.restored
-        self.cpdag_ = Graph(
-            restored(structure.cpdag).astype(float), names=self._names(), directed=True
-        )
-        self.blankets_ = restored(structure.blankets)
-        self.coef_ = restored(coef)
-        self.intercept_ = restored(location - location @ coef)
-        self.noise_variance_ = restored(equations.noise_variance * scale**2)
-        self.order_ = restored(longest_paths(structure.dag))
-        self.location_ = restored(location)
-        self.graph_ = Graph(
-            restored(equations.coef),
-            names=self._names(),
-            directed=True,
-            adjacency=restored(structure.dag),
-        )
+        self.cpdag_ = self._store_network(structure.dag, structure.cpdag, problem.statistics)
+        self.blankets_ = problem.statistics.restored(structure.blankets)
         self.n_tests_ = structure.n_tests
         self.is_consistent_ = structure.is_consistent
         self.converged_ = structure.converged
         self.n_iter_ = structure.n_steps
-        self.treatment_ = list(statistics.treatment)
+        return self
 
-
-def _fewest_rows(X: FloatArray, weights: FloatArray | None) -> float:
-    """Rows, or the sum of their weights, that any two columns have in common at least."""
-    count = np.ones(len(X)) if weights is None else weights
-    is_seen = ~np.isnan(X)
-    if is_seen.all():
-        return float(count.sum())
-    common: FloatArray = (is_seen * count[:, None]).T @ is_seen
-    return float(common.min())
+    score = LinearNetwork.log_likelihood

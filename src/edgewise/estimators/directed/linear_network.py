@@ -13,9 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.estimators.base.statistics import read_new_rows
+from edgewise.estimators.base.statistics import (
+    ArrangedStatistics,
+    Summarizer,
+    labels,
+    positive_rows,
+    read_new_rows,
+    read_rows,
+    refuse_relations,
+)
 from edgewise.estimators.base.table import column_number
+from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs
 from edgewise.graph import Graph
+from edgewise.graph.equivalence import longest_paths
 from edgewise.io.messages import quote_names
 
 
@@ -58,6 +68,57 @@ def fit_equations(S: FloatArray, dag: BoolArray) -> Equations:
     return Equations(coef=coef, noise_variance=np.maximum(variance, 1e-12 * S.diagonal()))
 
 
+class NetworkProblem(NamedTuple):
+    """What a directed network is learned from, with the columns in an order of their own.
+
+    Attributes
+    ----------
+    statistics : ArrangedStatistics
+        Correlations, and the way back to the columns of the table.
+    n_samples : float
+        Rows, or the sum of their weights, that any two columns have in common at least.
+    known : KnownArcs
+        Arcs that may and that must be there.
+    names : list of str
+        Names of the columns.
+    """
+
+    statistics: ArrangedStatistics
+    n_samples: float
+    known: KnownArcs
+    names: list[str]
+
+
+def network_problem(
+    estimator: Any, X: Any, sample_weight: ArrayLike | None, advice: str
+) -> NetworkProblem:
+    """Read the rows and the knowledge that an estimator is fitted to."""
+    rows, weights = read_rows(estimator, X, sample_weight, advice)
+    rows, weights = positive_rows(rows, weights)
+    names = labels(estimator._names(), range(rows.shape[1]))
+    known = known_arcs(estimator.forbidden, estimator.required, estimator.tiers, names)
+    summarizer = Summarizer(names=names, missing=estimator.missing, repair=estimator.repair)
+    statistics = summarizer.of_arranged_rows(rows, weights, is_fold=False)
+    statistics = statistics.on_correlation_scale()
+    names = [names[k] for k in statistics.arrangement]
+    if estimator.repair is None:
+        refuse_relations(statistics, rows, names)
+    known = KnownArcs(
+        allowed=statistics.arranged(known.allowed), required=statistics.arranged(known.required)
+    )
+    return NetworkProblem(statistics, _fewest_rows(rows, weights), known, names)
+
+
+def _fewest_rows(X: FloatArray, weights: FloatArray | None) -> float:
+    """Rows, or the sum of their weights, that any two columns have in common at least."""
+    count = np.ones(len(X)) if weights is None else weights
+    is_seen = ~np.isnan(X)
+    if is_seen.all():
+        return float(count.sum())
+    common: FloatArray = (is_seen * count[:, None]).T @ is_seen
+    return float(common.min())
+
+
 class LinearNetwork:
     """Mixin of the estimators that learn ``coef_``, ``intercept_`` and ``noise_variance_``.
 
@@ -74,6 +135,29 @@ class LinearNetwork:
         random_state: RandomState
 
         def _as_rows(self, X: Any, *, reset: bool) -> FloatArray: ...
+        def _names(self) -> list[str] | None: ...
+
+    def _store_network(
+        self, dag: BoolArray, cpdag: BoolArray, statistics: ArrangedStatistics
+    ) -> Graph:
+        """Put a structure and its equations into the order and the units of the columns.
+
+        Returns what the data identify of it.
+        """
+        scale, location, restored = statistics.scale, statistics.location, statistics.restored
+        equations = fit_equations(statistics.S, dag)
+        coef = equations.coef * scale / scale[:, None]
+        names = self._names()
+        self.coef_ = restored(coef)
+        self.intercept_ = restored(location - location @ coef)
+        self.noise_variance_ = restored(equations.noise_variance * scale**2)
+        self.order_ = restored(longest_paths(dag))
+        self.location_ = restored(location)
+        self.graph_ = Graph(
+            restored(equations.coef), names=names, directed=True, adjacency=restored(dag)
+        )
+        self.treatment_ = list(statistics.treatment)
+        return Graph(restored(cpdag).astype(float), names=names, directed=True)
 
     @property
     def total_effects_(self) -> FloatArray:
@@ -87,7 +171,9 @@ class LinearNetwork:
         np.fill_diagonal(effects, 0.0)
         return effects
 
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+    def log_likelihood(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Mean Gaussian log-likelihood per row.
 
         Parameters

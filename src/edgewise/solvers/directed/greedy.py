@@ -436,6 +436,15 @@ def scored_problem(
     )
 
 
+def dag_cost(
+    S: FloatArray, n_samples: float, dag: BoolArray, score: str, penalty_discount: float | None
+) -> float:
+    """Cost of any graph, to compare results of whatever search."""
+    most = int(dag.sum(axis=0).max())
+    cost = gaussian_score(S, n_samples, score, penalty_discount, most)
+    return float(total_cost(cost, dag, np.empty(len(dag))))
+
+
 def topological_order(dag: BoolArray) -> IntArray:
     """Order the nodes by the longest path that leads to each."""
     tiers, front = np.zeros(len(dag), dtype=np.int64), dag.any(axis=0)

@@ -1,0 +1,169 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import BlanketBayesNet, DirectedGraph, InputError, load
+from edgewise.data import linear_sem, load_dag, sample_linear_sem
+from edgewise.metrics import cpdag, pdag_errors
+from edgewise.solvers import stable_skeleton
+
+METHODS = ("boss", "ges", "exact", "pc", "blankets")
+
+
+def lawn(n_rows=1000, seed=0):
+    rain, sprinkler, wet, slip = np.random.default_rng(seed).normal(size=(4, n_rows))
+    wet += rain + sprinkler
+    slip += wet
+    return pd.DataFrame({"slip": slip, "rain": rain, "sprinkler": sprinkler, "wet": 5.0 * wet})
+
+
+def arcs(graph):
+    return set(zip(graph.edges()["source"], graph.edges()["target"], strict=True))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_network(method):
+    model = DirectedGraph(method).fit(lawn())
+    true = {("rain", "wet"), ("sprinkler", "wet"), ("wet", "slip")}
+    assert arcs(model.cpdag_) == true
+    assert arcs(model.graph_) == true
+    assert model.order_.tolist() == [2, 0, 0, 1]
+    np.testing.assert_allclose(model.coef_[3, 0], 0.2, atol=0.02)
+    assert model.converged_
+    assert model.is_consistent_
+    effects = model.do({"wet": 10.0})
+    np.testing.assert_allclose(effects[[0, 3]], [2.0, 10.0], atol=0.2)
+    assert list(model.sample(3).columns) == ["slip", "rain", "sprinkler", "wet"]
+    assert model.log_likelihood(lawn(seed=1)) == pytest.approx(
+        BlanketBayesNet().fit(lawn()).score(lawn(seed=1))
+    )
+
+
+@pytest.mark.parametrize("score", ["bic", "bge"])
+def test_scores_of_methods_can_be_compared(score):
+    model = linear_sem(load_dag("asia").adjacency, permute=True, rng=0)
+    X = sample_linear_sem(model, 300, rng=1)
+    fits = {method: DirectedGraph(method, score=score).fit(X) for method in METHODS}
+    best = fits["exact"].score_
+    assert all(fit.score_ <= best + 1e-6 for fit in fits.values())
+    assert fits["boss"].score_ == pytest.approx(best)
+    for fit in fits.values():
+        np.testing.assert_array_equal(fit.cpdag_.adjacency, cpdag(fit.graph_).adjacency)
+
+
+def test_scores_by_hand():
+    data = lawn(200)
+    model = DirectedGraph(penalty_discount=1.0).fit(data)
+    rows = ((data - data.mean()) / data.std(ddof=0)).to_numpy()
+    total = 0.0
+    for j in range(4):
+        parents = np.flatnonzero(model.coef_[:, j])
+        coef = np.linalg.lstsq(rows[:, parents], rows[:, j], rcond=None)[0]
+        variance = np.mean((rows[:, j] - rows[:, parents] @ coef) ** 2)
+        total -= 100.0 * np.log(variance) + 0.5 * len(parents) * np.log(200)
+    assert model.score_ == pytest.approx(total)
+
+
+@pytest.mark.parametrize("name", ["alarm", "water", "mildew"])
+def test_fewer_errors_than_by_tests(name):
+    model = linear_sem(load_dag(name).adjacency, permute=True, rng=1)
+    X = sample_linear_sem(model, 1000, rng=2)
+    errors = [
+        pdag_errors(model.adjacency, DirectedGraph(method).fit(X).graph_.adjacency).total
+        for method in ("boss", "pc", "blankets")
+    ]
+    assert errors[0] <= 5
+    assert errors[0] < min(errors[1:])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_knowledge_by_name(method):
+    model = DirectedGraph(
+        method,
+        tiers={"slip": 0, "wet": 1},
+        forbidden=[("rain", "sprinkler")],
+        required=[("sprinkler", "rain")],
+    ).fit(lawn())
+    assert ("slip", "wet") in arcs(model.graph_)
+    assert ("sprinkler", "rain") in arcs(model.cpdag_)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_columns_in_any_order_and_unit(method):
+    model = linear_sem(load_dag("asia").adjacency, permute=True, rng=3)
+    X = sample_linear_sem(model, 400, rng=4)
+    rng = np.random.default_rng(5)
+    order, unit = rng.permutation(8), rng.uniform(0.1, 10.0, 8)
+    one = DirectedGraph(method).fit(X)
+    other = DirectedGraph(method).fit((X * unit + 3.0)[:, order])
+    moved = np.ix_(order, order)
+    np.testing.assert_array_equal(other.cpdag_.adjacency, one.cpdag_.adjacency[moved])
+    assert other.score_ == pytest.approx(one.score_)
+    scaled = (one.coef_ * unit / unit[:, None])[moved]
+    np.testing.assert_allclose(other.coef_, scaled, atol=1e-8)
+
+
+def test_options_reach_the_search():
+    X = lawn(60)
+    sizes = [DirectedGraph(penalty_discount=c).fit(X).graph_.n_edges for c in (0.01, 100.0)]
+    assert sizes[0] > 3
+    assert sizes[1] == 0
+    for method in ("pc", "blankets"):
+        levels = [DirectedGraph(method, significance=s).fit(X) for s in (1e-12, 0.2)]
+        assert levels[0].graph_.n_edges < levels[1].graph_.n_edges
+    model = linear_sem(load_dag("insurance").adjacency, permute=True, rng=0)
+    rows = sample_linear_sem(model, 100, rng=1)
+    fits = [DirectedGraph(n_starts=k, random_state=1).fit(rows) for k in (1, 10)]
+    assert fits[1].score_ > fits[0].score_
+    again = DirectedGraph(n_starts=10, random_state=1, n_jobs=2).fit(rows)
+    np.testing.assert_array_equal(again.coef_, fits[1].coef_)
+
+
+def test_weights_missing_values_and_files(tmp_path):
+    data = lawn(300)
+    doubled = DirectedGraph().fit(pd.concat([data, data]))
+    weighted = DirectedGraph().fit(data, sample_weight=np.full(300, 2.0))
+    assert weighted.score_ == pytest.approx(doubled.score_)
+    np.testing.assert_allclose(weighted.coef_, doubled.coef_)
+    gaps = data.mask(np.random.default_rng(0).uniform(size=data.shape) < 0.05)
+    with pytest.raises(InputError, match="missing"):
+        DirectedGraph().fit(gaps)
+    assert arcs(DirectedGraph(missing="em").fit(gaps).graph_) == arcs(doubled.graph_)
+    doubled.save(tmp_path / "model.edgewise")
+    np.testing.assert_array_equal(load(tmp_path / "model.edgewise").coef_, doubled.coef_)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "tabu"}, "method must be"),
+        ({"score": "aic"}, "score must be"),
+        ({"penalty_discount": 0.0}, "penalty_discount must be"),
+        ({"n_starts": 0}, "n_starts must be"),
+        ({"method": "pc", "significance": 2.0}, "significance must be"),
+    ],
+)
+def test_parameters_are_checked(options, words):
+    with pytest.raises(InputError, match=words):
+        DirectedGraph(**options).fit(lawn(50))
+
+
+def test_tables_are_checked():
+    with pytest.raises(InputError, match=r'at most 20 columns; there are 21. Pass method="boss"'):
+        DirectedGraph("exact").fit(np.random.default_rng(0).normal(size=(50, 21)))
+    with pytest.raises(InputError, match="more than 3 rows, got 3"):
+        DirectedGraph().fit(np.random.default_rng(0).normal(size=(3, 2)))
+    X = lawn(50).assign(sum=lambda data: data["rain"] + data["wet"])
+    with pytest.raises(InputError, match="linear relation"):
+        DirectedGraph().fit(X)
+    assert DirectedGraph(repair="ridge").fit(X).treatment_
+
+
+def test_skeletons_do_not_need_small_separators_first():
+    # 0 -> 1 -> 3 <- 2 <- 0: 0 and 3 are separated by 1 and 2 together only.
+    mix = np.eye(4)
+    mix[0, [1, 2]] = mix[[1, 2], 3] = 0.8
+    effects = np.linalg.inv(2.0 * np.eye(4) - mix)
+    found = stable_skeleton(effects.T @ effects, 1e6)
+    np.testing.assert_array_equal(found.value, (mix + mix.T - 2 * np.eye(4)) > 0)
+    assert found.colliders.tolist() == [[1, 3, 2]]
