@@ -78,7 +78,7 @@ def solve_component(
     while n_iter < max_iter:
         n_sweeps = min(chunk, max_iter - n_iter)
         status, n_sweeps, gap, change, ratio, columns = descend(
-            form, columns, target, n_sweeps, change
+            form, columns, target, n_sweeps, change, False
         )
         n_iter += n_sweeps
         if status < 0 and not is_last_start:

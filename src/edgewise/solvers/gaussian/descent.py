@@ -341,13 +341,19 @@ MAX_ROUNDS = 50
 
 @kernel
 def descend(
-    form: StandardForm, columns: Columns, target: float, max_sweeps: int, change: float
+    form: StandardForm,
+    columns: Columns,
+    target: float,
+    max_sweeps: int,
+    change: float,
+    is_short: bool,
 ) -> tuple[int, int, float, float, float, Columns]:
     """Sweep until the certified gap is at most ``target``.
 
-    Returns a status (1 certified, 0 out of sweeps, -1 start not positive definite), the number of
-    sweeps, the gap, the last change, its ratio to the change before, and the columns, whose lists
-    may have grown.
+    ``is_short`` solves columns by coordinate steps as long as these shrink, which is quick for few
+    variables and stops too early on nearly singular ones. Returns a status (1 certified, 0 out of
+    sweeps, -1 start not positive definite), the number of sweeps, the gap, the last change, its
+    ratio to the change before, and the columns, whose lists may have grown.
     """
     p = form.scale.size
     finest = 0.05 * target / p
@@ -361,7 +367,7 @@ def descend(
         # Columns need no more accuracy than the sweep as a whole can have.
         coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
         before = change
-        change, columns = _sweep(form, columns, t, v, max(finest, coarse))
+        change, columns = _sweep(form, columns, t, v, max(finest, coarse), is_short)
         if change < 0.0:
             return -1, count, np.inf, change, 1.0, columns
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
@@ -384,13 +390,13 @@ def descend_from(
     to the general solver, the number of sweeps, and whether the start was of use.
     """
     clip_to_box(form, columns.W)
-    status, n_sweeps, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0)
+    status, n_sweeps, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0, True)
     is_warm = status > 0
     if status < 0:
         shrink_into_box(form, columns.W)
         columns.size[:] = 0
         columns.theta[:] = 1.0
-        status, count, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0)
+        status, count, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0, True)
         n_sweeps += count
     return gap if status > 0 else np.inf, n_sweeps, is_warm
 
@@ -421,7 +427,7 @@ def extrapolate(W: FloatArray, before: FloatArray, step: float) -> None:
 
 @kernel
 def _sweep(
-    form: StandardForm, columns: Columns, t: FloatArray, v: FloatArray, eps: float
+    form: StandardForm, columns: Columns, t: FloatArray, v: FloatArray, eps: float, is_short: bool
 ) -> tuple[float, Columns]:
     """Update every column once, in place; ``t`` and ``v`` are scratch.
 
@@ -430,10 +436,9 @@ def _sweep(
     """
     S, W, theta = form.S, columns.W, columns.theta
     p = theta.size
-    is_few = p <= FEW
-    block = 1 if is_few else BLOCK
+    block = 1 if is_short else BLOCK
     index, b = columns.support[0], columns.coef[0]
-    if not is_few:
+    if not is_short:
         index, b = np.empty(p, np.int64), np.empty(p)
     total = 0.0
     for first in range(0, p, block):
@@ -441,7 +446,7 @@ def _sweep(
         for i in range(first, last):
             fill_thresholds(i, form, t)
             n = columns.size[i]
-            if is_few:
+            if is_short:
                 # Lists of full width: the column is solved in place.
                 index, b = columns.support[i], columns.coef[i]
                 n = _solve_short_column(i, S[i], t, W, index, b, n, v, eps)
@@ -456,7 +461,7 @@ def _sweep(
                 return -1.0, columns
             theta[i] = 1.0 / schur
             columns.size[i] = n
-            if not is_few:
+            if not is_short:
                 if n > columns.support.shape[1]:
                     columns = _widen(columns, min(p, 2 * n))
                 columns.support[i, :n] = index[:n]
@@ -464,9 +469,9 @@ def _sweep(
             v[i] = 1.0
             t[i] = np.inf
             total += _write_row(W[i], v, S[i], t, theta) * theta[i]
-            for j in range(0 if is_few else first, p if is_few else last):
+            for j in range(0 if is_short else first, p if is_short else last):
                 W[j, i] = W[i, j]
-        if not is_few:
+        if not is_short:
             _write_columns(W, first, last)
     return total, columns
 
