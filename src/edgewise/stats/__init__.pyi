@@ -19,6 +19,7 @@ from .moments import (
 from .polychoric import (
     LatentCorrelation as LatentCorrelation,
     latent_correlation as latent_correlation,
+    ordinal_columns as ordinal_columns,
     polychoric_correlation as polychoric_correlation,
     polychoric_standard_error as polychoric_standard_error,
 )

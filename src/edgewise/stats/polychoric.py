@@ -19,6 +19,10 @@ from edgewise.io.messages import quote_names
 LARGEST: Final = 0.9999
 #: More answers than this are measurements, for which a table of thresholds makes no sense.
 MOST_ANSWERS: Final = 50
+#: A column of whole numbers with at most so many different ones holds ordered answers.
+FEW_ANSWERS: Final = 10
+#: Rows per answer, on average, below which whole numbers are measurements of a small sample.
+ROWS_PER_ANSWER: Final = 5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -144,7 +148,9 @@ def latent_correlation(
     labels = [f"x{k}" for k in range(n_features)] if names is None else list(names)
     codes, n_levels = _codes(values, is_ordinal, labels)
     scores = np.where(is_ordinal, 0.0, values)
-    found = _correlate(codes, scores, n_levels, weights, _NODES, _WEIGHTS)
+    # Weights may add up to 1: half a row is half of what a row weighs, then.
+    half = 0.5 * min(1.0, float(weights[weights > 0].mean()))
+    found = _correlate(codes, scores, n_levels, weights, half, _NODES, _WEIGHTS)
     correlation, n_samples, is_bad, n_corrected = found
     if is_bad.any():
         first, second = np.argwhere(np.triu(is_bad, 1))[0]
@@ -161,6 +167,59 @@ def latent_correlation(
         n_samples=n_samples,
         n_corrected=int(n_corrected),
         thresholds=thresholds,
+    )
+
+
+def ordinal_columns(X: Any) -> BoolArray:
+    """Tell columns of ordered answers from measurements.
+
+    Ordered answers are whole numbers, at most 10 different ones, that have 5 rows each on average
+    (two answers may have fewer).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Numbers; NaN where a value is missing.
+
+    Returns
+    -------
+    ndarray of bool, shape (p,)
+        Whether each column holds ordered answers.
+
+    Examples
+    --------
+    >>> answers = np.arange(60) % 5 + 1
+    >>> ordinal_columns(np.column_stack([answers, answers / 2, np.arange(60)])).tolist()
+    [True, False, False]
+    """
+    kinds = []
+    for column in np.asarray(X, dtype=np.float64).T:
+        seen = column[~np.isnan(column)]
+        answers = np.unique(seen)
+        most = max(2, min(FEW_ANSWERS, len(seen) // ROWS_PER_ANSWER))
+        is_whole = bool((answers == np.round(answers)).all())
+        kinds.append(is_whole and 2 <= len(answers) <= most)
+    return np.array(kinds, dtype=bool)
+
+
+def describe_kinds(ordinal: BoolArray) -> str:
+    """Say how many columns were taken for what, and by which correlations.
+
+    Examples
+    --------
+    >>> print(describe_kinds(np.array([False, False])))
+    2 columns of measurements, by Pearson correlations
+    """
+    n_ordinal = int(np.count_nonzero(ordinal))
+    n_measured = len(ordinal) - n_ordinal
+    answers = f"of ordered answers (at most {FEW_ANSWERS} different whole numbers)"
+    if n_measured == 0:
+        return f"{n_ordinal} columns {answers}, by polychoric correlations"
+    if n_ordinal == 0:
+        return f"{n_measured} columns of measurements, by Pearson correlations"
+    return (
+        f"{n_ordinal} {'column' if n_ordinal == 1 else 'columns'} {answers} and {n_measured} of "
+        "measurements, by polychoric, polyserial and Pearson correlations"
     )
 
 
@@ -194,7 +253,7 @@ def _codes(
             if len(answers) > MOST_ANSWERS:
                 raise InputError(
                     f"Column '{name}' has {len(answers)} different answers; ordinal columns have "
-                    f"at most {MOST_ANSWERS}. Take it as a measurement."
+                    f'at most {MOST_ANSWERS}. Take it as a measurement: covariance="auto" does.'
                 )
             codes[has_value, k] = position
             n_levels[k] = len(answers)
@@ -331,6 +390,7 @@ def _correlate(
     scores: FloatArray,
     n_levels: IntArray,
     sample_weight: FloatArray,
+    half: float,
     nodes: FloatArray,
     weights: FloatArray,
 ) -> tuple[FloatArray, FloatArray, BoolArray, int]:
@@ -353,7 +413,7 @@ def _correlate(
             if n_levels[i] > 0 and n_levels[j] > 0:
                 table = _table(codes[:, i], codes[:, j], n_levels[i], n_levels[j], sample_weight)
                 if table.shape[0] > 1 and table.shape[1] > 1:
-                    n_corrected += _fill_empty(table)
+                    n_corrected += _fill_empty(table, half)
                     rho = _polychoric(table, nodes, weights)
             elif n_levels[i] == 0 and n_levels[j] == 0:
                 rho = _pearson(codes[:, i], codes[:, j], scores[:, i], scores[:, j], sample_weight)
@@ -385,15 +445,15 @@ def _table(
 
 
 @kernel
-def _fill_empty(table: FloatArray) -> int:
+def _fill_empty(table: FloatArray, half: float) -> int:
     """Give an empty cell of a table of four half a row, with the margins kept."""
     if table.shape != (2, 2) or table.min() > 0.0:
         return 0
-    half = 0.5 if table[0, 0] == 0.0 or table[1, 1] == 0.0 else -0.5
-    table[0, 0] += half
-    table[1, 1] += half
-    table[0, 1] -= half
-    table[1, 0] -= half
+    moved = half if table[0, 0] == 0.0 or table[1, 1] == 0.0 else -half
+    table[0, 0] += moved
+    table[1, 1] += moved
+    table[0, 1] -= moved
+    table[1, 0] -= moved
     return 1
 
 

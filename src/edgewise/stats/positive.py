@@ -9,12 +9,17 @@ import numpy as np
 from scipy import linalg
 
 from edgewise._core.errors import InputError
+from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.io.messages import quote_names
 
 #: Largest relative asymmetry, and largest negative eigenvalue of the correlations, that count
 #: as rounding.
 TOLERANCE = 1e-8
+#: A smaller eigenvalue of the correlations is 0 up to rounding.
+SINGULAR = 1e-10
+#: A variable with a smaller share in a relation has no part in it.
+NEGLIGIBLE = 1e-5
 
 
 def smallest_eigenvalue(S: Any) -> float:
@@ -210,3 +215,28 @@ def _check_symmetric(matrix: FloatArray, labels: Sequence[str]) -> None:
             f"'{labels[int(j)]}' is {matrix[i, j]:.6g} one way and {matrix[j, i]:.6g} the other. "
             "Pass (S + S.T) / 2 if that is what you mean."
         )
+
+
+def find_relations(R: FloatArray) -> list[list[int]]:
+    """List the variables of each exact linear relation, as many as are independent.
+
+    Each null vector of the correlations is a relation. Elimination with complete pivoting turns
+    a basis of them into one with many zeros.
+    """
+    with blas_threads_for(len(R)):
+        try:
+            linalg.cholesky(R - SINGULAR * np.eye(len(R)), check_finite=False)
+        except linalg.LinAlgError:
+            values, vectors = linalg.eigh(R)
+        else:
+            return []
+    basis = vectors[:, values <= SINGULAR].T.copy()
+    for k in range(len(basis)):
+        size = np.abs(basis)
+        size[:k] = 0.0
+        row, column = divmod(int(size.argmax()), size.shape[1])
+        basis[[k, row]] = basis[[row, k]]
+        basis[k] /= basis[k, column]
+        others = np.arange(len(basis)) != k
+        basis[others] -= np.outer(basis[others, column], basis[k])
+    return [np.flatnonzero(np.abs(vector) > NEGLIGIBLE).tolist() for vector in basis]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.estimators.base.statistics import RANKS, Statistics, Summarizer
+from edgewise.estimators.base.statistics import ON_LATENT_SCALE, Statistics, Summarizer
 from edgewise.graph import Graph
 from edgewise.selection import ebic, gaussian_log_likelihood, row_log_likelihood
 from edgewise.selection.choose import decreasing
@@ -112,8 +112,8 @@ def gaussian_score(
     summarizer: Summarizer,
 ) -> float:
     """Mean log-likelihood of rows; a row with missing values counts what it has."""
-    if summarizer.covariance in RANKS:
-        return gaussian_log_likelihood(fit.precision, summarizer.of_rows(rows, weights).S)
+    if summarizer.covariance in ON_LATENT_SCALE:
+        return gaussian_log_likelihood(fit.precision, summarizer.of_scored_rows(rows, weights))
     if np.isnan(rows).any():
         by_row = row_log_likelihood(rows, fit.location, fit.covariance)
         return float(np.average(by_row, weights=weights))

@@ -12,8 +12,7 @@ from scipy import linalg
 
 from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
-from edgewise._core.jit import blas_threads_for
-from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.checks import ROUNDING, check_columns, check_weights, refuse_covariance
 from edgewise.estimators.base.table import named
 from edgewise.io.messages import quote_names
@@ -25,16 +24,23 @@ from edgewise.stats import (
     covariance as covariance_of,
     em_covariance,
     kendall_correlation,
+    latent_correlation,
     nonparanormal,
     nonparanormal_correlation,
     pairwise_covariance,
     repair_covariance,
     spearman_correlation,
 )
+from edgewise.stats.polychoric import describe_kinds, ordinal_columns
+from edgewise.stats.positive import find_relations
 
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")
 RANKS: Final = ("nonparanormal", "spearman", "kendall")
+#: Correlations of the normal variables behind ordered answers.
+LATENT: Final = ("polychoric", "auto")
+#: Covariances whose unit is that of latent normal variables, not of the columns.
+ON_LATENT_SCALE: Final = (*RANKS, *LATENT)
 #: Constraints of the parameters that most estimators of a covariance have.
 CONSTRAINTS: Final[dict[str, Constraint]] = {
     "missing": OneOf(*MISSING),
@@ -111,6 +117,9 @@ class Summarizer:
         What to do with a covariance that is not positive definite.
     assume_centered : bool
         Take the mean as 0.
+    ordinal : ndarray of bool, shape (p,), or None
+        Columns of ordered answers, for ``covariance="auto"``: those of the whole table, so that
+        folds agree on them.
     """
 
     names: list[str] | None
@@ -118,6 +127,7 @@ class Summarizer:
     missing: str = "error"
     repair: str | None = None
     assume_centered: bool = False
+    ordinal: BoolArray | None = None
 
     def of_rows(
         self, X: FloatArray, sample_weight: FloatArray | None, *, is_fold: bool = True
@@ -129,6 +139,12 @@ class Summarizer:
         X, sample_weight = positive_rows(X, sample_weight)
         self._check(X, is_fold=is_fold)
         return row_statistics(X, sample_weight, **vars(self))
+
+    def of_scored_rows(self, X: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
+        """Covariance of rows that a fit is judged by; without repair, it may be indefinite."""
+        X, sample_weight = positive_rows(X, sample_weight)
+        self._check(X, is_fold=True)
+        return row_statistics(X, sample_weight, **vars(self), is_scored=True).S
 
     def with_ridge(
         self, X: FloatArray, sample_weight: FloatArray | None, flat: Sequence[int]
@@ -224,17 +240,24 @@ def read_table(
             kind = 'covariance="precomputed"' if is_given else "Moments, which have weights"
             raise InputError(f"sample_weight has no meaning with {kind}.")
     if isinstance(X, Moments):
-        if estimator.covariance in RANKS:
+        if estimator.covariance in ON_LATENT_SCALE:
+            seen = "ranks" if estimator.covariance in RANKS else "answers"
             raise InputError(
-                f'covariance="{estimator.covariance}" sees the ranks of rows, which Moments do not '
-                'have. Pass covariance="empirical".'
+                f'covariance="{estimator.covariance}" sees the {seen} of rows, which Moments do '
+                'not have. Pass covariance="empirical".'
             )
         estimator._as_rows(named(X.scatter, X.names), reset=True)
         return X, None
     if is_given:
         _check_n_samples(estimator)
         return estimator._as_rows(X, reset=True), None
-    return read_rows(estimator, X, sample_weight, 'Pass covariance="precomputed" to use it as one.')
+    rows = read_rows(estimator, X, sample_weight, 'Pass covariance="precomputed" to use it as one.')
+    if estimator.covariance in LATENT:
+        is_auto = estimator.covariance == "auto"
+        estimator.ordinal_ = (
+            ordinal_columns(rows[0]) if is_auto else np.ones(rows[0].shape[1], bool)
+        )
+    return rows
 
 
 def read_rows(
@@ -298,13 +321,19 @@ def row_statistics(
     missing: str,
     repair: str | None,
     assume_centered: bool = False,
+    ordinal: BoolArray | None = None,
+    is_scored: bool = False,
 ) -> Statistics:
     """Compute the covariance of rows, stating whatever had to be done to them."""
     treatment: list[str] = []
     has_gaps = bool(np.isnan(X).any())
+    n_samples = float(len(X) if sample_weight is None else sample_weight.sum())
     if covariance in RANKS:
         _refuse_for_ranks(covariance, sample_weight, has_gaps=has_gaps)
-    if has_gaps:
+    if covariance in LATENT:
+        S, n_pairs = _latent(X, sample_weight, names, covariance, missing, ordinal, treatment)
+        location, n_samples = np.zeros(len(S)), n_pairs if has_gaps else n_samples
+    elif has_gaps:
         rows = _normal_scores(X) if covariance in RANKS else X
         location, S = _covariance_with_gaps(rows, sample_weight, names, missing, treatment)
         if assume_centered:
@@ -318,9 +347,9 @@ def row_statistics(
     else:
         location, S = covariance_of(X, sample_weight=sample_weight, assume_centered=assume_centered)
         _refuse_constant(np.abs(X).max(axis=0), S, names)
-    is_sure = missing != "pairwise" if has_gaps else covariance not in ("spearman", "kendall")
+    is_by_pairs = (has_gaps and missing == "pairwise") or covariance in ("spearman", "kendall")
+    is_sure = is_scored or not (is_by_pairs or covariance in LATENT)
     S = _positive(S, names, repair, treatment, is_sure=is_sure)
-    n_samples = float(len(X) if sample_weight is None else sample_weight.sum())
     statistics = Statistics(
         location=location,
         S=S,
@@ -415,6 +444,41 @@ def _rank_correlation(X: FloatArray, covariance: str) -> FloatArray:
     if covariance == "nonparanormal":
         return nonparanormal_correlation(X)
     return spearman_correlation(X) if covariance == "spearman" else kendall_correlation(X)
+
+
+def _latent(
+    X: FloatArray,
+    sample_weight: FloatArray | None,
+    names: Sequence[str] | None,
+    covariance: str,
+    missing: str,
+    ordinal: BoolArray | None,
+    treatment: list[str],
+) -> tuple[FloatArray, float]:
+    """Return correlations by the kinds of each pair, and the mean number of rows of a pair."""
+    n_missing = np.isnan(X).sum(axis=0)
+    if missing == "em" and n_missing.any():
+        raise InputError(
+            f'covariance="{covariance}" takes missing answers by pairs, not by EM. Pass '
+            'missing="pairwise".'
+        )
+    found = latent_correlation(X, ordinal=ordinal, sample_weight=sample_weight, names=names)
+    if covariance == "auto" and ordinal is not None:
+        treatment.append(f'covariance="auto": {describe_kinds(ordinal)}')
+    if found.n_corrected:
+        treatment.append(
+            f"half a row was put into the empty cell of {found.n_corrected} tables of two answers "
+            "by two"
+        )
+    n_pairs = found.n_samples[np.triu_indices(len(n_missing), min(1, len(n_missing) - 1))]
+    if n_missing.any():
+        treatment.append(
+            f'missing="pairwise": {n_missing.sum()} missing values in '
+            f"{np.count_nonzero(n_missing)} columns; each correlation is from the rows that have "
+            f"both columns, {n_pairs.min():g} at least and {n_pairs.mean():.0f} on average, which "
+            "counts as the number of rows"
+        )
+    return found.correlation, float(n_pairs.mean())
 
 
 def _normal_scores(X: FloatArray) -> FloatArray:
@@ -614,12 +678,6 @@ def add_ridge(statistics: Statistics, X: FloatArray, flat: Sequence[int]) -> Sta
     )
 
 
-#: A smaller eigenvalue of the correlations is 0 up to rounding.
-SINGULAR = 1e-10
-#: A variable with a smaller share in a relation has no part in it.
-NEGLIGIBLE = 1e-5
-
-
 def refuse_relations(statistics: Statistics, X: FloatArray, names: Sequence[str] | None) -> None:
     """Raise an `InputError` that names columns bound by an exact linear relation.
 
@@ -640,28 +698,3 @@ def refuse_relations(statistics: Statistics, X: FloatArray, names: Sequence[str]
             "each follows from the others, so that no direction between them can be learned. Drop "
             'one of them, or pass repair="ridge".'
         )
-
-
-def find_relations(R: FloatArray) -> list[list[int]]:
-    """List the variables of each exact linear relation, as many as are independent.
-
-    Each null vector of the correlations is a relation. Elimination with complete pivoting turns
-    a basis of them into one with many zeros.
-    """
-    with blas_threads_for(len(R)):
-        try:
-            linalg.cholesky(R - SINGULAR * np.eye(len(R)), check_finite=False)
-        except linalg.LinAlgError:
-            values, vectors = linalg.eigh(R)
-        else:
-            return []
-    basis = vectors[:, values <= SINGULAR].T.copy()
-    for k in range(len(basis)):
-        size = np.abs(basis)
-        size[:k] = 0.0
-        row, column = divmod(int(size.argmax()), size.shape[1])
-        basis[[k, row]] = basis[[row, k]]
-        basis[k] /= basis[k, column]
-        others = np.arange(len(basis)) != k
-        basis[others] -= np.outer(basis[others, column], basis[k])
-    return [np.flatnonzero(np.abs(vector) > NEGLIGIBLE).tolist() for vector in basis]

@@ -27,7 +27,6 @@ from edgewise.estimators.base.statistics import (
     ArrangedStatistics,
     Statistics,
     Summarizer,
-    find_relations,
     labels,
     positive_rows,
     read_rows,
@@ -43,6 +42,7 @@ from edgewise.selection.search import Grid, search
 from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
 from edgewise.stats import correlation_from_covariance
+from edgewise.stats.positive import find_relations
 
 #: With more parents than this share of the rows, a refitted equation fits anything.
 PARENTS_PER_ROW = 1 / 3

@@ -26,7 +26,7 @@ from edgewise.estimators.base.fits import (
 )
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
-    RANKS,
+    ON_LATENT_SCALE,
     Statistics,
     Summarizer,
     edge_weights,
@@ -76,15 +76,19 @@ class GaussianGraph(TableEstimator):
     covariance : str
         What stands for S. ``"empirical"``; ``"correlation"``, which penalises all columns alike
         and gives the result back in the units of X; ``"nonparanormal"``, ``"spearman"`` or
-        ``"kendall"``, correlations that see ranks only; or ``"precomputed"``, where ``fit`` takes
-        a covariance matrix instead of rows.
+        ``"kendall"``, correlations that see ranks only; ``"polychoric"``, those of the normal
+        variables behind ordered answers; ``"auto"``, polychoric, polyserial or Pearson
+        correlations by the kinds of each pair, where at most 10 different whole numbers in a
+        column are ordered answers (`edgewise.stats.ordinal_columns`); or ``"precomputed"``, where
+        ``fit`` takes a covariance matrix instead of rows.
     penalize_diagonal : bool
         Whether the penalty includes the diagonal.
     weights : array-like of shape (p, p), optional
         Multiplies alpha per entry: 0 leaves an edge free, ``inf`` forbids it.
     missing : {"error", "pairwise", "em"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns;
-        or maximise the Gaussian likelihood of what is there.
+        or maximise the Gaussian likelihood of what is there. ``"polychoric"`` and ``"auto"`` take
+        pairs; the mean number of rows of a pair is then that of the extended BIC.
     repair : {None, "ridge", "clip"}
         What to do with a covariance that is not positive definite: refuse it where it has
         negative eigenvalues, or raise its small eigenvalues, by adding to the diagonal or one by
@@ -107,10 +111,10 @@ class GaussianGraph(TableEstimator):
     Attributes
     ----------
     precision_, covariance_ : ndarray of shape (p, p)
-        In the units of X (of ranks' latent Gaussian for the rank correlations); each other's
-        inverse. Absent edges are exact zeros of the precision.
+        In the units of X (of the latent Gaussian for correlations of ranks and of answers); each
+        other's inverse. Absent edges are exact zeros of the precision.
     location_ : ndarray of shape (p,)
-        Mean of the columns; 0 for ranks and for a precomputed covariance.
+        Mean of the columns; 0 for ranks, answers and for a precomputed covariance.
     partial_correlation_ : ndarray of shape (p, p)
         With a diagonal of 1.
     graph_ : Graph
@@ -129,6 +133,8 @@ class GaussianGraph(TableEstimator):
         Iterations of the fit.
     treatment_ : list of str
         What was done to the data: missing values, repair.
+    ordinal_ : ndarray of bool, shape (p,)
+        Columns taken for ordered answers, with ``"polychoric"`` and ``"auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -164,7 +170,7 @@ class GaussianGraph(TableEstimator):
     _alpha = Strength(EBIC(), CV(), StARS())
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
-        "covariance": OneOf("empirical", "correlation", "precomputed", *RANKS),
+        "covariance": OneOf("empirical", "correlation", "precomputed", *ON_LATENT_SCALE),
         **CONSTRAINTS,
     }
     _matrices_held = 9.0
@@ -243,7 +249,8 @@ class GaussianGraph(TableEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean Gaussian log-likelihood per row.
 
-        For the rank correlations, that of the latent Gaussian, from the ranks within ``X``. A row
+        For correlations of ranks and of ordered answers, that of the latent Gaussian, from the
+        correlations within ``X``. A row
         with missing values counts what it has, unless ``missing="error"``.
 
         Parameters
@@ -322,6 +329,7 @@ class GaussianGraph(TableEstimator):
                 covariance=self.covariance,
                 missing=self.missing,
                 repair=self.repair,
+                ordinal=getattr(self, "ordinal_", None),
                 assume_centered=self.assume_centered,
             ),
             weights=edge_weights(self.weights, self.n_features_in_),

@@ -26,7 +26,7 @@ from edgewise.estimators.base.fits import (
 )
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
-    RANKS,
+    ON_LATENT_SCALE,
     Statistics,
     Summarizer,
     labels,
@@ -40,7 +40,7 @@ from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
 from edgewise.solvers import Solution
 from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
-from edgewise.stats import covariance as covariance_of
+from edgewise.stats import correlation_from_covariance, covariance as covariance_of
 
 
 class NeighborhoodGraph(TableEstimator):
@@ -68,10 +68,12 @@ class NeighborhoodGraph(TableEstimator):
         Join a pair when both, or at least one, of its two coefficients are not 0.
     covariance : str
         ``"empirical"``; ``"nonparanormal"``, ``"spearman"`` or ``"kendall"``, which see ranks
-        only; or ``"precomputed"``, where ``fit`` takes a covariance matrix instead of rows.
+        only; ``"polychoric"`` or ``"auto"``, for ordered answers as in `GaussianGraph`; or
+        ``"precomputed"``, where ``fit`` takes a covariance matrix instead of rows.
     missing : {"error", "pairwise", "em"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns;
-        or maximise the Gaussian likelihood of what is there.
+        or maximise the Gaussian likelihood of what is there. ``"polychoric"`` and ``"auto"`` take
+        pairs; the mean number of rows of a pair is then that of the extended BIC.
     repair : {None, "ridge", "clip"}
         What to do with a covariance that is not positive definite: refuse it where it has
         negative eigenvalues or equal columns, or raise its small eigenvalues, by adding to the
@@ -98,7 +100,7 @@ class NeighborhoodGraph(TableEstimator):
     noise_variance_ : ndarray of shape (p,)
         Residual variance of each regression.
     location_ : ndarray of shape (p,)
-        Mean of the columns; 0 for ranks and for a precomputed covariance.
+        Mean of the columns; 0 for ranks, answers and for a precomputed covariance.
     graph_ : Graph
         The weight of an edge is the mean of its two coefficients for standardised columns.
     alpha_, alphas_, selection_
@@ -111,6 +113,8 @@ class NeighborhoodGraph(TableEstimator):
         Rounds of the slowest regression.
     treatment_ : list of str
         What was done to the data: missing values, repair.
+    ordinal_ : ndarray of bool, shape (p,)
+        Columns taken for ordered answers, with ``"polychoric"`` and ``"auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -146,7 +150,7 @@ class NeighborhoodGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "rule": OneOf("and", "or"),
-        "covariance": OneOf("empirical", "precomputed", *RANKS),
+        "covariance": OneOf("empirical", "precomputed", *ON_LATENT_SCALE),
         **CONSTRAINTS,
     }
     _matrices_held = 8.0
@@ -218,7 +222,8 @@ class NeighborhoodGraph(TableEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean Gaussian log-pseudo-likelihood per row: the sum over variables given the others.
 
-        For the rank correlations, that of the latent Gaussian, from the ranks within ``X``. A row
+        For correlations of ranks and of ordered answers, that of the latent Gaussian, from the
+        correlations within ``X``. A row
         with missing values does not count, unless ``missing="error"``, which refuses it.
 
         Parameters
@@ -298,6 +303,7 @@ class NeighborhoodGraph(TableEstimator):
                 covariance=self.covariance,
                 missing=self.missing,
                 repair=self.repair,
+                ordinal=getattr(self, "ordinal_", None),
             ),
             rule=self.rule,
             tol=self.tol,
@@ -350,8 +356,9 @@ class NeighborhoodProblem:
         weights: FloatArray | None,
     ) -> float:
         """Return the mean log-pseudo-likelihood of rows."""
-        if self.covariance.covariance in RANKS:
-            moments = self.summarize(rows, weights).S
+        if self.covariance.covariance in ON_LATENT_SCALE:
+            S = self.covariance.of_scored_rows(rows, weights)
+            moments = correlation_from_covariance(S)
         else:
             is_whole = ~np.isnan(rows).any(axis=1)
             if not is_whole.any():

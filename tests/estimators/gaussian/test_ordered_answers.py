@@ -1,0 +1,159 @@
+"""Ordered answers: graphs from polychoric, polyserial and Pearson correlations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import BootstrapGraph, GaussianGraph, NeighborhoodGraph
+from edgewise._core.errors import InputError
+from edgewise.selection import CV, EBIC
+from edgewise.stats import latent_correlation, ordinal_columns, stream_covariance
+
+N_ITEMS = 8
+
+
+def latent_rows(n_rows=1500, seed=0):
+    """Rows of a normal chain in which the signs of partial correlations alternate."""
+    Theta = np.eye(N_ITEMS)
+    for k in range(N_ITEMS - 1):
+        Theta[k, k + 1] = Theta[k + 1, k] = 0.4 if k % 2 else -0.4
+    return np.random.default_rng(seed).multivariate_normal(
+        np.zeros(N_ITEMS), np.linalg.inv(Theta), n_rows
+    )
+
+
+def likert(n_rows=1500, seed=0):
+    """Answers from 1 to 5 to items of different popularity, one of them with two answers."""
+    latent = latent_rows(n_rows, seed)
+    shift = np.linspace(-0.8, 0.8, N_ITEMS)
+    answers = 1.0 + np.digitize(latent + shift, [-1.5, -0.5, 0.5, 1.5])
+    answers[:, 3] = latent[:, 3] > 0.5
+    return pd.DataFrame(answers, columns=[f"item{k}" for k in range(N_ITEMS)])
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return likert()
+
+
+@pytest.mark.parametrize("estimator", [GaussianGraph, NeighborhoodGraph])
+@pytest.mark.parametrize("kind", ["polychoric", "auto"])
+def test_the_chain_behind_the_answers_is_found_with_its_signs(estimator, kind, answers):
+    model = estimator(covariance=kind).fit(answers)
+    weights = model.graph_.weights
+    for k in range(N_ITEMS - 1):
+        assert weights[k, k + 1] * (-1 if k % 2 else 1) > 0.2
+    others = weights[np.abs(np.subtract.outer(range(N_ITEMS), range(N_ITEMS))) > 1]
+    assert np.abs(others).max() < 0.08
+    assert model.ordinal_.all()
+    np.testing.assert_array_equal(model.location_, 0)
+
+
+def test_the_fit_is_that_of_the_correlations(answers):
+    R = latent_correlation(answers.to_numpy()).correlation
+    rows = GaussianGraph(covariance="polychoric").fit(answers)
+    given = GaussianGraph(covariance="precomputed", n_samples=len(answers)).fit(R)
+    np.testing.assert_allclose(rows.precision_, given.precision_, atol=1e-9)
+    for other in ("correlation", "spearman"):
+        attenuated = GaussianGraph(covariance=other).fit(answers).partial_correlation_
+        assert np.abs(attenuated[0, 1]) < np.abs(rows.partial_correlation_[0, 1])
+
+
+def test_auto_goes_by_the_kinds_of_each_pair(answers):
+    mixed = answers.assign(item0=latent_rows()[:, 0])
+    model = GaussianGraph(0.1, covariance="auto").fit(mixed)
+    assert model.ordinal_.tolist() == [False] + [True] * (N_ITEMS - 1)
+    assert "7 columns of ordered answers" in model.treatment_[0]
+    assert "1 of measurements" in model.treatment_[0]
+    R = latent_correlation(mixed.to_numpy(), ordinal=model.ordinal_).correlation
+    given = GaussianGraph(0.1, covariance="precomputed").fit(R)
+    np.testing.assert_allclose(model.precision_, given.precision_, atol=1e-9)
+    measured = pd.DataFrame(latent_rows())
+    model = GaussianGraph(0.1, covariance="auto").fit(measured)
+    given = GaussianGraph(0.1, covariance="precomputed").fit(np.corrcoef(measured.T))
+    np.testing.assert_allclose(model.precision_, given.precision_, atol=1e-9)
+
+
+def test_ordered_answers_are_few_whole_numbers_with_rows_enough():
+    few = np.arange(60) % 10
+    assert ordinal_columns(np.column_stack([few, few + 0.5, np.arange(60) % 11])).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    gappy = np.where(np.arange(60) < 50, few, np.nan)
+    assert ordinal_columns(gappy[:, None]).tolist() == [True]
+    assert ordinal_columns(gappy[:40, None]).tolist() == [False]
+    assert ordinal_columns(np.array([[0.0], [1.0], [1.0]])).tolist() == [True]
+    assert ordinal_columns(np.ones((9, 1))).tolist() == [False]
+
+
+def test_missing_answers_go_by_pairs_and_count_fewer_rows(answers):
+    gappy = answers.mask(np.random.default_rng(1).random(answers.shape) < 0.1)
+    rule = EBIC(n_alphas=6, alpha_ratio=0.02)
+    model = GaussianGraph(rule, covariance="auto", missing="pairwise").fit(gappy)
+    seen = gappy.notna().to_numpy().astype(float)
+    n_pairs = (seen.T @ seen)[np.triu_indices(N_ITEMS, 1)].mean()
+    R = latent_correlation(gappy.to_numpy()).correlation
+    given = GaussianGraph(rule, covariance="precomputed", n_samples=n_pairs).fit(R)
+    np.testing.assert_allclose(model.selection_.values, given.selection_.values)
+    assert f"{n_pairs:.0f} on average" in model.treatment_[1]
+    with pytest.raises(InputError, match='missing="pairwise"'):
+        GaussianGraph(covariance="auto", missing="em").fit(gappy)
+    with pytest.raises(InputError, match="missing"):
+        GaussianGraph(covariance="auto").fit(gappy)
+    assert np.isfinite(model.score(gappy))
+
+
+def test_weights_are_repeated_rows_whatever_they_add_up_to(answers):
+    rows = answers.iloc[:300]
+    weights = np.arange(300) % 3
+    model = GaussianGraph(0.1, covariance="polychoric")
+    weighted = model.fit(rows, sample_weight=weights).precision_
+    repeated = model.fit(rows.loc[rows.index.repeat(weights)]).precision_
+    np.testing.assert_allclose(weighted, repeated, atol=1e-9)
+    # With an empty cell, half of what a row weighs is put there.
+    pair = pd.DataFrame({"a": [0, 0, 1, 1] * 10, "b": [0, 0, 1, 0] * 10})
+    whole = model.fit(pair).covariance_
+    shares = model.fit(pair, sample_weight=np.full(40, 1 / 40)).covariance_
+    np.testing.assert_allclose(shares, whole, atol=1e-9)
+    assert "half a row" in model.treatment_[0]
+
+
+def test_rules_and_bootstraps_recompute_the_correlations(answers):
+    rows = answers.iloc[:400]
+    by_folds = GaussianGraph(CV(n_alphas=5), covariance="auto", random_state=0).fit(rows)
+    assert by_folds.graph_.adjacency[0, 1]
+    resampled = BootstrapGraph(
+        GaussianGraph(EBIC(n_alphas=5), covariance="auto"), n_resamples=5, random_state=0
+    ).fit(rows)
+    assert resampled.graph_.confidence[0, 1] == 1.0
+
+
+def test_kinds_are_those_of_the_whole_table():
+    # A fold has few enough of the whole numbers to be taken for answers; the table has not.
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(6.0, 300) + 0.0
+    rows = np.column_stack([counts, rng.normal(size=300) + counts])
+    model = GaussianGraph(CV(n_alphas=4), covariance="auto", random_state=0).fit(rows)
+    assert not model.ordinal_.any()
+    assert np.isfinite(model.score(rows[:12]))
+
+
+def test_correlations_that_do_not_fit_together(answers):
+    few = answers.iloc[:14]
+    with pytest.raises(InputError, match=r"smallest eigenvalue is -0\.\d+. Pass repair="):
+        GaussianGraph(0.1, covariance="polychoric").fit(few)
+    model = GaussianGraph(0.1, covariance="polychoric", repair="clip").fit(few)
+    assert "smallest eigenvalue" in model.treatment_[-1]
+    assert (np.linalg.eigvalsh(model.precision_) > 0).all()
+
+
+def test_what_is_no_answer_is_named(answers):
+    mixed = answers.assign(item0=latent_rows()[:, 0])
+    with pytest.raises(InputError, match=r"'item0' has 1500 different answers.*\"auto\""):
+        GaussianGraph(0.1, covariance="polychoric").fit(mixed)
+    with pytest.raises(InputError, match=r"item2"):
+        GaussianGraph(0.1, covariance="auto").fit(answers.assign(item2=3.0))
+    with pytest.raises(InputError, match="answers of rows, which Moments do not have"):
+        GaussianGraph(0.1, covariance="auto").fit(stream_covariance([answers]))
