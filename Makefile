@@ -18,6 +18,7 @@ test: $(VENV)/.installed-test
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 	$(VENV)/$(BIN)/lint-imports
+	$(RUN) tools/house.py
 	$(RUN) -m pytest -n 2
 
 # What depends on arithmetic, as three other processors would do it: kernels of OpenBLAS, code of numba

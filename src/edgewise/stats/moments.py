@@ -232,6 +232,55 @@ class Moments:
             names=None if names is None else tuple(names),
         )
 
+    @classmethod
+    def from_covariance(
+        cls, S: Any, n_samples: int, *, mean: Any = None, names: Sequence[str] | None = None
+    ) -> Moments:
+        """Summarise samples of which only the covariance is left.
+
+        Parameters
+        ----------
+        S : array-like of shape (n_features, n_features)
+            Covariance, divided by the number of samples.
+        n_samples : int
+            Number of samples behind it.
+        mean : array-like of shape (n_features,), optional
+            Mean of the samples; 0 by default.
+        names : sequence of str, optional
+            Names of the variables.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> Moments.from_covariance([[1.0, 0.5], [0.5, 1.0]], 50).covariance()
+        array([[1. , 0.5],
+               [0.5, 1. ]])
+        """
+        from edgewise.stats.positive import check_covariance
+
+        try:
+            matrix = check_covariance(S, names)
+        except InputError as error:
+            way = "Raise it by edgewise.stats.repair_covariance."
+            raise InputError(str(error).replace('Pass repair="ridge" to raise it.', way)) from error
+        if not n_samples >= 1:
+            raise InputError(f"n_samples must be at least 1, got {n_samples!r}.")
+        center = np.zeros(len(matrix)) if mean is None else np.asarray(mean, dtype=np.float64)
+        for given in (center, () if names is None else names):
+            if len(given) not in (0, len(matrix)):
+                raise InputError(f"{len(given)} values were given for {len(matrix)} variables.")
+        return cls(
+            weight=float(n_samples),
+            n_samples=int(n_samples),
+            shift=center,
+            offset=np.zeros(len(matrix)),
+            scatter=matrix * float(n_samples),
+            names=None if names is None else tuple(names),
+        )
+
     @property
     def mean(self) -> FloatArray:
         """Mean of the samples, shape (n_features,)."""

@@ -13,10 +13,12 @@ from edgewise import (
     LocallyConstantGraph,
 )
 from edgewise.solvers import locally_constant
+from edgewise.stats import Moments
 from tests.estimators.space.locally_constant_rows import NUMBERS, SMALL_SEARCH, covariance, patches
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,
+    golden_problem,
     objective,
     pairs_of,
 )
@@ -193,10 +195,43 @@ def test_score_is_the_mean_log_density():
     )
 
 
+def test_a_stalled_descent_is_said_with_its_remedy():
+    S, alpha, tau, pairs = golden_problem()
+    moments = Moments.from_covariance(S, 50)
+    options = {"neighbors": pairs, "scale": None}
+    model = LocallyConstantGraph(alpha, tau, solver="descent", **options)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(moments)
+    (warning,) = caught
+    assert str(warning.message) == (
+        "The descent stopped 0.05 above a lower bound of the optimum. It can stall wherever "
+        'neighbours are fused; solver="admm" does not.'
+    )
+    assert warning.filename == __file__
+    assert not model.converged_
+    assert model.graph_.n_edges == 0
+    assert LocallyConstantGraph(alpha, tau, **options).fit(moments).graph_.n_edges == 9
+
+
+def test_solvers_agree_by_different_means():
+    X = patches()
+    options = {"tol": 1e-8, **NUMBERS}
+    best = LocallyConstantGraph(**options).fit(X)
+    dual = LocallyConstantGraph(solver="dual", **options).fit(X)
+    np.testing.assert_allclose(dual.precision_, best.precision_, atol=1e-3)
+    assert dual.objective_ == pytest.approx(best.objective_, abs=2e-7)
+    assert np.count_nonzero(dual.precision_) > np.count_nonzero(best.precision_)
+    # Little fusion leaves the descent nothing to stall at.
+    near = LocallyConstantGraph(0.1, 1e-5, tol=1e-4).fit(X)
+    descent = LocallyConstantGraph(0.1, 1e-5, tol=1e-4, solver="descent").fit(X)
+    assert descent.converged_
+    assert descent.objective_ == pytest.approx(near.objective_, abs=1e-3)
+
+
 def test_precomputed_is_the_same_as_rows():
     X = patches()
     rows = LocallyConstantGraph(**NUMBERS).fit(X)
-    given = LocallyConstantGraph(covariance="precomputed", **NUMBERS).fit(covariance(X))
+    given = LocallyConstantGraph(**NUMBERS).fit(Moments.from_covariance(covariance(X), len(X)))
     np.testing.assert_allclose(given.precision_, rows.precision_, atol=1e-9)
     np.testing.assert_array_equal(given.location_, 0)
     assert given.score(X - X.mean(axis=0)) == pytest.approx(rows.score(X))

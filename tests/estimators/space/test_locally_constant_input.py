@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 from edgewise import CV, GaussianGraph, InputError, LocallyConstantGraph
 from edgewise.solvers import locally_constant
-from edgewise.stats import em_covariance, pairwise_covariance
+from edgewise.stats import Moments, em_covariance, pairwise_covariance, repair_covariance
 from tests.estimators.space.locally_constant_rows import (
     NUMBERS,
     SMALL_SEARCH,
@@ -112,7 +112,7 @@ def test_constant_columns_can_be_given_a_ridge(flat):
     S = covariance(flat.to_numpy())
     ridge = 1e-3 * np.mean(np.diag(S)[KEPT])
     S += ridge * np.eye(6)
-    expected = fit(S, covariance="precomputed", tol=1e-9)
+    expected = fit(Moments.from_covariance(S, 80), tol=1e-9)
     np.testing.assert_allclose(model.precision_, expected.precision_, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(model.location_, flat.mean())
     assert model.treatment_ == [
@@ -224,7 +224,7 @@ def test_missing_values_are_treated_and_stated(missing, statistics):
     (record,) = model.treatment_
     assert record.startswith(f'missing="{missing}": 5 missing values in 2 columns')
     result = statistics(X)
-    expected = fit(result.covariance, covariance="precomputed")
+    expected = fit(Moments.from_covariance(result.covariance, 80))
     np.testing.assert_allclose(model.precision_, expected.precision_, atol=1e-9)
     np.testing.assert_allclose(model.location_, result.location)
     seen = np.array([0, 2, 4])
@@ -243,15 +243,12 @@ def test_search_with_missing_values(missing):
     assert np.isfinite(model.selection_.values).all()
 
 
-@pytest.mark.parametrize("repair", ["ridge", "clip"])
-def test_indefinite_covariance_is_refused_or_repaired_on_record(repair):
+def test_indefinite_covariance_is_refused_with_a_way_to_repair_it():
     S = np.array([[1.0, 0.9, -0.5], [0.9, 1.0, 0.7], [-0.5, 0.7, 1.0]])
-    with pytest.raises(InputError, match="smallest eigenvalue is"):
-        fit(S, covariance="precomputed")
-    model = fit(S, covariance="precomputed", repair=repair)
-    assert f'repair="{repair}"' in model.treatment_[0]
-    other = fit(S, covariance="precomputed", repair={"ridge": "clip", "clip": "ridge"}[repair])
-    assert not np.allclose(model.precision_, other.precision_)
+    with pytest.raises(InputError, match=r"smallest eigenvalue is.*repair_covariance"):
+        Moments.from_covariance(S, 80)
+    repaired, _ = repair_covariance(S)
+    assert fit(Moments.from_covariance(repaired, 80)).converged_
 
 
 def test_identical_columns_are_named_and_can_be_repaired():
@@ -310,14 +307,11 @@ def test_variables_without_neighbours_and_separate_parts_are_treated_and_said():
         ({"constant": None}, "constant must be one of 'error', 'drop' and 'ridge', got None"),
         ({"missing": "drop"}, "missing must be one of"),
         ({"repair": "magic"}, "repair must be one of"),
-        ({"covariance": "spearman"}, "covariance must be one of 'empirical' and 'precomputed'"),
         ({"tol": 0.0}, "tol must be positive"),
         ({"max_iter": 0}, "max_iter must be a number of at least 1"),
         ({"alpha": CV(n_alphas=1)}, "at least 2 alphas"),
         ({"alpha": CV(1)}, "cv must be between 2"),
         ({"alpha": CV(81)}, "number of rows 80"),
-        ({"alpha": "cv", "covariance": "precomputed"}, 'alpha="cv" resamples rows'),
-        ({"tau": "cv", "covariance": "precomputed"}, 'tau="cv" resamples rows'),
     ],
 )
 def test_impossible_parameters_are_named(parameters, message):
@@ -329,16 +323,16 @@ def test_data_that_cannot_be_used_are_named():
     X = patches()
     with pytest.raises(InputError, match="Found 1 sample"):
         fit(X[:1])
-    with pytest.raises(InputError, match='covariance="precomputed"'):
+    with pytest.raises(InputError, match=r"Moments\.from_covariance"):
         fit(covariance(X))
     with pytest.raises(InputError, match="square"):
-        fit(X, covariance="precomputed")
+        Moments.from_covariance(X, 80)
+    moments = Moments.from_covariance(covariance(X), 80)
     with pytest.raises(InputError, match="sample_weight has no meaning"):
-        LocallyConstantGraph(covariance="precomputed", **NUMBERS).fit(
-            covariance(X), None, np.ones(8)
-        )
-    with pytest.raises(InputError, match="variance of 'x1' is not positive"):
-        fit(np.diag([1.0, 0.0]), covariance="precomputed", constant="drop")
+        LocallyConstantGraph(**NUMBERS).fit(moments, None, np.ones(8))
+    for name in ("alpha", "tau"):
+        with pytest.raises(InputError, match=f'{name}="cv" resamples rows'):
+            fit(moments, **{name: "cv"})
     X[3, 2] = np.inf
     for constant in ("error", "drop", "ridge"):
         with pytest.raises(InputError, match=r"'x2' has 1 infinite"):

@@ -251,7 +251,9 @@ def read_table(
     if is_given:
         _check_n_samples(estimator)
         return estimator._as_rows(X, reset=True), None
-    rows = read_rows(estimator, X, sample_weight, 'Pass covariance="precomputed" to use it as one.')
+    takes_covariance = "covariance" in estimator.get_params(deep=False)
+    way = 'covariance="precomputed"' if takes_covariance else "Moments.from_covariance(S, n)"
+    rows = read_rows(estimator, X, sample_weight, f"Pass {way} to use it as one.")
     if estimator.covariance in LATENT:
         is_auto = estimator.covariance == "auto"
         estimator.ordinal_ = (

@@ -97,8 +97,6 @@ class LocallyConstantGraph(TableEstimator):
     solver : {"admm", "descent", "dual"}
         ``"admm"`` reaches the optimum; the others are for comparison, see
         `edgewise.solvers.locally_constant`.
-    covariance : {"empirical", "precomputed"}
-        ``"precomputed"``: ``fit`` takes a covariance matrix instead of rows.
     constant : {"error", "drop", "ridge"}
         What to do with columns that have one value in every row, as pixels at the border of an
         image may: refuse; leave them out, isolated in the graph; or add a thousandth of the mean
@@ -183,11 +181,12 @@ class LocallyConstantGraph(TableEstimator):
         "tau": _tau,
         "alpha": _alpha,
         "solver": OneOf(*SOLVERS),
-        "covariance": OneOf("empirical", "precomputed"),
         "scale": OneOf("global", "variable", None),
         "constant": OneOf("error", "drop", "ridge"),
         **CONSTRAINTS,
     }
+    #: How statistics are summed up, for `read_table`; it is not for users to choose.
+    covariance = "empirical"
     _matrices_held = 12.0
 
     def __init__(
@@ -199,7 +198,6 @@ class LocallyConstantGraph(TableEstimator):
         penalize_diagonal: bool = True,
         scale: str | None = "global",
         solver: str = "admm",
-        covariance: str = "empirical",
         constant: str = "error",
         missing: str = "error",
         repair: str | None = None,
@@ -215,7 +213,6 @@ class LocallyConstantGraph(TableEstimator):
         self.penalize_diagonal = penalize_diagonal
         self.scale = scale
         self.solver = solver
-        self.covariance = covariance
         self.constant = constant
         self.missing = missing
         self.repair = repair
@@ -231,7 +228,7 @@ class LocallyConstantGraph(TableEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, p), or Moments
-            Rows; a (p, p) covariance when ``covariance="precomputed"``; or what
+            Rows; a covariance, as `edgewise.stats.Moments.from_covariance` takes it; or what
             `edgewise.stats.stream_covariance` made of rows, for given alpha and tau.
         y : ignored
         sample_weight : array-like of shape (n,), optional
@@ -330,7 +327,7 @@ class LocallyConstantGraph(TableEstimator):
         table, weights = read_table(self, X, sample_weight, advice="")
         self.pairs_ = neighbor_pairs(self.neighbors, self.n_features_in_)
         self.kept_: IntArray = np.arange(self.n_features_in_)
-        if isinstance(table, Moments) or self.covariance == "precomputed":
+        if isinstance(table, Moments):
             problem = self._problem()
             statistics = problem.in_units(problem.covariance.of_table(table, weights))
         else:
