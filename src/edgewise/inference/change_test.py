@@ -208,7 +208,8 @@ def max_change_test(
     """
     if n_permutations < 1:
         raise InputError(f"n_permutations must be at least 1, got {n_permutations!r}.")
-    model = NetworkChange(0.0, basis=basis, degree=degree, standardize=standardize)
+    scaling = "pooled" if standardize else False
+    model = NetworkChange(0.0, basis=basis, degree=degree, standardize=scaling)
     samples, labels = _prepare(model, X, y)
     d = samples.n_features
     if d < 2:

@@ -50,6 +50,32 @@ def test_raw_rows_go_to_the_solver_as_they_are(basis):
     assert model.power_scale_ is None
 
 
+def test_columns_scaled_within_groups_have_no_spread_left():
+    """Spreads are taken out with the means: only correlations are left to differ."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(90, 4)), np.repeat(["a", "b"], [40, 50])
+    X[y == "b", 1] += X[y == "b", 0]
+    moved = X.copy()
+    moved[y == "b"] = 5 + moved[y == "b"] * [9, 1, 0.1, 1]
+    model, other = (NetworkChange(0.2, standardize="within").fit(rows, y) for rows in (X, moved))
+    np.testing.assert_allclose(other.change_, model.change_, atol=1e-7)
+    np.testing.assert_allclose(model.scale_[1], X[y == "b"].std(axis=0))
+    by_hand = X.copy()
+    for label in "ab":
+        rows = X[y == label]
+        by_hand[y == label] = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    raw = NetworkChange(0.2, standardize=False).fit(by_hand, y)
+    np.testing.assert_allclose(raw.change_, model.change_, atol=1e-9)
+    np.testing.assert_allclose(
+        model.density_ratio(X[y == "a"]), raw.density_ratio(by_hand[y == "a"]), rtol=1e-6
+    )
+    assert model.score(moved, y) != pytest.approx(model.score(X, y))
+    pooled = NetworkChange(0.2, standardize="pooled").fit(moved, y)
+    assert abs(pooled.change_[2, 2]) > 0.5
+    with pytest.raises(InputError, match='"within", "pooled" or False, got True'):
+        NetworkChange(0.2, standardize=True).fit(X, y)
+
+
 @pytest.mark.parametrize("basis", ["gaussian", "power", "function"])
 def test_standardized_rows_are_centred_in_groups_and_scaled_together(basis):
     X, y = two_groups(60, 90)

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 #: Fewer rows of the first group than this share of them, or than this number, are few.
 FEW: Final = (0.05, 5.0)
 
+#: How columns can be put on one scale.
+STANDARDIZATIONS: Final = ("within", "pooled", False)
+
 
 class NetworkChange(ChangeEstimator):
     r"""Learn what changed between two networks directly, without learning either.
@@ -80,10 +83,12 @@ class NetworkChange(ChangeEstimator):
         ``alpha="cv"``.
     solver : {"auto", "dual", "primal"}
         As in `edgewise.solvers.density_ratio`.
-    standardize : bool
-        Subtract the mean of its group from every column, divide by the standard deviation
-        within groups, and scale powers to a standard deviation of 1 (not with ``"ising"``). With
-        False the rows are used as they are, so that a change of the means counts as well.
+    standardize : {"within", "pooled", False}
+        Subtract the mean of its group from every column and divide by the standard deviation in
+        its group, so that networks are compared and spreads do not count; or by one that both
+        groups have in common (``"pooled"``, as in the paper), so that a change of the spread
+        counts. Powers are scaled to a standard deviation of 1. Not with ``"ising"``. With False
+        the rows are used as they are, so that a change of the means counts as well.
     penalize_diagonal : bool
         Whether alpha is for a change of each variable by itself too.
     negligible : float
@@ -119,8 +124,9 @@ class NetworkChange(ChangeEstimator):
         squared weights. Few mean that the ratio is that of a handful of rows.
     log_normalizer_ : float
         Logarithm of the mean of the ratio over the first group, before it is normalised.
-    locations_, scale_ : ndarray
-        Means of the groups and standard deviations that were taken out.
+    locations_, scale_ : ndarray of shape (2, d)
+        Means of the groups and standard deviations that were taken out; ``scale_`` has shape
+        (d,) unless ``standardize="within"``.
     power_scale_ : ndarray or None
         What powers were divided by.
     gap_, objective_, converged_, n_iter_
@@ -182,7 +188,7 @@ class NetworkChange(ChangeEstimator):
         basis: str | Callable[..., Any] = "gaussian",
         degree: int | Sequence[int] = 2,
         solver: str = "auto",
-        standardize: bool = True,
+        standardize: str | bool = "pooled",
         penalize_diagonal: bool = True,
         negligible: float = 0.0,
         tol: float = 1e-8,
@@ -277,7 +283,7 @@ class NetworkChange(ChangeEstimator):
         if not np.isfinite(rows).all():
             raise InputError("X contains NaN or infinite entries. Drop those rows.")
         theta, features = self._fitted_values()
-        standard = (rows - self.locations_[0]) / self.scale_
+        standard = (rows - self.locations_[0]) / np.atleast_2d(self.scale_)[0]
         values = log_density_ratio(standard, theta, **features)
         return np.asarray(np.exp(values - self.log_normalizer_))
 
@@ -350,6 +356,10 @@ class NetworkChange(ChangeEstimator):
         if not callable(self.basis) and self.basis not in BASES:
             names = ", ".join(f'"{name}"' for name in BASES)
             raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
+        if self.standardize not in STANDARDIZATIONS:
+            raise InputError(
+                f'standardize must be "within", "pooled" or False, got {self.standardize!r}.'
+            )
         one: Any = getattr(self, "degree_", self.degree) if degree is None else degree
         if np.ndim(one):
             raise InputError(
@@ -361,7 +371,7 @@ class NetworkChange(ChangeEstimator):
             basis=self.basis,
             degree=one,
             solver=self.solver,
-            standardize=self.standardize and self.basis != "ising",
+            standardize=False if self.basis == "ising" else self.standardize,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -418,7 +428,7 @@ class RatioLoss(ChangeLoss):
 
     def prepare(self, samples: TwoSamples) -> RatioRows:
         """Return the rows with their features."""
-        is_scaled = self.standardize and self.basis == "polynomial"
+        is_scaled = bool(self.standardize) and self.basis == "polynomial"
         scale = power_scale(samples, self.degree) if is_scaled else None
         features = {"basis": self.basis, "degree": self.degree, "power_scale": scale}
         return RatioRows(samples, features)

@@ -71,15 +71,16 @@ class ChangeLoss(ABC):
 
     Attributes
     ----------
-    standardize : bool
-        Whether rows are centred and scaled first.
+    standardize : {True, "pooled", "within", False}
+        Whether rows are centred and scaled first: by the spread that both groups have in common
+        (True, ``"pooled"``), or each group by its own.
     tol : float
         Largest duality gap per variable.
     max_iter : int
         Largest number of iterations of the solver.
     """
 
-    standardize: bool
+    standardize: bool | str
     tol: float
     max_iter: int
 
@@ -108,18 +109,23 @@ class Standardization:
     ----------
     locations : ndarray of shape (2, d)
         Subtracted from the rows of the first and of the second group.
-    scale : ndarray of shape (d,)
-        What both are divided by.
+    scale : ndarray of shape (d,) or (2, d)
+        What both are divided by, or each of them.
     """
 
     locations: FloatArray
     scale: FloatArray
 
+    @property
+    def scales(self) -> FloatArray:
+        """What each group is divided by, of shape (2, d)."""
+        return np.broadcast_to(self.scale, self.locations.shape)
+
     def apply(self, rows: FloatArray, groups: TwoGroups) -> TwoSamples:
         """Rows of the two groups, centred and scaled."""
         first, second = (
-            (rows[group] - location) / self.scale
-            for group, location in zip(groups.rows, self.locations, strict=True)
+            (rows[group] - location) / scale
+            for group, location, scale in zip(groups.rows, self.locations, self.scales, strict=True)
         )
         return TwoSamples(first=first, second=second)
 
@@ -243,17 +249,22 @@ class GroupProblem:
     def _standardization(
         self, rows: FloatArray, groups: TwoGroups, varies: BoolArray
     ) -> Standardization:
-        """Mean of each group, and the spread that they have in common."""
+        """Mean of each group, and its own spread or the one that both have in common."""
         d = rows.shape[1]
         if not self.loss.standardize:
             return Standardization(locations=np.zeros((2, d)), scale=np.ones(d))
         locations = np.stack([rows[group].mean(axis=0) for group in groups.rows])
-        squares = sum(
-            ((rows[group] - location) ** 2).sum(axis=0)
-            for group, location in zip(groups.rows, locations, strict=True)
+        squares = np.stack(
+            [
+                ((rows[group] - location) ** 2).sum(axis=0)
+                for group, location in zip(groups.rows, locations, strict=True)
+            ]
         )
-        scale = np.sqrt(np.asarray(squares) / len(rows))
-        return Standardization(locations=locations, scale=np.where(varies.any(axis=0), scale, 1.0))
+        if self.loss.standardize == "within":
+            variances = squares / [[len(group)] for group in groups.rows]
+        else:
+            variances, varies = squares.sum(axis=0) / len(rows), varies.any(axis=0)
+        return Standardization(locations=locations, scale=np.where(varies, np.sqrt(variances), 1.0))
 
 
 def _varies_within(rows: FloatArray, groups: TwoGroups) -> BoolArray:

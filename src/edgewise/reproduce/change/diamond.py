@@ -51,12 +51,17 @@ def list_methods(
 ) -> dict[str, methods.Method]:
     """All methods by name; those by importance sampling draw so many proposals."""
     rule = CV(alpha_ratio=END, n_alphas=N_ALPHAS)
-    options: dict[str, Any] = {"alpha": rule, "ridge": RIDGE, "tol": 1e-6}
+    options: dict[str, Any] = {
+        "alpha": rule,
+        "ridge": RIDGE,
+        "standardize": "pooled",
+        "tol": 1e-6,
+    }
     sampled = SampledLikelihood(degree=4, n_proposals=n_proposals)
     quartic = {"basis": "polynomial", "degree": 4, **options}
     return {
         POLYNOMIAL: methods.by_path(NetworkChange(**quartic)),
-        RAW: methods.by_path(NetworkChange(standardize=False, **quartic)),
+        RAW: methods.by_path(NetworkChange(**quartic | {"standardize": False})),
         QUADRATIC: methods.by_path(NetworkChange(basis="polynomial", degree=2, **options)),
         POWER: methods.by_path(NetworkChange(basis="power", degree=2, **options)),
         GAUSSIAN: methods.by_path(NetworkChange(**options)),

@@ -38,9 +38,11 @@ def list_methods(
     # Of the published degrees the one that is affordable.
     sampled = SampledLikelihood(degree=DEGREES[0], n_proposals=n_proposals)
     return {
-        GAUSSIAN: methods.by_path(NetworkChange()),
+        GAUSSIAN: methods.by_path(NetworkChange(standardize="pooled")),
         **{
-            polynomial(degree): methods.by_path(NetworkChange(basis="polynomial", degree=degree))
+            polynomial(degree): methods.by_path(
+                NetworkChange(basis="polynomial", degree=degree, standardize="pooled")
+            )
             for degree in DEGREES
         },
         methods.SAMPLED_FLASSO: methods.sampled_flasso(sampled, random_state=seed),
