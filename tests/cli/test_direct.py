@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import edgewise
-from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, Graph
-from edgewise.cli.direct import BlanketMethod
+from edgewise import BlanketBayesNet, BootstrapGraph, DirectedGraph, GaussianBayesNet, Graph
+from edgewise.cli.direct import DirectMethod
 from edgewise.cli.direct.fit import arc_table
 from edgewise.estimators.directed.blankets import METHODS
 from edgewise.metrics import cpdag, varsortability
@@ -72,36 +72,37 @@ def complaint(run, *arguments):
 def test_everything_is_written_and_agrees(direct, lawn):
     run = direct(lawn, *QUICK, "--bootstrap", "10")
     assert sorted(path.name for path in run.out.iterdir()) == sorted(DIRECT_FILES)
-    expected = BlanketBayesNet().fit(lawn)
+    expected = DirectedGraph().fit(lawn)
     np.testing.assert_allclose(run.graph.weights, expected.graph_.weights, atol=1e-9)
     np.testing.assert_array_equal(run.cpdag.adjacency, expected.cpdag_.adjacency)
     assert isinstance(run.model, BootstrapGraph)
-    second = Graph.read(run.out / "penalized.graphml")
+    second = Graph.read(run.out / "second.graphml")
     order = GaussianBayesNet(alpha=0.1).fit(lawn)
     np.testing.assert_allclose(second.weights, order.graph_.weights, atol=1e-9)
-    for picture in ("dag", "cpdag", "penalized", "coefficients", "confidence"):
+    for picture in ("dag", "cpdag", "second", "coefficients", "confidence"):
         assert (run.out / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
     page = (run.out / "report.html").read_text()
     assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 5
     assert "4 arcs among the 6 columns" in page
-    first = run.arcs[run.arcs.found_by == "both"].iloc[0]
-    assert f"both methods found is {first.source} -&gt; {first.target} (" in page
+    first = run.arcs[run.arcs.told == "yes"].iloc[0]
+    assert f"with an identified direction is {first.source} -&gt; {first.target} (" in page
     assert "<td>rain</td><td>wet</td>" in page
 
 
 def test_summary_tells_what_the_data_cannot(direct, lawn):
-    text = direct(lawn, *QUICK).result.stdout
+    text = direct(lawn).result.stdout
     assert "4 arcs among the 6 columns of" in text
-    assert "Found by both methods in the same direction" in text
+    assert "By the best order of the columns (BIC), with standardised coefficients:" in text
     assert "1 of the 4 directions is not identified (cpdag.png): " in text
     assert "heat - ice" in text or "ice - heat" in text
-    assert "trust the blankets" in text
+    assert "Second opinion, by tests of independence (IAMB): 4 arcs." in " ".join(text.split())
+    assert "trust the score" in text
     assert "Varsortability" in text
     assert "resamples" not in text
 
 
 def test_record_tells_what_was_done(direct, lawn):
-    run = direct(lawn, *QUICK, "--seed", "3", "--significance", "0.02")
+    run = direct(lawn, *QUICK, "--method", "iamb", "--seed", "3", "--significance", "0.02")
     record = run.record
     assert (record["command"], record["seed"]) == ("direct", 3)
     assert record["parameters"]["method"] == "iamb"
@@ -110,9 +111,9 @@ def test_record_tells_what_was_done(direct, lawn):
     assert (record["n_edges"], record["n_untold"]) == (4, 1)
     assert sum(record["n_found_by"].values()) == len(run.arcs)
     assert record["n_found_by"]["both"] == (run.arcs.found_by == "both").sum() >= 1
-    assert record["penalized"]["alpha"] == 0.1
-    assert record["penalized"]["parameters"]["standardize"] is True
-    assert record["penalized"]["converged"] is True
+    assert record["second"]["alpha"] == 0.1
+    assert record["second"]["parameters"]["standardize"] is True
+    assert record["second"]["converged"] is True
     assert record["varsortability"] == pytest.approx(varsortability(lawn, run.graph))
     assert record["is_consistent"] is True
     assert record["n_tests"] > 10
@@ -120,7 +121,7 @@ def test_record_tells_what_was_done(direct, lawn):
 
 def test_bootstrap_gives_the_share_of_both_directions(direct, lawn):
     run = direct(lawn, *QUICK, "--bootstrap", "12", "--seed", "5")
-    expected = BootstrapGraph(BlanketBayesNet(random_state=5), n_resamples=12, random_state=5).fit(
+    expected = BootstrapGraph(DirectedGraph(random_state=5), n_resamples=12, random_state=5).fit(
         lawn
     )
     names = list(lawn.columns)
@@ -133,22 +134,56 @@ def test_bootstrap_gives_the_share_of_both_directions(direct, lawn):
     assert "confidence" not in direct(lawn, *QUICK).arcs.columns
 
 
-@pytest.mark.parametrize("method", ["tc", "l1mb", "gs"])
+@pytest.mark.parametrize("method", ["tc", "l1mb", "pc", "exact"])
 def test_method_is_heeded(direct, lawn, method):
-    run = direct(lawn, *QUICK, "--method", method)
+    run = direct(lawn, "--method", method)
     assert run.model.method == method
-    expected = BlanketBayesNet(method).fit(lawn)
+    learner = BlanketBayesNet if method in METHODS else DirectedGraph
+    expected = learner(method).fit(lawn)
     np.testing.assert_array_equal(run.graph.adjacency, expected.graph_.adjacency)
+    # Beside tests by a score, and beside a score by tests.
+    second = run.record["second"]["parameters"]["method"]
+    assert second == ("blankets" if method == "exact" else "boss")
 
 
-def test_methods_are_those_of_the_estimator():
-    assert sorted(method.value for method in BlanketMethod) == sorted(METHODS)
+def test_methods_are_those_of_the_estimators():
+    scored = {"boss", "ges", "exact", "pc"}
+    assert {method.value for method in DirectMethod} == {*METHODS, *scored}
+
+
+@pytest.mark.parametrize("second", ["boss", "blankets", "penalized"])
+def test_second_opinion_is_heeded(direct, lawn, second):
+    run = direct(lawn, "--second", second)
+    learner = GaussianBayesNet() if second == "penalized" else DirectedGraph(second)
+    found = Graph.read(run.out / "second.graphml")
+    np.testing.assert_allclose(found.weights, learner.fit(lawn).graph_.weights, atol=1e-9)
+    counts = run.record["n_found_by"]
+    assert counts["both"] + counts["opposite"] + counts["first"] == run.graph.n_edges
+
+
+def test_a_direction_that_resamples_turn_round_is_unsure():
+    first = Graph([[0, 0.5, 0], [0, 0, 0], [0, 0.5, 0]], directed=True)
+    shares = np.array([[0, 0.43, 0], [0.52, 0, 0.1], [0, 0.9, 0]])
+    sure = Graph(first.weights, directed=True, confidence=shares)
+    table = arc_table(sure, cpdag(first).adjacency, first)
+    assert table.set_index("source").told.to_dict() == {"x0": "unsure", "x2": "yes"}
+    assert arc_table(first, cpdag(first).adjacency, first).told.tolist() == ["yes", "yes"]
+
+
+def test_levels_are_said_to_be_numbers(run, direct, tmp_path):
+    rng = np.random.default_rng(0)
+    votes = pd.DataFrame(rng.integers(0, 2, size=(100, 3)), columns=list("abc"))
+    text = direct(votes).result.stdout
+    assert "learned as numbers" in " ".join(text.split())
+    assert "request" not in text
+    votes.assign(b=votes.b.map({0: "no", 1: "yes"})).to_csv(tmp_path / "words.csv", index=False)
+    assert "edgewise learn --method discrete" in complaint(run, "words.csv")
 
 
 def test_standardize_is_heeded(direct, lawn):
     run = direct(lawn, *QUICK, "--no-standardize")
     expected = GaussianBayesNet(alpha=0.1, standardize=False).fit(lawn).graph_
-    found = Graph.read(run.out / "penalized.graphml")
+    found = Graph.read(run.out / "second.graphml")
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
     assert found != GaussianBayesNet(alpha=0.1).fit(lawn).graph_
     assert "sees columns in their units" in run.result.stdout
@@ -159,7 +194,7 @@ def test_known_arcs_reach_both_networks(direct, lawn):
     assert {("rain", "wet"), ("wet", "slip")} <= arcs_of(free.graph)
     options = ["--forbid", "rain,wet", "--forbid", "wet,rain", "--require", "ice, heat"]
     run = direct(lawn, *QUICK, *options)
-    second = Graph.read(run.out / "penalized.graphml")
+    second = Graph.read(run.out / "second.graphml")
     for graph in (run.graph, second):
         assert not {("rain", "wet"), ("wet", "rain"), ("heat", "ice")} & arcs_of(graph)
         assert ("ice", "heat") in arcs_of(graph)
@@ -173,7 +208,7 @@ def test_known_arcs_reach_both_networks(direct, lawn):
 def test_tiers_reach_both_networks(direct, lawn):
     run = direct(lawn, *QUICK, "--tier", "slip,ice", "--tier", "wet,heat", "--tier", "rain")
     rank = {"slip": 0, "ice": 0, "wet": 1, "heat": 1, "rain": 2}
-    for graph in (run.graph, Graph.read(run.out / "penalized.graphml")):
+    for graph in (run.graph, Graph.read(run.out / "second.graphml")):
         for source, target in arcs_of(graph):
             assert rank.get(source, 0) <= rank.get(target, 2)
     assert ("ice", "heat") in arcs_of(run.graph)
@@ -184,7 +219,7 @@ def test_missing_values(run, direct, lawn):
     holed.to_csv("data.csv", index=False)
     assert "--missing" in complaint(run, "data.csv")
     found = direct(holed, *QUICK, "--missing", "pairwise")
-    expected = BlanketBayesNet(missing="pairwise").fit(holed)
+    expected = DirectedGraph(missing="pairwise").fit(holed)
     np.testing.assert_array_equal(found.graph.adjacency, expected.graph_.adjacency)
     assert direct(holed, *QUICK, "--missing", "em").record["parameters"]["missing"] == "em"
 
@@ -206,7 +241,9 @@ def test_nothing_found_is_said(direct):
     noise = pd.DataFrame(np.random.default_rng(3).normal(size=(80, 3)), columns=list("abc"))
     run = direct(noise, "--alpha", "0.5", "--significance", "0.001")
     assert "0 arcs" in run.result.stdout
-    assert "No two columns are dependent" in run.result.stdout
+    assert "No arc between two columns improves the BIC." in run.result.stdout
+    tests = direct(noise, "--method", "iamb", "--significance", "0.001")
+    assert "No two columns are dependent" in tests.result.stdout
     assert run.record["varsortability"] is None
     assert len(run.arcs) == 0
 
@@ -221,7 +258,7 @@ def test_nothing_found_is_said(direct):
         (["--require", "rain,wet", "--require", "wet,rain"], "make a cycle"),
         (["--tier", "rain", "--tier", "rain,wet"], "'rain' twice"),
         (["--tier", "wet", "--tier", "rain", "--require", "rain,wet"], "lower tier"),
-        (["--significance", "2"], "significance"),
+        (["--method", "pc", "--significance", "2"], "significance"),
         (["--alpha", "0"], "alpha must be positive"),
         (["--bootstrap", "1"], "at least 2"),
         (["--jobs", "0"], "--jobs 0"),
@@ -237,13 +274,14 @@ def test_bad_requests(run, tmp_path, lawn, options, words):
     ("change", "options", "words"),
     [
         (lambda lawn: lawn.head(9), ["--method", "tc"], "Pass --method iamb"),
+        (lambda lawn: lawn.head(3), [], "more than 3 rows"),
         (lambda lawn: lawn.assign(both=lawn.rain + lawn.wet), [], "'both'"),
         (lambda lawn: lawn.assign(one=1.0), [], "'one'"),
         (lambda lawn: lawn.assign(word="wet"), [], "'word'"),
         (lambda lawn: lawn.head(1), [], "1 "),
         (lambda lawn: lawn.corr(), [], "square and symmetric"),
     ],
-    ids=["few rows", "relation", "constant", "text", "one row", "covariance"],
+    ids=["few rows", "three rows", "relation", "constant", "text", "one row", "covariance"],
 )
 def test_bad_tables(run, tmp_path, lawn, change, options, words):
     change(lawn).to_csv(tmp_path / "data.csv", index=False)
@@ -258,25 +296,25 @@ def test_fewer_rows_than_columns(direct):
     assert {("c0", "c1")} & {(a, b) for a, b in arcs_of(run.graph)} or (
         ("c1", "c0") in arcs_of(run.graph)
     )
-    assert run.record["penalized"]["converged"] is True
+    assert run.record["second"]["converged"] is True
 
 
-def test_table_puts_agreement_first():
+def test_table_puts_the_first_network_first():
     first = Graph([[0, 0.2, 0.9, 0], [0, 0, 0.8, 0.1], [0, 0, 0, 0], [0, 0, 0, 0]], directed=True)
     weights = np.zeros((4, 4))
     weights[0, 1], weights[2, 1], weights[2, 3], weights[0, 3] = 0.3, 0.5, 0.1, -0.6
     table = arc_table(first, cpdag(first).adjacency, Graph(weights, directed=True))
     assert table.found_by.tolist() == [
-        "both",
+        "first only",
         "both, in opposite directions",
-        "blankets only",
-        "blankets only",
-        "penalised order only",
-        "penalised order only",
+        "both",
+        "first only",
+        "second only",
+        "second only",
     ]
     ends = [f"{arc.source}{arc.target}" for arc in table.itertuples()]
-    assert ends == ["x0x1", "x1x2", "x0x2", "x1x3", "x0x3", "x2x3"]
-    assert table.penalized.tolist() == [0.3, 0.5, 0.0, 0.0, -0.6, 0.1]
-    assert table.weight.tolist() == [0.2, 0.8, 0.9, 0.1, 0.0, 0.0]
+    assert ends == ["x0x2", "x1x2", "x0x1", "x1x3", "x0x3", "x2x3"]
+    assert table.second.tolist() == [0.0, 0.5, 0.3, 0.0, -0.6, 0.1]
+    assert table.weight.tolist() == [0.9, 0.8, 0.2, 0.1, 0.0, 0.0]
     assert table.told.tolist()[4:] == ["", ""]
     assert set(table.told.tolist()[:4]) <= {"yes", "no"}

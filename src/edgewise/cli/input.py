@@ -229,7 +229,7 @@ def read_source(
     )
     refuse_covariance_file(path, table)
     frame = pd.DataFrame(table.values, columns=list(table.names))
-    return reading.source(table, frame, *(f"{note} numbers on request" for note in few))
+    return reading.source(table, frame, *(f"{note} numbers" for note in few))
 
 
 def text_columns(table: Table) -> list[str]:
@@ -374,7 +374,8 @@ def _about_levels(path: Path, text: Sequence[str]) -> str:
 
     return (
         f"{path} holds levels, of which {quote_names(text)} are text. Turn it into numbers "
-        "that rise with what it means, or learn a discrete network (--method discrete)."
+        "that rise with what it means, or learn a discrete network by edgewise learn "
+        "--method discrete."
     )
 
 

@@ -32,9 +32,13 @@ from edgewise.cli.options import (
 KNOWN: Final = "What is known in advance"
 
 
-class BlanketMethod(StrEnum):
-    """How Markov blankets are found."""
+class DirectMethod(StrEnum):
+    """How directions are learned: by a score, by PC, or by Markov blankets."""
 
+    BOSS = "boss"
+    GES = "ges"
+    EXACT = "exact"
+    PC = "pc"
     IAMB = "iamb"
     INTER_IAMB = "inter-iamb"
     FAST_IAMB = "fast-iamb"
@@ -46,6 +50,14 @@ class BlanketMethod(StrEnum):
     L1MB = "l1mb"
 
 
+class SecondMethod(StrEnum):
+    """How the second opinion is learned."""
+
+    BOSS = "boss"
+    BLANKETS = "blankets"
+    PENALIZED = "penalized"
+
+
 class MissingRows(StrEnum):
     """What to do with missing values of measurements."""
 
@@ -54,15 +66,26 @@ class MissingRows(StrEnum):
     EM = "em"
 
 
-BlanketMethodOption: TypeAlias = Annotated[
-    BlanketMethod,
+DirectMethodOption: TypeAlias = Annotated[
+    DirectMethod,
     typer.Option(
         "--method",
         help=(
-            "How the columns that shield each one from all others are found: by tests one at a "
-            "time (the IAMB variants, gs), by tests given all other columns (tc, tc-bw; more rows "
-            "than columns plus 3), or by lasso paths (l1mb)."
+            "How directions are learned: by the best score (boss: by an order of the columns; ges: "
+            "greedily; exact: the best of all, up to 20 columns), or by tests of independence (pc, "
+            "or Markov blankets: the IAMB variants, gs, tc, tc-bw, and l1mb by lasso paths)."
         ),
+    ),
+]
+SecondMethodOption: TypeAlias = Annotated[
+    SecondMethod | None,
+    typer.Option(
+        "--second",
+        help=(
+            "The second opinion: tests (blankets) beside a score, a score (boss) beside tests, or "
+            "a penalised order of the columns, which gets fewer directions right."
+        ),
+        show_default="blankets beside a score, boss beside tests",
     ),
 ]
 Significance: TypeAlias = Annotated[
@@ -70,14 +93,15 @@ Significance: TypeAlias = Annotated[
     typer.Option(help="Level of each test of independence; larger ones find more arcs."),
 ]
 DirectAlpha: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--alpha",
         help=(
-            "Penalty of the second network, in units of correlation: a number, or the rule that "
+            "Penalty of --second penalized, in units of correlation: a number, or the rule that "
             "picks it."
         ),
         metavar="NUMBER|ebic|cv|stars",
+        show_default="ebic",
     ),
 ]
 Standardize: TypeAlias = Annotated[
@@ -85,8 +109,8 @@ Standardize: TypeAlias = Annotated[
     typer.Option(
         "--standardize/--no-standardize",
         help=(
-            "Whether the second network sees standardised columns. In their units, columns of "
-            "small variance tend to come out as causes. The first never depends on units."
+            "Whether --second penalized sees standardised columns. In their units, columns of "
+            "small variance tend to come out as causes. The others never depend on units."
         ),
     ),
 ]
@@ -141,9 +165,10 @@ ArcResamples: TypeAlias = Annotated[
 
 def direct(
     data: DataFile,
-    method: BlanketMethodOption = BlanketMethod.IAMB,
+    method: DirectMethodOption = DirectMethod.BOSS,
     significance: Significance = 0.01,
-    alpha: DirectAlpha = "ebic",
+    second: SecondMethodOption = None,
+    alpha: DirectAlpha = None,
     standardize: Standardize = True,
     missing: MissingRowsOption = MissingRows.ERROR,
     columns: Columns = None,
@@ -163,7 +188,7 @@ def direct(
 ) -> None:
     """Learn which way influences run between columns, as far as the rows can tell.
 
-    Two methods: Markov blankets with tests, and a penalised order as a second opinion.
+    By the order of the columns with the best score, and by tests as a second opinion.
     Writes both networks, the directions that are identified, pictures, the model and a record.
     """
     from edgewise.cli.direct.fit import direct_columns
@@ -185,12 +210,16 @@ def direct(
         "required": _arcs(require or (), "--require", names) or None,
         "tiers": _tiers(tier or (), names) or None,
     }
-    blankets = {"method": method.value, "significance": significance, **both, **known}
-    penalized = {"alpha": penalty(alpha), "standardize": standardize, "n_jobs": n_jobs, **both}
+    first = {"method": method.value, "significance": significance, **both, **known}
+    if second is None and (alpha is not None or not standardize):
+        second = SecondMethod.PENALIZED
+    other = {"method": None if second is None else second.value, **both}
+    if second is SecondMethod.PENALIZED:
+        other |= {"alpha": penalty(alpha or "ebic"), "standardize": standardize, "n_jobs": n_jobs}
     run(
         "direct",
         source,
-        lambda: direct_columns(source, blankets, penalized, resamples, n_jobs=n_jobs),
+        lambda: direct_columns(source, first, other, resamples, n_jobs=n_jobs),
         out,
         message=f"Learning directions from the {source.n_samples} rows of {source.name}",
         seed=random_state,

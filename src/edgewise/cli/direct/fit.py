@@ -23,17 +23,29 @@ if TYPE_CHECKING:
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
-    "dag.png": "Network by blankets; dashed where the direction is not identified",
+    "dag.png": "The learned network; dashed where the direction is not identified",
     "cpdag.png": "Directions that are identified: arrows, and dashed lines without a direction",
-    "penalized.png": "Second opinion, by a penalised order; dashed likewise",
+    "second.png": "The network of the second opinion; dashed likewise",
     "confidence.png": "Share of the resamples in which pairs are joined, and which way",
-    "coefficients.png": "Coefficients by blankets, causes before effects",
+    "coefficients.png": "Coefficients of the learned network, causes before effects",
 }
-#: Which of the two methods found an arc, in the order of the table.
+#: Methods of `DirectedGraph`, and what they go by.
+SCORED: Final = {
+    "boss": "the best order of the columns",
+    "ges": "greedy equivalence search",
+    "exact": "the best score of all",
+}
+TESTED: Final = {"pc": "tests of independence (PC)", "blankets": "tests of independence (IAMB)"}
+PENALIZED: Final = "penalized"
+#: In which of the two networks an arc is, in the order of the table.
 BOTH: Final = "both"
 OPPOSITE: Final = "both, in opposite directions"
-BLANKETS: Final = "blankets only"
-PENALIZED: Final = "penalised order only"
+FIRST: Final = "first only"
+SECOND: Final = "second only"
+#: Whether the direction of an arc is identified; resamples may turn round what one table tells.
+TOLD, UNTOLD, UNSURE = "yes", "no", "unsure"
+#: A direction is unsure if more of the resamples that join the pair have it the other way.
+LARGEST_REVERSED: Final = 0.25
 #: Share of the penalty that a required arc pays.
 NEARLY_FREE: Final = 1e-3
 #: Arcs, and pairs whose direction is not identified, that are written out.
@@ -48,24 +60,24 @@ class _Networks:
 
     Attributes
     ----------
-    fit : BlanketBayesNet
+    fit : DirectedGraph or BlanketBayesNet
         Fitted to all rows.
     graph : Graph
-        The network by blankets, with confidence if there are resamples.
-    penalized : GaussianBayesNet
+        Its network, with confidence if there are resamples.
+    second : DirectedGraph or GaussianBayesNet
         The second opinion.
-    penalized_pattern : ndarray of bool
+    second_pattern : ndarray of bool
         Its completed partially directed graph.
     arcs : DataFrame
-        Arcs of both networks, those that both found first.
+        Arcs of both networks, those of the first before others.
     varsortability : float
-        Of the network by blankets in the units of the columns; NaN without an arc.
+        Of the first network in the units of the columns; NaN without an arc.
     """
 
     fit: Any
     graph: Graph
-    penalized: Any
-    penalized_pattern: BoolArray
+    second: Any
+    second_pattern: BoolArray
     arcs: pd.DataFrame
     varsortability: float
 
@@ -93,8 +105,8 @@ class _Networks:
 
 def direct_columns(
     source: Source,
-    blankets: dict[str, Any],
-    penalized: dict[str, Any],
+    first: dict[str, Any],
+    second: dict[str, Any],
     confidence: Confidence,
     *,
     n_jobs: int = 1,
@@ -105,34 +117,33 @@ def direct_columns(
     ----------
     source : Source
         The table.
-    blankets, penalized : dict
-        Keywords of `BlanketBayesNet` and of `GaussianBayesNet`. What is known in advance is
-        among the first.
+    first, second : dict
+        Keywords of `DirectedGraph`, or of `BlanketBayesNet` where the method is one of its own;
+        for a second opinion with the method ``"penalized"`` those of `GaussianBayesNet`. What is
+        known in advance is among the first, and holds for both.
     confidence : Confidence
         Resamples that were asked for.
     n_jobs : int
         Resamples at a time.
     """
-    from edgewise.estimators import BlanketBayesNet
-
     start = time.perf_counter()
-    fit = BlanketBayesNet(**blankets).fit(source.frame)
+    fit = _learner(first).fit(source.frame)
     resampled, skipped = bootstrap_edges(
         fit,
         source.frame,
         confidence,
         seconds=time.perf_counter() - start,
-        seed=blankets["random_state"],
+        seed=first["random_state"],
         n_jobs=n_jobs,
     )
-    second, pattern, notes = _by_order(source.frame, blankets, penalized)
+    other, pattern, notes = _second_opinion(source.frame, fit, first, second)
     graph = resampled.graph_
     both = _Networks(
         fit=fit,
         graph=graph,
-        penalized=second,
-        penalized_pattern=pattern,
-        arcs=arc_table(graph, fit.cpdag_.adjacency, second.graph_),
+        second=other,
+        second_pattern=pattern,
+        arcs=arc_table(graph, fit.cpdag_.adjacency, other.graph_),
         varsortability=_varsortability(source.frame, graph),
     )
     n_resamples = getattr(resampled, "n_resamples_", None)
@@ -146,15 +157,38 @@ def direct_columns(
         figures=lambda: _draw(both),
         words=ALT,
         tables={"arcs.csv": both.arcs},
-        networks={"cpdag.graphml": both.pattern, "penalized.graphml": second.graph_},
+        networks={"cpdag.graphml": both.pattern, "second.graphml": other.graph_},
         shown={"Arcs of both networks": both.arcs},
-        finding=_strongest_agreed(both),
+        finding=_strongest(both),
         rows=("arcs", both.arcs),
     )
 
 
+def _learner(options: dict[str, Any]) -> Any:
+    """Estimator of a network, by its method."""
+    from edgewise.estimators import BlanketBayesNet, DirectedGraph
+
+    is_general = options.get("method", "boss") in (*SCORED, *TESTED)
+    return DirectedGraph(**options) if is_general else BlanketBayesNet(**options)
+
+
+def _second_opinion(
+    frame: pd.DataFrame, fit: Any, first: dict[str, Any], second: dict[str, Any]
+) -> tuple[Any, BoolArray, list[str]]:
+    """Fit the second network: beside a score by tests, and beside tests by a score, unless told."""
+    options = dict(second)
+    method = options.pop("method", None)
+    if method == PENALIZED:
+        return _by_order(frame, first, options)
+    if method is None:
+        method = "blankets" if fit.method in SCORED else "boss"
+    known = {name: first.get(name) for name in ("forbidden", "required", "tiers")}
+    other = _learner({"method": method, **options, **known}).fit(frame)
+    return other, other.cpdag_.adjacency, []
+
+
 def _by_order(
-    frame: pd.DataFrame, blankets: dict[str, Any], penalized: dict[str, Any]
+    frame: pd.DataFrame, first: dict[str, Any], penalized: dict[str, Any]
 ) -> tuple[Any, BoolArray, list[str]]:
     """Fit the second network, with what is known in advance as weights of the penalty."""
     import numpy as np
@@ -164,7 +198,7 @@ def _by_order(
     from edgewise.graph.equivalence import complete_dag
 
     names = list(frame.columns)
-    forbidden, required, tiers = (blankets.get(k) for k in ("forbidden", "required", "tiers"))
+    forbidden, required, tiers = (first.get(k) for k in ("forbidden", "required", "tiers"))
     known = known_arcs(forbidden, required, tiers, names)
     weights: FloatArray = np.where(known.required, NEARLY_FREE, 1.0)
     weights[~known.allowed] = np.inf
@@ -181,41 +215,38 @@ def _by_order(
     return fit, complete_dag(fit.graph_.adjacency, known.allowed), notes
 
 
-def arc_table(graph: Graph, cpdag: BoolArray, penalized: Graph) -> pd.DataFrame:
-    """List the arcs of both networks, those first that both have in the same direction.
+def arc_table(graph: Graph, cpdag: BoolArray, other: Graph) -> pd.DataFrame:
+    """List the arcs of the first network, the largest first, and then those only the second has.
 
     Weights are coefficients of standardised columns; that of an arc which the second network has
-    the other way round is given for its own direction. ``told`` says whether the
-    direction is identified in the first network.
+    the other way round is given for its own direction. ``told`` says whether the direction is
+    identified in the first network, and unsure where resamples often turn it round.
     """
     import numpy as np
     import pandas as pd
 
-    first, second = graph.adjacency, penalized.adjacency
-    kinds = [
-        (BOTH, first & second),
-        (OPPOSITE, first & second.T),
-        (BLANKETS, first & ~second & ~second.T),
-        (PENALIZED, second & ~first & ~first.T),
-    ]
+    ours, theirs = graph.adjacency, other.adjacency
     parts = []
-    for kind, arcs in kinds:
+    for arcs in (ours, theirs & ~ours & ~ours.T):
         source, target = np.nonzero(arcs)
-        other = penalized.weights[source, target] + penalized.weights[target, source]
+        second = other.weights[source, target] + other.weights[target, source]
+        is_ours, agrees = ours[source, target], theirs[source, target]
+        turned = np.where(theirs[target, source], OPPOSITE, FIRST)
         part: dict[str, Any] = {
             "source": [graph.names[k] for k in source],
             "target": [graph.names[k] for k in target],
-            "found_by": kind,
-            "told": ["yes" if told else "no" for told in ~cpdag[target, source]],
+            "told": np.where(cpdag[target, source], UNTOLD, TOLD).astype(object),
             "weight": graph.weights[source, target],
-            "penalized": other,
+            "second": second,
+            "found_by": np.where(~is_ours, SECOND, np.where(agrees, BOTH, turned)),
         }
-        if kind == PENALIZED:
-            part["told"] = ""
         if graph.confidence is not None:
-            part["confidence"] = graph.confidence[source, target]
-            part["confidence_reversed"] = graph.confidence[target, source]
-        size = np.maximum(np.abs(part["weight"]), np.abs(other) * (kind == PENALIZED))
+            ahead, back = graph.confidence[source, target], graph.confidence[target, source]
+            part["confidence"], part["confidence_reversed"] = ahead, back
+            is_unsure = back > LARGEST_REVERSED * (ahead + back)
+            part["told"][is_unsure & (part["told"] == TOLD)] = UNSURE
+        part["told"][~is_ours] = ""
+        size = np.abs(np.where(is_ours, part["weight"], second))
         parts.append(pd.DataFrame(part).iloc[np.argsort(-size, kind="stable")])
     filled = [part for part in parts if len(part)] or parts[:1]
     return pd.concat(filled, ignore_index=True)
@@ -229,23 +260,24 @@ def _varsortability(frame: pd.DataFrame, graph: Graph) -> float:
 
 
 def _found(both: _Networks) -> dict[str, Any]:
-    fit, penalized = both.fit, both.penalized
-    parameters = parameters_of(penalized)
-    # Only what is known in advance, which is recorded separately; not JSON-serialisable.
-    del parameters["weights"]
-    kinds = {"both": BOTH, "opposite": OPPOSITE, "blankets": BLANKETS, "penalized": PENALIZED}
+    fit, other = both.fit, both.second
+    kinds = {"both": BOTH, "opposite": OPPOSITE, "first": FIRST, "second": SECOND}
     return {
         "n_untold": both.n_untold,
+        "n_unsure": int((both.arcs["told"] == UNSURE).sum()),
         "n_found_by": {name: both.n_found_by(kind) for name, kind in kinds.items()},
-        "n_tests": int(fit.n_tests_),
+        "n_tests": getattr(fit, "n_tests_", None),
+        "score": getattr(fit, "score_", None),
         "is_consistent": bool(fit.is_consistent_),
         "varsortability": None if math.isnan(both.varsortability) else both.varsortability,
-        "penalized": {
-            "parameters": parameters,
-            "n_edges": penalized.graph_.n_edges,
-            **about_fit(penalized),
-            "converged": bool(penalized.converged_),
-            "n_iter": int(penalized.n_iter_),
+        "second": {
+            # Weights are only what is known in advance, which is recorded with the first.
+            "parameters": {k: v for k, v in parameters_of(other).items() if k != "weights"},
+            "n_edges": other.graph_.n_edges,
+            **(about_fit(other) if hasattr(other, "alpha_") else {}),
+            "score": getattr(other, "score_", None),
+            "converged": bool(other.converged_),
+            "n_iter": int(other.n_iter_),
         },
     }
 
@@ -254,12 +286,12 @@ def _draw(both: _Networks) -> dict[str, Figure | SubFigure]:
     """Draw both networks, the directions that are identified, and the confidence of the first."""
     from edgewise.plot import plot_arc_confidence, plot_coefficients, plot_dag
 
-    graph, tiers, second = both.graph, both.fit.order_, both.penalized
+    graph, tiers, second = both.graph, both.fit.order_, both.second
     drawn: dict[str, Figure | SubFigure] = {
         "dag.png": plot_dag(graph, tiers=tiers, pattern=both.pattern).figure,
         "cpdag.png": plot_dag(both.pattern, tiers=tiers).figure,
-        "penalized.png": plot_dag(
-            second.graph_, tiers=second.order_, pattern=both.penalized_pattern
+        "second.png": plot_dag(
+            second.graph_, tiers=second.order_, pattern=both.second_pattern
         ).figure,
         "coefficients.png": plot_coefficients(graph, tiers=tiers).figure,
     }
@@ -269,45 +301,46 @@ def _draw(both: _Networks) -> dict[str, Figure | SubFigure]:
 
 
 def _summary(both: _Networks, source: Source) -> str:
-    """Tell which arcs both methods found, which directions are identified, and how it was done."""
+    """Tell the arcs, which directions are identified, and what the second opinion says."""
     arcs = count(both.graph.n_edges, "arc")
     lines = [
         f"{arcs} among the {both.graph.n_nodes} columns of {source.name} ({source.n_samples} rows)",
         "",
-        *(_agreement(both) if both.graph.n_edges else [_nothing(both.fit)]),
+        *(_arcs(both) if both.graph.n_edges else [_nothing(both.fit)]),
         "",
         *_directions(both),
-        *_methods(both),
+        *_opinions(both),
         *_scale(both),
     ]
     return "\n".join(lines)
 
 
-def _strongest_agreed(both: _Networks) -> str:
-    """Name the strongest arc that both methods found, for a headline."""
-    agreed = both.arcs[both.arcs["found_by"] == BOTH]
-    if not len(agreed):
+def _strongest(both: _Networks) -> str:
+    """Name the strongest arc whose direction is identified, for a headline."""
+    told = both.arcs[both.arcs["told"] == TOLD]
+    if not len(told):
         return ""
-    arc = agreed.iloc[0]
+    arc = told.iloc[0]
     ends = f"{short_name(arc['source'])} -> {short_name(arc['target'])}"
-    return f"the strongest that both methods found is {ends} ({arc['weight']:+.2f})"
+    return f"the strongest with an identified direction is {ends} ({arc['weight']:+.2f})"
 
 
-def _agreement(both: _Networks) -> list[str]:
-    """Show the arcs that both methods found, and count the others."""
-    agreed = both.arcs[both.arcs["found_by"] == BOTH]
-    rest = (
-        f"Joined by both in opposite directions: {both.n_found_by(OPPOSITE)}; by blankets "
-        f"only: {both.n_found_by(BLANKETS)}; by the penalised order only: "
-        f"{both.n_found_by(PENALIZED)}."
-    )
-    if not len(agreed):
-        return ["No arc is in both networks in the same direction.", rest]
-    head = f"Found by both methods in the same direction ({len(agreed)}), by standardised"
-    head += " coefficient"
-    if "confidence" in agreed.columns:
+def _how(fit: Any) -> str:
+    """Say what a network goes by."""
+    if fit.method in SCORED:
+        return f"{SCORED[fit.method]} ({fit.score.upper()})"
+    if fit.method in TESTED:
+        return TESTED[fit.method]
+    return "a penalised order" if hasattr(fit, "alpha") else f"Markov blankets ({fit.method})"
+
+
+def _arcs(both: _Networks) -> list[str]:
+    """Show the largest arcs of the first network."""
+    arcs = both.arcs[both.arcs["found_by"] != SECOND]
+    head = f"By {_how(both.fit)}, with standardised coefficients"
+    if "confidence" in arcs.columns:
         head += ",\nand the share of the resamples with the arc, and with its reverse"
-    return [head + ":", *short_rows(_rows(agreed), SHOWN, "arcs.csv"), rest]
+    return [head + ":", *short_rows(_rows(arcs), SHOWN, "arcs.csv")]
 
 
 def _rows(arcs: pd.DataFrame) -> list[str]:
@@ -326,14 +359,13 @@ def _rows(arcs: pd.DataFrame) -> list[str]:
             f"{line}  {ahead:4.0%} {back:4.0%}"
             for line, (ahead, back) in zip(lines, shares, strict=True)
         ]
-    untold = arcs["told"] == "no"
-    return [
-        f"{line}{'  direction not identified' if is_untold else ''}"
-        for line, is_untold in zip(lines, untold, strict=True)
-    ]
+    words = {UNTOLD: "  direction not identified", UNSURE: "  direction unsure"}
+    return [f"{line}{words.get(told, '')}" for line, told in zip(lines, arcs["told"], strict=True)]
 
 
 def _nothing(fit: Any) -> str:
+    if fit.method in SCORED:
+        return f"No arc between two columns improves the {fit.score.upper()}."
     return (
         f"No two columns are dependent at significance {fit.significance:g}, given the "
         "columns that shield them."
@@ -348,7 +380,7 @@ def _directions(both: _Networks) -> list[str]:
     if n_untold == 0:
         lines = ["The direction of every arc is identified, given the arcs."]
     else:
-        untold = arcs[arcs["told"] == "no"].head(UNTOLD_SHOWN)
+        untold = arcs[arcs["told"] == UNTOLD].head(UNTOLD_SHOWN)
         pairs = [
             f"{short_name(a)} - {short_name(b)}"
             for a, b in zip(untold["source"], untold["target"], strict=True)
@@ -357,28 +389,42 @@ def _directions(both: _Networks) -> list[str]:
         verb = "is" if n_untold == 1 else "are"
         text = f"{n_untold} of the {both.graph.n_edges} directions {verb} not identified"
         lines = [f"{text} (cpdag.png): {', '.join(pairs)}{more}."]
+    if n_unsure := int((arcs["told"] == UNSURE).sum()):
+        lines.append(
+            f"{count(n_unsure, 'direction')} more would be identified, but more than a quarter of "
+            "the resamples turn it round: unsure."
+        )
     if not both.fit.is_consistent_:
         lines.append("The tests contradict each other on some directions: take arrows with care.")
     lines.append("Arrows are causes only if no common cause of two columns is missing.")
     return lines
 
 
-def _methods(both: _Networks) -> list[str]:
-    """Tell how both networks were learned, and which one to trust."""
-    fit, penalized = both.fit, both.penalized
-    how = choice(penalized.alpha, len(penalized.alphas_))
-    arcs = f"{count(penalized.graph_.n_edges, 'arc')} at alpha {penalized.alpha_:.3g}, {how}"
-    tests = f"{count(int(fit.n_tests_), 'test')} at significance {fit.significance:g}"
-    return [
-        f"Blankets by {fit.method}, {tests}",
-        f"Penalised order: {arcs}",
-        "Of the two, trust the blankets: on simulated networks they get more directions right.",
-    ]
+def _opinions(both: _Networks) -> list[str]:
+    """Tell what the second network says about the first."""
+    other, n_arcs = both.second, both.graph.n_edges
+    how = _how(other)
+    if hasattr(other, "alpha_"):
+        chosen = choice(other.alpha, len(other.alphas_))
+        how += f" at alpha {other.alpha_:.3g}, {chosen}"
+    text = f"Second opinion, by {how}: {count(other.graph_.n_edges, 'arc')}."
+    if n_arcs:
+        text += (
+            f" It has {both.n_found_by(BOTH)} of the {n_arcs} the same way,"
+            f" {both.n_found_by(OPPOSITE)} the other way round, {both.n_found_by(FIRST)} not at"
+            f" all, and {both.n_found_by(SECOND)} more (arcs.csv)."
+        )
+    lines = [text]
+    if both.fit.method in SCORED:
+        lines.append(
+            "Of the two, trust the score: on simulated networks it gets more directions right."
+        )
+    return lines
 
 
 def _scale(both: _Networks) -> list[str]:
     """Say what the units of the columns would have told."""
-    share, is_standardized = both.varsortability, both.penalized.standardize
+    share, is_standardized = both.varsortability, getattr(both.second, "standardize", True)
     if math.isnan(share):
         return []
     seen = (
