@@ -85,8 +85,20 @@ def test_default_folder_and_rule(run, frame, tmp_path):
     assert record["alpha_rule"] == "ebic"
     expected = GaussianGraph(covariance="correlation").fit(frame)
     assert record["alpha"] == pytest.approx(expected.alpha_, rel=1e-9)
-    assert "chosen out of" in result.stdout
-    assert "extended BIC" in result.stdout
+    assert "the best of 30 by the extended BIC of refitted graphs" in result.stdout
+
+
+def test_no_edge_gives_the_p_value_of_the_test(run, frame):
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(40, 4)), columns=list("abcd")).to_csv("noise.csv", index=False)
+    result = run("learn", "noise.csv", "--no-confidence")
+    assert "No edge: no pair of columns passes a Bonferroni test at 5% (smallest p = " in (
+        result.stdout
+    )
+    frame.to_csv("data.csv", index=False)
+    result = run("learn", "data.csv", "--alpha", "0.99", "--no-confidence")
+    assert "No edge at this alpha." in result.stdout
+    assert "A correlation passes a Bonferroni test all the same" in result.stdout
 
 
 def test_json_is_one_object_and_nothing_else(run, frame, tmp_path):
@@ -243,7 +255,7 @@ def test_repair(learn, frame):
 def test_alpha_ratio(learn, frame):
     largest = frame.corr().abs().where(~np.eye(5, dtype=bool)).max().max()
     # The edges are strong, so the best alpha of such a short path is its last.
-    record = learn(frame, "--alpha-ratio", "0.9").record
+    record = learn(frame, "--alpha", "cv", "--alpha-ratio", "0.9").record
     assert record["alpha"] == pytest.approx(0.9 * largest, rel=1e-12)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, special
 
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.typing import AnyArray, FloatArray
@@ -65,6 +65,101 @@ def ebic(
         )
     per_edge = np.log(n_samples) + 4.0 * gamma * np.log(n_features)
     return float(-2.0 * log_likelihood + n_edges * per_edge)
+
+
+#: Fourth moments up to this much larger than a Gaussian's are put down to chance.
+LIGHT_TAILS = 1.25
+
+
+def effective_rows(
+    X: FloatArray, n_samples: float, sample_weight: FloatArray | None = None
+) -> float:
+    r"""Count rows by what their correlations are worth, which heavy tails lessen.
+
+    The variance of the correlation of two independent columns is
+    :math:`\operatorname{E} x_i^2 x_j^2 / n` for standardised columns. The mean of that moment over
+    all pairs, as a multiple of its value for Gaussian columns with the same correlations, divides
+    the number of rows, unless it is close to 1.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Rows; those with NaN do not count here.
+    n_samples : float
+        Number of rows, or the sum of their weights.
+    sample_weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 5))
+    >>> effective_rows(X, 200), effective_rows(X / rng.random((200, 1)), 200) < 100
+    (200, True)
+    """
+    is_whole = np.isfinite(X).all(axis=1)
+    weight = np.ones(len(X)) if sample_weight is None else sample_weight
+    X, weight = X[is_whole], weight[is_whole]
+    p = X.shape[1]
+    if p < 2 or np.count_nonzero(weight) < 4:
+        return n_samples
+    weight = weight / weight.sum()
+    Z = X - weight @ X
+    variance = weight @ Z**2
+    if not (variance > 0.0).all():
+        return n_samples
+    Z /= np.sqrt(variance)
+    square = Z * Z
+    total = square.sum(axis=1)
+    cross = float(weight @ (total * total - np.sum(square * square, axis=1))) / (p * (p - 1))
+    # The sum of squared correlations, from the smaller of the two products.
+    root = Z * np.sqrt(weight)[:, None]
+    product = root.T @ root if p <= len(root) else root @ root.T
+    expected = 1.0 + 2.0 * (float(np.vdot(product, product)) - p) / (p * (p - 1))
+    excess = cross / expected
+    return n_samples if excess <= LIGHT_TAILS else max(n_samples / excess, min(n_samples, 4.0))
+
+
+def smallest_p_value(S: FloatArray, n_samples: float) -> float:
+    """Test whether any correlation differs from 0, corrected for their number by Bonferroni.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance or correlation matrix.
+    n_samples : float
+        Rows behind it.
+
+    Returns
+    -------
+    float
+        The p-value of the largest correlation, by Student's t, times the number of pairs, at
+        most 1; NaN where the number of rows is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(smallest_p_value(np.array([[1.0, 0.4], [0.4, 1.0]]), 30), 4)
+    0.0285
+    """
+    p = len(S)
+    if math.isnan(n_samples):
+        return math.nan
+    if p < 2 or n_samples <= 2:
+        return 1.0
+    scale = 1.0 / np.sqrt(S.diagonal())
+    largest = 0.0
+    for i in range(1, p):
+        largest = max(largest, float(np.abs(S[i, :i] * scale[:i]).max() * scale[i]))
+    if largest >= 1.0:
+        return 0.0
+    statistic = largest * math.sqrt((n_samples - 2.0) / (1.0 - largest**2))
+    tail = float(special.stdtr(n_samples - 2.0, -statistic))
+    return min(1.0, p * (p - 1) * tail)
 
 
 def gaussian_log_likelihood(

@@ -54,8 +54,15 @@ class EBIC(Rule):
 
     Parameters
     ----------
-    gamma : float
-        From 0, the ordinary BIC, to 1, which allows the fewest edges.
+    gamma : float, optional
+        From 0, the ordinary BIC, to 1, which allows the fewest edges. By default 0.25 with
+        ``refit`` and 0.5 without.
+    refit : bool, optional
+        Judge each graph by its maximum likelihood, without the penalty, and go on from the best
+        on the path by adding and removing edges; the result is that maximum likelihood. Without
+        it the penalised fits are judged, as published, which takes strong edges for weak where
+        the penalty shrinks them. By default what the estimator does: `GaussianGraph` refits, the
+        others cannot.
     n_alphas : int, optional
         Number of alphas on the grid, log-spaced down from the smallest with an empty graph. By
         default that of the estimator.
@@ -71,13 +78,25 @@ class EBIC(Rule):
     >>> model = GaussianGraph(alpha=EBIC(gamma=1.0, n_alphas=10)).fit(X)
     >>> model.graph_.n_edges, len(model.alphas_)
     (0, 10)
+    >>> EBIC(refit=False).used_gamma
+    0.5
     """
 
     name = "ebic"
     resamples = False
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"gamma": Number(at_least=0, at_most=1)}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "gamma": Number(at_least=0, at_most=1, or_none=True)
+    }
 
-    gamma: float = 0.5
+    gamma: float | None = None
+    refit: bool | None = None
+
+    @property
+    def used_gamma(self) -> float:
+        """Gamma as given, or its default."""
+        if self.gamma is not None:
+            return self.gamma
+        return 0.25 if self.refit else 0.5
 
 
 @archived

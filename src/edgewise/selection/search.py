@@ -211,6 +211,11 @@ def search(
     -------
     Choice
     """
+    if isinstance(rule, EBIC) and rule.refit:
+        raise InputError(
+            "EBIC(refit=True) is for GaussianGraph, whose graphs have a maximum likelihood. Pass "
+            "EBIC(), or another rule."
+        )
     if not isinstance(rule, Rule):
         fit = _last(problem.solve_path(statistics, np.array([rule])))
         choice = Choice(fit=fit, alpha=rule, selection=None)
@@ -227,7 +232,7 @@ def search(
                 chosen = take_smallest(
                     problem.solve_path(statistics, alphas),
                     alphas,
-                    methodcaller("ebic", rule.gamma),
+                    methodcaller("ebic", rule.used_gamma),
                     attrgetter("n_edges"),
                     takes_last_tie=takes_last_tie,
                 )

@@ -1,8 +1,11 @@
+import itertools
+
 import cvxpy
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 from scipy.stats import multivariate_normal
 from sklearn import config_context
 from sklearn.base import clone
@@ -11,8 +14,10 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edgewise import CV, EBIC, DataWarning, GaussianGraph, InputError, StARS
+from edgewise import CV, EBIC, DataWarning, GaussianGraph, InputError, NeighborhoodGraph, StARS
+from edgewise.data.simulate import gaussian_graph, graph_structure, sample_gaussian
 from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
+from edgewise.solvers import refit_precision
 
 
 def chain(n_rows=200, n_columns=6, seed=0):
@@ -216,7 +221,9 @@ FREE_PAIR[3, 4] = FREE_PAIR[4, 3] = 0.5
 @pytest.mark.parametrize("options", [{}, {"weights": FREE_PAIR}, {"penalize_diagonal": True}])
 def test_ebic_is_that_of_the_fits_along_the_path(options):
     X = chain()
-    model = GaussianGraph(alpha=EBIC(gamma=0.3, n_alphas=7, alpha_ratio=0.005), **options).fit(X)
+    model = GaussianGraph(
+        alpha=EBIC(gamma=0.3, refit=False, n_alphas=7, alpha_ratio=0.005), **options
+    ).fit(X)
     path = model.path(X, model.alphas_)
     S = covariance(X)
     expected = [
@@ -251,10 +258,10 @@ def test_default_grid_grows_while_its_end_is_best():
     factor = rng.normal(size=(400, 1))
     X = factor + 0.05 * rng.normal(size=(400, 5))
     X = np.column_stack([X, rng.normal(size=400)])
-    model = GaussianGraph().fit(X)
+    model = GaussianGraph(alpha=EBIC(refit=False)).fit(X)
     assert len(model.alphas_) > 30
     assert model.alphas_[-1] < 0.01 * model.alphas_[0]
-    fixed = GaussianGraph(alpha=EBIC(alpha_ratio=0.05))
+    fixed = GaussianGraph(alpha=EBIC(refit=False, alpha_ratio=0.05))
     with pytest.warns(SelectionWarning, match=r"smallest alpha.*EBIC\(alpha_ratio=0.005\)"):
         fixed.fit(X)
     assert fixed.selection_.end == "smallest"
@@ -262,7 +269,7 @@ def test_default_grid_grows_while_its_end_is_best():
 
 def test_complete_graph_at_the_end_of_the_grid_is_no_reason_to_warn():
     X = chain(n_columns=2, n_rows=500)
-    model = GaussianGraph(alpha=EBIC(alpha_ratio=0.1)).fit(X)
+    model = GaussianGraph(alpha=EBIC(refit=False, alpha_ratio=0.1)).fit(X)
     assert model.selection_.end == "smallest"
 
 
@@ -443,7 +450,7 @@ def test_rules_can_be_searched_over_cloned_and_compared():
 @pytest.mark.parametrize(
     ("rule", "options", "message"),
     [
-        (EBIC, {"gamma": 2}, "gamma must be between 0 and 1, got 2"),
+        (EBIC, {"gamma": 2}, "gamma must be between 0 and 1, or None, got 2"),
         (EBIC, {"n_alphas": 0}, "n_alphas must be a whole number of at least 1"),
         (CV, {"alpha_ratio": 1.0}, "alpha_ratio must be between 0 and 1"),
         (StARS, {"instability": 0.5}, "instability must be between 0 and 0.5"),
@@ -504,3 +511,115 @@ def test_single_column_and_two_rows():
     assert single.precision_[0, 0] == pytest.approx(1 / chain(n_columns=1).var())
     two = GaussianGraph(alpha=0.5).fit(chain(n_rows=2))
     assert two.converged_
+
+
+def refitted_ebic(S, adjacency, n_samples, gamma):
+    """Extended BIC of a graph at its maximum likelihood; infinite where there is none."""
+    fit = refit_precision(S, adjacency)
+    n_edges = int(adjacency.sum()) // 2
+    log_likelihood = n_samples * gaussian_log_likelihood(fit.value, S) if fit.exists else -np.inf
+    return ebic(log_likelihood, n_edges, n_samples, len(S), gamma)
+
+
+def all_graphs(p):
+    pairs = list(itertools.combinations(range(p), 2))
+    for joined in itertools.product([False, True], repeat=len(pairs)):
+        adjacency = np.zeros((p, p), dtype=bool)
+        for (i, j), is_joined in zip(pairs, joined, strict=True):
+            adjacency[i, j] = adjacency[j, i] = is_joined
+        yield adjacency
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_refitted_ebic_finds_the_best_of_all_graphs(seed):
+    rng = np.random.default_rng(seed)
+    model = gaussian_graph(5, "erdos-renyi", degree=2, signal=(0.3, 0.6), rng=rng)
+    X = sample_gaussian(model.precision, 80, rng) * [1.0, 10.0, 0.1, 3.0, 1.0]
+    S = covariance(X)
+    best = min(all_graphs(5), key=lambda graph: refitted_ebic(S, graph, 80, 0.5))
+    fitted = GaussianGraph(alpha=EBIC(gamma=0.5), covariance="correlation").fit(X)
+    np.testing.assert_array_equal(fitted.graph_.adjacency, best)
+    np.testing.assert_allclose(fitted.precision_, refit_precision(S, best).value, rtol=1e-6)
+    path = fitted.path(X, fitted.alphas_)
+    expected = [refitted_ebic(np.corrcoef(X.T), graph.adjacency, 80, 0.5) for graph in path.graphs]
+    np.testing.assert_allclose(fitted.selection_.values, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "r"),
+    [(38, 40, 0.975), (60, 6, 0.996), (128, 12, 0.99), (189, 10, 0.339), (8, 3, 0.99)],
+)
+def test_a_plain_dependence_is_found_by_default(n_rows, n_columns, r):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, n_columns))
+    X -= X.mean(axis=0)
+    X[:, 1] -= X[:, 0] * (X[:, 0] @ X[:, 1]) / (X[:, 0] @ X[:, 0])
+    X /= X.std(axis=0)
+    X[:, 1] = r * X[:, 0] + np.sqrt(1 - r**2) * X[:, 1]
+    model = GaussianGraph().fit(X)
+    assert model.graph_.adjacency[0, 1]
+    assert model.graph_.weights[0, 1] == pytest.approx(r, abs=0.1)
+    assert model.gap_ < 1e-6
+
+
+@pytest.mark.parametrize("n_rows", [5, 20, 100, 1000])
+def test_the_default_graph_is_empty_if_no_correlation_passes_bonferroni(n_rows):
+    rng = np.random.default_rng(n_rows)
+    outcomes = []
+    for _ in range(12):
+        X = rng.normal(size=(n_rows, 8))
+        X[:, 1] += rng.uniform(0, 4 / np.sqrt(n_rows)) * X[:, 0]
+        pairs = itertools.combinations(range(8), 2)
+        p_values = [stats.pearsonr(X[:, i], X[:, j])[1] for i, j in pairs]
+        is_dependent = 28 * min(p_values) <= 0.05
+        assert (GaussianGraph().fit(X).graph_.n_edges > 0) == is_dependent
+        outcomes.append(is_dependent)
+    assert len(set(outcomes)) == 2 or n_rows == 5
+
+
+def test_heavy_tails_make_rows_count_less():
+    rng = np.random.default_rng(0)
+    n_false = {}
+    for name, divisor in (("gaussian", 1.0), ("heavy", np.sqrt(rng.chisquare(3, (300, 1)) / 3))):
+        X = sample_gaussian(gaussian_graph(20, "chain", rng=1).precision, 300, 2) / divisor
+        graph = GaussianGraph(covariance="correlation").fit(X).graph_
+        n_false[name] = int((graph.adjacency & ~graph_structure(20, "chain")).sum()) // 2
+    S = np.corrcoef(X.T)
+    given = GaussianGraph(covariance="precomputed", n_samples=300).fit(S).graph_
+    n_given = int((given.adjacency & ~graph_structure(20, "chain")).sum()) // 2
+    assert n_false["heavy"] < n_given / 2
+
+
+def test_forbidden_pairs_stay_apart_and_free_ones_joined_in_a_refit():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4))
+    X[:, 1] += X[:, 0]
+    weights = np.ones((4, 4))
+    weights[0, 1] = weights[1, 0] = np.inf
+    weights[2, 3] = weights[3, 2] = 0.0
+    graph = GaussianGraph(weights=weights).fit(X).graph_
+    assert not graph.adjacency[0, 1]
+    assert graph.adjacency[2, 3]
+
+
+def test_columns_that_determine_each_other_are_judged_by_penalised_fits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4))
+    X[:, 1] = -2 * X[:, 0]
+    with pytest.warns(SelectionWarning, match="determine each other"):
+        model = GaussianGraph(covariance="correlation").fit(X)
+    assert np.isfinite(model.precision_).all()
+
+
+def test_only_gaussian_graphs_are_refitted():
+    with pytest.raises(InputError, match=r"EBIC\(refit=True\) is for GaussianGraph"):
+        NeighborhoodGraph(alpha=EBIC(refit=True)).fit(chain())
+
+
+def test_more_columns_than_rows_end_the_path_early():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 150)) + rng.normal(size=(12, 1))
+    model = GaussianGraph().fit(X)
+    assert 0 < model.graph_.n_edges < 150 * 6
+    assert len(model.alphas_) <= 30
+    assert model.converged_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,6 +45,8 @@ ALT: Final = {
     "seeds.png": "What single sites are joined to",
     SEARCH: "How the network was chosen",
 }
+#: Level of the test that the words on an empty graph refer to.
+LEVEL: Final = 0.05
 CRITERIA: Final = {
     "bjp": "blankets joint posterior",
     "ib": "independence-based score",
@@ -157,20 +160,35 @@ def _strongest(fit: Any, graph: Graph, method: str, n_resamples: int | None) -> 
 
 
 def _none(fit: Any, method: str) -> list[str]:
+    """Say why there is no edge, by what was tested."""
     from edgewise.selection.rules import rule_name
 
     if method == DISCRETE:
         return ["No two columns are more likely dependent than not, given the others."]
+    p_value = getattr(fit, "smallest_p_value_", math.nan)
+    if p_value > LEVEL:
+        test = f"a Bonferroni test at {LEVEL:.0%} (smallest p = {p_value:.2g})"
+        return [f"No edge: no pair of columns passes {test}."]
+    found = f" A correlation passes a Bonferroni test all the same (p = {p_value:.1g})"
+    passes = "" if math.isnan(p_value) else f"{found}: --alpha ebic joins such pairs."
     if name := rule_name(fit.alpha):
-        return [f"By {RULES[name]}, no dependence between columns is stronger than noise."]
-    if method == IN_SPACE:
-        return ["No dependence is stronger than this alpha and tau. Smaller ones find more."]
-    return ["No dependence is stronger than this alpha. A smaller --alpha finds more."]
+        return [f"No edge, by {RULES[name]}.{passes}"]
+    penalties = (
+        "alpha and tau. Smaller ones find"
+        if method == IN_SPACE
+        else ("alpha. A smaller --alpha finds")
+    )
+    return [f"No edge at this {penalties} more.{passes}"]
 
 
 def _penalties(fit: Any, method: str) -> str:
     """Give alpha, and tau where there is one, and tell how they were chosen."""
+    from edgewise.selection.rules import rule_name
+
     alpha = f"alpha {fit.alpha_:.3g}"
+    if method == "gaussian" and rule_name(fit.alpha) == "ebic":
+        refitted = "by the extended BIC of refitted graphs, then edge by edge"
+        return f"{alpha}, the best of {len(fit.alphas_)} {refitted}"
     if method != IN_SPACE:
         return f"{alpha}, {choice(fit.alpha, len(fit.alphas_))}"
     tau = f"tau {fit.tau_:.3g}"

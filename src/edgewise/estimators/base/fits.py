@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from edgewise.estimators.base.statistics import ON_LATENT_SCALE, Statistics, Sum
 from edgewise.graph import Graph
 from edgewise.selection import ebic, gaussian_log_likelihood, row_log_likelihood
 from edgewise.selection.choose import decreasing
+from edgewise.selection.criteria import smallest_p_value
 from edgewise.selection.search import Choice, Grid, PathProblem
 from edgewise.solvers import Solution
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
@@ -141,6 +143,7 @@ def note_choice(estimator: Any, choice: Choice, statistics: Statistics) -> None:
     estimator.n_iter_ = solution.n_iter
     estimator.gap_ = solution.gap
     estimator.objective_ = solution.objective
+    estimator.smallest_p_value_ = smallest_p_value(statistics.S, statistics.n_samples or math.nan)
 
 
 def path_alphas(

@@ -111,6 +111,9 @@ class NeighborhoodGraph(TableEstimator):
         Whether every regression met the tolerance.
     n_iter_ : int
         Rounds of the slowest regression.
+    smallest_p_value_ : float
+        Of a test of all correlations, corrected for their number by Bonferroni; NaN where the
+        number of rows is not known.
     treatment_ : list of str
         What was done to the data: missing values, repair.
     ordinal_ : ndarray of bool, shape (p,)
