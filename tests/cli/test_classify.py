@@ -177,9 +177,9 @@ def test_bad_tables(run, tmp_path, patients, change, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--alpha", "0"), "alpha must be a positive number"),
+        (("--alpha", "0"), "alpha must be positive"),
         (("--edges", "0"), "--edges must be a whole number"),
-        (("--slack", "-1"), "slack must be a positive number"),
+        (("--slack", "-1"), "slack must be positive"),
         (("--folds", "1"), "--folds must be between 2"),
         (("--repeats", "0"), "--repeats must be at least 1"),
         (("--jobs", "0"), "has no meaning"),

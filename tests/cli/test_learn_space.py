@@ -58,7 +58,6 @@ def test_record_tells_what_was_done(learn, pixels):
     expected = fitted(pixels, (3, 4))
     assert record["parameters"]["method"] == "locally-constant"
     assert record["parameters"]["neighbors"] == [3, 4]
-    assert record["parameters"]["covariance"] == "empirical"
     assert (record["alpha"], record["alpha_rule"]) == (0.05, None)
     assert (record["tau"], record["tau_rule"]) == (0.1, None)
     assert record["n_groups"] == expected.groups_.max() + 1

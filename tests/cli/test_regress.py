@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import edgewise
-from edgewise import Graph, GraphTree
+from edgewise import Graph, GraphTree, HeldOut, Penalized
 from edgewise.cli.regress.fit import hidden_edges
 from tests.cli.files import TREE_FILES
 
@@ -185,7 +185,7 @@ def test_rows_that_judge(regress, rows):
     [
         (("--search", "optimal", "--total-depth", "3"), "search", "optimal"),
         (("--total-depth", "1"), "max_total_depth", 1),
-        (("--criterion", "penalized", "--gamma", "0.5"), "gamma", 0.5),
+        (("--criterion", "penalized", "--gamma", "0.5"), "criterion", Penalized(gamma=0.5)),
         (("--criterion", "penalized"), "criterion", "penalized"),
         (("--lookahead", "0"), "lookahead", 0),
         (("--grow-risk", "refit"), "grow_risk", "refit"),
@@ -193,7 +193,7 @@ def test_rows_that_judge(regress, rows):
         (("--scale", "quantile"), "scale", "quantile"),
         (("--depth", "1"), "max_depth", 1),
         (("--min-leaf", "100"), "min_samples_leaf", 100),
-        (("--min-gain", "1000000"), "min_gain", 1e6),
+        (("--min-gain", "1000000"), "criterion", HeldOut(min_gain=1e6)),
         (("--seed", "3"), "random_state", 3),
     ],
 )

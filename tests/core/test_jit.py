@@ -116,7 +116,8 @@ def test_constants_of_kernels_stand_in_files_with_kernels():
         used = {n.id for part in bodies for n in ast.walk(part) if isinstance(n, ast.Name)}
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("edgewise."):
-                home = PACKAGE.parent / (node.module.replace(".", "/") + ".py")
+                place = PACKAGE.parent / node.module.replace(".", "/")
+                home = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
                 if "@kernel" not in home.read_text(encoding="utf-8"):
                     strays += [(path.name, a.name) for a in node.names if a.name in used]
     assert strays == []

@@ -195,14 +195,14 @@ def one_group(table, labels):
     return table, np.full(len(labels), "after")
 
 
-@LABELS.add(refused("3 groups", "'after'"), classes=FITS)
+@LABELS.add(refused("3 groups", "'after'"), classes=FITS, JointGraphs=FITS)
 def three_groups(table, labels):
     labels = labels.astype(object)
     labels[:10] = "between"
     return table, labels
 
 
-@LABELS.add(refused("4 groups", "' after'"), classes=FITS)
+@LABELS.add(refused("4 groups", "' after'"), classes=FITS, JointGraphs=FITS)
 def labels_that_differ_by_blanks(table, labels):
     labels = labels.astype(object)
     labels[:10] = [f" {label}" for label in labels[:10]]

@@ -30,7 +30,7 @@ def uses(subject):
             "predict_precision": model.predict_precision,
             "score": lambda table: model.score(table, outcomes(count_rows(table))),
         }
-    if not hasattr(model, "score"):
+    if not callable(getattr(model, "score", None)):
         return {}
     score = {
         "groups": lambda table: model.score(table, labels(table)),

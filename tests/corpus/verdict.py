@@ -66,7 +66,7 @@ def signature(model: Any, subject: Subject, table: Any) -> dict[str, np.ndarray]
         found["predicted precision"] = model.predict_precision(subject.covariates(table))
     if hasattr(model, "predict"):
         found["probabilities"] = model.predict_proba(subject.rows(table))
-    elif hasattr(model, "score") and subject.family in ("rows", "levels"):
+    elif callable(getattr(model, "score", None)) and subject.family in ("rows", "levels"):
         found["score"] = np.array(model.score(table))
     return found
 

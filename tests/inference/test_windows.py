@@ -89,7 +89,7 @@ def test_rule_chooses_alpha_once_per_window():
     first, second = run(estimator=estimator, n_permutations=3)
     assert first.alpha > 0
     assert second.alpha > 0
-    assert estimator.alpha == "cv"
+    assert estimator.alpha == CV(3, n_alphas=5)
 
 
 def test_keeps_names():

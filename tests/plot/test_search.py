@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgewise import DiscreteMarkovNet, GaussianGraph, InputError
+from edgewise import CV, EBIC, DiscreteMarkovNet, GaussianGraph, InputError, StARS
 from edgewise.plot import plot_score_history, plot_selection
 
 
@@ -13,16 +13,17 @@ def rows():
     return values
 
 
-@pytest.mark.parametrize("rule", ["ebic", "cv", "stars"])
+@pytest.mark.parametrize(
+    "rule", [EBIC(n_alphas=6), CV(3, n_alphas=6), StARS(n_subsamples=4, n_alphas=6)], ids=str
+)
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
 def test_criterion_along_alpha(rule):
-    options = {"n_alphas": 6, "cv": 3, "n_subsamples": 4, "random_state": 0}
-    model = GaussianGraph(alpha=rule, **options).fit(rows())
+    model = GaussianGraph(alpha=rule, random_state=0).fit(rows())
     ax = plot_selection(model.selection_)
     alphas, values = ax.lines[0].get_data()
     np.testing.assert_array_equal(alphas, model.selection_.alphas)
     np.testing.assert_array_equal(values, model.selection_.values)
-    assert len(ax.collections) == (rule == "cv")
+    assert len(ax.collections) == isinstance(rule, CV)
     assert [text.get_text() for text in ax.texts] == [f"chosen {model.alpha_:.3g}"]
     ax.figure.canvas.draw()
 

@@ -80,7 +80,7 @@ def test_saved_and_loaded(table, tmp_path):
     ("options", "labels", "message"),
     [
         ({}, np.zeros(360), "at least two groups"),
-        ({}, np.r_[np.zeros(359), 1], "has one row"),
+        ({}, np.r_[np.zeros(359), 1], "has 1 row"),
         ({"coupling": -1}, None, "coupling must be"),
         ({"order": "ring"}, None, "order must be"),
         ({"penalty": "ridge"}, None, "penalty must be"),
@@ -96,5 +96,5 @@ def test_bad_input(table, options, labels, message):
 def test_a_column_that_is_constant_in_a_group_is_named_with_it(table):
     X, y = table
     X = X.assign(b=np.where(y == "y", 1.0, X["b"]))
-    with pytest.raises(InputError, match=r"In group 'y': .*'b'"):
+    with pytest.raises(InputError, match="In group 'y', 'b' has a single value"):
         JointGraphs(0.2, coupling=0.1).fit(X, y)

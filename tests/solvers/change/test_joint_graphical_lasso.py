@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError, SolverError
-from edgewise.solvers import fused_graphical_lasso, graphical_lasso, joint_graphical_lasso
+from edgewise.solvers import (
+    fused_graphical_lasso,
+    graphical_lasso,
+    joint_alpha_max,
+    joint_graphical_lasso,
+)
 from edgewise.solvers.change.joint_graphical_lasso import _make_layers
 
 
@@ -77,6 +82,11 @@ def test_certificates_and_structure_hold_on_random_problems(seed, p, case):
     assert found.converged
     assert 0 <= found.gap <= 1e-6 * p * 4
     np.testing.assert_array_equal(found.value, found.value.transpose(0, 2, 1))
+    largest = joint_alpha_max(S, coupling, **CASES[case])
+    above = np.triu_indices(p, 1)
+    assert (
+        not joint_graphical_lasso(S, largest + 1e-9, coupling, **CASES[case]).value[:, *above].any()
+    )
     order = rng.permutation(p)
     moved = joint_graphical_lasso(S[:, order][:, :, order], alpha, coupling, **CASES[case])
     assert moved.objective == pytest.approx(found.objective, abs=1e-5 * p)

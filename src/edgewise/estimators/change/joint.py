@@ -16,8 +16,10 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns
 from edgewise.data.labels import label_codes
+from edgewise.estimators.base.statistics import constant_columns, labels
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.graph import Graph
+from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
@@ -185,7 +187,10 @@ class JointGraphs(TableEstimator):
         rows = self._as_rows(X, reset=True)
         self._refuse_missing(rows)
         if y is None:
-            raise InputError("requires y to be passed, but the target y is None: give the groups.")
+            raise InputError(
+                "JointGraphs requires y to be passed, but the target y is None. Give the group of "
+                "every row."
+            )
         classes, member = label_codes(y, len(rows))
         self._check_groups(rows, classes, member)
         labelled = np.column_stack([member, rows])
@@ -221,11 +226,16 @@ class JointGraphs(TableEstimator):
         for k, label in enumerate(classes):
             own = rows[member == k]
             if len(own) < 2:
-                raise InputError(f"Group {label!r} has one row. Give every group two or more.")
-            try:
-                check_columns(own, self._names(), allow_identical=True)
-            except InputError as error:
-                raise InputError(f"In group {label!r}: {error}") from error
+                raise InputError(
+                    f"Of the {len(classes)} groups, {label!r} has 1 row. Give every group two or "
+                    "more."
+                )
+            if flat := constant_columns(own):
+                raise InputError(
+                    f"In group {label!r}, {quote_names(labels(self._names(), flat))} "
+                    f"{'has' if len(flat) == 1 else 'have'} a single value. Drop such columns."
+                )
+            check_columns(own, self._names(), allow_identical=True)
 
     def _pairs(self, n_groups: int) -> Any:
         """Pairs of groups that are compared; None for all."""
