@@ -206,6 +206,23 @@ def test_networkx_reads_our_files(tmp_path, directed):
         assert back.edges["a b", "c&d"]["weight"] == 0.25
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("has_confidence", [False, True])
+def test_graphml_is_what_networkx_writes(tmp_path, directed, has_confidence):
+    weights = np.array([[0, 0.25, 0], [0, 0, -1e-30], [0, 0, 0]])
+    weights = weights if directed else weights + weights.T
+    graph = Graph(
+        weights,
+        names=["a\tb", "c&<d>\"'", "é"],
+        directed=directed,
+        confidence=np.abs(weights) if has_confidence else None,
+    )
+    graph.write(tmp_path / "ours.graphml")
+    nx.write_graphml_xml(graph.to_networkx(), tmp_path / "theirs.graphml")
+    ours = (tmp_path / "ours.graphml").read_text(encoding="utf-8")
+    assert ours == (tmp_path / "theirs.graphml").read_text(encoding="utf-8")
+
+
 def test_igraph_reads_our_graphml(tmp_path):
     Graph([[0, 0.25], [0.25, 0]], names=["a", "b"]).write(tmp_path / "graph.graphml")
     back = igraph.Graph.Read_GraphML(str(tmp_path / "graph.graphml"))

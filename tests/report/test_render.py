@@ -9,7 +9,7 @@ import pytest
 
 from edgewise import Graph
 from edgewise.report import Picture, Report, render
-from edgewise.report.network import MOST_EDGES, network_data
+from edgewise.report.network import MOST_EDGES, MOST_LABELS, asset, network_data, network_figures
 from edgewise.report.page import read_references
 from tests.roster import public_estimators
 
@@ -181,3 +181,37 @@ def test_every_estimator_says_what_a_methods_section_would_and_cites_papers():
     for entry in entries.values():
         assert entry.startswith("@")
         assert entry.count("{") == entry.count("}")
+
+
+def test_the_stored_figures_are_those_that_bokeh_makes():
+    import bokeh
+    from packaging.version import Version
+
+    from tools.report_figures import figures
+
+    if Version(bokeh.__version__) < Version("3.9"):
+        pytest.skip("Older releases write more of what is the default anyway.")
+    assert json.loads(asset("figures.json")) == figures()
+
+
+@pytest.mark.parametrize(("n_nodes", "directed"), [(4, False), (40, True), (70, False)])
+def test_bokeh_reads_the_figures_that_are_filled_in(n_nodes, directed):
+    from bokeh.core.serialization import Deserializer
+    from bokeh.document import Document
+
+    graph = graph_of(n_nodes, 30, directed=directed)
+    roots = network_figures(graph, "0")
+    drawn = Document()
+    for root in Deserializer().deserialize(roots):
+        drawn.add_root(root)
+    matrix = drawn.get_model_by_name("matrix-0")
+    assert (matrix.x_range.start, matrix.x_range.end) == (-0.5, n_nodes - 0.5)
+    assert (matrix.y_range.start, matrix.y_range.end) == (n_nodes - 0.5, -0.5)
+    has_names = n_nodes <= MOST_LABELS
+    for axis in (*matrix.xaxis, *matrix.yaxis):
+        assert axis.visible == has_names
+        written = [*axis.major_label_overrides.values()]
+        assert written == (list(graph.names) if has_names else [])
+    for name in ("told-edges-0", "told-cells-0"):
+        ends = [words for words, _ in drawn.get_model_by_name(name).tooltips]
+        assert ends == (["from", "to", "weight"] if directed else ["between", "and", "weight"])

@@ -274,8 +274,9 @@ def carry_out(
     command: str, source: Source, fit: Callable[[], Result], folder: Path, *, seed: int
 ) -> tuple[Result, Report]:
     """Fit and write everything into a folder; return the result and what its page says."""
-    # scikit-learn imports it first thing, which takes longer than all else it does.
+    # scikit-learn and igraph import them first thing, and nothing here uses them.
     postpone("scipy.stats")
+    postpone("matplotlib.pyplot")
     with warnings_told() as told:
         start = time.perf_counter()
         result = fit()

@@ -1,9 +1,11 @@
-"""The Bokeh figures of a network: nodes and edges, and the matrix of their weights."""
+"""The interactive figures of a network: nodes and edges, and the matrix of their weights."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from importlib import resources
 from typing import Any, Final
 
 import numpy as np
@@ -41,10 +43,15 @@ def network_data(graph: Graph) -> dict[str, Any]:
     }
 
 
-def as_script(data: dict[str, Any]) -> str:
+def as_script(data: Any) -> str:
     """Write JSON that no name can break out of."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def asset(name: str) -> str:
+    """Read a file of this package."""
+    return resources.files("edgewise.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _places(graph: Graph) -> FloatArray:
@@ -62,131 +69,56 @@ def _rounded(value: float) -> float | None:
 
 #: Names stand beside the rows of the matrix where there are no more than this.
 MOST_LABELS: Final = 60
-#: Pixels; the frame of the network is as wide as what it shows at first.
+#: Free space around the nodes of the network.
 MARGIN: Final = 20
-FRAME_SIZE, MATRIX_SIZE = int(SIDE) + 2 * MARGIN, 480
+#: What the figures as stored have in the place of the key of a section.
+KEY: Final = "{key}"
 
 
-def network_figures(graph: Graph, key: str) -> tuple[Any, Any]:
-    """Build both figures around sources that the page's script fills.
+def network_figures(graph: Graph, key: str) -> list[dict[str, Any]]:
+    """Fill in the figures of network and matrix, in the form in which BokehJS reads models.
+
+    Their sources are filled by the page's script, so that a filter can change them.
+    ``tools/report_figures.py`` writes what is filled in here.
 
     Parameters
     ----------
     graph : Graph
-        For its names; edges come from the script, so that a filter can change them.
+        For its names.
     key : str
         Of the section: the sources are called ``nodes-key``, ``edges-key`` and ``cells-key``.
     """
-    return _network(graph, key), _matrix(graph, key)
-
-
-def _network(graph: Graph, key: str) -> Any:
-    from bokeh.models import ColumnDataSource, HoverTool, Range1d
-    from bokeh.plotting import figure
-
-    nodes = ColumnDataSource(
-        {name: [] for name in ("x", "y", "name", "degree", "label", "dx", "dy")},
-        name=f"nodes-{key}",
-    )
-    columns = ("x0", "y0", "x1", "y1", "width", "color", "weight", "confidence", "source", "target")
-    edges = ColumnDataSource({name: [] for name in columns}, name=f"edges-{key}")
-    arrows = ColumnDataSource(
-        {name: [] for name in ("x", "y", "angle", "color", "size")}, name=f"arrows-{key}"
-    )
-    drawn = figure(
-        frame_width=FRAME_SIZE,
-        frame_height=FRAME_SIZE,
-        x_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
-        y_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
-        active_scroll=None,
-        toolbar_location="above",
-        name=f"network-{key}",
-    )
-    _bare(drawn)
-    drawn.axis.visible = False
-    lines = drawn.segment(
-        "x0",
-        "y0",
-        "x1",
-        "y1",
-        line_width="width",
-        line_color="color",
-        line_alpha=0.75,
-        source=edges,
-        hover_line_alpha=1.0,
-    )
-    drawn.scatter(
-        "x", "y", marker="triangle", angle="angle", size="size", color="color", source=arrows
-    )
-    dots = drawn.scatter(
-        "x",
-        "y",
-        size=11 if graph.n_nodes <= 200 else 6,
-        source=nodes,
-        fill_color="#DDDDDD",
-        line_color="#555555",
-        selection_fill_color="#F0E442",
-        selection_line_color="#000000",
-        nonselection_fill_alpha=0.35,
-        nonselection_line_alpha=0.35,
-    )
-    drawn.add_layout(_labels(nodes, key))
-    drawn.add_tools(
-        HoverTool(renderers=[lines], line_policy="interp", tooltips=_about_edges(graph)),
-        HoverTool(renderers=[dots], tooltips=[("", "@name"), ("neighbours", "@degree")]),
-    )
-    return drawn
-
-
-def _labels(nodes: Any, key: str) -> Any:
-    """Names where the page's script finds room for them, in the colours of the page."""
-    from bokeh.models.annotations import LabelSet
-
-    return LabelSet(
-        x="x",
-        y="y",
-        text="label",
-        source=nodes,
-        x_offset="dx",
-        y_offset="dy",
-        text_baseline="middle",
-        text_font_size="12px",
-        background_fill_alpha=0.7,
-        name=f"labels-{key}",
-    )
-
-
-def _matrix(graph: Graph, key: str) -> Any:
-    from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
-    from bokeh.plotting import figure
-
-    columns = ("x", "y", "color", "weight", "confidence", "source", "target")
-    cells = ColumnDataSource({name: [] for name in columns}, name=f"cells-{key}")
+    figures: list[dict[str, Any]] = json.loads(asset("figures.json").replace(KEY, key))
+    part = {model["name"]: model for figure in figures for model in _named(figure)}
     p = graph.n_nodes
-    drawn = figure(
-        width=MATRIX_SIZE,
-        height=MATRIX_SIZE,
-        x_range=Range1d(start=-0.5, end=p - 0.5),
-        y_range=Range1d(start=p - 0.5, end=-0.5),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
-        active_scroll=None,
-        toolbar_location="above",
-        x_axis_location="above",
-        name=f"matrix-{key}",
-    )
-    _bare(drawn)
-    squares = drawn.rect("x", "y", 1, 1, fill_color="color", line_color=None, source=cells)
-    drawn.add_tools(HoverTool(renderers=[squares], tooltips=_about_edges(graph)))
-    if p <= MOST_LABELS:
-        for axis in (drawn.xaxis, drawn.yaxis):
-            axis.ticker = FixedTicker(ticks=list(range(p)))
-            axis.major_label_overrides = {k: _plain(name) for k, name in enumerate(graph.names)}
-            axis.major_label_text_font_size = "9px" if p > 25 else "11px"
-        drawn.xaxis.major_label_orientation = "vertical"
-    else:
-        drawn.axis.visible = False
-    return drawn
+    part[f"across-{key}"].update(start=-0.5, end=p - 0.5)
+    part[f"down-{key}"].update(start=p - 0.5, end=-0.5)
+    for told in ("edges", "cells"):
+        part[f"told-{told}-{key}"]["tooltips"] = _about_edges(graph)
+    for axis in ("rows", "columns"):
+        if p > MOST_LABELS:
+            part[f"{axis}-{key}"]["visible"] = False
+            continue
+        part[f"{axis}-ticks-{key}"]["ticks"] = list(range(p))
+        part[f"{axis}-{key}"].update(
+            major_label_overrides={
+                "type": "map",
+                "entries": [[k, _plain(name)] for k, name in enumerate(graph.names)],
+            },
+            major_label_text_font_size="9px" if p > 25 else "11px",
+        )
+    return figures
+
+
+def _named(value: Any) -> Iterator[dict[str, Any]]:
+    """Find the attributes of all models that have a name."""
+    if isinstance(value, dict):
+        if "name" in value.get("attributes", ()):
+            yield value["attributes"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from _named(part)
 
 
 def _about_edges(graph: Graph) -> list[tuple[str, str]]:
@@ -202,13 +134,3 @@ def _about_edges(graph: Graph) -> list[tuple[str, str]]:
 def _plain(name: str) -> str:
     """Keep Bokeh from typesetting a name, with a library from outside."""
     return re.sub(r"(\$)(?=\$)|(\\)(?=[(\[])", "\\g<0>\u200b", tidy(name, 18))
-
-
-def _bare(drawn: Any) -> None:
-    """Take off what is not data, and let the page's background through."""
-    drawn.grid.visible = False
-    drawn.outline_line_color = "#AAAAAA"
-    drawn.background_fill_alpha = 0.0
-    drawn.border_fill_alpha = 0.0
-    drawn.axis.axis_line_color = None
-    drawn.axis.major_tick_line_color = None

@@ -115,8 +115,9 @@
         degree[target[k]] += 1;
       }
       this.degree = degree;
+      const size = names.length <= 200 ? 11 : 6;
       nodes.data = {
-        x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree, ...this.labels(),
+        size: names.map(() => size), x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree, ...this.labels(),
       };
       const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import importlib
+import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from edgewise._core.errors import InputError
 from edgewise.graph import Graph
-from edgewise.report.network import MOST_EDGES, as_script, network_data, network_figures
+from edgewise.report.network import MOST_EDGES, as_script, asset, network_data, network_figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +92,7 @@ def details(report: Report) -> dict[str, Any]:
 
 def read_references() -> dict[str, str]:
     """BibTeX entries of the papers that estimators cite, by key."""
-    text = resources.files("edgewise.report").joinpath("references.bib").read_text(encoding="utf-8")
-    entries = text.strip().split("\n\n")
+    entries = asset("references.bib").strip().split("\n\n")
     return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
 
 
@@ -181,27 +183,43 @@ def render(reports: Sequence[Report], *, title: str) -> str:
     >>> "Sun and warmth go together." in page
     True
     """
-    from bokeh.embed import components
-    from bokeh.resources import Resources
     from jinja2 import Environment, StrictUndefined
 
-    figures = {}
-    for k, report in enumerate(reports):
-        figures[f"network-{k}"], figures[f"matrix-{k}"] = network_figures(report.graph, str(k))
-    script, divs = components(figures)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    template = environment.from_string(_asset("page.html.j2"))
+    template = environment.from_string(asset("page.html.j2"))
     return template.render(
         title=title,
         sections=[_section(report, k) for k, report in enumerate(reports)],
-        divs=divs,
-        style=_asset("page.css"),
-        code=_asset("page.js"),
-        bokeh=Resources(mode="inline", components=["bokeh"]).render(),
-        script=script,
+        style=asset("page.css"),
+        code=asset("page.js"),
+        bokeh=_bokeh(),
+        figures=as_script(_figures(reports)),
     )
+
+
+def _bokeh() -> str:
+    """Read Bokeh's JavaScript; importing the package to ask for it takes a second."""
+    spec = importlib.util.find_spec("bokeh")
+    if spec is None or spec.origin is None:
+        raise InputError("The package bokeh is not installed. Install it to write reports.")
+    script = Path(spec.origin).parent / "server" / "static" / "js" / "bokeh.min.js"
+    return script.read_text(encoding="utf-8")
+
+
+def _figures(reports: Sequence[Report]) -> tuple[Any, Any]:
+    """Write the document of each section, and where its figures go, as BokehJS takes them."""
+    documents, items = {}, []
+    for k, report in enumerate(reports):
+        figures = network_figures(report.graph, str(k))
+        documents[str(k)] = {"version": metadata.version("bokeh"), "title": "", "roots": figures}
+        roots = {
+            figure["id"]: f"{name}-{k}"
+            for figure, name in zip(figures, ("network", "matrix"), strict=True)
+        }
+        items.append({"docid": str(k), "roots": roots, "root_ids": list(roots)})
+    return documents, items
 
 
 def _section(report: Report, k: int) -> dict[str, Any]:
@@ -239,7 +257,3 @@ def _table(table: pd.DataFrame) -> dict[str, Any]:
 def _cell(value: Any) -> dict[str, Any]:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return {"text": f"{value:.4g}" if is_number else str(value), "is_number": is_number}
-
-
-def _asset(name: str) -> str:
-    return resources.files("edgewise.report").joinpath(name).read_text(encoding="utf-8")
