@@ -103,18 +103,51 @@ def test_text_levels_are_no_numbers(run, tmp_path):
 
 
 def test_rule_for_discrete_tables(learn):
-    """At most max(2, min(20, n / 5)) levels in every column."""
+    """Text of at most max(2, min(20, n / 5)) levels, yes / no or two numbers in every column."""
     rng = np.random.default_rng(0)
-    at_limit = pd.DataFrame(rng.permuted(np.tile(np.arange(20)[:, None], (6, 2)), axis=0))
-    at_limit.columns = ["a", "b"]
+    words = np.array([f"level {k}" for k in range(20)])
+    at_limit = pd.DataFrame({"a": rng.permuted(np.tile(words, 6)), "b": rng.integers(1, 3, 120)})
     assert learn(at_limit).record["parameters"]["method"] == "discrete"
+
+
+def test_whole_numbers_have_an_order(learn):
+    rng = np.random.default_rng(0)
+    at_limit = pd.DataFrame(rng.permuted(np.tile(np.arange(10)[:, None], (6, 2)), axis=0))
+    at_limit.columns = ["a", "b"]
+    run = learn(at_limit, "--alpha", "0.1")
+    assert run.record["parameters"]["covariance"] == "auto"
+    (note,) = run.record["treatment"]
+    assert "2 columns of ordered answers (at most 10 different whole numbers)" in note
+    assert "--covariance correlation" in note
+    assert "--method discrete" in note
     beyond = at_limit.copy()
-    beyond.loc[0, "a"] = 20
-    assert learn(beyond, "--alpha", "0.1").record["treatment"] == []
+    beyond.loc[0, "a"] = 10
+    assert learn(beyond, "--alpha", "0.1").record["parameters"]["covariance"] == "auto"
+    more = at_limit + 7 * np.arange(60)[:, None]
+    assert learn(more, "--alpha", "0.1").record["treatment"] == []
     # 15 rows: limit 3
-    few = pd.DataFrame({"a": [1, 2, 3] * 5, "b": [1, 1, 2, 2, 2] * 3})
-    assert learn(few).record["parameters"]["method"] == "discrete"
-    assert learn(few.assign(a=[1, 2, 3, 4, 5] * 3), "--alpha", "0.1").record["treatment"] == []
+    few = pd.DataFrame(
+        {"a": [1, 2, 3, 4, 5] * 3, "b": [1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 2, 4, 1, 3, 5]}
+    )
+    assert learn(few, "--alpha", "0.1").record["parameters"]["covariance"] == "correlation"
+
+
+def test_one_fractional_answer_changes_no_model(learn):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(1, 6, (80, 3)) + 0.0, columns=["a", "b", "c"])
+    whole = learn(table, "--alpha", "0.1").record["parameters"]
+    table.loc[3, "b"] = 2.5
+    half = learn(table, "--alpha", "0.1").record
+    assert half["parameters"] == whole
+    assert "'a' and 'c', and 1 of measurements, 'b'" in half["treatment"][0]
+
+
+def test_text_beside_ordered_numbers_is_named(run, tmp_path):
+    table = levels(mood=["bad", "good"], rating=[1, 2, 3, 4, 5], other=[1, 2, 3])
+    table.to_csv("data.csv", index=False)
+    line = complaint(run, tmp_path, "learn", "data.csv")
+    for words in ("'mood' is text", "'rating' and 'other'", "--drop mood", "--method discrete"):
+        assert words in line
 
 
 def test_few_rows_of_measurements_are_not_discrete(learn):
@@ -126,4 +159,6 @@ def test_few_rows_of_measurements_are_not_discrete(learn):
 
 def test_one_continuous_column_makes_the_table_continuous(learn):
     table = levels(a=[0, 1], b=[0, 1]).assign(c=np.random.default_rng(0).normal(size=60))
-    assert learn(table, "--alpha", "0.1").record["treatment"] == []
+    record = learn(table, "--alpha", "0.1").record
+    assert record["parameters"]["covariance"] == "auto"
+    assert "1 of measurements, 'c', by polychoric, polyserial" in record["treatment"][0]

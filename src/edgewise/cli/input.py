@@ -144,7 +144,7 @@ TEXT: Final = "categorical"
 NEEDS_ROWS: Final = {
     "alpha": ("cv", "stars"),
     "missing": ("pairwise", "em", "drop"),
-    "covariance": ("nonparanormal", "spearman", "kendall"),
+    "covariance": ("nonparanormal", "spearman", "kendall", "polychoric", "auto"),
     "tau": ("cv",),
     "constant": ("error", "drop", "ridge"),
 }
@@ -168,6 +168,8 @@ class Source:
         What was assumed or left out on the way.
     is_discrete : bool
         Whether the columns are levels.
+    has_answers : bool
+        Whether some columns of numbers are ordered answers, see `edgewise.stats.ordinal_columns`.
     """
 
     name: str
@@ -175,6 +177,7 @@ class Source:
     fingerprint: dict[str, Any]
     notes: tuple[str, ...]
     is_discrete: bool = False
+    has_answers: bool = False
 
     @property
     def n_samples(self) -> int:
@@ -204,22 +207,29 @@ def read_source(
         As in `edgewise.data.check_columns`.
     is_discrete : bool, optional
         Whether to take the columns for levels or for numbers, whatever they look like; by default
-        for levels where every column has few. The user says so by choosing a method or a
-        covariance, or where the columns sit, as those of images of few shades do.
+        for levels where every column is text or has two of them, since the order of more numbers
+        means something. The user says so by choosing a method or a covariance, or where the
+        columns sit, as those of images of few shades do.
     """
     import pandas as pd
 
     from edgewise.data import check_columns
+    from edgewise.stats import ordinal_columns
 
     reading = read_columns(path, columns=columns, drop=drop)
     table = reading.table()
     text, n_levels = text_columns(table), most_levels(table)
-    few = () if n_levels is None else (f"no column has more than {n_levels} levels; learned as",)
-    if is_discrete or (is_discrete is None and few):
-        notes = [f"{note} a discrete network" for note in few if is_discrete is None]
+    ordered = _with_order(table)
+    if is_discrete or (is_discrete is None and n_levels is not None and not ordered):
+        kinds = "is text, is yes / no or has two values" if text else "has two values"
+        note = f"every column {kinds}: learned as levels without an order"
+        otherwise = "" if text else "; --covariance auto takes them for ordered answers"
+        notes = [f"{note}{otherwise}"] if is_discrete is None else []
         return replace(reading.source(table, _categories(table), *notes), is_discrete=True)
+    if text and n_levels is not None:
+        raise InputError(_about_levels(path, text, ordered))
     if text:
-        raise InputError(about_text(path, table) if n_levels is None else _about_levels(path, text))
+        raise InputError(about_text(path, table))
     check_columns(
         table.values,
         table.names,
@@ -229,7 +239,10 @@ def read_source(
     )
     refuse_covariance_file(path, table)
     frame = pd.DataFrame(table.values, columns=list(table.names))
-    return reading.source(table, frame, *(f"{note} numbers" for note in few))
+    is_forced = is_discrete is False and n_levels is not None
+    few = f"no column has more than {n_levels} levels; learned as numbers"
+    source = reading.source(table, frame, *([few] if is_forced else []))
+    return replace(source, has_answers=bool(ordinal_columns(table.values).any()))
 
 
 def text_columns(table: Table) -> list[str]:
@@ -368,13 +381,27 @@ def most_levels(table: Table) -> int | None:
     return most
 
 
-def _about_levels(path: Path, text: Sequence[str]) -> str:
-    """Say what to do with columns of text where all columns hold levels."""
+def _with_order(table: Table) -> list[str]:
+    """Names of the columns with more than two different numbers, whose order means something."""
+    import numpy as np
+
+    return [
+        name
+        for name, kind, column in zip(table.names, table.kinds, table.values.T, strict=True)
+        if kind == "numeric" and len(np.unique(column[~np.isnan(column)])) > 2
+    ]
+
+
+def _about_levels(path: Path, text: Sequence[str], ordered: Sequence[str]) -> str:
+    """Say what to do with columns of text beside numbers of few levels."""
     from edgewise.io import quote_names
 
+    names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
+    beside = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
     return (
-        f"{path} holds levels, of which {quote_names(text)} are text. Turn it into numbers "
-        "that rise with what it means, or learn a discrete network by edgewise learn "
+        f"{path} holds levels, of which {quote_names(text)} {'is' if len(text) == 1 else 'are'} "
+        f"text{beside}. Turn text into numbers that rise with what it means, leave it out with "
+        f"--drop {names}, or take all columns for levels without an order by edgewise learn "
         "--method discrete."
     )
 

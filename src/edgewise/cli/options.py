@@ -84,6 +84,8 @@ class Covariance(StrEnum):
     NONPARANORMAL = "nonparanormal"
     SPEARMAN = "spearman"
     KENDALL = "kendall"
+    POLYCHORIC = "polychoric"
+    AUTO = "auto"
 
 
 class Missing(StrEnum):
@@ -181,11 +183,13 @@ CovarianceOption: TypeAlias = Annotated[
     Covariance | None,
     typer.Option(
         help=(
-            "What to learn from. The default, correlation, treats all columns alike, because "
-            "the columns of a table rarely share a unit; empirical keeps their units; the others "
-            "see ranks only. Naming one also forces a table of few levels to count as numbers."
+            "What to learn from: correlation treats all columns alike, empirical keeps their "
+            "units, nonparanormal, spearman and kendall see ranks only, polychoric takes numbers "
+            "for ordered answers, and auto those of few levels. The default is auto where a "
+            "column has few levels, else correlation. Naming one also forces a table of two "
+            "levels to count as numbers."
         ),
-        show_default="correlation",
+        show_default="auto or correlation",
     ),
 ]
 MissingOption: TypeAlias = Annotated[

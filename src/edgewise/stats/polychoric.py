@@ -198,12 +198,13 @@ def ordinal_columns(X: Any) -> BoolArray:
         answers = np.unique(seen)
         most = max(2, min(FEW_ANSWERS, len(seen) // ROWS_PER_ANSWER))
         is_whole = bool((answers == np.round(answers)).all())
-        kinds.append(is_whole and 2 <= len(answers) <= most)
+        is_repeated = len(answers) < len(seen)
+        kinds.append(is_whole and is_repeated and 2 <= len(answers) <= most)
     return np.array(kinds, dtype=bool)
 
 
-def describe_kinds(ordinal: BoolArray) -> str:
-    """Say how many columns were taken for what, and by which correlations.
+def describe_kinds(ordinal: BoolArray, names: Sequence[str] | None = None) -> str:
+    """Say which columns were taken for what, and by which correlations.
 
     Examples
     --------
@@ -217,9 +218,11 @@ def describe_kinds(ordinal: BoolArray) -> str:
         return f"{n_ordinal} columns {answers}, by polychoric correlations"
     if n_ordinal == 0:
         return f"{n_measured} columns of measurements, by Pearson correlations"
+    labels = np.array([f"x{k}" for k in range(len(ordinal))] if names is None else names)
     return (
-        f"{n_ordinal} {'column' if n_ordinal == 1 else 'columns'} {answers} and {n_measured} of "
-        "measurements, by polychoric, polyserial and Pearson correlations"
+        f"{n_ordinal} {'column' if n_ordinal == 1 else 'columns'} {answers}, "
+        f"{quote_names(labels[ordinal])}, and {n_measured} of measurements, "
+        f"{quote_names(labels[~ordinal])}, by polychoric, polyserial and Pearson correlations"
     )
 
 

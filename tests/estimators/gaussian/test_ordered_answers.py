@@ -64,7 +64,7 @@ def test_auto_goes_by_the_kinds_of_each_pair(answers):
     model = GaussianGraph(0.1, covariance="auto").fit(mixed)
     assert model.ordinal_.tolist() == [False] + [True] * (N_ITEMS - 1)
     assert "7 columns of ordered answers" in model.treatment_[0]
-    assert "1 of measurements" in model.treatment_[0]
+    assert "1 of measurements, 'item0', by polychoric, polyserial" in model.treatment_[0]
     R = latent_correlation(mixed.to_numpy(), ordinal=model.ordinal_).correlation
     given = GaussianGraph(0.1, covariance="precomputed").fit(R)
     np.testing.assert_allclose(model.precision_, given.precision_, atol=1e-9)
@@ -85,6 +85,7 @@ def test_ordered_answers_are_few_whole_numbers_with_rows_enough():
     assert ordinal_columns(gappy[:, None]).tolist() == [True]
     assert ordinal_columns(gappy[:40, None]).tolist() == [False]
     assert ordinal_columns(np.array([[0.0], [1.0], [1.0]])).tolist() == [True]
+    assert ordinal_columns(np.array([[0.0], [1.0]])).tolist() == [False]
     assert ordinal_columns(np.ones((9, 1))).tolist() == [False]
 
 

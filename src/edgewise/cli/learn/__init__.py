@@ -36,6 +36,7 @@ from edgewise.cli.options import (
     OutFolder,
     Pairs,
     Quiet,
+    Repair,
     RepairOption,
     Resamples,
     Ring,
@@ -119,10 +120,11 @@ def learn(
         parameters |= given(repair=repair, n_jobs=n_jobs)
         parameters |= given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
         if place is None:
-            parameters |= {
-                "alpha": penalty(alpha or "ebic"),
-                "covariance": _scale(name, covariance),
-            }
+            scale = _scale(name, covariance, has_answers=source.has_answers)
+            parameters |= {"alpha": penalty(alpha or "ebic"), "covariance": scale}
+            if covariance is None and scale == Covariance.AUTO:
+                # Correlations by pairs of a few hundred answers often do not fit together.
+                parameters |= given(repair=repair or Repair.CLIP)
         else:
             source, neighbors = _in_space(place, source)
             name = IN_SPACE
@@ -146,8 +148,10 @@ def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
     return method is Method.DISCRETE
 
 
-def _scale(method: str, covariance: Covariance | None) -> str:
+def _scale(method: str, covariance: Covariance | None, *, has_answers: bool) -> str:
     """Name the covariance to learn from; correlations unless another one is asked for."""
+    if covariance is None and has_answers:
+        return Covariance.AUTO.value
     if covariance not in (None, Covariance.CORRELATION):
         return covariance.value
     # Neighbourhood regressions are of standardised columns, whatever the covariance was.

@@ -39,6 +39,11 @@ ESTIMATORS: Final = {
     DISCRETE: "DiscreteMarkovNet",
     IN_SPACE: "LocallyConstantGraph",
 }
+#: How to have ordered answers learned as something else.
+OTHERWISE: Final = (
+    "; --covariance correlation takes them for measurements, --method discrete for levels without "
+    "an order"
+)
 #: Pictures in a page, with words for those who cannot see them; the network is there anyway.
 ALT: Final = {
     "sites.png": "The network over the sites",
@@ -90,13 +95,18 @@ def learn_graph(
             "converged": bool(fit.converged_),
             "n_iter": int(fit.n_iter_),
         },
-        notes=[*([once] if is_searched_once and n_resamples else []), *fit.treatment_, *notes],
+        notes=[*([once] if is_searched_once and n_resamples else []), *_treatment(fit), *notes],
         figures=lambda: draw(fit, graph),
         words=ALT,
         finding=strongest_edge(graph),
         # The confidence only where it is known.
         rows=("edges", edges.drop(columns="confidence") if graph.confidence is None else edges),
     )
+
+
+def _treatment(fit: Any) -> list[str]:
+    """Tell what was done to the rows, and how to have answers taken for something else."""
+    return [f"{note}{OTHERWISE}" if "ordered answers" in note else note for note in fit.treatment_]
 
 
 def _found(fit: Any, method: str) -> dict[str, Any]:
@@ -129,7 +139,7 @@ def _summary(fit: Any, graph: Graph, method: str, n_resamples: int | None, sourc
         edges += f", {how},"
     return "\n".join(
         [
-            f"{edges} among the {graph.n_nodes} columns of {source.name} ({source.n_samples} rows)",
+            f"{edges} among the {graph.n_nodes} columns of {source.name} ({_rows(fit, source)})",
             "",
             *(_strongest(fit, graph, method, n_resamples) if graph.n_edges else _none(fit, method)),
             "",
@@ -140,6 +150,13 @@ def _summary(fit: Any, graph: Graph, method: str, n_resamples: int | None, sourc
             ),
         ]
     )
+
+
+def _rows(fit: Any, source: Source) -> str:
+    """Count the rows that were used, and those that there are where it is fewer."""
+    n_used = getattr(fit, "n_samples_", source.n_samples)
+    of_all = "" if n_used == source.n_samples else f"{n_used} of "
+    return f"{of_all}{count(source.n_samples, 'row')}"
 
 
 def _strongest(fit: Any, graph: Graph, method: str, n_resamples: int | None) -> list[str]:

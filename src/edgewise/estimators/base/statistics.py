@@ -37,7 +37,6 @@ from edgewise.stats.positive import find_relations
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")
 RANKS: Final = ("nonparanormal", "spearman", "kendall")
-#: Correlations of the normal variables behind ordered answers.
 LATENT: Final = ("polychoric", "auto")
 #: Covariances whose unit is that of latent normal variables, not of the columns.
 ON_LATENT_SCALE: Final = (*RANKS, *LATENT)
@@ -218,7 +217,7 @@ def read_table(
     Parameters
     ----------
     estimator : TableEstimator
-        Its ``covariance`` says what X is.
+        Its ``covariance`` says what X is; what it takes for ordered answers is noted too.
     X : array-like, data frame or Moments
         Rows, a covariance, or a summary of rows.
     sample_weight : array-like or None
@@ -466,11 +465,10 @@ def _latent(
         )
     found = latent_correlation(X, ordinal=ordinal, sample_weight=sample_weight, names=names)
     if covariance == "auto" and ordinal is not None:
-        treatment.append(f'covariance="auto": {describe_kinds(ordinal)}')
+        treatment.append(f'covariance="auto": {describe_kinds(ordinal, names)}')
     if found.n_corrected:
         treatment.append(
-            f"half a row was put into the empty cell of {found.n_corrected} tables of two answers "
-            "by two"
+            f"half a row was put into the empty cell of {found.n_corrected} tables of two by two"
         )
     n_pairs = found.n_samples[np.triu_indices(len(n_missing), min(1, len(n_missing) - 1))]
     if n_missing.any():

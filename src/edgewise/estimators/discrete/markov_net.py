@@ -109,6 +109,8 @@ class DiscreteMarkovNet(BaseEstimator):
         for, also by ``score``, ``conditional``, ``sample`` and ``save``.
     treatment_ : list of str
         What was done to the rows.
+    n_samples_ : int
+        Rows learned from.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -229,6 +231,7 @@ class DiscreteMarkovNet(BaseEstimator):
         self.converged_ = found.converged
         self.levels_ = list(table.levels)
         self.treatment_ = list(table.treatment)
+        self.n_samples_ = table.n_samples
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
