@@ -150,6 +150,15 @@ def slug(heading):
     return letters.replace(" ", "-")
 
 
+@pytest.mark.parametrize(
+    "page", [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs/internals").glob("*.md"))], ids=name_of
+)
+def test_source_files_that_are_named_are_there(page):
+    homes = (ROOT, ROOT / "src" / "edgewise")
+    named = set(re.findall(r"`([a-z_]+/[\w/]+\.py)", read(page)))
+    assert [file for file in sorted(named) if not any((h / file).exists() for h in homes)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_relative_links_lead_to_a_file_and_a_heading(page):
     prose = FENCE.sub("", read(page))
