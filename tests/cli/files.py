@@ -21,6 +21,7 @@ CHANGE_FILES = (
     "matrix.png",
     "permutation.png",
     "changes.csv",
+    "columns.csv",
     "edges.csv",
     "graph.graphml",
     "model.edgewise",

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import edgewise
-from edgewise import CV, Graph, NetworkChange, permutation_test
+from edgewise import CV, Graph, NetworkChange
+from edgewise.inference import network_difference_test
 from edgewise.selection import SelectionWarning
 from tests.cli.files import CHANGE_FILES, FILES
 
 #: Quick: no search for alpha, a handful of permutations.
-QUICK = ("--alpha", "0.3", "--permutations", "9")
+QUICK = ("--alpha", "0.3", "--permutations", "99")
 
 
 @pytest.fixture
@@ -71,7 +72,9 @@ def complaint(run, *arguments):
 def test_everything_is_written_and_agrees(compare, groups):
     run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
     assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
-    expected = NetworkChange(alpha=0.3).fit(groups[list("abcdef")], ordered(groups))
+    expected = NetworkChange(alpha=0.3, standardize="within").fit(
+        groups[list("abcdef")], ordered(groups)
+    )
     graph = Graph.read(run.out / "graph.graphml")
     assert graph.names == tuple("abcdef")
     np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-9)
@@ -86,12 +89,12 @@ def test_everything_is_written_and_agrees(compare, groups):
     assert page.startswith("<!DOCTYPE html>")
     assert page.count("<img alt=") == 2
     largest = f"the largest change is between {edges.source[0]} and {edges.target[0]} ("
-    assert f"changed from old (90 rows) to new (70 rows); {largest}" in page
+    assert largest in page
     assert "<td>a</td><td>b</td><td>gained</td>" in page
 
 
 def test_table_of_changes(compare, groups):
-    """Kinds as the simulation has them, p-values as `permutation_test` gives them."""
+    """Kinds as the simulation has them, p-values as `network_difference_test` gives them."""
     run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
     heads = ["source", "target", "change", "before", "after", "kind", "p", "q", "p_familywise"]
     assert list(run.changes.columns) == [*heads, "both_directions"]
@@ -102,9 +105,8 @@ def test_table_of_changes(compare, groups):
     assert changes.loc[("a", "b"), "change"] > 0 > changes.loc[("c", "d"), "change"]
     assert changes.loc[[("a", "b"), ("c", "d")], "both_directions"].all()
     rows, y = groups[list("abcdef")], ordered(groups)
-    test = permutation_test(
-        NetworkChange(alpha=0.3), rows, y, n_permutations=9, center=True, random_state=0
-    )
+    found = network_difference_test(rows, y, n_permutations=99, random_state=0)
+    test = found.partial
     place = {name: k for k, name in enumerate("abcdef")}
     where = tuple([place[name] for name in run.changes[end]] for end in ("source", "target"))
     np.testing.assert_allclose(run.changes.p, test.pvalues[where])
@@ -125,54 +127,53 @@ def test_record_tells_what_was_done(compare, groups):
     assert (record["data"]["n_samples"], record["data"]["n_features"]) == (160, 6)
     assert record["parameters"]["method"] == "ratio"
     assert record["parameters"]["basis"] == "gaussian"
-    assert record["parameters"]["n_permutations"] == 9
+    assert record["parameters"]["n_permutations"] == 99
+    assert record["parameters"]["scale"] == "within"
     assert (record["alpha"], record["alpha_rule"]) == (0.3, None)
     assert 0 < record["effective_sample_size"] <= 90
     assert 0 <= record["directions"]["agreement"] <= 1
-    assert record["permutation_test"]["pvalue"] == pytest.approx(0.1)
-    assert record["permutation_test"]["n_permutations"] == 9
+    assert record["test"]["pvalue"] == pytest.approx(0.01)
+    assert record["test"]["n_permutations"] == 99
+    assert record["test"]["pvalues"]["partial correlations, largest"] == pytest.approx(0.01)
     assert record["converged"] is True
-    assert record["treatment"] == record["warnings"] == []
+    (note,) = record["treatment"]
+    assert "standardised within each group" in note
+    assert record["warnings"] == []
 
 
 def test_summary_in_words(compare, groups):
     run = compare(groups, "--by", "era", "--pair", "old,new", "--alpha", "0.3")
     out = run.result.stdout
-    n_changes = len(run.changes)
-    assert f"{n_changes} pairs of the 6 columns" in out
-    assert "changed from old (90 rows) to new (70 rows)" in out
+    verdict, *_ = out.splitlines()
+    assert verdict.startswith(
+        "The networks of old (90 rows) and new (70 rows) differ: p = 0.001, 999 permutations, "
+        "6 columns of "
+    )
     largest = run.changes.iloc[0]
     line = f"{largest.source} -- {largest.target}  {largest.change:+.3f}  {largest.kind}"
     assert line in out
-    assert "p 0.005" in out
-    assert "The networks differ: p = 0.005 by the largest change, 200 permutations" in out
     n_sure = (run.changes.p_familywise <= 0.05).sum()
-    assert f"{n_sure} of the {n_changes} changes have p <= 0.05" in out
-    assert "the others are only ranked" in out
-    assert "alpha 0.3, as given" in out
-    assert "of the optimum" in out or "at the optimum" in out
-    size = run.record["effective_sample_size"]
-    assert f"The ratio rests on {size:.0f} of the 90 rows of old." in out
-    assert "directions" in out
-    assert "--method dtrace" in out
-    assert run.result.stderr == ""
+    assert f"{n_sure} of {len(run.changes)} pairs have p <= 0.05; the others are a ranking" in out
+    assert "means differ in 0 of 6 columns" in out
+    sure = run.changes.kind.isin(["gained", "lost", "flipped", "stronger", "weaker"])
+    np.testing.assert_array_equal(sure, run.changes.p_familywise <= 0.05)
 
 
 def test_identical_groups_do_not_differ(compare):
     rows = pd.DataFrame(np.random.default_rng(5).normal(size=(80, 4)), columns=list("abcd"))
     run = compare(rows.assign(era=[0, 1] * 40), "--by", "era", "--permutations", "19")
     assert "No significant difference between the networks" in run.result.stdout
-    assert run.record["permutation_test"]["pvalue"] > 0.05
+    assert run.record["test"]["pvalue"] > 0.05
 
 
 def test_few_permutations_tell_nothing(compare, groups):
-    out = compare(groups, "--by", "era", *QUICK).result.stdout
-    assert "So few permutations cannot tell whether the networks differ: p = 0.1" in out
+    out = compare(groups, "--by", "era", "--alpha", "0.3", "--permutations", "9").result.stdout
+    assert out.startswith("Too few permutations to say whether the networks of new (70 rows)")
 
 
 def test_alpha_is_chosen_by_held_out_rows(compare, groups):
     run = compare(groups, "--by", "era", "--permutations", "0", "--alpha-ratio", "0.2")
-    model = NetworkChange(CV(alpha_ratio=0.2), random_state=0)
+    model = NetworkChange(CV(alpha_ratio=0.2), standardize="within", random_state=0)
     with pytest.warns(SelectionWarning):
         expected = model.fit(groups[list("abcdef")], groups.era)
     assert "Pass --alpha-ratio 0.02" in run.result.stderr
@@ -187,17 +188,19 @@ def test_nothing_changed_is_written_whole(compare, groups):
     assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
     assert run.record["n_edges"] == 0
     assert run.changes.empty
-    assert "0 pairs" in run.result.stdout
-    assert "A smaller --alpha finds more" in run.result.stdout
+    assert "Density ratio: 0 pairs at alpha 5" in run.result.stdout
+    assert "Too few permutations to say whether" in run.result.stdout
     assert Graph.read(run.out / "graph.graphml").n_nodes == 6
 
 
 def test_no_permutations(compare, groups):
     run = compare(groups, "--by", "era", "--alpha", "0.3", "--permutations", "0")
     assert not (run.out / "permutation.png").exists()
-    assert "permutation_test" not in run.record
+    assert "test" not in run.record
+    assert not (run.out / "columns.csv").exists()
+    assert set(run.changes.kind) <= {"increased", "decreased"}
     assert "p" not in run.changes
-    assert "was not tested (--permutations 0)" in run.result.stdout
+    assert "was not tested" in run.result.stdout.splitlines()[0]
     assert "permutation.png" not in run.result.stdout
     assert Graph.read(run.out / "graph.graphml").confidence is None
 
@@ -243,7 +246,9 @@ def test_a_pair_of_three_labels(compare, groups):
     run = compare(pd.concat([groups, other]), "--by", "era", "--pair", "old,new", *QUICK)
     assert run.record["n_rows"] == {"before": 90, "after": 70}
     assert run.record["data"]["n_samples"] == 160
-    expected = NetworkChange(alpha=0.3).fit(groups[list("abcdef")], ordered(groups))
+    expected = NetworkChange(alpha=0.3, standardize="within").fit(
+        groups[list("abcdef")], ordered(groups)
+    )
     np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
 
 
@@ -259,6 +264,7 @@ def test_columns_of_two_values(compare, values):
     expected = NetworkChange(alpha=0.3, basis="ising").fit(votes.astype(float), era)
     np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
     assert f"'a', {values[0]} is -1 and {values[1]} is 1" in run.record["treatment"][0]
+    assert not any("standardised" in note for note in run.record["treatment"])
     assert "--method dtrace" not in run.result.stdout
 
 
@@ -269,7 +275,7 @@ def test_basis_on_request(compare):
     labelled = frame.assign(era=[0, 1] * 30)
     run = compare(labelled, "--by", "era", "--basis", "gaussian", *QUICK)
     assert run.record["parameters"]["basis"] == "gaussian"
-    assert run.record["treatment"] == []
+    assert not any("-1" in note for note in run.record["treatment"])
     mixed = labelled.assign(d=rng.normal(size=60))
     assert compare(mixed, "--by", "era", *QUICK).record["parameters"]["basis"] == "gaussian"
 
@@ -287,7 +293,9 @@ def test_basis_on_request(compare):
 )
 def test_options_reach_the_estimator(compare, groups, options, parameters):
     run = compare(groups, "--by", "era", "--alpha", "0.5", "--permutations", "0", *options)
-    expected = NetworkChange(alpha=0.5, **parameters).fit(groups[list("abcdef")], groups.era)
+    expected = NetworkChange(alpha=0.5, standardize="within", **parameters).fit(
+        groups[list("abcdef")], groups.era
+    )
     np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
     assert len(run.changes) == expected.graph_.n_edges
     assert parameters.items() <= run.record["parameters"].items()
@@ -296,9 +304,9 @@ def test_options_reach_the_estimator(compare, groups, options, parameters):
 def test_degree_is_chosen(compare, groups):
     options = ("--basis", "power", "--degree", "1,2", "--permutations", "2")
     run = compare(groups, "--by", "era", *options)
-    expected = NetworkChange(basis="power", degree=[1, 2], random_state=0).fit(
-        groups[list("abcdef")], groups.era
-    )
+    expected = NetworkChange(
+        basis="power", degree=[1, 2], standardize="within", random_state=0
+    ).fit(groups[list("abcdef")], groups.era)
     assert run.record["degree"] == expected.degree_
     assert run.record["parameters"]["degree"] == [1, 2]
     # Lengths of vectors have no sign.
@@ -318,9 +326,9 @@ def test_degree_is_chosen(compare, groups):
 def test_other_methods(compare, groups, method, name, parameters):
     given = [text for key, value in parameters.items() for text in (f"--{key}", value)]
     run = compare(groups, "--by", "era", "--method", method, *QUICK, *given)
-    expected = getattr(edgewise, name)(alpha=0.3, **parameters).fit(
-        groups[list("abcdef")], groups.era
-    )
+    within = groups.groupby("era")[list("abcdef")]
+    rows = (groups[list("abcdef")] - within.transform("mean")) / within.transform("std", ddof=0)
+    expected = getattr(edgewise, name)(alpha=0.3, **parameters).fit(rows, groups.era)
     assert type(run.model).__name__ == name
     np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-9)
     assert run.record["parameters"]["method"] == method
@@ -337,7 +345,7 @@ def test_rule_of_separate_networks(compare, groups):
 
 def test_jobs_and_seed(compare, groups):
     def values(*options):
-        out = compare(groups, "--by", "era", "--alpha", "0.2", "--permutations", "9", *options)
+        out = compare(groups, "--by", "era", "--alpha", "0.2", "--permutations", "19", *options)
         return out.changes[["p", "q"]].to_numpy()
 
     np.testing.assert_array_equal(values(), values("--jobs", "2"))
@@ -353,7 +361,7 @@ def test_columns_are_chosen(compare, groups):
     ):
         run = compare(text, "--by", "era", *QUICK, *options)
         assert run.record["data"]["names"] == list("abcde")
-        (note, _) = run.record["treatment"]
+        note, *_ = run.record["treatment"]
         assert "era" not in note
 
 
@@ -518,3 +526,42 @@ def test_few_rows_take_fewer_folds(compare, groups):
 @pytest.mark.parametrize("option", ["--method", "--basis"])
 def test_unknown_choices_are_usage_errors(run, option):
     assert "Error" in run("compare", "data.csv", option, "x", code=2).stderr
+
+
+def test_spreads_are_no_network(compare):
+    """As between two kinds of leukaemia: spreads differ and networks do not."""
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(70, 8)) + rng.normal(size=(70, 1))
+    rows[45:] *= np.exp(rng.normal(size=8))
+    frame = pd.DataFrame(rows, columns=list("abcdefgh")).assign(kind=["ALL"] * 45 + ["AML"] * 25)
+    run = compare(frame, "--by", "kind", "--permutations", "199")
+    assert "No significant difference between the networks" in run.result.stdout.splitlines()[0]
+    assert "pairs changed" not in run.result.stdout
+    assert set(run.changes.kind) <= {"increased", "decreased"}
+    columns = pd.read_csv(run.out / "columns.csv")
+    assert (columns.spread_p_familywise <= 0.05).sum() >= 3
+    pooled = compare(frame, "--by", "kind", "--scale", "pooled", "--alpha", "0.3")
+    assert np.abs(pooled.model.change_.diagonal()).max() > np.abs(run.model.change_).max()
+
+
+def test_correlations_that_all_rise_are_found_whatever_alpha(compare):
+    """As of stocks in a crisis: a test by a selected alpha said p = 1."""
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(160, 10))
+    rows[:80] += 0.5 * rng.normal(size=(80, 1))
+    rows[80:] += 1.2 * rng.normal(size=(80, 1))
+    frame = pd.DataFrame(rows).add_prefix("s").assign(year=[2006] * 80 + [2008] * 80)
+    run = compare(frame, "--by", "year", "--alpha", "9", "--permutations", "199")
+    assert run.result.stdout.startswith("The networks of 2006 (80 rows) and 2008 (80 rows) differ")
+    assert run.record["n_edges"] == 0
+    assert "ranked by their change (partial correlations)" in run.result.stdout
+
+
+def test_means_of_hidden_groups_count_as_dependence_in_both(compare):
+    """As of penguins by sex: three species set the means in both groups alike."""
+    rng = np.random.default_rng(7)
+    species = rng.integers(3, size=(120, 1)) * np.array([3.0, -2.0, 1.0, 0.0])
+    frame = pd.DataFrame(rng.normal(size=(120, 4)) + species, columns=list("abcd"))
+    run = compare(frame.assign(sex=["f", "m"] * 60), "--by", "sex", "--permutations", "199")
+    assert run.result.stdout.startswith("No significant difference")
+    assert "means differ in 0 of 4 columns" in run.result.stdout

@@ -40,6 +40,13 @@ class ChangeMethod(StrEnum):
     SEPARATE = "separate"
 
 
+class Scale(StrEnum):
+    """What columns are divided by."""
+
+    WITHIN = "within"
+    POOLED = "pooled"
+
+
 class Basis(StrEnum):
     """What a change is a change of."""
 
@@ -95,6 +102,16 @@ Degree: TypeAlias = Annotated[
         show_default="2",
     ),
 ]
+ScaleOption: TypeAlias = Annotated[
+    Scale,
+    typer.Option(
+        "--scale",
+        help=(
+            "Divide columns by their spread within each group, so that networks are compared; or "
+            "by one of both groups, so that a change of spread counts."
+        ),
+    ),
+]
 ChangeAlpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -123,7 +140,7 @@ Permutations: TypeAlias = Annotated[
     typer.Option(
         "--permutations",
         help="Permutations of the labels to test the changes against; 0 for none.",
-        show_default="200; in each window 100",
+        show_default="999; in each window 100",
         rich_help_panel=CONFIDENCE,
     ),
 ]
@@ -179,7 +196,7 @@ ChangeTolerance: TypeAlias = Annotated[
 
 
 #: Permutations of the labels of two groups, and of those in each window.
-PERMUTATIONS, IN_WINDOWS = 200, 100
+PERMUTATIONS, IN_WINDOWS = 999, 100
 #: Methods that an option means something to.
 METHODS_WITH: Final = {
     "basis": (ChangeMethod.RATIO.value,),
@@ -198,6 +215,7 @@ def compare(
     method: ChangeMethodOption = ChangeMethod.RATIO,
     basis: BasisOption = None,
     degree: Degree = None,
+    scale: ScaleOption = Scale.WITHIN,
     alpha: ChangeAlpha = None,
     ridge: Ridge = None,
     sparsity: Sparsity = None,
@@ -251,7 +269,7 @@ def compare(
     what: dict[str, Any] = {"method": method.value, "n_permutations": n_permutations}
     if groups is not None:
         message = f"Comparing {' and '.join(map(str, groups.counts))} rows of {source.name}"
-        fit = partial(compare_groups, source, groups, parameters, **what)
+        fit = partial(compare_groups, source, groups, parameters, scale=scale.value, **what)
     else:
         if isinstance(parameters.get("degree"), list):
             raise InputError(

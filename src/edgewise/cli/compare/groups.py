@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from edgewise.cli.input import Source
     from edgewise.estimators import DirectionCheck
     from edgewise.graph import Graph
-    from edgewise.inference import PermutationTest
+    from edgewise.inference import NetworkDifference
 
 #: Estimator of each method. The first learns the ratio of densities; the others are for Gaussian
 #: columns.
@@ -41,13 +41,22 @@ ESTIMATORS: Final = {
     "fused": "FusedNetworkChange",
     "separate": "SeparateNetworkChange",
 }
+#: The same in words.
+ESTIMATORS_IN_WORDS: Final = {
+    "NetworkChange": "Density ratio",
+    "DTraceChange": "D-trace",
+    "FusedNetworkChange": "Fused regressions",
+    "SeparateNetworkChange": "Two graphical lassos",
+}
+#: Rows of a group that a test needs.
+FEWEST_ROWS: Final = 5
 #: Largest p-value at which a change counts as found.
 LEVEL: Final = 0.05
 #: Rules that choose alpha.
 RULES: Final = {"cv": "held-out rows", "ebic": "the extended BIC"}
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
-    "change.png": "Drawing of the changes",
+    "change.png": "Drawing of the changes: blue rose, orange fell",
     "permutation.png": "The largest change beside those of permuted labels",
     SEARCH: "How alpha was chosen",
 }
@@ -58,30 +67,53 @@ BASELINE: Final = (
 
 
 def compare_groups(
-    source: Source, groups: Groups, parameters: dict[str, Any], *, method: str, n_permutations: int
+    source: Source,
+    groups: Groups,
+    parameters: dict[str, Any],
+    *,
+    method: str,
+    n_permutations: int,
+    scale: str = "within",
 ) -> Result:
     """Learn the change, test it, and look at it from both directions."""
     if n_permutations < 0:
         raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
+    frame, notes = source.frame, []
+    if scale == "within" and parameters.get("basis") != TWO_VALUES:
+        notes.append("columns standardised within each group; --scale pooled counts spreads too")
+        if method == RATIO:
+            parameters = {**parameters, "standardize": scale}
+        else:
+            frame = _standardized(frame, groups)
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(is_watched()))
-    model = learner.fit(source.frame, groups.y)
+    model = learner.fit(frame, groups.y)
     test = _test(model, source.frame, groups, n_permutations) if n_permutations else None
-    directions = model.check_directions(source.frame, groups.y) if method == RATIO else None
-    changes, notes = _changes(model, source.frame, groups)
+    if n_permutations and test is None:
+        notes.append(f"not tested: a group has fewer than {FEWEST_ROWS} rows")
+    directions = model.check_directions(frame, groups.y) if method == RATIO else None
+    changes, more = _changes(model, frame, groups)
     graph = model.graph_
     if test is not None:
-        graph = replace(graph, confidence=1.0 - test.familywise)
-    changes = _with_certainty(changes, graph, test, directions)
+        graph = replace(graph, confidence=1.0 - test.partial.familywise)
+    changes = _with_certainty(changes, graph, test, directions, signed=is_signed(model))
+    tables = {"changes.csv": changes}
+    if test is not None:
+        tables["columns.csv"] = test.columns
     return Result(
         model=model,
         graph=graph,
         text=_summary(model, changes, test, directions, groups, source),
-        parameters={**parameters_of(model), "method": method, "n_permutations": n_permutations},
+        parameters={
+            **parameters_of(model),
+            "method": method,
+            "n_permutations": n_permutations,
+            "scale": scale,
+        },
         found=_found(model, changes, test, directions, groups),
-        notes=[*notes, *getattr(model, "treatment_", ())],
-        figures=lambda: _draw(model, graph, changes, test, groups),
+        notes=[*notes, *more, *getattr(model, "treatment_", ())],
+        figures=lambda: _draw(model, graph, test, groups),
         words=ALT,
-        tables={"changes.csv": changes},
+        tables=tables,
         shown={"Changes": changes},
         finding=strongest_edge(graph, "the largest change is between"),
         rows=("changes", changes),
@@ -93,30 +125,29 @@ def is_signed(model: Any) -> bool:
     return getattr(model, "basis", None) != "polynomial"
 
 
-def _test(model: Any, frame: pd.DataFrame, groups: Groups, n_permutations: int) -> PermutationTest:
-    """Fit again with permuted labels, at the alpha that was used."""
-    from sklearn.base import clone
+def _standardized(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """Columns without the mean and the spread of their group."""
+    parts = frame.groupby(groups.y.to_numpy(), observed=True)
+    spread = parts.transform("std", ddof=0)
+    return (frame - parts.transform("mean")) / spread.where(spread > 0, 1.0)
 
-    from edgewise.inference import permutation_test
 
-    chosen: dict[str, Any] = {"alpha": float(model.alpha_), "n_jobs": None, "verbose": 0}
-    if hasattr(model, "degree_"):
-        chosen["degree"] = model.degree_
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Between the groups, the means")
-        return permutation_test(
-            clone(model).set_params(**chosen),
-            # An array, because every permutation would look at the kind of each column of a frame.
-            frame.to_numpy(),
-            groups.y,
-            n_permutations=n_permutations,
-            # Means differ between groups, and permuted ones would mix them. The entries of columns
-            # of two values have to stay what they are, and their means count in the fit as well.
-            center=not _has_two_values(model),
-            n_jobs=model.n_jobs,
-            random_state=model.random_state,
-            verbose=int(is_watched()),
-        )
+def _test(
+    model: Any, frame: pd.DataFrame, groups: Groups, n_permutations: int
+) -> NetworkDifference | None:
+    """Test the difference of the networks, whatever alpha was chosen; None with too few rows."""
+    from edgewise.inference import network_difference_test
+
+    if min(groups.counts) < FEWEST_ROWS:
+        return None
+    return network_difference_test(
+        frame,
+        groups.y,
+        n_permutations=n_permutations,
+        n_jobs=model.n_jobs,
+        random_state=model.random_state,
+        verbose=int(is_watched()),
+    )
 
 
 def _changes(
@@ -150,17 +181,27 @@ def _ends(changes: pd.DataFrame, graph: Graph) -> list[list[int]]:
 def _with_certainty(
     changes: pd.DataFrame,
     graph: Graph,
-    test: PermutationTest | None,
+    test: NetworkDifference | None,
     directions: DirectionCheck | None,
+    *,
+    signed: bool,
 ) -> pd.DataFrame:
-    """Add p-values, and whether the other direction finds the change too."""
+    """Add p-values, and whether the other direction finds the change too.
+
+    A pair is only said to be gained, lost or the like where its change is significant.
+    """
     rows, columns = _ends(changes, graph)
+    is_sure = changes["change"] != changes["change"]
     if test is not None:
         changes = changes.assign(
-            p=test.pvalues[rows, columns],
-            q=test.qvalues[rows, columns],
-            p_familywise=test.familywise[rows, columns],
+            p=test.partial.pvalues[rows, columns],
+            q=test.partial.qvalues[rows, columns],
+            p_familywise=test.partial.familywise[rows, columns],
         )
+        is_sure = (changes["p_familywise"] <= LEVEL) & (test.pvalue <= LEVEL)
+    plain = (changes["change"] > 0).map({True: "increased", False: "decreased"})
+    kinds = changes["kind"].where(is_sure, plain if signed else "changed")
+    changes = changes.assign(kind=kinds)
     if directions is not None:
         signs = directions.backward.weights[rows, columns] * changes["change"]
         found = signs < 0 if directions.is_signed else signs != 0
@@ -171,7 +212,7 @@ def _with_certainty(
 def _found(
     model: Any,
     changes: pd.DataFrame,
-    test: PermutationTest | None,
+    test: NetworkDifference | None,
     directions: DirectionCheck | None,
     groups: Groups,
 ) -> dict[str, Any]:
@@ -191,11 +232,13 @@ def _found(
             "n_backward": directions.backward.n_edges,
         }
     if test is not None:
-        found["permutation_test"] = {
+        found["test"] = {
             "n_permutations": test.n_permutations,
             "pvalue": test.pvalue,
-            "pvalue_sum": test.pvalue_sum,
-            "n_familywise": int((changes["p_familywise"] <= LEVEL).sum()),
+            "pvalues": test.pvalues,
+            "pvalue_means": test.pvalue_means,
+            "pvalue_spreads": test.pvalue_spreads,
+            "shrinkage": test.shrinkage,
         }
     return found
 
@@ -203,114 +246,116 @@ def _found(
 def _summary(
     model: Any,
     changes: pd.DataFrame,
-    test: PermutationTest | None,
+    test: NetworkDifference | None,
     directions: DirectionCheck | None,
     groups: Groups,
     source: Source,
 ) -> str:
-    """Tell how many pairs changed, the largest, whether it is chance, and the certificate."""
-    before, after = (
-        f"{short_name(name)} ({count(number, 'row')})"
-        for name, number in zip(groups.names, groups.counts, strict=True)
-    )
-    found = f"{count(model.graph_.n_edges, 'pair')} of the {source.fingerprint['n_features']}"
+    """Tell whether the networks differ, then where, and how the change was learned."""
+    top = changes
+    if test is not None and changes.empty:
+        top = test.pairs().assign(kind="")
+    method = ESTIMATORS_IN_WORDS[type(model).__name__]
+    chosen = choice(model.alpha, len(model.alphas_), RULES)
     lines = [
-        f"{found} columns of {source.name} changed from {before} to {after}",
+        _verdict(test, groups, source),
         "",
-        *(_largest(model, changes, test) if model.graph_.n_edges else [_nothing(model)]),
+        *_ranking(model, top, test),
         "",
-        *_whether(changes, test),
-        f"alpha {model.alpha_:.3g}, {choice(model.alpha, len(model.alphas_), RULES)}",
+        *_columns(test),
+        f"{method}: {count(model.graph_.n_edges, 'pair')} at alpha {model.alpha_:.3g}, {chosen}",
         certificate(model),
     ]
     if directions is not None:
         rows = count(groups.counts[0], "row")
         size, label = model.effective_sample_size_, short_name(groups.names[0])
-        lines += [f"The ratio rests on {size:.0f} of the {rows} of {label}.", str(directions)]
+        lines.append(f"The ratio rests on {size:.0f} of the {rows} of {label}.")
+        if model.graph_.n_edges:
+            lines.append(str(directions))
         if model.basis == "gaussian":
             lines.append(BASELINE)
     return "\n".join(lines)
 
 
-def _largest(model: Any, changes: pd.DataFrame, test: PermutationTest | None) -> list[str]:
-    top = changes.head(STRONGEST)
-    width = max(len(kind) for kind in top["kind"])
-    form = "+.3f" if is_signed(model) else ".3f"
+def _verdict(test: NetworkDifference | None, groups: Groups, source: Source) -> str:
+    """Say in one line whether the networks differ."""
+    before, after = (
+        f"{short_name(name)} ({count(number, 'row')})"
+        for name, number in zip(groups.names, groups.counts, strict=True)
+    )
+    which = f"the networks of {before} and {after}"
+    columns = f"{source.fingerprint['n_features']} columns of {source.name}"
+    if test is None:
+        return f"Whether {which} differ was not tested; {columns}"
+    against = f"p = {test.pvalue:.2g}, {test.n_permutations} permutations, {columns}"
+    if 1 / (1 + test.n_permutations) > LEVEL:
+        return f"Too few permutations to say whether {which} differ: {against}"
+    if test.pvalue > LEVEL:
+        return f"No significant difference between {which}: {against}"
+    return f"{which[0].upper()}{which[1:]} differ: {against}"
+
+
+def _ranking(model: Any, top: pd.DataFrame, test: NetworkDifference | None) -> list[str]:
+    """List the largest changes, as a ranking where they are not significant."""
+    shown = top.head(STRONGEST)
+    form = "+.3f" if is_signed(model) or not model.graph_.n_edges else ".3f"
+    width = max((len(kind) for kind in shown["kind"]), default=0)
     lines = [
         f"  {pair}  {size:{form}}  {kind:<{width}}"
-        for pair, size, kind in zip(pair_names(top), top["change"], top["kind"], strict=True)
+        for pair, size, kind in zip(pair_names(shown), shown["change"], shown["kind"], strict=True)
     ]
     if test is None:
-        return ["Largest changes:", *(line.rstrip() for line in lines)]
-    head = "Largest changes, with the share of permutations that give one as large anywhere:"
-    values = [f"  p {value:.3f}" for value in top["p_familywise"]]
-    return [head, *(line + value for line, value in zip(lines, values, strict=True))]
-
-
-def _nothing(model: Any) -> str:
-    from edgewise.selection.rules import rule_name
-
-    if name := rule_name(model.alpha):
-        return f"By {RULES[name]}, no change is stronger than noise."
-    return "No change is stronger than this alpha. A smaller --alpha finds more."
-
-
-def _whether(changes: pd.DataFrame, test: PermutationTest | None) -> list[str]:
-    """Tell whether permuted labels explain what was found."""
-    if test is None:
-        return ["Whether this is more than chance was not tested (--permutations 0)."]
-    against = f"p = {test.pvalue:.2g} by the largest change, {test.n_permutations} permutations"
-    if 1 / (1 + test.n_permutations) > LEVEL:
-        return [f"So few permutations cannot tell whether the networks differ: {against}."]
-    if test.pvalue > LEVEL:
-        return [f"No significant difference between the networks: {against}."]
-    # Permuted groups do not differ, and what does not change varies less in them than in the real
-    # ones once something else has changed.
-    n_sure = int((changes["p_familywise"] <= LEVEL).sum())
-    found = f"{n_sure} of the {count(len(changes), 'change')}"
+        if shown.empty:
+            return ["No change is stronger than this alpha. A smaller --alpha finds more."]
+        return ["Pairs ranked by the size of their change:", *(line.rstrip() for line in lines)]
+    values = [f"  p {value:.3f}" for value in shown["p_familywise"]]
+    lines = [line + value for line, value in zip(lines, values, strict=True)]
+    unit = (
+        "coefficients of standardised columns" if model.graph_.n_edges else "partial correlations"
+    )
+    n_sure = int((top["p_familywise"] <= LEVEL).sum())
+    if test.pvalue > LEVEL or n_sure == 0:
+        head = f"Pairs ranked by their change ({unit}), none of them significant by itself:"
+        if test.pvalue > LEVEL:
+            head = f"Only a ranking of the pairs by their change ({unit}):"
+        return [head, *lines]
     verb = "has" if n_sure == 1 else "have"
-    words = "the p-value is valid for the largest change; the others are only ranked"
-    return [f"The networks differ: {against}.", f"{found} {verb} p <= {LEVEL:g}; {words}."]
+    return [
+        f"Largest changes ({unit}), with family-wise p-values:",
+        *lines,
+        f"{n_sure} of {count(len(top), 'pair')} {verb} p <= {LEVEL:g}; the others are a ranking.",
+    ]
+
+
+def _columns(test: NetworkDifference | None) -> list[str]:
+    """Tell of means and spreads, which are no part of the networks."""
+    if test is None:
+        return []
+    numbers = [
+        int((test.columns[f"{what}_p_familywise"] <= LEVEL).sum()) for what in ("mean", "spread")
+    ]
+    means = f"means differ in {numbers[0]} of {len(test.columns)} columns"
+    spreads = f"spreads in {numbers[1]} (p <= {LEVEL:g}, columns.csv)"
+    return [f"Apart from the networks: {means}, {spreads}."]
 
 
 def _draw(
     model: Any,
     graph: Graph,
-    changes: pd.DataFrame,
-    test: PermutationTest | None,
+    test: NetworkDifference | None,
     groups: Groups,
 ) -> dict[str, Figure | SubFigure]:
     """Draw the changes, and the outcome of the permutation test if there was one."""
     from edgewise import plot
 
-    networks = _networks(changes, graph)
     drawn: dict[str, Figure | SubFigure] = {
         "change.png": plot.plot_change(
             graph,
-            before=networks.get("before"),
-            after=networks.get("after"),
             title=" to ".join(groups.names),
             signed=is_signed(model),
         ).figure,
         "matrix.png": plot.plot_matrix(graph).figure,
     }
     if test is not None:
-        drawn["permutation.png"] = plot.plot_permutation(test).figure
+        drawn["permutation.png"] = plot.plot_permutation(test.partial).figure
     return {**drawn, **draw_search(model)}
-
-
-def _networks(changes: pd.DataFrame, graph: Graph) -> dict[str, Graph]:
-    """Return the changed pairs in the networks of both groups, if any of them is there."""
-    import numpy as np
-
-    from edgewise.graph import Graph
-
-    if not changes[["before", "after"]].any(axis=None):
-        return {}
-    rows, columns = _ends(changes, graph)
-    found = {}
-    for when in ("before", "after"):
-        weights = np.zeros((graph.n_nodes, graph.n_nodes))
-        weights[rows, columns] = weights[columns, rows] = changes[when]
-        found[when] = Graph(weights, names=graph.names)
-    return found

@@ -263,7 +263,8 @@ class GroupProblem:
         if self.loss.standardize == "within":
             variances = squares / [[len(group)] for group in groups.rows]
         else:
-            variances, varies = squares.sum(axis=0) / len(rows), varies.any(axis=0)
+            variances = squares.sum(axis=0) / len(rows)
+            varies = np.asarray(varies.any(axis=0))
         return Standardization(locations=locations, scale=np.where(varies, np.sqrt(variances), 1.0))
 
 
