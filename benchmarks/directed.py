@@ -11,6 +11,10 @@ how it measures.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import importlib.util
+import io
 import os
 import subprocess
 import sys
@@ -27,8 +31,9 @@ from scipy.optimize import linprog
 from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark, Row
-from edgewise import BlanketBayesNet, GaussianBayesNet
-from edgewise.data import linear_sem, random_dag, sample_linear_sem
+from edgewise import BlanketBayesNet, DirectedGraph, GaussianBayesNet
+from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
+from edgewise.metrics import pdag_errors
 from edgewise.reproduce.directed import networks
 from edgewise.reproduce.directed.methods import (
     ALPHA,
@@ -60,7 +65,7 @@ GOAL_SECONDS = {(LITERAL, 40): 0.01, (LITERAL, 500): 0.25, (HOMOTOPY, 500): 2.5,
 #: CPU seconds of the order step with dense weights, and how many times as long HiGHS should take.
 GOAL_ORDER, GOAL_RATIO = {500: 0.1}, {100: 10.0}
 SPARSE, DENSE = "lasso", "least squares"
-PEERS = "peers"
+CLASSES, PEERS = "classes", "peers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +76,8 @@ class Plan:
     order: tuple[int, ...]
     largest_program: dict[str, int]
     n_simulations: int
+    classes: tuple[int, ...]
+    large: tuple[int, ...]
 
 
 FULL = Plan(
@@ -78,12 +85,16 @@ FULL = Plan(
     order=(40, 100, 200, 500),
     largest_program={SPARSE: 500, DENSE: 100},
     n_simulations=3,
+    classes=(20, 50, 100),
+    large=(1000,),
 )
 QUICK = Plan(
     fit=(40, 100),
     order=(40, 100),
     largest_program={SPARSE: 100, DENSE: 40},
     n_simulations=1,
+    classes=(20,),
+    large=(),
 )
 
 
@@ -259,6 +270,97 @@ def peer_rows(_: Plan) -> list[Row]:
     return table
 
 
+#: Largest networks that other packages get, by degree: they take minutes beyond.
+LARGEST_PEER = {2: 50, 4: 50, 8: 20}
+#: Penalties of causal-learn's BIC: its own, and as much as ours has by default.
+LAMBDAS = (0.5, 1.0)
+
+
+def class_rows(plan: Plan) -> list[Row]:
+    """Learn random networks and those of the study; count errors of the equivalence class."""
+    table: list[Row] = []
+    for m in plan.classes:
+        for degree in (2, 4, 8):
+            graphs = [random_dag(m, degree=degree, rng=k) for k in range(plan.n_simulations)]
+            has_peers = m <= LARGEST_PEER[degree]
+            table += learn_classes(f"{m} variables, degree {degree}", graphs, has_peers=has_peers)
+    for name in NETWORKS if len(plan.classes) > 1 else ():
+        table += learn_classes(name, [load_dag(name).adjacency] * plan.n_simulations)
+    for m in plan.large:
+        table += learn_classes(f"{m} variables, degree 4", [random_dag(m, degree=4, rng=0)])
+    return table
+
+
+def learn_classes(name: str, graphs: Sequence[Array], *, has_peers: bool = False) -> list[Row]:
+    """Rows of one kind of network, a row for each method."""
+    is_large = len(graphs[0]) > 200
+    learners = {
+        method: lambda rows, method=method: DirectedGraph(method).fit(rows).cpdag_.adjacency
+        for method in ("boss", "ges", "pc", "blankets")
+        if method in ("boss", "blankets") or not is_large
+    }
+    if has_peers and importlib.util.find_spec("causallearn"):
+        learners |= causal_learners()
+    seconds: dict[str, list[float]] = {method: [] for method in learners}
+    errors: dict[str, list[int]] = {method: [] for method in learners}
+    for k, graph in enumerate(graphs):
+        model = linear_sem(graph, permute=True, rng=k)
+        rows = sample_linear_sem(model, N_ROWS, rng=k, standardize=True)
+        for method, learn in learners.items():
+            say(f"{name}, draw {k}, {method}")
+            taken, found = (once if "causal-learn" in method else cpu)(learn, rows)
+            seconds[method].append(taken)
+            errors[method].append(pdag_errors(model.adjacency, found).total)
+    return [
+        {
+            "network": name,
+            "method": method,
+            "CPU": float(np.mean(seconds[method])),
+            "errors": f"{np.mean(errors[method]):.1f}",
+        }
+        for method in learners
+    ]
+
+
+def causal_learners() -> dict[str, Callable[[Array], Array]]:
+    """Return BOSS, GRaSP, GES and PC of causal-learn, the scored ones at either penalty."""
+    search = "causallearn.search."
+    boss = importlib.import_module(f"{search}PermutationBased.BOSS").boss
+    grasp = importlib.import_module(f"{search}PermutationBased.GRaSP").grasp
+    ges = importlib.import_module(f"{search}ScoreBased.GES").ges
+    pc = importlib.import_module(f"{search}ConstraintBased.PC").pc
+
+    def by_order(function: Callable[..., Any], penalty: float) -> Callable[[Array], Array]:
+        options = {"parameters": {"lambda_value": penalty}, "verbose": False}
+        return lambda rows: class_of(quietly(function, rows, **options))
+
+    def by_classes(penalty: float) -> Callable[[Array], Array]:
+        return lambda rows: class_of(quietly(ges, rows, lambda_value=penalty)["G"])
+
+    found: dict[str, Callable[[Array], Array]] = {}
+    for penalty in LAMBDAS:
+        label = f"(causal-learn, lambda {penalty:g})"
+        found[f"BOSS {label}"] = by_order(boss, penalty)
+        found[f"GRaSP {label}"] = by_order(grasp, penalty)
+        found[f"GES {label}"] = by_classes(penalty)
+    found["PC (causal-learn)"] = lambda rows: class_of(
+        quietly(pc, rows, alpha=0.01, show_progress=False).G
+    )
+    return found
+
+
+def quietly(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call what prints its progress."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return function(*arguments, **options)
+
+
+def class_of(graph: Any) -> Array:
+    """Adjacency of a graph of causal-learn, where [j, i] = 1 and [i, j] = -1 is the arc i -> j."""
+    ends = graph.graph
+    return np.asarray((ends == -1) & (ends.T != 0))
+
+
 def once(learn: Callable[[Array], Array], rows: Array) -> tuple[float, Array]:
     """CPU seconds of a single call, after imports."""
     learn(rows[:50, :4])
@@ -271,6 +373,7 @@ TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
     "fit": (f"Random networks, {N_ROWS} rows", fit_rows),
     "order": ("The order step", order_rows),
     "study": ("Table 4 of the study, all methods", study_rows),
+    CLASSES: (f"Errors of the equivalence class, {N_ROWS} rows", class_rows),
     PEERS: ("Alarm beside other packages", peer_rows),
 }
 
@@ -300,7 +403,7 @@ def find_peers() -> None:
 
 def prepare(tables: Sequence[str]) -> None:
     """Compile, and find other packages."""
-    if PEERS in tables:
+    if PEERS in tables or CLASSES in tables:
         find_peers()
     warm_up()
 

@@ -1,6 +1,12 @@
 """Distances between networks, and statistics of their nodes: the public names."""
 
-from edgewise.graph.equivalence import PdagErrors, cpdag, pdag_errors
+from edgewise.graph.equivalence import (
+    PdagErrors,
+    adjacency_metrics,
+    arrowhead_metrics,
+    cpdag,
+    pdag_errors,
+)
 from edgewise.graph.metrics import (
     EdgeMetrics,
     PrecisionRecallCurve,
@@ -17,6 +23,8 @@ __all__ = [
     "EdgeMetrics",
     "PdagErrors",
     "PrecisionRecallCurve",
+    "adjacency_metrics",
+    "arrowhead_metrics",
     "cpdag",
     "edge_metrics",
     "gaussian_kl",

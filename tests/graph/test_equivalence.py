@@ -9,7 +9,7 @@ import pytest
 
 from edgewise import Graph, InputError
 from edgewise.graph.equivalence import apply_meek_rules, find_cycle
-from edgewise.metrics import cpdag, pdag_errors, shd
+from edgewise.metrics import adjacency_metrics, arrowhead_metrics, cpdag, pdag_errors, shd
 
 
 def all_dags(n):
@@ -180,3 +180,21 @@ def test_large_dag_is_quick():
     start = time.process_time()
     cpdag(dag)
     assert time.process_time() - start < 5
+
+
+def test_adjacencies_and_arrowheads_are_counted_apart():
+    # 0 -> 1 <- 2, 1 -> 3 against 1 -> 0, 1 <- 2 <- 3: one pair lost, one new, no arrow identified.
+    truth, guess = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)
+    truth[[0, 2, 1], [1, 1, 3]] = True
+    guess[[1, 2, 3], [0, 1, 2]] = True
+    joined = adjacency_metrics(truth, guess)
+    assert (joined.tp, joined.fp, joined.fn) == (2, 1, 1)
+    arrows = arrowhead_metrics(truth, guess)
+    assert (arrows.tp, arrows.fp, arrows.fn) == (0, 0, 3)
+    assert (arrows.precision, arrows.recall) == (1.0, 0.0)
+    turned = arrowhead_metrics(truth, cpdag(truth)[:, [2, 1, 0, 3]][[2, 1, 0, 3]])
+    assert (turned.precision, turned.recall, turned.hamming) == (1.0, 1.0, 0)
+    reversed_ = arrowhead_metrics(
+        [[0, 1, 0], [0, 0, 0], [0, 1, 0]], [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
+    )
+    assert (reversed_.tp, reversed_.fp, reversed_.fn) == (0, 2, 2)

@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, IntArray
 from edgewise.graph.graph import Graph
-from edgewise.graph.metrics import GraphLike, aligned, as_adjacency
+from edgewise.graph.metrics import (
+    EdgeMetrics,
+    GraphLike,
+    aligned,
+    as_adjacency,
+    edge_metrics,
+    rates,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +127,62 @@ def pdag_errors(true_dag: GraphLike, learned: GraphLike) -> PdagErrors:
         misoriented=_pairs(joined & guessed & (differs | differs.T)),
         total=int(np.count_nonzero(differs)),
     )
+
+
+def adjacency_metrics(true_dag: GraphLike, learned: GraphLike) -> EdgeMetrics:
+    """Precision and recall of the pairs that are joined, whatever their direction.
+
+    Parameters
+    ----------
+    true_dag, learned : Graph or array-like of shape (n_nodes, n_nodes)
+        Directed or partially directed. Two `Graph` objects are matched by name.
+
+    Returns
+    -------
+    EdgeMetrics
+        Counts are of pairs of nodes.
+
+    Examples
+    --------
+    >>> from edgewise.metrics import adjacency_metrics
+    >>> adjacency_metrics([[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
+    EdgeMetrics(precision=1.0, recall=0.5, f1=0.6666666666666666, hamming=1, tp=1, fp=0, fn=1)
+    """
+    truth, guess, _ = aligned(true_dag, learned)
+    return edge_metrics(truth | truth.T, guess | guess.T)
+
+
+def arrowhead_metrics(true_dag: GraphLike, learned: GraphLike) -> EdgeMetrics:
+    """Precision and recall of the directions that are identified.
+
+    Both graphs are completed with `cpdag`, unless they have edges without a direction already. An
+    arrow i -> j counts if the edge has that direction only; lines count neither for nor against.
+
+    Parameters
+    ----------
+    true_dag, learned : Graph or array-like of shape (n_nodes, n_nodes)
+        Directed acyclic, or partially directed with an undirected edge present both ways. Two
+        `Graph` objects are matched by name.
+
+    Returns
+    -------
+    EdgeMetrics
+        Counts are of arrows; a reversed one is both false and missing.
+
+    Examples
+    --------
+    The chain that was learned identifies no direction, so that nothing false was said:
+
+    >>> from edgewise.metrics import arrowhead_metrics
+    >>> collider, chain = [[0, 1, 0], [0, 0, 0], [0, 1, 0]], [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> found = arrowhead_metrics(collider, chain)
+    >>> found.precision, found.recall
+    (1.0, 0.0)
+    """
+    truth, guess, _ = aligned(_completed(true_dag), _completed(learned))
+    truth, guess = truth & ~truth.T, guess & ~guess.T
+    tp = int(np.count_nonzero(truth & guess))
+    return rates(tp, int(guess.sum()) - tp, int(truth.sum()) - tp)
 
 
 def _completed(graph: GraphLike) -> GraphLike:

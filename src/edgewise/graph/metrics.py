@@ -101,6 +101,11 @@ def _edge_metrics(true: BoolArray, learned: BoolArray, directed: bool) -> EdgeMe
     tp = int(np.count_nonzero(truth & guess))
     fp = int(np.count_nonzero(guess & ~truth))
     fn = int(np.count_nonzero(truth & ~guess))
+    return rates(tp, fp, fn)
+
+
+def rates(tp: int, fp: int, fn: int) -> EdgeMetrics:
+    """Precision, recall and the rest from the counts."""
     return EdgeMetrics(
         precision=tp / (tp + fp) if tp + fp else 1.0,
         recall=tp / (tp + fn) if tp + fn else 1.0,
