@@ -29,10 +29,10 @@ def complaint(run, tmp_path, *arguments):
         ("a,b,id\n1,2,x\n3,1,y\n", ["'id'", "text", "--drop id"]),
         (
             "a,my id,k\n1,x,y\n3,y,z\n2,z,x\n",
-            ["'my id' and 'k'", "--drop 'my id,k'"],
+            ["'my id' and 'k'", "needs two columns"],
         ),
         ("a,b,c\n1.5,2,7\n2,4,7\n3.25,1,7\n", ["Column 'c' has one value"]),
-        ("a,b\n1.5,2\n,4\n3.25,1\n", ["'a' (1)", "--missing pairwise or --missing em"]),
+        ("a,b\n1.5,2\n,4\n3.25,1\n", ["'a' (1)", "`edgewise learn data.csv --missing auto`"]),
         ("a,b\n1.5,2\ninf,4\n3.25,1\n", ["'a'", "infinite"]),
         ("a,b\n1.5,1.5\n2,2\n3.25,3.25\n", ["'a' and 'b' are identical", "--repair ridge"]),
         ("a\n1.5\n2.5\n3\n", ["at least 2 columns", "'a'"]),

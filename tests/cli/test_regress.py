@@ -229,11 +229,11 @@ def test_rows_with_gaps(run, regress, rows, tmp_path):
     gaps.loc[4, "lat"] = np.nan
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     said = complaint(run, tmp_path / "gaps.csv", "--on", "lat,lon")
-    assert "'lat' and 'rain'" in said
-    assert "in 2 of 900 rows" in said
-    assert "--missing drop" in said
+    assert "'rain' (1), 'lat' (1)" in said
+    assert "2 rows that have any, of 900" in said
+    assert "--on lat,lon --missing drop`" in said
     found = regress(gaps, "--on", "lat,lon", "--missing", "drop")
-    assert "2 rows with missing values dropped" in found.record["treatment"]
+    assert "2 of 900 rows have missing values, left out" in found.record["treatment"]
     assert found.record["data"]["n_samples"] == 898
 
 

@@ -1,5 +1,8 @@
 """Every file of the corpus, handed to every command in this process."""
 
+import re
+import shlex
+
 import pandas as pd
 import pytest
 
@@ -71,3 +74,19 @@ def test_sound_files_give_the_same_network(command, tmp_path):
         (tmp_path / case.name).mkdir()
         found = edges(case.build(tmp_path / case.name), f"{case.name}-out")
         pd.testing.assert_frame_equal(found, expected, rtol=1e-8, atol=1e-8)
+
+
+ADVICE = re.compile(r"`edgewise ([^`]*)`")
+
+
+@pytest.mark.parametrize("case", BAD_FILES, ids=tell)
+def test_advice_works_as_printed(case, tmp_path, undrawn):
+    """Whatever command an error advises, it keeps the options given, and runs."""
+    file = case.build(tmp_path).name
+    for command, options in COMMANDS.items():
+        result = invoke(command, file, "--out", "out", *options)
+        for advice in ADVICE.findall(result.stderr):
+            words = shlex.split(advice)
+            assert words[: 4 + len(options)] == [command, file, "--out", "out", *options]
+            again = invoke(*words)
+            assert again.exit_code == 0, f"{advice}: {again.stderr}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 import typer
@@ -14,6 +15,7 @@ from edgewise.cli.direct import direct
 from edgewise.cli.export import export
 from edgewise.cli.info import info
 from edgewise.cli.learn import learn
+from edgewise.cli.prepare import reads_table
 from edgewise.cli.regress import regress
 from edgewise.cli.reproduce import reproduce
 from edgewise.cli.shell import Commands, say
@@ -59,5 +61,7 @@ EXAMPLES: Final = {
     "info": "edgewise info --json",
 }
 
-for command in (learn, compare, regress, direct, classify, demo, export, simulate, reproduce, info):
+on_tables: list[Callable[..., None]] = [learn, compare, regress, direct, classify]
+others: list[Callable[..., None]] = [demo, export, simulate, reproduce, info]
+for command in (*map(reads_table, on_tables), *others):
     app.command(epilog=f"Example: {EXAMPLES[command.__name__]}")(command)

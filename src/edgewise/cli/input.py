@@ -13,6 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli.prepare import (
+    Missing,
+    Preparation,
+    along_rows,
+    preparation,
+    prepared,
+    with_rows,
+)
+from edgewise.cli.shell import again
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,10 +66,9 @@ class Reading:
         """Return a column as it was read."""
         return self.raw.columns[self.raw.names.index(name)]
 
-    def with_rows(self, is_kept: AnyArray) -> Reading:
+    def with_rows(self, is_kept: AnyArray, *notes: str) -> Reading:
         """Keep some of the rows."""
-        columns = tuple(values[is_kept] for values in self.raw.columns)
-        return replace(self, raw=replace(self.raw, columns=columns, n_rows=int(is_kept.sum())))
+        return replace(self, raw=with_rows(self.raw, is_kept), notes=(*self.notes, *notes))
 
     def chosen(self) -> RawTable:
         """Return the columns of the network, of which there are two at least."""
@@ -106,11 +114,115 @@ def read_columns(
     """
     from edgewise.io import read_table
 
-    given = {} if apart is None else apart
-    raw = _without_row_labels(read_table(path), [*columns, *drop, *chain(*given.values())])
+    given, asked = {} if apart is None else apart, preparation()
+    raw = prepared(read_table(path, na=asked.na), asked)
+    raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
-    return Reading(raw=raw, names=names, apart=beside, notes=notes)
+    reading = Reading(raw=raw, names=names, apart=beside, notes=notes)
+    return _along_rows(reading, asked) if asked.difference or asked.detrend else reading
+
+
+def _along_rows(reading: Reading, asked: Preparation) -> Reading:
+    """Difference the columns of the network, or take a line off; labels begin a series anew."""
+    import numpy as np
+
+    table = reading.table()
+    if text_columns(table):
+        raise InputError(about_text(reading.raw.source, table))
+    is_new = np.zeros(table.n_samples, dtype=bool)
+    for name in reading.apart.get("--by", ()):
+        labels = reading.column(name)
+        is_new[1:] |= labels[1:] != labels[:-1]
+    values, is_kept, notes = along_rows(table.values, asked, is_new)
+    columns = dict(zip(reading.raw.names, reading.raw.columns, strict=True))
+    columns |= dict(zip(table.names, values.T, strict=True))
+    raw = replace(reading.raw, columns=tuple(columns[name] for name in reading.raw.names))
+    return replace(reading, raw=raw).with_rows(is_kept, *notes)
+
+
+#: What methods can do with missing values that look at whole rows, and why no more.
+COMPLETE_ROWS: Final = (Missing.DROP.value,)
+COMPLETE: Final = "this command scores whole rows"
+
+
+def treat_missing(
+    reading: Reading, takes: Sequence[str], why: str = COMPLETE
+) -> tuple[Reading, str]:
+    """Do what ``--missing`` says; also return what is left for an estimator to do.
+
+    Parameters
+    ----------
+    reading : Reading
+        The table.
+    takes : sequence of str
+        What the method can do with missing values, the best first.
+    why : str
+        Why it can do nothing else.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.io import quote_names
+
+    asked = preparation().missing
+    used = [*reading.names, *chain(*reading.apart.values())]
+    counts = {name: int(pd.isna(reading.column(name)).sum()) for name in used}
+    if not any(counts.values()):
+        return reading, Missing.ERROR.value
+    if empty := [name for name, count in counts.items() if count == reading.raw.n_rows]:
+        nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
+        raise InputError(
+            f"{nouns[0]} {quote_names(empty)} {nouns[1]} no value at all. Leave {nouns[2]} out: "
+            f"{drop_command(empty)}."
+        )
+    is_whole = ~np.any([pd.isna(reading.column(name)) for name in used], axis=0)
+    if asked is Missing.ERROR:
+        raise InputError(_about_missing(reading, counts, int(is_whole.sum()), takes))
+    chosen = takes[0] if asked is Missing.AUTO else asked.value
+    if chosen not in takes:
+        raise InputError(
+            f"--missing {chosen} is not possible here, since {why}. Use "
+            f"{again('--missing', takes[0])}."
+        )
+    notes = [f"--missing auto takes {chosen}, since {why}"] if asked is Missing.AUTO else []
+    if chosen != Missing.DROP:
+        return replace(reading, notes=(*reading.notes, *notes)), chosen
+    if is_whole.sum() < 2:
+        raise InputError(
+            f"{int(is_whole.sum())} of {len(is_whole)} rows of {reading.raw.source} have no "
+            f"missing value, too few to learn from. {_fullest(counts)}"
+        )
+    notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
+    return reading.with_rows(is_whole, *notes), Missing.ERROR.value
+
+
+def _fullest(counts: Mapping[str, int]) -> str:
+    """Advise to leave out the column that has most gaps."""
+    name = max(counts, key=lambda one: counts[one])
+    return f"Leave out '{name}', which lacks {counts[name]}, with {again('--drop', name)}."
+
+
+def _about_missing(
+    reading: Reading, counts: Mapping[str, int], n_whole: int, takes: Sequence[str]
+) -> str:
+    """Say which columns have gaps, and the commands that go on with them."""
+    from edgewise.io.messages import NAMES_SHOWN
+
+    gaps = [f"'{name}' ({count})" for name, count in counts.items() if count]
+    more = f" and {len(gaps) - NAMES_SHOWN} more" if len(gaps) > NAMES_SHOWN else ""
+    total, n_rows = sum(counts.values()), reading.raw.n_rows
+    values, columns = "value is" if total == 1 else "values are", f"column{'s'[: len(gaps) - 1]}"
+    found = (
+        f"{total} {values} missing (an empty field, NA or NaN), in {columns} "
+        f"{', '.join(gaps[:NAMES_SHOWN])}{more}."
+    )
+    if takes[0] != Missing.DROP:
+        found += f" Use what is there: {again('--missing', Missing.AUTO.value)}."
+    if n_whole < 2:
+        return f"{found} {_fullest(counts)}"
+    rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
+    return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', Missing.DROP.value)}."
 
 
 def _without_row_labels(raw: RawTable, mentioned: Sequence[str]) -> RawTable:
@@ -143,7 +255,7 @@ TEXT: Final = "categorical"
 #: Values of options that need all rows at once, or again.
 NEEDS_ROWS: Final = {
     "alpha": ("cv", "stars"),
-    "missing": ("pairwise", "em", "drop"),
+    "missing": ("pairwise", "em", "drop", "auto"),
     "covariance": ("nonparanormal", "spearman", "kendall", "polychoric", "auto"),
     "tau": ("cv",),
     "constant": ("error", "drop", "ridge"),
@@ -170,6 +282,8 @@ class Source:
         Whether the columns are levels.
     has_answers : bool
         Whether some columns of numbers are ordered answers, see `edgewise.stats.ordinal_columns`.
+    missing : str
+        What an estimator is to do with missing values.
     """
 
     name: str
@@ -178,6 +292,7 @@ class Source:
     notes: tuple[str, ...]
     is_discrete: bool = False
     has_answers: bool = False
+    missing: str = Missing.ERROR.value
 
     @property
     def n_samples(self) -> int:
@@ -190,10 +305,10 @@ def read_source(
     *,
     columns: Sequence[str] = (),
     drop: Sequence[str] = (),
-    allow_missing: bool = False,
     allow_constant: bool = False,
     allow_identical: bool = False,
     is_discrete: bool | None = None,
+    covariance: str | None = "correlation",
 ) -> Source:
     """Read a table and refuse what no graph can be learned from.
 
@@ -203,17 +318,19 @@ def read_source(
         The file.
     columns, drop : sequence of str
         Columns to keep (none: all) and to leave out.
-    allow_missing, allow_constant, allow_identical : bool
+    allow_constant, allow_identical : bool
         As in `edgewise.data.check_columns`.
     is_discrete : bool, optional
         Whether to take the columns for levels or for numbers, whatever they look like; by default
         for levels where every column is text or has two of them, since the order of more numbers
         means something. The user says so by choosing a method or a covariance, or where the
         columns sit, as those of images of few shades do.
+    covariance : str or None
+        What a network of numbers is learned from, which decides what can be done with missing
+        values; None where that depends on whether columns are ordered answers.
     """
     import pandas as pd
 
-    from edgewise.data import check_columns
     from edgewise.stats import ordinal_columns
 
     reading = read_columns(path, columns=columns, drop=drop)
@@ -225,15 +342,20 @@ def read_source(
         note = f"every column {kinds}: learned as levels without an order"
         otherwise = "" if text else "; --covariance auto takes them for ordered answers"
         notes = [f"{note}{otherwise}"] if is_discrete is None else []
+        reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts are of complete rows")
+        table = reading.table()
         return replace(reading.source(table, _categories(table), *notes), is_discrete=True)
     if text and n_levels is not None:
         raise InputError(_about_levels(path, text, ordered))
     if text:
         raise InputError(about_text(path, table))
-    check_columns(
-        table.values,
-        table.names,
-        allow_missing=allow_missing,
+    has_answers = bool(ordinal_columns(table.values).any())
+    is_by_pairs = has_answers if covariance is None else covariance in _BY_PAIRS
+    reading, missing = treat_missing(reading, *_NUMBERS_TAKE[is_by_pairs])
+    table = reading.table()
+    check_table(
+        table,
+        allow_missing=missing != Missing.ERROR,
         allow_constant=allow_constant,
         allow_identical=allow_identical,
     )
@@ -242,7 +364,58 @@ def read_source(
     is_forced = is_discrete is False and n_levels is not None
     few = f"no column has more than {n_levels} levels; learned as numbers"
     source = reading.source(table, frame, *([few] if is_forced else []))
-    return replace(source, has_answers=bool(ordinal_columns(table.values).any()))
+    return replace(source, has_answers=has_answers, missing=missing)
+
+
+#: Correlations of ranks and of ordered answers, which EM has no model for.
+_BY_PAIRS: Final = ("spearman", "kendall", "polychoric", "auto")
+#: What can be done with missing values of numbers, and why: without and with such correlations.
+_NUMBERS_TAKE: Final = (
+    (("em", "pairwise", "drop"), "Gaussian rows have a likelihood, missing values or not"),
+    (("pairwise", "drop"), "such correlations are computed pair by pair"),
+)
+
+
+def check_table(
+    table: Table, *, allow_constant: bool, allow_identical: bool, allow_missing: bool = False
+) -> None:
+    """Refuse columns that no network can be learned from, with the command that leaves them out."""
+    from edgewise.data import check_columns
+    from edgewise.data.checks import inspect_columns
+    from edgewise.io import quote_names
+
+    report = inspect_columns(table.values)
+    flat = [] if allow_constant else [table.names[k] for k in report.constant]
+    copies = [] if allow_identical else list(report.identical)
+    names = flat or sorted({table.names[k] for _, k in copies}, key=table.names.index)
+    if (
+        table.n_samples > 1
+        and not report.n_infinite.any()
+        and 0 < len(names) < table.n_features - 1
+    ):
+        nouns = ("Column", "has", "it") if len(names) == 1 else ("Columns", "have", "them")
+        found = f"{nouns[0]} {quote_names(names)} {nouns[1]} one value in every row."
+        if not flat:
+            pairs = [
+                f"{quote_names(table.names[k] for k in pair)} are identical" for pair in copies
+            ]
+            more = f", and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+            found = f"Columns {pairs[0]}{more}."
+        raise InputError(f"{found} Leave {nouns[2]} out: {drop_command(names)}.")
+    check_columns(
+        table.values,
+        table.names,
+        allow_missing=allow_missing,
+        allow_constant=allow_constant,
+        allow_identical=allow_identical,
+    )
+
+
+def drop_command(names: Sequence[str], *more: str) -> str:
+    """Write the running command without some columns, and with further options."""
+    has_comma = any("," in name for name in names)
+    texts = names if has_comma else [",".join(names)]
+    return again(*(word for text in texts if text for word in ("--drop", text)), *more)
 
 
 def text_columns(table: Table) -> list[str]:
@@ -396,13 +569,16 @@ def _about_levels(path: Path, text: Sequence[str], ordered: Sequence[str]) -> st
     """Say what to do with columns of text beside numbers of few levels."""
     from edgewise.io import quote_names
 
-    names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
+    numerical = ("--covariance", "--alpha", "--repair", "--alpha-ratio", "--tol")
+    command = again("--method", "discrete", without=numerical)
+    if not command.startswith("`edgewise learn"):
+        command = f"`{shlex.join(['edgewise', 'learn', str(path), '--method', 'discrete'])}`"
+    names = drop_command(text) if len(ordered) > 1 and len(text) <= NAMES_SHOWN else "--drop"
     beside = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
     return (
         f"{path} holds levels, of which {quote_names(text)} {'is' if len(text) == 1 else 'are'} "
-        f"text{beside}. Turn text into numbers that rise with what it means, leave it out with "
-        f"--drop {names}, or take all columns for levels without an order by edgewise learn "
-        "--method discrete."
+        f"text{beside}. Turn text into numbers that rise with what it means, leave it out by "
+        f"{names}, or take all columns for levels without an order by {command}."
     )
 
 
@@ -412,20 +588,58 @@ def about_text(path: Path | str, table: Table) -> str:
     from edgewise.io.messages import shown
 
     text = text_columns(table)
-    found = ""
-    if len(text) == 1 and (stray := table.stray_word(text[0])):
-        found = f": {shown(stray[1])} in row {stray[0] + 1} below the header"
-    names = shlex.quote(",".join(text)) if len(text) <= NAMES_SHOWN else "..."
     nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
+    found = f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers"
+    if len(text) == 1 and (stray := table.stray_word(text[0])):
+        found += f": {shown(stray[1])} in row {stray[0] + 1} below the header"
+    words = {name: _words_for_missing(table, name) for name in text}
+    if any(words.values()):
+        others = [name for name in text if not words[name]]
+        return f"{found}. {_about_words(sorted({*chain(*words.values())}), others)}"
+    if table.n_features - len(text) < 2:
+        return f"{found}. Turn {nouns[2]} into numbers: a network needs two columns of them."
+    if len(text) > NAMES_SHOWN:
+        return f"{found}. Leave {nouns[2]} out with --drop, or turn {nouns[2]} into numbers."
+    return f"{found}. Leave {nouns[2]} out: {drop_command(text)}; or turn {nouns[2]} into numbers."
+
+
+#: So many different words may stand for a missing value in one column of numbers.
+_MOST_WORDS: Final = 3
+
+
+def _words_for_missing(table: Table, name: str) -> list[str]:
+    """List the words of a column of numbers, if they are few and may stand for missing values."""
+    import numpy as np
+
+    from edgewise.data.table import is_written_number
+
+    k = table.names.index(name)
+    levels = table.levels[k] or ()
+    words = [level for level in levels if not is_written_number(level)]
+    is_word = np.isin(table.values[:, k], [levels.index(word) for word in words])
+    # Digits are of a value that is written in another way, such as 12% or 3.5 mg.
+    is_plain = all(one.isprintable() and not re.search(r"[\d,]", one) for one in words)
+    is_rare = len(words) <= _MOST_WORDS and is_word.sum() < len(is_word) / 2
+    return words if words and len(levels) > len(words) and is_plain and is_rare else []
+
+
+def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
+    """Offer to take words for missing values, and to leave other columns of text out."""
+    from edgewise.io.messages import quote_names
+
+    treatment = ["--missing", "auto"] if preparation().missing is Missing.ERROR else []
+    rest = f"Leave {quote_names(others)} out. " if others else ""
     return (
-        f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers{found}. "
-        f"Leave {nouns[2]} out with --drop {names}, or turn {nouns[2]} into numbers."
+        f"{rest}Only an empty field, NA and NaN stand for missing values. Name "
+        f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "
+        f"{drop_command(others, '--na', ','.join(words), *treatment)}."
     )
 
 
 def check_stream(confidence: Confidence, **options: Any) -> None:
     """Raise where an option needs all rows at once, or again."""
     asked = ["--confidence"] if confidence.is_asked else []
+    asked += preparation().options
     asked += [f"--{name} {value}" for name, value in options.items() if value in NEEDS_ROWS[name]]
     if asked:
         raise InputError(
@@ -441,7 +655,7 @@ def stream_source(
     from edgewise.io.chunks import read_chunks, table_files
     from edgewise.stats import stream_counts, stream_covariance
 
-    chunks = read_chunks(path)
+    chunks = read_chunks(path, na=preparation().na)
     first = next(chunks)
     names, notes = _network(first, columns, drop)
     kept = (_chosen(chunk, names) for chunk in chain([_chosen(first, names)], chunks))

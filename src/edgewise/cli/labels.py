@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.input import (
+    COMPLETE_ROWS,
     Reading,
     Source,
     about_text,
+    check_table,
     did_you_mean,
     most_levels,
     read_columns,
     refuse_covariance_file,
     text_columns,
+    treat_missing,
 )
+from edgewise.cli.prepare import Missing, preparation
+from edgewise.cli.shell import again
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,8 +87,12 @@ def read_rows(
     reading = read_columns(path, columns=columns, drop=drop, apart=apart)
     groups = None
     if by is not None:
-        reading, groups = _split(reading, pair)
-    source = _source(reading, basis)
+        reading, groups = _split(_with_labels(reading), pair)
+    _is_two_valued(reading, basis)
+    whole, _ = treat_missing(reading, COMPLETE_ROWS)
+    if groups is not None and whole is not reading:
+        whole, groups = _split(whole, pair)
+    source = _source(whole, basis)
     if groups is not None and pair is None and isinstance(groups.y.cat.categories[0], str):
         before, after = groups.names
         note = f"groups are compared in alphabetical order; use --pair {after},{before} to reverse"
@@ -111,6 +120,9 @@ def read_classes(
     from edgewise.io import quote_names
 
     reading = read_columns(path, columns=columns, drop=drop, apart={BY: [by]})
+    reading = _with_labels(reading)
+    _is_two_valued(reading, MEASUREMENTS)
+    reading, _ = treat_missing(reading, COMPLETE_ROWS)
     by, labels = _labels_of(reading)
     texts = [label_text(label) for label in labels.tolist()]
     classes, counts = np.unique(texts, return_counts=True)
@@ -128,15 +140,25 @@ def read_classes(
     if few:
         raise InputError(
             f"Only 1 row of {path} has the label {quote_names(few)} in column '{by}'; at "
-            "least 2 are needed of each class. Drop such rows."
+            f"least 2 are needed of each class. Leave such rows out: {_without_labels(by, few)}."
         )
     return _source(reading, MEASUREMENTS), pd.Series(texts, name=by)
+
+
+def _without_labels(by: str, labels: Sequence[str]) -> str:
+    """Write the running command for the rows of all labels but some."""
+    mark = '"' if any("'" in text for text in (by, *labels)) else "'"
+    conditions = [f"{mark}{by}{mark} != {mark}{label}{mark}" for label in labels]
+    if (where := preparation().where) is not None:
+        conditions.insert(0, f"({where})")
+    return again("--where", " and ".join(conditions))
 
 
 def _source(reading: Reading, basis: str | None) -> Source:
     """Take the columns of the network out of what was read, as numbers."""
     table = reading.table()
-    frame, coding = _as_numbers(reading.raw.source, table, basis)
+    frame, coding = _as_numbers(table, is_two=_is_two_valued(reading, basis))
+    refuse_covariance_file(reading.raw.source, table)
     labels = {"by": reading.apart[BY][0]} if BY in reading.apart else {}
     return replace(reading.source(table, frame, *coding, **labels), is_discrete=bool(coding))
 
@@ -147,8 +169,12 @@ def _split(reading: Reading, pair: str | None) -> tuple[Reading, Groups]:
     import pandas as pd
 
     by, column = _labels_of(reading)
-    labels, source = np.unique(column).tolist(), reading.raw.source
-    before, after = _two(labels, by, source) if pair is None else _chosen(labels, by, pair)
+    found, counts = np.unique(column, return_counts=True)
+    labels, source = found.tolist(), reading.raw.source
+    if pair is None:
+        before, after = _two(labels, counts.tolist(), by, source)
+    else:
+        before, after = _chosen(labels, by, pair)
     is_kept = np.asarray((column == before) | (column == after))
     kept = pd.Categorical(column[is_kept].tolist(), categories=[before, after])
     groups = groups_of(pd.Series(kept, name=by))
@@ -169,24 +195,35 @@ def groups_of(y: pd.Series) -> Groups:
 
 
 def _labels_of(reading: Reading) -> tuple[str, AnyArray]:
-    """Return the name and the entries of the column of labels, none of which may be missing."""
-    import numpy as np
-    import pandas as pd
-
+    """Return the name and the entries of the column of labels."""
     by = ",".join(reading.apart[BY])
     if len(reading.apart[BY]) != 1:
         raise InputError(f"{BY} takes one column, got '{by}'. Name the column of the labels.")
-    column = reading.column(by)
-    if n_missing := int(pd.isna(column).sum()):
-        raise InputError(
-            f"Column '{by}' of {reading.raw.source} has {n_missing} missing "
-            f"{'label' if n_missing == 1 else 'labels'}, the first in row "
-            f"{int(np.flatnonzero(pd.isna(column))[0]) + 1}. Fill them in, or drop those rows."
-        )
-    return by, column
+    return by, reading.column(by)
 
 
-def _two(labels: list[Any], by: str, source: str) -> tuple[Any, Any]:
+def _with_labels(reading: Reading) -> Reading:
+    """Leave out rows without a label, if that was asked for."""
+    import numpy as np
+    import pandas as pd
+
+    by, column = _labels_of(reading)
+    is_missing = pd.isna(column)
+    n_missing = int(is_missing.sum())
+    if not n_missing:
+        return reading
+    if preparation().missing in (Missing.DROP, Missing.AUTO):
+        note = f"{n_missing} of {len(column)} rows have no label in '{by}', left out"
+        return reading.with_rows(~is_missing, note)
+    raise InputError(
+        f"Column '{by}' of {reading.raw.source} has {n_missing} missing "
+        f"{'label' if n_missing == 1 else 'labels'}, the first in row "
+        f"{int(np.flatnonzero(is_missing)[0]) + 1}. Fill them in, or leave those rows out: "
+        f"{again('--missing', Missing.DROP.value)}."
+    )
+
+
+def _two(labels: list[Any], counts: list[int], by: str, source: str) -> tuple[Any, Any]:
     """Both labels, in order; or say why there are not two."""
     from edgewise.io import quote_names
 
@@ -198,9 +235,11 @@ def _two(labels: list[Any], by: str, source: str) -> tuple[Any, Any]:
             "comparison takes two."
         )
     names = [label_text(label) for label in labels]
+    largest = sorted(sorted(range(len(names)), key=lambda k: -counts[k])[:2])
+    pair = ",".join(names[k] for k in largest)
     raise InputError(
         f"Column '{by}' of {source} has {len(labels)} labels: {quote_names(names)}. A comparison "
-        f"takes two: name the one before and the one after, as in --pair {names[0]},{names[1]}."
+        f"takes two: name the one before and the one after, as in {again('--pair', pair)}."
     )
 
 
@@ -260,23 +299,24 @@ def label_text(label: Any) -> str:
     return str(int(label)) if is_whole else str(label)
 
 
-def _as_numbers(path: str, table: Table, basis: str | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return columns of numbers, those of two values as -1 and 1, with a note if so."""
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.data import check_columns
-
+def _is_two_valued(reading: Reading, basis: str | None) -> bool:
+    """Whether every column has two values to be recoded; refuses other columns of text."""
+    path, table = reading.raw.source, reading.table()
     n_levels = most_levels(table)
     is_two = basis in (None, TWO_VALUES) and n_levels is not None and n_levels <= 2
     if basis == TWO_VALUES and not is_two:
         raise InputError(_about_more_values(path, table))
     if not is_two and text_columns(table):
         raise InputError(about_text(path, table))
-    report = check_columns(table.values, table.names, allow_missing=True, allow_identical=True)
-    if report.n_missing.any():
-        raise InputError(_about_missing(table, report.n_missing))
-    refuse_covariance_file(path, table)
+    return is_two
+
+
+def _as_numbers(table: Table, *, is_two: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return columns of numbers, those of two values as -1 and 1, with a note if so."""
+    import numpy as np
+    import pandas as pd
+
+    check_table(table, allow_constant=False, allow_identical=True)
     names = list(table.names)
     if not is_two:
         return pd.DataFrame(table.values, columns=names), ()
@@ -312,15 +352,4 @@ def _about_more_values(path: str, table: Table) -> str:
     return (
         f"--basis {TWO_VALUES} is for columns of two values, and {quote_names(others)} of {path} "
         "hold more. Leave them out with --drop, or choose another basis."
-    )
-
-
-def _about_missing(table: Table, n_missing: AnyArray) -> str:
-    from edgewise.io import quote_names
-
-    where = [name for name, count in zip(table.names, n_missing, strict=True) if count]
-    total = int(n_missing.sum())
-    return (
-        f"{total} {'value is' if total == 1 else 'values are'} missing (NaN), in "
-        f"{quote_names(where)}. Fill them in, drop those rows, or leave columns out with --drop."
     )

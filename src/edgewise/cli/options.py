@@ -88,15 +88,6 @@ class Covariance(StrEnum):
     AUTO = "auto"
 
 
-class Missing(StrEnum):
-    """What to do with missing values."""
-
-    ERROR = "error"
-    PAIRWISE = "pairwise"
-    EM = "em"
-    DROP = "drop"
-
-
 class Criterion(StrEnum):
     """How the structure of a discrete network is scored."""
 
@@ -190,15 +181,6 @@ CovarianceOption: TypeAlias = Annotated[
             "levels to count as numbers."
         ),
         show_default="auto or correlation",
-    ),
-]
-MissingOption: TypeAlias = Annotated[
-    Missing,
-    typer.Option(
-        help=(
-            "Missing values: refuse them, use the rows that have both columns, fit by EM; of a "
-            "discrete table, drop the rows that have any."
-        )
     ),
 ]
 Columns: TypeAlias = Annotated[

@@ -6,13 +6,14 @@ import atexit
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -209,6 +210,8 @@ _BARE: Final = re.compile(r"(?<![-\w])[a-z]+(?:_[a-z]+)+\b")
 
 #: Options of the command that runs, by the parameter of the library that each is handed to.
 _options: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # noqa: B039
+#: The command that runs with its arguments, and its options that may be given several times.
+_arguments: ContextVar[tuple[list[str], frozenset[str]]] = ContextVar("arguments")
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 
 
@@ -220,6 +223,8 @@ class Commands(TyperGroup):
         found = super().resolve_command(ctx, args)
         parameters = found[1].params if found[1] is not None else ()
         _options.set({str(one.name): one.opts[0] for one in parameters if "--" in one.opts[0]})
+        many = frozenset(one.opts[0] for one in parameters if getattr(one, "multiple", False))
+        _arguments.set((list(args), many))
         return found
 
     def invoke(self, ctx: Any) -> Any:
@@ -304,6 +309,35 @@ def warnings_told() -> Iterator[list[str]]:
         warnings.simplefilter("always")
         warnings.showwarning = show
         yield told
+
+
+def again(*changes: str, without: Sequence[str] = ()) -> str:
+    """Write the running command with options added or changed, to be run as it stands.
+
+    Parameters
+    ----------
+    *changes : str
+        Options and their values, in turn.
+    without : sequence of str
+        Options to leave out, which have one value each.
+    """
+    words, many = _arguments.get(([], frozenset()))
+    options, values = changes[::2], changes[1::2]
+    gone = {*without, *options} - many
+    places = {k for k, word in enumerate(words) if word in gone}
+    places |= {k + 1 for k in places}
+    kept = [
+        word
+        for k, word in enumerate(words)
+        if k not in places and word.partition("=")[0] not in gone
+    ]
+    # A value that looks like an option has to be tied to its own.
+    more = [
+        word
+        for option, value in zip(options, values, strict=True)
+        for word in ([f"{option}={value}"] if value.startswith("-") else [option, value])
+    ]
+    return f"`{shlex.join(['edgewise', *kept, *more])}`"
 
 
 def in_options(message: str, parameter: str | None = None) -> str:

@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -56,6 +56,8 @@ class RawTable:
         The file.
     notes : tuple of str
         What was assumed in reading, in sentences for the user; mostly empty.
+    row_names : tuple of str or None
+        What a first column without a name held, as R and pandas write it.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class RawTable:
     n_rows: int
     source: str
     notes: tuple[str, ...] = ()
+    row_names: tuple[str, ...] | None = None
 
 
 def read_table(path: str | os.PathLike[str], *, na: Sequence[str] = ()) -> RawTable:
@@ -173,17 +176,19 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
 def _read_text(file: Path, na: Sequence[str]) -> RawTable:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     frame, notes = parse_text(text_layout(file, delimiter, check_names=_check_named, na=na))
+    row_names = None
     if not frame.columns[0]:
         # As R and pandas write the names of rows.
         if not frame.iloc[:, 0].is_unique:
             check_names(tuple(frame.columns), file)
+        row_names = tuple(str(name) for name in frame.iloc[:, 0])
         frame = frame.iloc[:, 1:]
         note = (
             "The first column has no name and another value in every row; it was taken for row "
             "labels and left out."
         )
         notes = (*notes, note)
-    return from_frame(frame, file, notes)
+    return replace(from_frame(frame, file, notes), row_names=row_names)
 
 
 def _read_parquet(file: Path, na: Sequence[str]) -> RawTable:

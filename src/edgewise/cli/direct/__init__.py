@@ -58,14 +58,6 @@ class SecondMethod(StrEnum):
     PENALIZED = "penalized"
 
 
-class MissingRows(StrEnum):
-    """What to do with missing values of measurements."""
-
-    ERROR = "error"
-    PAIRWISE = "pairwise"
-    EM = "em"
-
-
 DirectMethodOption: TypeAlias = Annotated[
     DirectMethod,
     typer.Option(
@@ -112,13 +104,6 @@ Standardize: TypeAlias = Annotated[
             "Whether --second penalized sees standardised columns. In their units, columns of "
             "small variance tend to come out as causes. The others never depend on units."
         ),
-    ),
-]
-MissingRowsOption: TypeAlias = Annotated[
-    MissingRows,
-    typer.Option(
-        "--missing",
-        help="Missing values: refuse them, use the rows that have both columns, or fit by EM.",
     ),
 ]
 Forbid: TypeAlias = Annotated[
@@ -170,7 +155,6 @@ def direct(
     second: SecondMethodOption = None,
     alpha: DirectAlpha = None,
     standardize: Standardize = True,
-    missing: MissingRowsOption = MissingRows.ERROR,
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
@@ -199,12 +183,11 @@ def direct(
         data,
         columns=columns or (),
         drop=drop or (),
-        allow_missing=missing is not MissingRows.ERROR,
         allow_identical=repair is not None,
         is_discrete=False,
     )
     names = list(source.frame.columns)
-    both = given(missing=missing, repair=repair, random_state=random_state)
+    both = given(missing=source.missing, repair=repair, random_state=random_state)
     known = {
         "forbidden": _arcs(forbid or (), "--forbid", names) or None,
         "required": _arcs(require or (), "--require", names) or None,

@@ -31,8 +31,6 @@ from edgewise.cli.options import (
     MaxIter,
     Method,
     MethodOption,
-    Missing,
-    MissingOption,
     OutFolder,
     Pairs,
     Quiet,
@@ -47,6 +45,7 @@ from edgewise.cli.options import (
     given,
     penalty,
 )
+from edgewise.cli.prepare import preparation
 
 
 def learn(
@@ -54,7 +53,6 @@ def learn(
     alpha: Alpha = None,
     method: MethodOption = None,
     covariance: CovarianceOption = None,
-    missing: MissingOption = Missing.ERROR,
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
@@ -93,21 +91,21 @@ def learn(
     if stream:
         searched = "cv" if place is not None and tau in (None, "cv") else None
         rule = alpha or ("ebic" if place is None else "cv")
-        asked = given(alpha=rule, missing=missing, covariance=covariance)
+        asked = given(alpha=rule, missing=preparation().missing, covariance=covariance)
         check_stream(resamples, **asked, tau=searched, constant=constant)
         resamples = Confidence()
         source = stream_source(data, is_discrete=method is Method.DISCRETE, **chosen)
     else:
         source = read_source(
             data,
-            allow_missing=missing is not Missing.ERROR,
             allow_constant=place is not None,
             allow_identical=repair is not None,
             is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
+            covariance="empirical" if place is not None else covariance,
             **chosen,
         )
     name = Method.GAUSSIAN.value if method is None else method.value
-    parameters = given(missing=missing, random_state=random_state)
+    parameters = given(missing=source.missing, random_state=random_state)
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
         name, parameters = DISCRETE, {**parameters, **given(criterion=criterion or Criterion.BJP)}

@@ -60,13 +60,6 @@ class Scale(StrEnum):
     QUANTILE = "quantile"
 
 
-class MissingRows(StrEnum):
-    """What to do with rows that have missing values."""
-
-    ERROR = "error"
-    DROP = "drop"
-
-
 On: TypeAlias = Annotated[
     list[str],
     typer.Option(
@@ -97,9 +90,6 @@ HeldOut: TypeAlias = Annotated[
         metavar="COLUMN",
         show_default="half of the rows, by --seed",
     ),
-]
-MissingRowsOption: TypeAlias = Annotated[
-    MissingRows, typer.Option("--missing", help="Rows with missing values: refuse or drop them.")
 ]
 SearchOption: TypeAlias = Annotated[
     Search,
@@ -201,7 +191,6 @@ def regress(
     responses: Responses = None,
     drop: Drop = None,
     held_out: HeldOut = None,
-    missing: MissingRowsOption = MissingRows.ERROR,
     out: OutFolder = Path("edgewise-out"),
     json: Json = False,
     quiet: Quiet = False,
@@ -250,7 +239,6 @@ def regress(
         responses=responses or (),
         drop=drop or (),
         held_out=held_out,
-        drop_missing=missing is MissingRows.DROP,
     )
     run(
         "regress",

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.input import Source, about_text, read_columns, text_columns
+from edgewise.cli.input import (
+    COMPLETE_ROWS,
+    Source,
+    about_text,
+    read_columns,
+    text_columns,
+    treat_missing,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +32,6 @@ def read_regression(
     responses: Sequence[str] = (),
     drop: Sequence[str] = (),
     held_out: str | None = None,
-    drop_missing: bool = False,
 ) -> tuple[Source, pd.DataFrame, BoolArray | None]:
     """Read responses, covariates and which rows validate from a file.
 
@@ -37,8 +43,6 @@ def read_regression(
         Covariates; columns of the network (none: all others); columns to leave out.
     held_out : str, optional
         Column that marks the validation rows.
-    drop_missing : bool
-        Whether to drop rows with missing values instead of refusing them.
     """
     import pandas as pd
 
@@ -52,38 +56,21 @@ def read_regression(
     covariates, marks = reading.apart[ON], reading.apart[HELD_OUT]
     if not covariates:
         raise InputError(f"{ON} names no column. Name those that the network may vary with.")
-    used = [*covariates, *reading.names, *marks]
-    frame = pd.DataFrame({name: reading.column(name) for name in used})
-    is_kept = frame.notna().all(axis=1).to_numpy()
-    notes = []
-    if drop_missing and not is_kept.all():
-        notes = [f"{int((~is_kept).sum())} rows with missing values dropped"]
-        reading, frame = reading.with_rows(is_kept), frame[is_kept].reset_index(drop=True)
-    _refuse_missing(path, frame)
     table = reading.table()
     if text_columns(table):
         raise InputError(about_text(path, table))
+    reading, _ = treat_missing(reading, COMPLETE_ROWS)
+    table = reading.table()
+    used = [*covariates, *reading.names, *marks]
+    frame = pd.DataFrame({name: reading.column(name) for name in used})
     source = reading.source(
         table,
         frame[list(reading.names)].astype(float),
-        *notes,
         on=covariates,
         held_out=held_out,
     )
     is_validation = None if held_out is None else _validation(frame[held_out], held_out)
     return source, frame[covariates], is_validation
-
-
-def _refuse_missing(path: Path, frame: pd.DataFrame) -> None:
-    from edgewise.io import quote_names
-
-    counts = frame.isna().sum()
-    if gaps := [str(name) for name in counts.index[counts > 0]]:
-        n_rows = int(frame.isna().any(axis=1).sum())
-        raise InputError(
-            f"Columns {quote_names(gaps)} of {path} have missing values, in {n_rows} of "
-            f"{len(frame)} rows. Fill them in, or leave those rows out with --missing drop."
-        )
 
 
 def _validation(column: pd.Series, name: str) -> BoolArray:

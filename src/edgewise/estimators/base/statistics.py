@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Final, NoReturn, Self
 
 import numpy as np
@@ -330,12 +331,14 @@ def row_statistics(
     has_gaps = bool(np.isnan(X).any())
     n_samples = float(len(X) if sample_weight is None else sample_weight.sum())
     if covariance in RANKS:
-        _refuse_for_ranks(covariance, sample_weight, has_gaps=has_gaps)
+        _refuse_for_ranks(covariance, sample_weight, is_em=has_gaps and missing == "em")
     if covariance in LATENT:
         S, n_pairs = _latent(X, sample_weight, names, covariance, missing, ordinal, treatment)
         location, n_samples = np.zeros(len(S)), n_pairs if has_gaps else n_samples
+    elif has_gaps and covariance in ("spearman", "kendall"):
+        location, S = np.zeros(X.shape[1]), _ranks_with_gaps(X, covariance, names, treatment)
     elif has_gaps:
-        rows = _normal_scores(X) if covariance in RANKS else X
+        rows = normal_scores(X) if covariance in RANKS else X
         location, S = _covariance_with_gaps(rows, sample_weight, names, missing, treatment)
         if assume_centered:
             raise InputError(
@@ -428,16 +431,17 @@ def labels(names: Sequence[str] | None, columns: Sequence[int]) -> list[str]:
     return [f"x{k}" if names is None else names[k] for k in columns]
 
 
-def _refuse_for_ranks(covariance: str, sample_weight: FloatArray | None, *, has_gaps: bool) -> None:
-    if sample_weight is not None:
+def _refuse_for_ranks(covariance: str, sample_weight: FloatArray | None, *, is_em: bool) -> None:
+    # A weight that all rows share says how many they count for, and leaves ranks as they are.
+    if sample_weight is not None and np.ptp(sample_weight) > 0:
         raise InputError(
             f'covariance="{covariance}" does not take sample_weight. Pass covariance="empirical" '
             'or "correlation".'
         )
-    if has_gaps and covariance != "nonparanormal":
+    if is_em and covariance != "nonparanormal":
         raise InputError(
-            f'covariance="{covariance}" does not take missing values (NaN). Fill them, or pass '
-            'covariance="nonparanormal".'
+            f'covariance="{covariance}" has no likelihood, so that missing="em" cannot fill the '
+            'gaps (NaN). Pass missing="pairwise", or covariance="nonparanormal".'
         )
 
 
@@ -481,7 +485,31 @@ def _latent(
     return found.correlation, float(n_pairs.mean())
 
 
-def _normal_scores(X: FloatArray) -> FloatArray:
+def _ranks_with_gaps(
+    X: FloatArray, covariance: str, names: Sequence[str] | None, treatment: list[str]
+) -> FloatArray:
+    """Correlate the ranks of each pair of columns over the rows that have both."""
+    is_seen = ~np.isnan(X)
+    S = np.eye(X.shape[1])
+    fewest = len(X)
+    for i, j in combinations(range(len(S)), 2):
+        both = X[is_seen[:, i] & is_seen[:, j]][:, [i, j]]
+        if len(both) < 2 or (both == both[0]).all(axis=0).any():
+            raise InputError(
+                f"Columns {quote_names(labels(names, [i, j]))} have too few rows in common, "
+                f"{len(both)}, for a correlation. Drop one of them."
+            )
+        S[i, j] = S[j, i] = _rank_correlation(both, covariance)[0, 1]
+        fewest = min(fewest, len(both))
+    n_missing = (~is_seen).sum(axis=0)
+    treatment.append(
+        f'missing="pairwise": {n_missing.sum()} missing values in {np.count_nonzero(n_missing)} '
+        f"columns; each correlation is from the rows that have both columns, {fewest} at least"
+    )
+    return S
+
+
+def normal_scores(X: FloatArray) -> FloatArray:
     """Nonparanormal transform of each column by the ranks of what is there."""
     scores = np.full_like(X, np.nan)
     for k in range(X.shape[1]):

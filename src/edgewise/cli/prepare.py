@@ -1,0 +1,431 @@
+"""Options that every command has for the table it reads: which rows, and as what."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_type_hints
+
+import typer
+
+from edgewise._core.errors import InputError
+
+if TYPE_CHECKING:
+    from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+    from edgewise.io import RawTable
+
+ROWS: Final = "The table"
+
+
+class Missing(StrEnum):
+    """What to do with missing values."""
+
+    ERROR = "error"
+    DROP = "drop"
+    PAIRWISE = "pairwise"
+    EM = "em"
+    AUTO = "auto"
+
+
+class Scale(StrEnum):
+    """What a command sees of measurements."""
+
+    EMPIRICAL = "empirical"
+    NONPARANORMAL = "nonparanormal"
+
+
+Na: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        help=(
+            "More words that stand for missing values, separated by commas; an empty field, NA "
+            "and NaN always do."
+        ),
+        metavar="WORDS",
+        show_default=False,
+        rich_help_panel=ROWS,
+    ),
+]
+MissingOption: TypeAlias = Annotated[
+    Missing,
+    typer.Option(
+        "--missing",
+        help=(
+            "Missing values: refuse them; drop the rows that have any; use, for each pair of "
+            "columns, the rows that have both; fit by EM; or the best of these that the method "
+            "allows."
+        ),
+        rich_help_panel=ROWS,
+    ),
+]
+Where: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Keep the rows for which this holds, as in 'age > 18 and sex == f'.",
+        metavar="CONDITION",
+        show_default=False,
+        rich_help_panel=ROWS,
+    ),
+]
+Transpose: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--transpose",
+        help="Take rows as columns, as for genes in rows; the first column holds their names.",
+        rich_help_panel=ROWS,
+    ),
+]
+Difference: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--difference",
+        help="Take changes from each row to the next, as for prices; rows are in order.",
+        rich_help_panel=ROWS,
+    ),
+]
+Detrend: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--detrend",
+        help="Take a straight line along the rows off every column; rows are in order.",
+        rich_help_panel=ROWS,
+    ),
+]
+ScaleOption: TypeAlias = Annotated[
+    Scale,
+    typer.Option(
+        "--covariance",
+        help="Take measurements as they are, or as normal scores of their ranks.",
+        rich_help_panel=ROWS,
+    ),
+]
+#: Options by the parameter that each is handed to, with what holds where none is given.
+_OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
+    "missing": (MissingOption, Missing.ERROR),
+    "na": (Na, None),
+    "where": (Where, None),
+    "transpose": (Transpose, False),
+    "difference": (Difference, False),
+    "detrend": (Detrend, False),
+    "covariance": (ScaleOption, Scale.EMPIRICAL),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """What the options say about a table before its columns are looked at.
+
+    Attributes
+    ----------
+    missing : Missing
+        What to do with missing values.
+    na : tuple of str
+        Words that stand for missing values.
+    where : str or None
+        Condition for the rows to keep.
+    transpose, difference, detrend : bool
+        Whether rows are columns; whether columns are differenced, or lose a straight line.
+    ranks : bool
+        Whether measurements are turned into normal scores.
+    """
+
+    missing: Missing = Missing.ERROR
+    na: tuple[str, ...] = ()
+    where: str | None = None
+    transpose: bool = False
+    difference: bool = False
+    detrend: bool = False
+    ranks: bool = False
+
+    @property
+    def options(self) -> list[str]:
+        """Options that were given and need all rows."""
+        asked = {"--where": self.where, "--transpose": self.transpose}
+        asked |= {"--difference": self.difference, "--detrend": self.detrend}
+        return [option for option, value in asked.items() if value]
+
+
+_asked: ContextVar[Preparation] = ContextVar("preparation", default=Preparation())  # noqa: B039
+
+
+def preparation() -> Preparation:
+    """Return what the running command was asked to do to its table."""
+    return _asked.get()
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of this module to a command, for the reader of its table.
+
+    One of its own, such as ``--covariance`` of ``learn``, keeps its meaning.
+    """
+    own = inspect.signature(command)
+    hints = get_type_hints(command, include_extras=True)
+    added = {name: option for name, option in _OPTIONS.items() if name not in own.parameters}
+
+    def with_options(**given: Any) -> None:
+        options = {name: given.pop(name) for name in added}
+        words = [word for text in options["na"] or () for word in text.split(",")]
+        scale = options.pop("covariance", None)
+        token = _asked.set(
+            Preparation(**{**options, "na": tuple(words)}, ranks=scale is Scale.NONPARANORMAL)
+        )
+        try:
+            command(**given)
+        finally:
+            _asked.reset(token)
+
+    parameters = [one.replace(annotation=hints[name]) for name, one in own.parameters.items()]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in added.items()
+    ]
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+    with_options.__name__, with_options.__doc__ = command.__name__, command.__doc__
+    return with_options
+
+
+def transposed(raw: RawTable) -> RawTable:
+    """Take the rows of a table as columns, named by its row names or its first column of text."""
+    import numpy as np
+
+    from edgewise.io import quote_names
+    from edgewise.io.messages import repeated
+
+    is_text = [column.dtype.kind == "O" for column in raw.columns]
+    names = raw.row_names
+    if names is None and is_text[0]:
+        names = tuple(str(value) for value in raw.columns[0])
+    if names is None:
+        names = tuple(f"row{k + 1}" for k in range(raw.n_rows))
+    if twice := repeated(names):
+        raise InputError(
+            f"--transpose takes names of columns from the rows of {raw.source}, and "
+            f"{quote_names(twice)} names more than one. Rename them, or remove the copies."
+        )
+    kept = [k for k, text in enumerate(is_text) if not text]
+    if not kept:
+        raise InputError(
+            f"--transpose takes numbers, and every column of {raw.source} holds text. Leave it out."
+        )
+    left_out = [raw.names[k] for k in range(len(raw.names)) if k not in kept and k > 0]
+    notes = [f"{len(names)} rows were taken as columns, as --transpose asks"]
+    notes += [f"columns of text left out before: {', '.join(left_out)}"] if left_out else []
+    values = np.array([raw.columns[k] for k in kept], dtype=np.float64)
+    return replace(
+        raw,
+        names=names,
+        columns=tuple(values.T),
+        n_rows=len(kept),
+        row_names=tuple(raw.names[k] for k in kept),
+        notes=tuple(notes),
+    )
+
+
+def along_rows(
+    values: FloatArray, asked: Preparation, is_new: BoolArray
+) -> tuple[FloatArray, BoolArray, list[str]]:
+    """Difference columns, or take a line off; also return the rows that are left, and notes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        NaN where a value is missing.
+    asked : Preparation
+    is_new : ndarray of bool, shape (n_samples,)
+        Where another series begins, which has nothing to do with the row before.
+    """
+    import numpy as np
+
+    notes = []
+    is_kept: BoolArray = np.ones(len(values), dtype=bool)
+    if asked.detrend:
+        values = values.copy()
+        time = np.arange(len(values), dtype=np.float64)
+        for column in values.T:
+            seen = ~np.isnan(column)
+            if seen.sum() > 2:
+                column -= np.polyval(np.polyfit(time[seen], column[seen], 1), time)
+        notes.append("a straight line along the rows was taken off every column")
+    if asked.difference:
+        is_kept = ~is_new
+        is_kept[0] = False
+        values = np.diff(values, axis=0, prepend=np.nan)
+        notes.append(f"changes from row to row were taken, {int(is_kept.sum())} of them")
+    return values, is_kept, notes
+
+
+#: What a condition is made of: quoted text, comparisons, brackets, and words without blanks.
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|(?P<sign><=|>=|==|!=|=|<|>)"""
+    r"""|(?P<bracket>[()])|(?P<word>[^\s()<>=!'"`]+))"""
+)
+_SIGNS: Final = ("==", "=", "!=", "<", "<=", ">", ">=")
+
+
+def rows_where(raw: RawTable, text: str) -> BoolArray:
+    """Tell for which rows a condition holds: comparisons joined by 'and' and 'or', with brackets.
+
+    A comparison with a missing value never holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise.io import RawTable
+    >>> table = RawTable(names=("age",), columns=(np.array([9, 30]),), n_rows=2, source="a.csv")
+    >>> rows_where(table, "age > 18")
+    array([False,  True])
+    """
+    tokens: list[tuple[str, str]] = []
+    place = 0
+    while text[place:].strip():
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise _bad_condition(text, f"'{text[place:].strip()}' cannot be read")
+        kind = str(found.lastgroup)
+        word = found[kind]
+        tokens.append((kind, word[1:-1] if kind == "quoted" else word))
+        place = found.end()
+    parser = _Condition(raw, text, tokens)
+    result = parser.either()
+    if parser.tokens:
+        raise _bad_condition(text, f"'{parser.tokens[0][1]}' comes unexpected")
+    return result
+
+
+def _bad_condition(text: str, why: str) -> InputError:
+    return InputError(
+        f"--where cannot use '{text}': {why}. Write comparisons joined by and or or, as in "
+        "--where 'age > 18 and sex == f'."
+    )
+
+
+class _Condition:
+    """A condition that is read from left to right."""
+
+    def __init__(self, raw: RawTable, text: str, tokens: list[tuple[str, str]]) -> None:
+        self.raw, self.text, self.tokens = raw, text, tokens
+
+    def either(self) -> BoolArray:
+        holds = self.both()
+        while self._next_is("word", "or"):
+            holds = holds | self.both()
+        return holds
+
+    def both(self) -> BoolArray:
+        holds = self.single()
+        while self._next_is("word", "and"):
+            holds = holds & self.single()
+        return holds
+
+    def single(self) -> BoolArray:
+        if self._next_is("bracket", "("):
+            holds = self.either()
+            if not self._next_is("bracket", ")"):
+                raise _bad_condition(self.text, "a bracket is not closed")
+            return holds
+        name = self._operand("the name of a column")
+        kind, sign = self.tokens.pop(0) if self.tokens else ("", "")
+        if kind != "sign":
+            raise _bad_condition(self.text, f"after '{name}' comes one of {', '.join(_SIGNS)}")
+        return self._compare(name, sign, self._operand(f"a value after {sign}"))
+
+    def _next_is(self, kind: str, word: str) -> bool:
+        if self.tokens and self.tokens[0][0] == kind and self.tokens[0][1].lower() == word:
+            del self.tokens[0]
+            return True
+        return False
+
+    def _operand(self, what: str) -> str:
+        """Take words up to the next sign, bracket or joining word, or one piece of quoted text."""
+        if self.tokens and self.tokens[0][0] == "quoted":
+            return self.tokens.pop(0)[1]
+        words = []
+        while self.tokens and self.tokens[0][0] == "word":
+            if self.tokens[0][1].lower() in ("and", "or"):
+                break
+            words.append(self.tokens.pop(0)[1])
+        if not words:
+            raise _bad_condition(self.text, f"{what} is lacking")
+        return " ".join(words)
+
+    def _compare(self, name: str, sign: str, value: str) -> BoolArray:
+        from edgewise.cli.input import named_columns
+
+        # Quoted, since a name may hold a comma.
+        column = self.raw.columns[self.raw.names.index(name)] if name in self.raw.names else None
+        if column is None:
+            named_columns([name], self.raw.names, "--where")
+            raise _bad_condition(self.text, f"'{name}' names more than one column")
+        if column.dtype.kind in "iuf":
+            return self._numbers(column, name, sign, value)
+        return self._texts(column, name, sign, value)
+
+    def _numbers(self, column: AnyArray, name: str, sign: str, value: str) -> BoolArray:
+        import operator
+
+        import numpy as np
+
+        try:
+            number = float(value)
+        except ValueError:
+            raise _bad_condition(
+                self.text, f"column '{name}' holds numbers, and '{value}' is none"
+            ) from None
+        compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+        compare |= {"==": operator.eq, "=": operator.eq, "!=": operator.ne}
+        holds: BoolArray = compare[sign](column, number) & ~np.isnan(column.astype(np.float64))
+        return holds
+
+    def _texts(self, column: AnyArray, name: str, sign: str, value: str) -> BoolArray:
+        import numpy as np
+
+        if sign not in ("==", "=", "!="):
+            raise _bad_condition(
+                self.text, f"column '{name}' holds text, which is compared by == or !="
+            )
+        is_same = np.array([str(entry) == value for entry in column.tolist()])
+        if not is_same.any():
+            is_same = np.array([str(entry).lower() == value.lower() for entry in column.tolist()])
+        is_there = np.array([entry is not None for entry in column.tolist()])
+        holds: BoolArray = is_there & (is_same if sign != "!=" else ~is_same)
+        return holds
+
+
+def kept_rows(raw: RawTable, text: str) -> RawTable:
+    """Keep the rows for which a condition holds, on record."""
+    is_kept = rows_where(raw, text)
+    n_kept = int(is_kept.sum())
+    if not n_kept:
+        raise InputError(
+            f"--where '{text}' holds for none of the {raw.n_rows} rows of {raw.source}. Change the "
+            "condition."
+        )
+    return with_rows(raw, is_kept, f"--where '{text}' keeps {n_kept} of {raw.n_rows} rows")
+
+
+def with_rows(raw: RawTable, is_kept: BoolArray, *notes: str) -> RawTable:
+    """Keep some of the rows."""
+    import numpy as np
+
+    names = raw.row_names
+    kept = None if names is None else tuple(names[k] for k in np.flatnonzero(is_kept).tolist())
+    return replace(
+        raw,
+        columns=tuple(values[is_kept] for values in raw.columns),
+        n_rows=int(is_kept.sum()),
+        row_names=kept,
+        notes=(*raw.notes, *notes),
+    )
+
+
+def prepared(raw: RawTable, asked: Preparation) -> RawTable:
+    """Take rows as columns and choose rows, where that was asked for."""
+    if asked.transpose:
+        raw = transposed(raw)
+    return raw if asked.where is None else kept_rows(raw, asked.where)

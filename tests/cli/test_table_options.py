@@ -1,0 +1,186 @@
+"""Options that every command has for the table it reads: missing values, rows and columns."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import GaussianGraph
+from edgewise._core.errors import InputError
+from edgewise.cli.prepare import rows_where
+from edgewise.io import RawTable
+from tests.corpus.commands import COMMANDS
+
+
+@pytest.fixture
+def table():
+    """Three measurements, of which two are linked, and what the commands take beside them."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(60, 3))
+    values[:, 1] += values[:, 0]
+    frame = pd.DataFrame(values, columns=["dose", "pulse", "weight"])
+    return frame.assign(age=rng.uniform(20, 60, 60), group=np.resize(["after", "before"], 60))
+
+
+def complaint(run, *arguments):
+    return run(*arguments, code=2).stderr.removeprefix("Error: ").strip()
+
+
+def record_of(run, command, *options):
+    run(command, "data.csv", "--out", "out", *COMMANDS[command], *options)
+    return json.loads(Path("out/run.json").read_text())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_words_for_missing_values(run, table, command):
+    table["dose"] = table["dose"].astype(object)
+    table.loc[[4, 9], "dose"] = ["n/a", "?"]
+    table.to_csv("data.csv", index=False)
+    line = complaint(run, command, "data.csv", *COMMANDS[command])
+    assert "'n/a' in row 5" in line
+    assert "Only an empty field, NA and NaN" in line
+    assert "--na '?,n/a' --missing auto`" in line
+    record = record_of(run, command, "--na", "?,n/a", "--missing", "auto")
+    how = "em" if command in ("learn", "direct") else "drop"
+    assert any(f"--missing auto takes {how}" in note for note in record["treatment"])
+    assert record["data"]["n_samples"] == (60 if how == "em" else 58)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_way_with_missing_values_works_or_says_why_not(run, table, command):
+    table.loc[[4, 9], "dose"] = np.nan
+    table.to_csv("data.csv", index=False)
+    line = complaint(run, command, "data.csv", *COMMANDS[command])
+    assert "2 values are missing" in line
+    assert "--missing drop`" in line
+    assert record_of(run, command, "--missing", "drop")["data"]["n_samples"] == 58
+    for way in ("pairwise", "em"):
+        if command in ("learn", "direct"):
+            assert record_of(run, command, "--missing", way)["parameters"]["missing"] == way
+        else:
+            line = complaint(run, command, "data.csv", *COMMANDS[command], "--missing", way)
+            assert f"--missing {way} is not possible here" in line
+            assert "--missing drop`" in line
+
+
+@pytest.mark.parametrize("covariance", ["nonparanormal", "spearman", "kendall"])
+def test_ranks_with_missing_values(run, table, covariance):
+    table.loc[[4, 9], "dose"] = np.nan
+    table.to_csv("data.csv", index=False)
+    options = ("--covariance", covariance, "--missing", "auto")
+    expected = "em" if covariance == "nonparanormal" else "pairwise"
+    assert record_of(run, "learn", *options)["parameters"]["missing"] == expected
+    if covariance != "nonparanormal":
+        rows = table[["dose", "pulse"]]
+        fit = GaussianGraph(alpha=0.0, covariance=covariance, missing="pairwise").fit(rows)
+        whole = GaussianGraph(alpha=0.0, covariance=covariance).fit(rows.dropna())
+        assert fit.covariance_[0, 1] == pytest.approx(whole.covariance_[0, 1], abs=1e-10)
+
+
+def test_levels_are_kept(run):
+    """Patients who did not improve are a level, and no gap."""
+    rng = np.random.default_rng(0)
+    levels = pd.DataFrame({"improved": rng.choice(["None", "Some", "Marked"], 80)})
+    levels["treatment"] = np.where(rng.random(80) < 0.8, levels["improved"] == "Some", False)
+    levels.to_csv("data.csv", index=False)
+    run("learn", "data.csv", "--out", "out", "--no-confidence", "--missing", "drop")
+    assert json.loads(Path("out/run.json").read_text())["data"]["n_samples"] == 80
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_conditions_for_rows(run, table, command):
+    table.to_csv("data.csv", index=False)
+    record = record_of(run, command, "--where", "age > 25 or group == before")
+    n_kept = int(((table["age"] > 25) | (table["group"] == "before")).sum())
+    assert record["data"]["n_samples"] == n_kept
+    assert any(f"keeps {n_kept} of 60 rows" in note for note in record["treatment"])
+
+
+def raw(**columns):
+    arrays = tuple(np.array(values) for values in columns.values())
+    return RawTable(names=tuple(columns), columns=arrays, n_rows=3, source="data.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("age >= 30", [False, True, True]),
+        ("age != 30", [True, False, True]),
+        ("age > 20 and age < 40 or sex = F", [False, True, True]),
+        ("age > 20 and (age < 35 or sex == f)", [False, True, True]),
+        ("'body mass' == 2", [False, False, True]),
+        ("body mass < 2", [True, False, False]),
+        ("sex != m", [False, False, True]),
+    ],
+)
+def test_conditions(text, expected):
+    sex = np.array(["m", None, "f"], dtype=object)
+    table = raw(age=[20, 30, 40], **{"body mass": [1.0, np.nan, 2.0]}, sex=sex)
+    assert rows_where(table, text).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("agee > 3", "Did you mean 'age'"),
+        ("age > old", "'old' is none"),
+        ("sex > m", "compared by == or !="),
+        ("age >", "a value after > is lacking"),
+        ("(age > 3", "not closed"),
+        ("age", "comes one of"),
+        ("age > 3 )", "unexpected"),
+        ("__import__('os').system('ls')", "comes one of"),
+    ],
+)
+def test_conditions_that_cannot_be_used(text, words):
+    with pytest.raises(InputError, match="--where") as caught:
+        rows_where(raw(age=[1, 2, 3], sex=["m", "f", "f"]), text)
+    assert words in str(caught.value)
+
+
+def test_rows_as_columns(run, table):
+    table[["dose", "pulse", "weight"]].T.to_csv("data.csv")
+    run("learn", "data.csv", "--transpose", "--alpha", "0.2", "--no-confidence", "--out", "out")
+    edges = pd.read_csv("out/edges.csv").dropna(subset="target")
+    assert set(edges.iloc[0][["source", "target"]]) == {"dose", "pulse"}
+    frame = table[["dose", "pulse", "weight"]].T
+    frame.insert(0, "description", "text")
+    frame.rename_axis("gene").reset_index().to_csv("data.csv", index=False)
+    said = run(
+        "learn", "data.csv", "--transpose", "--alpha", "0.2", "--no-confidence", "--out", "b"
+    ).stdout
+    assert "description" in said
+    assert "60 rows" in said
+
+
+@pytest.mark.parametrize("command", ["learn", "direct", "regress", "compare", "classify"])
+@pytest.mark.parametrize("option", ["--difference", "--detrend"])
+def test_rows_in_order(run, table, command, option):
+    names = ["dose", "pulse", "weight"]
+    table = table.sort_values("group", kind="stable").reset_index(drop=True)
+    table[names] += np.arange(60)[:, None]
+    table.to_csv("data.csv", index=False)
+    record = record_of(run, command, option)
+    n_lost = 0 if option == "--detrend" else 2 if command in ("compare", "classify") else 1
+    assert record["data"]["n_samples"] == 60 - n_lost
+
+
+def test_differences_and_lines_are_taken(learn, table):
+    walks = table[["dose", "pulse", "weight"]].cumsum() + 10
+    found = learn(walks, "--difference", "--alpha", "0.1").edges
+    expected = learn(walks.diff().dropna(), "--alpha", "0.1").edges
+    assert np.allclose(found["weight"], expected["weight"])
+    steep = table[["dose", "pulse", "weight"]] + 5 * np.arange(60)[:, None]
+    edges = learn(steep, "--detrend", "--alpha", "0.3").edges
+    assert set(edges.iloc[0][["source", "target"]]) == {"dose", "pulse"}
+    assert len(edges) == 1
+
+
+@pytest.mark.parametrize("option", ["--where", "--difference"])
+def test_rows_piece_by_piece_are_taken_as_they_come(run, table, option):
+    table.drop(columns="group").to_csv("data.csv", index=False)
+    more = ["age > 3"] if option == "--where" else []
+    line = complaint(run, "learn", "data.csv", "--stream", option, *more)
+    assert f"{option} needs all rows" in line
