@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,9 +47,40 @@ def test_the_numbers_are_those_of_the_bootstrap(run, data):
     learner = GaussianGraph(0.1, covariance="correlation", random_state=4)
     expected = BootstrapGraph(learner, n_resamples=RESAMPLES, random_state=4).fit(data)
     model = edgewise.load("edgewise-out/model.edgewise")
-    assert isinstance(model, GaussianGraph)
+    assert isinstance(model, BootstrapGraph)
     np.testing.assert_array_equal(model.graph_.confidence, expected.edge_frequency_)
-    np.testing.assert_array_equal(model.precision_, expected.estimator_.precision_)
+    np.testing.assert_array_equal(model.interval_, expected.interval_)
+    np.testing.assert_array_equal(model.estimator_.precision_, expected.estimator_.precision_)
+
+
+@pytest.mark.parametrize("command", ["learn", "direct"])
+def test_intervals_are_listed_drawn_and_saved(run, data, command):
+    document = result(run, command, "data.csv", *FAST, "--resamples", "20")
+    table = pd.read_csv(document["files"]["intervals.csv"])
+    model = edgewise.load(document["files"]["model.edgewise"])
+    place = {name: k for k, name in enumerate(model.graph_.names)}
+    assert len(table) == model.graph_.n_edges > 0
+    assert table["weight"].is_monotonic_decreasing
+    for row in table.itertuples():
+        pair = place[row.source], place[row.target]
+        assert row.weight == model.graph_.weights[pair]
+        assert (row.lower, row.upper) == tuple(model.interval_[(slice(None), *pair)])
+        assert row.lower <= row.upper
+        assert row.confidence == model.edge_frequency_[pair]
+    assert Path(document["files"]["intervals.png"]).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("command", ["learn", "direct"])
+def test_nothing_is_resampled_for_an_empty_graph(run, tmp_path, command, monkeypatch):
+    monkeypatch.setattr(BootstrapGraph, "fit", None)
+    noise = np.random.default_rng(0).normal(size=(60, 4))
+    pd.DataFrame(noise, columns=list("abcd")).to_csv(tmp_path / "data.csv", index=False)
+    options = ["--alpha", "0.9"] if command == "learn" else []
+    document = result(run, command, "data.csv", "--resamples", "20", "--json", *options)
+    assert document["n_edges"] == 0
+    assert document["parameters"]["n_resamples"] is None
+    assert any("no resamples, since there is no edge" in note for note in document["treatment"])
+    assert "intervals.csv" not in document["files"]
 
 
 @pytest.mark.parametrize("options", [["--resamples", "3"], ["--resamples", "3", "--chain"]])
@@ -109,8 +141,8 @@ def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
     fit = GaussianGraph(0.1).fit(frame)
     asked = Confidence.asked(None, None)
     options = {"seconds": 0.01, "seed": 0, "n_jobs": 1}
-    bootstrap_edges(fit, frame, asked, **options)
-    assert fit.graph_.confidence is not None
+    resampled, _ = bootstrap_edges(fit, frame, asked, **options)
+    assert resampled.graph_.confidence is not None
     assert capsys.readouterr().err.startswith(
         "100 resamples for the confidence of each edge, about 1 second (--no-confidence leaves "
         "them out) ...\n"

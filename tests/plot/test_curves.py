@@ -6,7 +6,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from edgewise import Graph, InputError
-from edgewise.plot import plot_path, save_figure
+from edgewise.plot import plot_intervals, plot_path, save_figure
 
 WEIGHTS = np.array([[0, 0.9, -0.5], [0.9, 0, 0], [-0.5, 0, 0]])
 ALPHAS = [0.6, 0.1, 1.0]
@@ -132,3 +132,27 @@ def test_no_figure_is_left_to_pyplot():
     graph.plot("matrix")
     graph.to_html()
     assert pyplot.get_fignums() == before
+
+
+def test_intervals_are_in_the_order_of_the_weights():
+    weights = np.zeros((4, 4))
+    weights[[0, 0, 2], [1, 2, 3]] = [-0.5, 0.8, 0.1]
+    graph = Graph(weights + weights.T, names=["a", "b", "c$x$", "d"])
+    ends = np.array([graph.weights - 0.1, graph.weights + 0.2])
+    ax = plot_intervals(graph, ends)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a - c$x$", "c$x$ - d", "a - b"]
+    (dots,) = [part for part in ax.collections if len(part.get_offsets()) == 3]
+    np.testing.assert_allclose(dots.get_offsets()[:, 0], [0.8, 0.1, -0.5])
+    lines = next(part for part in ax.collections if part is not dots).get_segments()
+    np.testing.assert_allclose([line[:, 0] for line in lines], [[0.7, 1], [0, 0.3], [-0.6, -0.3]])
+    few = plot_intervals(graph, ends, most=2)
+    assert [label.get_text() for label in few.get_yticklabels()] == ["a - c$x$", "a - b"]
+    assert "1 weaker edge" in few.get_xlabel()
+
+
+def test_intervals_that_do_not_fit():
+    graph = Graph([[0, 0.5], [0.5, 0]])
+    with pytest.raises(InputError, match=r"shape \(2, 2, 2\).*found \(2, 2\)"):
+        plot_intervals(graph, graph.weights)
+    with pytest.raises(InputError, match="most must be at least 1"):
+        plot_intervals(graph, np.zeros((2, 2, 2)), most=0)

@@ -13,6 +13,7 @@ from edgewise.cli.shell import is_watched, tell
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
 
 #: Resamples, where nobody said how many.
 RESAMPLES: Final = 100
@@ -59,8 +60,8 @@ def bootstrap_edges(
 ) -> tuple[Any, tuple[str, ...]]:
     """Bootstrap the edges of a fit; return the bootstrap, or the fit without one, and notes.
 
-    Where nobody asked for it, the graph of the fit receives the confidence, and resamples that
-    take long are left out.
+    Resamples that take long are left out where nobody asked for them, and so are those of a graph
+    without edges.
 
     Parameters
     ----------
@@ -81,6 +82,8 @@ def bootstrap_edges(
 
     if confidence.n_resamples is None:
         return fit, ()
+    if not fit.graph_.n_edges:
+        return fit, ("no resamples, since there is no edge whose confidence they would tell",)
     n_resamples = confidence.n_resamples
     # A copy with all that was fitted, so that the fit keeps its own parameters; without workers
     # and a bar of its own inside those of the resamples.
@@ -102,9 +105,37 @@ def bootstrap_edges(
     ).fit(frame)
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)
-    if confidence.only_if_quick:
-        fit.graph_ = bootstrap.graph_
     return bootstrap, ()
+
+
+#: The intervals of the weights, among the files of a run with resamples.
+INTERVALS_TABLE, INTERVALS_PICTURE = "intervals.csv", "intervals.png"
+#: What the picture of them shows, in words.
+INTERVALS_WORDS: Final = "Weights of the edges, and where they lie in 95 % of the resamples"
+
+
+def interval_table(resampled: Any) -> dict[str, pd.DataFrame]:
+    """List the edges with the intervals of their weights, by file; empty without resamples."""
+    if not hasattr(resampled, "interval_"):
+        return {}
+    graph = resampled.graph_
+    edges = graph.edges()
+    number = {name: k for k, name in enumerate(graph.names)}
+    ends = [[number[name] for name in edges[end]] for end in ("source", "target")]
+    lower, upper = resampled.interval_[:, ends[0], ends[1]]
+    table = edges[["source", "target", "weight"]].assign(
+        lower=lower, upper=upper, confidence=edges["confidence"]
+    )
+    return {INTERVALS_TABLE: table.sort_values("weight", ascending=False, kind="stable")}
+
+
+def draw_intervals(resampled: Any) -> dict[str, Figure | SubFigure]:
+    """Draw the same, by file."""
+    from edgewise.plot import plot_intervals
+
+    if not hasattr(resampled, "interval_"):
+        return {}
+    return {INTERVALS_PICTURE: plot_intervals(resampled.graph_, resampled.interval_).figure}
 
 
 def _forecast(

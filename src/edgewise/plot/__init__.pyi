@@ -7,6 +7,7 @@ from .classify import (
     plot_class_networks as plot_class_networks,
 )
 from .curves import (
+    plot_intervals as plot_intervals,
     plot_path as plot_path,
     plot_permutation as plot_permutation,
     plot_precision_recall as plot_precision_recall,

@@ -1,4 +1,4 @@
-"""Curves of precision against recall."""
+"""Curves and intervals: paths, searches, null distributions, precision and recall."""
 
 from __future__ import annotations
 
@@ -17,8 +17,17 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
+from edgewise.graph.graph import edge_positions
 from edgewise.metrics import PrecisionRecallCurve
-from edgewise.plot._canvas import INK, NEGATIVE, NEUTRAL, POSITIVE, axes_or_new, tidy
+from edgewise.plot._canvas import (
+    INK,
+    NEGATIVE,
+    NEUTRAL,
+    PLAIN,
+    POSITIVE,
+    axes_or_new,
+    tidy,
+)
 from edgewise.selection import Selection
 
 if TYPE_CHECKING:
@@ -497,4 +506,70 @@ def plot_score_history(history: ArrayLike, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("pair flipped")
     ax.set_ylabel("score (larger is better)")
     draw_grid(ax)
+    return ax
+
+
+#: Height in inches of a row, and of the rest of the picture.
+_ROW, _REST = 0.2, 0.9
+
+
+def plot_intervals(
+    graph: Graph, interval: ArrayLike, ax: Axes | None = None, *, most: int = 40
+) -> Axes:
+    """Draw the weights of the edges with their intervals, in the order of the weights.
+
+    Parameters
+    ----------
+    graph : Graph
+        ``graph_`` of `edgewise.BootstrapGraph`.
+    interval : array-like of shape (2, p, p)
+        Lower and upper end for each pair: its ``interval_``.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    most : int, default=40
+        Number of edges drawn at most, those with the largest absolute weights.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_intervals
+    >>> graph = Graph([[0, 0.5], [0.5, 0]], names=["sun", "warmth"])
+    >>> ax = plot_intervals(graph, np.array([graph.weights - 0.1, graph.weights + 0.2]))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['sun - warmth']
+    """
+    ends = np.asarray(interval, dtype=np.float64)
+    if ends.shape != (2, graph.n_nodes, graph.n_nodes):
+        raise InputError(
+            f"interval must have the shape (2, {graph.n_nodes}, {graph.n_nodes}), a lower and an "
+            f"upper end for each pair of nodes; found {ends.shape}. Pass interval_ of a bootstrap."
+        )
+    if most < 1:
+        raise InputError(f"most must be at least 1, got {most!r}.")
+    source, target = edge_positions(graph.adjacency, directed=graph.directed)
+    weights = graph.weights[source, target]
+    largest = np.argsort(-np.abs(weights), kind="stable")[:most]
+    order = largest[np.argsort(-weights[largest], kind="stable")]
+    shown, (low, high) = weights[order], ends[:, source[order], target[order]]
+    ax = axes_or_new(ax, (7.0, _REST + _ROW * max(len(order), 3)))
+    rows = np.arange(len(order))
+    colors = np.where(shown > 0, POSITIVE, NEGATIVE)
+    ax.hlines(rows, low, high, colors=colors, linewidth=2.0, alpha=0.5)
+    ax.scatter(shown, rows, c=colors, s=16, zorder=3)
+    mark = " → " if graph.directed else " - "
+    names = [tidy(name, 18) for name in graph.names]
+    labels = [f"{names[source[k]]}{mark}{names[target[k]]}" for k in order]
+    ax.set_yticks(rows, labels=labels, fontsize=8, **PLAIN)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    left_out = len(weights) - len(order)
+    more = f" (without {left_out} weaker edge{'s' if left_out > 1 else ''})" if left_out else ""
+    ax.set_xlabel(f"weight, and its interval over the resamples{more}")
+    ax.axvline(0.0, color=INK, linewidth=0.6, linestyle=":")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
     return ax

@@ -7,7 +7,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli.confidence import Confidence, bootstrap_edges
+from edgewise.cli.confidence import (
+    INTERVALS_PICTURE,
+    INTERVALS_WORDS,
+    Confidence,
+    bootstrap_edges,
+    draw_intervals,
+    interval_table,
+)
 from edgewise.cli.run import Result
 from edgewise.cli.shell import is_watched
 from edgewise.cli.wording import about_fit, choice, count, parameters_of, short_name, short_rows
@@ -27,6 +34,7 @@ ALT: Final = {
     "cpdag.png": "Directions that are identified: arrows, and dashed lines without a direction",
     "second.png": "The network of the second opinion; dashed likewise",
     "confidence.png": "Share of the resamples in which pairs are joined, and which way",
+    INTERVALS_PICTURE: INTERVALS_WORDS,
     "coefficients.png": "Coefficients of the learned network, causes before effects",
 }
 #: Methods of `DirectedGraph`, and what they go by.
@@ -148,15 +156,15 @@ def direct_columns(
     )
     n_resamples = getattr(resampled, "n_resamples_", None)
     return Result(
-        model=resampled if confidence.is_asked else fit,
+        model=resampled,
         graph=graph,
         text=_summary(both, source),
         parameters={**parameters_of(fit), "n_resamples": n_resamples},
         found=_found(both),
         notes=[*notes, *skipped, *fit.treatment_],
-        figures=lambda: _draw(both),
+        figures=lambda: {**_draw(both), **draw_intervals(resampled)},
         words=ALT,
-        tables={"arcs.csv": both.arcs},
+        tables={"arcs.csv": both.arcs, **interval_table(resampled)},
         networks={"cpdag.graphml": both.pattern, "second.graphml": other.graph_},
         shown={"Arcs of both networks": both.arcs},
         finding=_strongest(both),

@@ -6,7 +6,14 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli.confidence import Confidence, bootstrap_edges
+from edgewise.cli.confidence import (
+    INTERVALS_PICTURE,
+    INTERVALS_WORDS,
+    Confidence,
+    bootstrap_edges,
+    draw_intervals,
+    interval_table,
+)
 from edgewise.cli.run import SEARCH, Result, estimator_of
 from edgewise.cli.shell import is_watched
 from edgewise.cli.wording import (
@@ -48,6 +55,7 @@ OTHERWISE: Final = (
 ALT: Final = {
     "sites.png": "The network over the sites",
     "seeds.png": "What single sites are joined to",
+    INTERVALS_PICTURE: INTERVALS_WORDS,
     SEARCH: "How the network was chosen",
 }
 #: Level of the test that the words on an empty graph refer to.
@@ -86,7 +94,7 @@ def learn_graph(
     once = "resamples fitted at the alpha and tau that suit all rows"
     edges = graph.edges()
     return Result(
-        model=resampled if confidence.is_asked else fit,
+        model=resampled,
         graph=graph,
         text=_summary(fit, graph, method, n_resamples, source),
         parameters={"method": method, **parameters_of(fit), "n_resamples": n_resamples},
@@ -96,8 +104,9 @@ def learn_graph(
             "n_iter": int(fit.n_iter_),
         },
         notes=[*([once] if is_searched_once and n_resamples else []), *_treatment(fit), *notes],
-        figures=lambda: draw(fit, graph),
+        figures=lambda: draw(fit, graph, resampled),
         words=ALT,
+        tables=interval_table(resampled),
         finding=strongest_edge(graph),
         # The confidence only where it is known.
         rows=("edges", edges.drop(columns="confidence") if graph.confidence is None else edges),
@@ -225,7 +234,7 @@ def _search(fit: Any) -> str:
     )
 
 
-def draw(fit: Any, graph: Graph) -> dict[str, Figure | SubFigure]:
+def draw(fit: Any, graph: Graph, resampled: Any = None) -> dict[str, Figure | SubFigure]:
     """Draw the network, its matrix and how it was chosen, by file.
 
     Graphs of columns that are sites in space are drawn over the sites too, with the edges that
@@ -242,7 +251,7 @@ def draw(fit: Any, graph: Graph) -> dict[str, Figure | SubFigure]:
         figures["sites.png"] = plot.plot_sites(graph, _sites(fit), groups=groups).figure
         if isinstance(fit.neighbors, tuple):
             figures["seeds.png"] = plot.plot_seed_maps(graph, shape=fit.neighbors)
-    return {**figures, **draw_search(fit)}
+    return {**figures, **draw_intervals(resampled), **draw_search(fit)}
 
 
 def draw_search(fit: Any) -> dict[str, Figure | SubFigure]:
