@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
 
     model = DiscreteMarkovNet().fit(before)
     print(f"{model.graph_.n_edges} pairs linked, by {model.n_tests_} tests of {len(before)} votes")
-    print(model.graph_.edges().head(5)[["source", "target", "weight"]].round(1).to_string())
+    print(model.graph_.edges().head(5)[["source", "target", "weight"]].round(2).to_string())
 
     # A vote of the next year is guessed from those of a senator's neighbours.
     alone = DiscreteMarkovNet(max_degree=0).fit(before)
@@ -39,7 +39,7 @@ def main(folder: Path) -> None:
     yea = model.conditional(ASKED, dict.fromkeys(near, 1))[1]
     print(f"{ASKED} votes yea with probability {yea:.2f} where {' and '.join(near)} do")
 
-    sure = np.where(model.graph_.weights > SURE, model.graph_.weights, 0.0)
+    sure = np.where(model.support_ > SURE, model.graph_.weights, 0.0)
     picture = plot_network(Graph(sure, names=names)).figure
     save_figure(picture, folder / "senate_votes.png", dpi=100)
 

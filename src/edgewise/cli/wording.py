@@ -75,7 +75,14 @@ def strongest_edge(graph: Graph, words: str = "the strongest joins") -> str:
         return ""
     edge = graph.edges().iloc[0]
     ends = f"{short_name(edge['source'])} and {short_name(edge['target'])}"
-    return f"{words} {ends} ({edge['weight']:+.2f})"
+    return f"{words} {ends} ({weight_text(graph, edge, 2)})"
+
+
+def weight_text(graph: Graph, edge: Any, digits: int) -> str:
+    """Write the weight of an edge, with its sign if it has one."""
+    source, target = (graph.names.index(edge[end]) for end in ("source", "target"))
+    is_signed = graph.signed is None or graph.signed[source, target]
+    return f"{edge['weight']:{'+' if is_signed else ' '}.{digits}f}".strip()
 
 
 def pair_names(edges: pd.DataFrame) -> list[str]:

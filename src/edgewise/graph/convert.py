@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 
 class Edge(NamedTuple):
-    """One edge between node positions; no ``weight`` counts as 1, no ``confidence`` stays None."""
+    """One edge between node positions; no ``weight`` counts as 1, no ``confidence`` stays None.
+
+    ``signed`` is False where the weight has no sign, and text in some files.
+    """
 
     source: int
     target: int
     weight: Any = None
     confidence: Any = None
+    signed: Any = True
 
 
 def edge_list(graph: Graph) -> list[Edge]:
@@ -31,9 +35,10 @@ def edge_list(graph: Graph) -> list[Edge]:
     confidence = (
         [None] * len(rows) if graph.confidence is None else graph.confidence[rows, columns].tolist()
     )
+    signed = [True] * len(rows) if graph.signed is None else graph.signed[rows, columns].tolist()
     return [
         Edge(*edge)
-        for edge in zip(rows.tolist(), columns.tolist(), weights, confidence, strict=True)
+        for edge in zip(rows.tolist(), columns.tolist(), weights, confidence, signed, strict=True)
     ]
 
 
@@ -49,7 +54,7 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
         advice="Keep fewer nodes, such as those that have edges.",
     )
     weights, confidence = np.zeros(shape), np.full(shape, np.nan)
-    adjacency = np.zeros(shape, dtype=bool)
+    adjacency, signed = np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool)
     for edge in edges:
         source, target = edge.source, edge.target
         label = f"{checked_names[source]!r} to {checked_names[target]!r}"
@@ -72,12 +77,14 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
         ways = [(source, target)] if directed else [(source, target), (target, source)]
         for way in ways:
             adjacency[way], weights[way], confidence[way] = True, weight, sureness
+            signed[way] = str(edge.signed).strip().lower() != "false"
     return Graph(
         weights,
         names=checked_names,
         directed=directed,
         adjacency=adjacency,
         confidence=_complete(confidence, adjacency, checked_names),
+        signed=signed,
     )
 
 
@@ -109,10 +116,18 @@ def _complete(confidence: Any, adjacency: Any, names: Sequence[str]) -> Any:
     return np.where(adjacency, confidence, 0.0)
 
 
+def _values(data: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Weight, confidence and whether there is a sign, as attributes of an edge have them."""
+    signed = data.get("signed")
+    return data.get("weight"), data.get("confidence"), True if signed is None else signed
+
+
 def _attributes(edge: Edge) -> dict[str, float]:
     known = {"weight": edge.weight}
     if edge.confidence is not None:
         known["confidence"] = edge.confidence
+    if not edge.signed:
+        known["signed"] = False
     return known
 
 
@@ -133,7 +148,7 @@ def from_networkx(graph: nx.Graph[Any], names: Sequence[str] | None = None) -> G
     """Convert from networkx, nodes named by ``names`` or by their text; parallel edges agree."""
     positions = {node: index for index, node in enumerate(graph.nodes)}
     edges = [
-        Edge(positions[source], positions[target], data.get("weight"), data.get("confidence"))
+        Edge(positions[source], positions[target], *_values(data))
         for source, target, data in graph.edges(data=True)
     ]
     if names is None:
@@ -155,6 +170,8 @@ def to_igraph(graph: Graph) -> Any:
     converted.es["weight"] = [edge.weight for edge in edges]
     if graph.confidence is not None:
         converted.es["confidence"] = [edge.confidence for edge in edges]
+    if graph.signed is not None:
+        converted.es["signed"] = [edge.signed for edge in edges]
     return converted
 
 
@@ -166,8 +183,5 @@ def from_igraph(graph: Any) -> Graph:
         if "name" in attributes
         else [f"x{index}" for index in range(graph.vcount())]
     )
-    edges = []
-    for edge in graph.es:
-        data = edge.attributes()
-        edges.append(Edge(edge.source, edge.target, data.get("weight"), data.get("confidence")))
+    edges = [Edge(edge.source, edge.target, *_values(edge.attributes())) for edge in graph.es]
     return from_edge_list(names, edges, directed=graph.is_directed())

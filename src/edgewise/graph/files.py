@@ -95,8 +95,11 @@ def write_graphml(graph: Graph, file: IO[bytes]) -> None:
     known = {"weight": "d0"} if edges else {}
     if edges and graph.confidence is not None:
         known["confidence"] = "d1"
+    if graph.signed is not None:
+        known["signed"] = "d2"
     for attribute, key in reversed(known.items()):
-        about = {"id": key, "for": "edge", "attr.name": attribute, "attr.type": "double"}
+        kind = "boolean" if attribute == "signed" else "double"
+        about = {"id": key, "for": "edge", "attr.name": attribute, "attr.type": kind}
         ElementTree.SubElement(root, "key", about)
     direction = "directed" if graph.directed else "undirected"
     body = ElementTree.SubElement(root, "graph", {"edgedefault": direction})
@@ -243,6 +246,7 @@ def _write_csv(graph: Graph, file: IO[bytes]) -> None:
             directed,
             edge.source,
             edge.target,
+            *([] if graph.signed is None else [str(edge.signed).lower()]),
         )
         for edge in sorted(edge_list(graph), key=lambda edge: -abs(edge.weight))
     ]
@@ -250,8 +254,9 @@ def _write_csv(graph: Graph, file: IO[bytes]) -> None:
     rows += [
         (names[node], "", "", "", directed, node, "") for node in np.flatnonzero(lonely).tolist()
     ]
+    head = CSV_COLUMNS if graph.signed is None else (*CSV_COLUMNS, "signed")
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([CSV_COLUMNS, *rows])
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
     file.write(text.getvalue().encode())
 
 
@@ -284,6 +289,7 @@ def _read_csv(content: bytes, directed: bool | None) -> Graph:
             place[cells["target"]],
             cells["weight"] or None,
             cells["confidence"] or None,
+            cells["signed"] or True,
         )
         for cells in pairs
     ]
@@ -319,6 +325,7 @@ def _write_json(graph: Graph, file: IO[bytes]) -> None:
             "target": graph.names[edge.target],
             "weight": edge.weight,
             **({} if edge.confidence is None else {"confidence": edge.confidence}),
+            **({} if edge.signed else {"signed": False}),
         }
         for edge in edge_list(graph)
     ]
@@ -358,6 +365,7 @@ def _read_json(content: bytes, directed: bool | None) -> Graph:
                 place[link["target"]],
                 link.get("weight"),
                 link.get("confidence"),
+                link.get("signed", True),
             )
             for link in links
         ]
@@ -394,6 +402,7 @@ def _with_absent(graph: Graph, absent: Any) -> Graph:
         directed=graph.directed,
         adjacency=graph.adjacency,
         confidence=confidence,
+        signed=graph.signed,
     )
 
 

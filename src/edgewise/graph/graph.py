@@ -165,6 +165,28 @@ def check_confidence(
     return symmetric(matrix, names, "confidence", "Symmetrise it, or pass directed=True.")
 
 
+def check_signed(
+    signed: ArrayLike | None, adjacency: BoolArray, weights: FloatArray, names: Sequence[str]
+) -> BoolArray | None:
+    """Return whose weights have a sign, True where there is no edge; None where all have."""
+    if signed is None:
+        return None
+    matrix = np.array(signed)
+    if matrix.shape != adjacency.shape or matrix.dtype != bool:
+        raise InputError(
+            f"signed must hold True or False for every pair of {len(names)} nodes; got an array of "
+            f"{matrix.dtype} and shape {matrix.shape}."
+        )
+    lacks: BoolArray = adjacency & ~(matrix & matrix.T)
+    if (lacks & (weights < 0)).any():
+        row, column = np.argwhere(lacks & (weights < 0))[0]
+        raise InputError(
+            f"The edge from {names[row]!r} to {names[column]!r} has weight "
+            f"{weights[row, column]:g} although signed says that it has no sign. Pass its size."
+        )
+    return ~lacks if lacks.any() else None
+
+
 def edge_positions(adjacency: BoolArray, *, directed: bool) -> tuple[IntArray, IntArray]:
     """Row and column of every edge in index order; an undirected edge once, row < column."""
     rows, columns = np.nonzero(adjacency if directed else np.triu(adjacency))
@@ -194,11 +216,14 @@ class Graph:
         is one whose weight is not known.
     confidence : array-like of shape (n_nodes, n_nodes), default=None
         How sure each edge is, between 0 and 1. The diagonal is ignored.
+    signed : array-like of bool, shape (n_nodes, n_nodes), default=None
+        Whose weights have a sign; None says that all have. The weight of an edge without one, as
+        between columns of levels without an order, is the size of a dependence, at least 0.
 
     Notes
     -----
     Every parameter is an attribute of the same name: ``names`` a tuple, ``adjacency`` always an
-    array, ``confidence`` an array or None.
+    array, ``confidence`` and ``signed`` arrays or None.
 
     Examples
     --------
@@ -217,6 +242,8 @@ class Graph:
     directed: bool
     adjacency: BoolArray
     confidence: FloatArray | None
+    # Files of earlier versions do not have it.
+    signed: BoolArray | None = None
 
     def __init__(
         self,
@@ -226,16 +253,19 @@ class Graph:
         directed: bool = False,
         adjacency: ArrayLike | None = None,
         confidence: ArrayLike | None = None,
+        signed: ArrayLike | None = None,
     ) -> None:
         weight_matrix = square_matrix(weights, "weights")
         checked_names = check_names(names, len(weight_matrix))
         weight_matrix = check_weights(weight_matrix, checked_names, directed)
+        present = check_adjacency(adjacency, weight_matrix, checked_names, directed)
         fields = {
             "weights": weight_matrix,
             "names": checked_names,
             "directed": bool(directed),
-            "adjacency": check_adjacency(adjacency, weight_matrix, checked_names, directed),
+            "adjacency": present,
             "confidence": check_confidence(confidence, checked_names, directed),
+            "signed": check_signed(signed, present, weight_matrix, checked_names),
         }
         self.__setstate__(fields)
 
@@ -535,7 +565,7 @@ class Graph:
         # array_equal of None and None is True, of None and an array False.
         return (self.names, self.directed) == (other.names, other.directed) and all(
             np.array_equal(getattr(self, field), getattr(other, field))
-            for field in ("weights", "adjacency", "confidence")
+            for field in ("weights", "adjacency", "confidence", "signed")
         )
 
     def __repr__(self) -> str:

@@ -145,6 +145,7 @@ class BootstrapGraph(ResamplingGraph):
             directed=graph.directed,
             adjacency=graph.adjacency,
             confidence=self.edge_frequency_,
+            signed=graph.signed,
         )
         return self
 

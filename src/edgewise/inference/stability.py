@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
-from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
 from edgewise.inference.resample import (
     Outcome,
@@ -186,6 +186,7 @@ class StabilitySelection(ResamplingGraph):
             directed=graphs[0].directed,
             adjacency=joined,
             confidence=self.edge_frequency_,
+            signed=_signed(graphs),
         )
         return self
 
@@ -296,6 +297,12 @@ def _draw_one(
         for rows in groups
     ]
     return [np.concatenate(parts)]
+
+
+def _signed(graphs: Sequence[Graph]) -> BoolArray | None:
+    """Whose weights have a sign; pairs that no graph joins count as if theirs had."""
+    known = [graph.signed for graph in graphs if graph.signed is not None]
+    return np.logical_and.reduce(known) if known else None
 
 
 def _union(outcome: Outcome) -> IntArray:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.io.archive import atomic_path
 from edgewise.plot._layout import Placement
 
@@ -176,13 +176,15 @@ def line_width(share: FloatArray, widest: float) -> FloatArray:
     return 0.5 + (widest - 0.5) * share
 
 
-def weight_entries(weights: FloatArray) -> list[Entry]:
-    """Say what the colours and widths of edges with these weights mean."""
+def weight_entries(weights: FloatArray, signed: BoolArray | None = None) -> list[Entry]:
+    """Say what the colours and widths of edges with these weights, signed or not, mean."""
+    has_sign = np.ones(weights.shape, dtype=bool) if signed is None else signed
     entries = [
         Entry(color=color, label=label)
         for color, label, is_there in (
-            (POSITIVE, "positive", (weights > 0).any()),
+            (POSITIVE, "positive", (has_sign & (weights > 0)).any()),
             (NEGATIVE, "negative", (weights < 0).any()),
+            (NEUTRAL, "without a sign", (~has_sign & (weights != 0)).any()),
             (NEUTRAL, "weight not known", (weights == 0).any()),
         )
         if is_there

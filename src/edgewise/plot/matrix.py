@@ -85,7 +85,8 @@ def plot_matrix(
 ) -> Axes:
     """Draw the weights as a heat map, white at zero, blue above and orange below.
 
-    Rows are sources and columns targets. An edge whose weight is not known is grey.
+    Rows are sources and columns targets. An edge whose weight is not known is grey, and one whose
+    weight has no sign is between light grey and black.
 
     Parameters
     ----------
@@ -133,6 +134,9 @@ def plot_matrix(
     _draw_grid(ax, graph.n_nodes)
     if groups is not None:
         _outline_blocks(ax, check_groups(groups, graph.n_nodes))
+    if graph.signed is not None:
+        sizes = np.ma.masked_array(graph.weights, mask=graph.signed | (graph.weights == 0))
+        ax.imshow(sizes, cmap="Greys", vmin=-0.25 * limit, vmax=limit, interpolation="nearest")
     if colorbar:
         ax.figure.colorbar(image, ax=ax, label="weight", shrink=0.7, pad=0.02)
     return ax

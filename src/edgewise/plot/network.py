@@ -56,6 +56,8 @@ def strokes_of(graph: Graph, widest: float) -> Strokes:
     weight = graph.weights[source, target]
     heaviest = float(np.abs(weight).max(initial=0.0)) or 1.0
     sign = np.sign(weight).astype(int) + 1
+    if graph.signed is not None:
+        sign[~graph.signed[source, target]] = 1
     color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[sign]
     if graph.confidence is None:
         color[:, 3] = 0.85
@@ -82,7 +84,8 @@ def opacity(confidence: FloatArray) -> FloatArray:
 def stroke_entries(graph: Graph) -> list[Entry]:
     """List what in the drawing of edges needs a word."""
     weights = graph.weights[graph.adjacency]
-    entries = weight_entries(weights)
+    signed = None if graph.signed is None else graph.signed[graph.adjacency]
+    entries = weight_entries(weights, signed)
     if graph.confidence is not None and len(weights):
         entries += [
             Entry(label=f"confidence {level:g}", opacity=float(opacity(np.array(level))))
@@ -105,9 +108,9 @@ def plot_network(
 ) -> Axes:
     """Draw a network: blue edges are positive, orange ones negative, wide ones strong.
 
-    Edges fade with falling confidence; an edge whose weight is not known is grey. In a directed
-    graph an edge that is there both ways with one weight is drawn as a line without arrows. The
-    same graph always gives the same picture.
+    Edges fade with falling confidence; an edge whose weight is not known or has no sign is grey.
+    In a directed graph an edge that is there both ways with one weight is drawn as a line without
+    arrows. The same graph always gives the same picture.
 
     Parameters
     ----------

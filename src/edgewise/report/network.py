@@ -39,8 +39,16 @@ def network_data(graph: Graph) -> dict[str, Any]:
         "source": [number[name] for name in kept["source"]],
         "target": [number[name] for name in kept["target"]],
         "weight": [_rounded(value) for value in kept["weight"]],
+        "signed": None if graph.signed is None else _signs(graph, kept, number),
         "confidence": [_rounded(value) for value in kept["confidence"]] if has_confidence else None,
     }
+
+
+def _signs(graph: Graph, edges: Any, number: dict[str, int]) -> list[bool]:
+    """Tell of each edge whether its weight has a sign."""
+    assert graph.signed is not None
+    ends = zip(edges["source"], edges["target"], strict=True)
+    return [bool(graph.signed[number[a], number[b]]) for a, b in ends]
 
 
 def as_script(data: Any) -> str:

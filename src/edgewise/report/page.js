@@ -7,10 +7,10 @@
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888";
   const PAPER = dark ? 45 : 247;
   const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
-  const sign = (weight) => (weight > 0 ? POSITIVE : weight < 0 ? NEGATIVE : NEUTRAL);
-  const shade = (weight, largest) => {
+  const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
+  const shade = (weight, largest, signed) => {
     const share = largest > 0 ? Math.min(1, Math.abs(weight) / largest) : 0;
-    const [r, g, b] = dark ? (weight >= 0 ? [86, 180, 233] : [240, 138, 60]) : weight >= 0 ? [0, 114, 178] : [213, 94, 0];
+    const [r, g, b] = !signed ? (dark ? [220, 220, 220] : [40, 40, 40]) : dark ? (weight >= 0 ? [86, 180, 233] : [240, 138, 60]) : weight >= 0 ? [0, 114, 178] : [213, 94, 0];
     const mix = (c) => Math.round(PAPER + (c - PAPER) * (0.25 + 0.75 * share));
     return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
   };
@@ -122,15 +122,16 @@
       const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };
       const cells = { x: [], y: [], color: [], weight: [], confidence: [], source: [], target: [] };
+      const hasSign = (k) => this.data.signed === null || this.data.signed[k];
       const cell = (row, column, k) => {
-        cells.x.push(column); cells.y.push(row); cells.color.push(shade(weight[k] ?? 0, this.largest));
+        cells.x.push(column); cells.y.push(row); cells.color.push(shade(weight[k] ?? 0, this.largest, hasSign(k)));
         cells.weight.push(weight[k]); cells.confidence.push(confidence ? confidence[k] : null);
         cells.source.push(names[source[k]]); cells.target.push(names[target[k]]);
       };
       for (const k of this.kept) {
         const [a, b] = [places[source[k]], places[target[k]]];
         const width = 0.6 + 4 * (this.largest > 0 ? this.sizes[k] / this.largest : 0);
-        const color = sign(weight[k] ?? 0);
+        const color = sign(weight[k] ?? 0, hasSign(k));
         edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
         edges.width.push(width); edges.color.push(color); edges.weight.push(weight[k]);
         edges.confidence.push(confidence ? confidence[k] : null);

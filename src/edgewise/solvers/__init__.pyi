@@ -74,6 +74,7 @@ from .discrete.potentials import (
     fit_potentials as fit_potentials,
 )
 from .discrete.scores import (
+    edge_associations as edge_associations,
     independence_logposterior as independence_logposterior,
     log_score as log_score,
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -93,7 +94,7 @@ class TestFit:
         np.testing.assert_array_equal(model.graph_.adjacency, found.value)
         np.testing.assert_array_equal(model.support_, found.support)
         np.testing.assert_array_equal(
-            model.graph_.weights, np.where(found.value, found.support, 0.0)
+            model.graph_.confidence, np.where(np.eye(len(found.value)), 0.0, expit(found.support))
         )
         np.testing.assert_array_equal(model.history_[:, 0], found.history)
         np.testing.assert_array_equal(model.history_[:, 1:], found.flips)

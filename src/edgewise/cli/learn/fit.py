@@ -26,6 +26,7 @@ from edgewise.cli.wording import (
     pair_names,
     parameters_of,
     strongest_edge,
+    weight_text,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ ESTIMATORS: Final = {
     DISCRETE: "DiscreteMarkovNet",
     IN_SPACE: "LocallyConstantGraph",
 }
+#: What is known of an edge of a discrete network without resamples.
+SURE: Final = "the posterior probability of dependence"
 #: How to have ordered answers learned as something else.
 OTHERWISE: Final = (
     "; --covariance correlation takes them for measurements, --method discrete for levels without "
@@ -173,16 +176,24 @@ def _strongest(fit: Any, graph: Graph, method: str, n_resamples: int | None) -> 
     if method == "neighborhood":
         weight = "standardised coefficient"
     if method == DISCRETE:
-        is_odds = fit.criterion != "mpl"
-        weight = "log posterior odds of dependence" if is_odds else "gain in score"
+        weight = f"{_association(graph)} given the neighbours"
     top = graph.edges().head(STRONGEST)
-    pairs = pair_names(top)
-    lines = [f"  {pair}  {value:+.3f}" for pair, value in zip(pairs, top.weight, strict=True)]
+    weights = [f"{weight_text(graph, edge, 3):>6}" for _, edge in top.iterrows()]
+    lines = [f"  {pair}  {value}" for pair, value in zip(pair_names(top), weights, strict=True)]
     if graph.confidence is None:
         return [f"Strongest, by {weight}:", *lines]
+    sure = f"the share of {n_resamples} resamples with it" if n_resamples else SURE
     shares = [f"  {share:4.0%}" for share in top.confidence]
-    head = f"Strongest, by {weight}, and the share of {n_resamples} resamples with it:"
+    head = f"Strongest, by {weight}, and {sure}:"
     return [head, *(line + share for line, share in zip(lines, shares, strict=True))]
+
+
+def _association(graph: Graph) -> str:
+    """Name the measure of strength of a discrete network."""
+    if graph.signed is None:
+        return "Kendall's tau-b"
+    has_signs = bool((graph.adjacency & graph.signed).any())
+    return "Kendall's tau-b or, without an order, Cramér's V" if has_signs else "Cramér's V"
 
 
 def _none(fit: Any, method: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +32,7 @@ from edgewise.estimators.base.table import (
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.solvers.discrete.potentials import fit_potentials
+from edgewise.solvers.discrete.scores import edge_associations
 from edgewise.solvers.discrete.search import learn_structure
 from edgewise.stats import Counts
 
@@ -88,10 +90,13 @@ class DiscreteMarkovNet(BaseEstimator):
     Attributes
     ----------
     graph_ : Graph
-        Weights are the support of each edge: log posterior odds of its dependence (for ``"mpl"``,
-        what the score gains by it).
+        The weight of an edge is how strong the dependence is given the neighbours, see
+        `edgewise.solvers.edge_associations`: Kendall's tau-b, from -1 to 1, where both columns hold
+        numbers or booleans; Cramér's V, from 0 to 1 and without a sign, where one holds text.
+        ``confidence`` is the posterior probability of dependence, by ``support_``.
     support_ : ndarray of shape (n_features, n_features)
-        The same for all pairs, joined or not.
+        Log posterior odds of the dependence of each pair, joined or not (for ``"mpl"``, what the
+        score gains by the edge).
     criterion_value_ : float
         Score of the structure.
     history_ : ndarray of shape (``n_iter_``, 3)
@@ -221,8 +226,16 @@ class DiscreteMarkovNet(BaseEstimator):
             self.__dict__.pop(outdated, None)
         self._table = table
         names = table.names if hasattr(self, "feature_names_in_") else None
-        weights = np.where(found.value, found.support, 0.0)
-        self.graph_ = Graph(weights, names=names, adjacency=found.value)
+        is_ordered = np.array([not isinstance(levels[0], str) for levels in table.levels])
+        self.graph_ = Graph(
+            edge_associations(
+                table.codes, found.value, table.cardinalities, is_ordered, table.counts
+            ),
+            names=names,
+            adjacency=found.value,
+            confidence=expit(found.support),
+            signed=np.logical_and.outer(is_ordered, is_ordered),
+        )
         self.support_ = found.support
         self.criterion_value_ = found.objective
         self.history_ = np.column_stack([found.history, found.flips])

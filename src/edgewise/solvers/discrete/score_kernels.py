@@ -313,3 +313,54 @@ def _softplus(v: float) -> float:
     if v < -35.0:
         return math.exp(v)
     return math.log1p(math.exp(v))
+
+
+@kernel
+def pool_slices(
+    slices: IntArray, pair: IntArray, weight: FloatArray, shape: IntArray, is_signed: bool
+) -> FloatArray:
+    """Add up, over slices of sorted rows, what `edge_associations` takes of their tables."""
+    table = np.zeros((shape[0], shape[1]))
+    sums, start = np.zeros(3), 0
+    while start < len(slices):
+        stop = start
+        while stop < len(slices) and slices[stop] == slices[start]:
+            table[pair[stop, 0], pair[stop, 1]] += weight[stop]
+            stop += 1
+        if table.sum() > 1.0:
+            sums += _concordance(table) if is_signed else _contingency(table)
+        for row in range(start, stop):
+            table[pair[row, 0], pair[row, 1]] = 0.0
+        start = stop
+    return sums
+
+
+@kernel
+def _concordance(table: FloatArray) -> FloatArray:
+    """Concordant less discordant pairs of rows, and those that differ in each column, per row."""
+    n, excess = table.sum(), 0.0
+    before = np.zeros(table.shape[1])
+    for i in range(table.shape[0]):
+        left, right = 0.0, before.sum()
+        for j in range(table.shape[1]):
+            right -= before[j]
+            excess += table[i, j] * (left - right)
+            left += before[j]
+        before += table[i]
+    across = 0.5 * (n * n - (table.sum(axis=1) ** 2).sum())
+    along = 0.5 * (n * n - (table.sum(axis=0) ** 2).sum())
+    return np.array([excess / n, across / n, along / n])
+
+
+@kernel
+def _contingency(table: FloatArray) -> FloatArray:
+    """Chi-squared and the largest that it can be, both less what chance adds."""
+    n, rows, columns = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    r, c = (rows > 0.0).sum(), (columns > 0.0).sum()
+    chi = -n
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            if table[i, j] > 0.0:
+                chi += n * table[i, j] ** 2 / (rows[i] * columns[j])
+    chance = n / (n - 1.0) * (r - 1.0) * (c - 1.0)
+    return np.array([chi - chance, n * (min(r, c) - 1.0) - chance, 0.0])
