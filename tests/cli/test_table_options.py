@@ -184,3 +184,25 @@ def test_rows_piece_by_piece_are_taken_as_they_come(run, table, option):
     more = ["age > 3"] if option == "--where" else []
     line = complaint(run, "learn", "data.csv", "--stream", option, *more)
     assert f"{option} needs all rows" in line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_unusual_is_said_before_the_fit_and_recorded(run, table, command):
+    table.loc[7, "dose"] = 1000.0
+    table.to_csv("data.csv", index=False)
+    result = run(command, "data.csv", "--out", "out", *COMMANDS[command])
+    assert "1 value lies more than 15 robust standard deviations" in result.stderr
+    assert "--covariance nonparanormal" in result.stderr
+    record = json.loads(Path("out/run.json").read_text())
+    assert record["findings"][0]["kind"] == "outliers"
+    assert record["findings"][0]["columns"] == ["dose"]
+    assert "robust standard deviations" in Path("out/report.html").read_text()
+    scores = run(
+        command, "data.csv", "--out", "b", *COMMANDS[command], "--covariance", "nonparanormal"
+    )
+    assert "robust standard deviations" not in scores.stderr
+
+
+def test_one_row_in_so_many(run, table):
+    table.to_csv("data.csv", index=False)
+    assert record_of(run, "learn", "--every", "4")["data"]["n_samples"] == 15

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.prepare import (
+    COMPLETE_ROWS,
     Missing,
     Preparation,
     along_rows,
     preparation,
     prepared,
+    treat_missing,
     with_rows,
 )
-from edgewise.cli.shell import again
+from edgewise.cli.shell import again, drop_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from edgewise._core.typing import AnyArray
     from edgewise.cli.confidence import Confidence
     from edgewise.data import Table
+    from edgewise.data.unusual import Finding
     from edgewise.io import RawTable
 
 
@@ -80,15 +83,66 @@ class Reading:
 
         return Table.from_input(self.chosen())
 
-    def source(self, table: Table, frame: pd.DataFrame, *notes: str, **more: Any) -> Source:
+    def source(
+        self,
+        table: Table,
+        frame: pd.DataFrame,
+        *notes: str,
+        is_ranks: bool = False,
+        is_discrete: bool = False,
+        **more: Any,
+    ) -> Source:
         """Describe the table that a network is learned from; ``more`` goes into the record."""
-        path = Path(self.raw.source)
+        path, asked = Path(self.raw.source), preparation()
+        findings = () if is_discrete else self._unusual(table, is_ranks=is_ranks or asked.ranks)
+        if asked.ranks and not is_discrete:
+            frame = _scores(frame)
+            notes = (*notes, "columns are normal scores of their ranks, as --covariance asks")
         return Source(
             name=self.raw.source,
             frame=frame,
             fingerprint={**fingerprint([path], path, table.n_samples, table.names), **more},
             notes=(*self.notes, *notes),
+            is_discrete=is_discrete,
+            findings=findings,
         )
+
+    def _unusual(self, table: Table, *, is_ranks: bool) -> tuple[Finding, ...]:
+        """Look for what misleads a fit, before it."""
+        import numpy as np
+
+        from edgewise.data.unusual import find_transposed, find_unusual
+
+        beside = [name for name in self.raw.names if name not in self.names]
+        columns = {name: self.column(name) for name in beside}
+        labels = self.raw.row_names
+        groups = None
+        for name, column in columns.items():
+            codes = np.unique([str(value) for value in column], return_inverse=True)[1]
+            n_levels, n_runs = int(codes.max()) + 1, 1 + int((np.diff(codes) != 0).sum())
+            if name in self.apart.get("--by", ()) or n_runs == n_levels <= len(codes) / 5:
+                groups = codes
+            if labels is None and column.dtype.kind == "O" and n_levels == len(codes):
+                labels = tuple(str(value) for value in column)
+        found = find_unusual(
+            table.values,
+            table.names,
+            groups=groups,
+            # What follows the covariates of a tree may follow the rows as well.
+            is_ordered="--on" not in self.apart,
+            is_ranks=is_ranks,
+        )
+        turned = None if labels is None else find_transposed(table.values, table.names, labels)
+        return found if turned is None else (turned,)
+
+
+def _scores(frame: pd.DataFrame) -> pd.DataFrame:
+    """Turn measurements into normal scores of their ranks."""
+    import pandas as pd
+
+    from edgewise.estimators.base.statistics import normal_scores
+
+    return pd.DataFrame(normal_scores(frame.to_numpy(dtype=float)), columns=frame.columns)
 
 
 def read_columns(
@@ -139,90 +193,6 @@ def _along_rows(reading: Reading, asked: Preparation) -> Reading:
     columns |= dict(zip(table.names, values.T, strict=True))
     raw = replace(reading.raw, columns=tuple(columns[name] for name in reading.raw.names))
     return replace(reading, raw=raw).with_rows(is_kept, *notes)
-
-
-#: What methods can do with missing values that look at whole rows, and why no more.
-COMPLETE_ROWS: Final = (Missing.DROP.value,)
-COMPLETE: Final = "this command scores whole rows"
-
-
-def treat_missing(
-    reading: Reading, takes: Sequence[str], why: str = COMPLETE
-) -> tuple[Reading, str]:
-    """Do what ``--missing`` says; also return what is left for an estimator to do.
-
-    Parameters
-    ----------
-    reading : Reading
-        The table.
-    takes : sequence of str
-        What the method can do with missing values, the best first.
-    why : str
-        Why it can do nothing else.
-    """
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.io import quote_names
-
-    asked = preparation().missing
-    used = [*reading.names, *chain(*reading.apart.values())]
-    counts = {name: int(pd.isna(reading.column(name)).sum()) for name in used}
-    if not any(counts.values()):
-        return reading, Missing.ERROR.value
-    if empty := [name for name, count in counts.items() if count == reading.raw.n_rows]:
-        nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
-        raise InputError(
-            f"{nouns[0]} {quote_names(empty)} {nouns[1]} no value at all. Leave {nouns[2]} out: "
-            f"{drop_command(empty)}."
-        )
-    is_whole = ~np.any([pd.isna(reading.column(name)) for name in used], axis=0)
-    if asked is Missing.ERROR:
-        raise InputError(_about_missing(reading, counts, int(is_whole.sum()), takes))
-    chosen = takes[0] if asked is Missing.AUTO else asked.value
-    if chosen not in takes:
-        raise InputError(
-            f"--missing {chosen} is not possible here, since {why}. Use "
-            f"{again('--missing', takes[0])}."
-        )
-    notes = [f"--missing auto takes {chosen}, since {why}"] if asked is Missing.AUTO else []
-    if chosen != Missing.DROP:
-        return replace(reading, notes=(*reading.notes, *notes)), chosen
-    if is_whole.sum() < 2:
-        raise InputError(
-            f"{int(is_whole.sum())} of {len(is_whole)} rows of {reading.raw.source} have no "
-            f"missing value, too few to learn from. {_fullest(counts)}"
-        )
-    notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
-    return reading.with_rows(is_whole, *notes), Missing.ERROR.value
-
-
-def _fullest(counts: Mapping[str, int]) -> str:
-    """Advise to leave out the column that has most gaps."""
-    name = max(counts, key=lambda one: counts[one])
-    return f"Leave out '{name}', which lacks {counts[name]}, with {again('--drop', name)}."
-
-
-def _about_missing(
-    reading: Reading, counts: Mapping[str, int], n_whole: int, takes: Sequence[str]
-) -> str:
-    """Say which columns have gaps, and the commands that go on with them."""
-    from edgewise.io.messages import NAMES_SHOWN
-
-    gaps = [f"'{name}' ({count})" for name, count in counts.items() if count]
-    more = f" and {len(gaps) - NAMES_SHOWN} more" if len(gaps) > NAMES_SHOWN else ""
-    total, n_rows = sum(counts.values()), reading.raw.n_rows
-    values, columns = "value is" if total == 1 else "values are", f"column{'s'[: len(gaps) - 1]}"
-    found = (
-        f"{total} {values} missing (an empty field, NA or NaN), in {columns} "
-        f"{', '.join(gaps[:NAMES_SHOWN])}{more}."
-    )
-    if takes[0] != Missing.DROP:
-        found += f" Use what is there: {again('--missing', Missing.AUTO.value)}."
-    if n_whole < 2:
-        return f"{found} {_fullest(counts)}"
-    rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
-    return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', Missing.DROP.value)}."
 
 
 def _without_row_labels(raw: RawTable, mentioned: Sequence[str]) -> RawTable:
@@ -284,6 +254,8 @@ class Source:
         Whether some columns of numbers are ordered answers, see `edgewise.stats.ordinal_columns`.
     missing : str
         What an estimator is to do with missing values.
+    findings : tuple of Finding
+        What misleads a fit, as `edgewise.data.unusual.find_unusual` has it.
     """
 
     name: str
@@ -293,6 +265,7 @@ class Source:
     is_discrete: bool = False
     has_answers: bool = False
     missing: str = Missing.ERROR.value
+    findings: tuple[Finding, ...] = ()
 
     @property
     def n_samples(self) -> int:
@@ -344,7 +317,7 @@ def read_source(
         notes = [f"{note}{otherwise}"] if is_discrete is None else []
         reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts are of complete rows")
         table = reading.table()
-        return replace(reading.source(table, _categories(table), *notes), is_discrete=True)
+        return reading.source(table, _categories(table), *notes, is_discrete=True)
     if text and n_levels is not None:
         raise InputError(_about_levels(path, text, ordered))
     if text:
@@ -363,7 +336,12 @@ def read_source(
     frame = pd.DataFrame(table.values, columns=list(table.names))
     is_forced = is_discrete is False and n_levels is not None
     few = f"no column has more than {n_levels} levels; learned as numbers"
-    source = reading.source(table, frame, *([few] if is_forced else []))
+    is_ranks = covariance in (*_BY_PAIRS, "nonparanormal")
+    source = reading.source(table, frame, *([few] if is_forced else []), is_ranks=is_ranks)
+    if covariance is None:
+        # Taken for ordered answers, which a note says.
+        kept = tuple(one for one in source.findings if one.kind != "categories")
+        source = replace(source, findings=kept)
     return replace(source, has_answers=has_answers, missing=missing)
 
 
@@ -409,13 +387,6 @@ def check_table(
         allow_constant=allow_constant,
         allow_identical=allow_identical,
     )
-
-
-def drop_command(names: Sequence[str], *more: str) -> str:
-    """Write the running command without some columns, and with further options."""
-    has_comma = any("," in name for name in names)
-    texts = names if has_comma else [",".join(names)]
-    return again(*(word for text in texts if text for word in ("--drop", text)), *more)
 
 
 def text_columns(table: Table) -> list[str]:

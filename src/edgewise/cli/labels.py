@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.input import (
-    COMPLETE_ROWS,
     Reading,
     Source,
     about_text,
@@ -19,9 +18,8 @@ from edgewise.cli.input import (
     read_columns,
     refuse_covariance_file,
     text_columns,
-    treat_missing,
 )
-from edgewise.cli.prepare import Missing, preparation
+from edgewise.cli.prepare import COMPLETE_ROWS, Missing, preparation, treat_missing
 from edgewise.cli.shell import again
 
 if TYPE_CHECKING:
@@ -160,7 +158,7 @@ def _source(reading: Reading, basis: str | None) -> Source:
     frame, coding = _as_numbers(table, is_two=_is_two_valued(reading, basis))
     refuse_covariance_file(reading.raw.source, table)
     labels = {"by": reading.apart[BY][0]} if BY in reading.apart else {}
-    return replace(reading.source(table, frame, *coding, **labels), is_discrete=bool(coding))
+    return reading.source(table, frame, *coding, is_discrete=bool(coding), **labels)
 
 
 def _split(reading: Reading, pair: str | None) -> tuple[Reading, Groups]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_type_hints
 
 import typer
 
 from edgewise._core.errors import InputError
+from edgewise.cli.shell import again, drop_command
 
 if TYPE_CHECKING:
     from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+    from edgewise.cli.input import Reading
     from edgewise.io import RawTable
 
 ROWS: Final = "The table"
@@ -72,6 +75,16 @@ Where: TypeAlias = Annotated[
         rich_help_panel=ROWS,
     ),
 ]
+Every: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--every",
+        help="Keep one row in so many, for rows in order that are like the rows before them.",
+        metavar="N",
+        min=1,
+        rich_help_panel=ROWS,
+    ),
+]
 Transpose: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -109,6 +122,7 @@ _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "missing": (MissingOption, Missing.ERROR),
     "na": (Na, None),
     "where": (Where, None),
+    "every": (Every, 1),
     "transpose": (Transpose, False),
     "difference": (Difference, False),
     "detrend": (Detrend, False),
@@ -128,6 +142,8 @@ class Preparation:
         Words that stand for missing values.
     where : str or None
         Condition for the rows to keep.
+    every : int
+        Rows from one that is kept to the next.
     transpose, difference, detrend : bool
         Whether rows are columns; whether columns are differenced, or lose a straight line.
     ranks : bool
@@ -137,6 +153,7 @@ class Preparation:
     missing: Missing = Missing.ERROR
     na: tuple[str, ...] = ()
     where: str | None = None
+    every: int = 1
     transpose: bool = False
     difference: bool = False
     detrend: bool = False
@@ -145,7 +162,7 @@ class Preparation:
     @property
     def options(self) -> list[str]:
         """Options that were given and need all rows."""
-        asked = {"--where": self.where, "--transpose": self.transpose}
+        asked = {"--where": self.where, "--every": self.every > 1, "--transpose": self.transpose}
         asked |= {"--difference": self.difference, "--detrend": self.detrend}
         return [option for option, value in asked.items() if value]
 
@@ -428,4 +445,97 @@ def prepared(raw: RawTable, asked: Preparation) -> RawTable:
     """Take rows as columns and choose rows, where that was asked for."""
     if asked.transpose:
         raw = transposed(raw)
-    return raw if asked.where is None else kept_rows(raw, asked.where)
+    if asked.where is not None:
+        raw = kept_rows(raw, asked.where)
+    if asked.every > 1:
+        import numpy as np
+
+        is_kept = np.arange(raw.n_rows) % asked.every == 0
+        raw = with_rows(
+            raw, is_kept, f"one row in {asked.every} was taken, {is_kept.sum()} of {raw.n_rows}"
+        )
+    return raw
+
+
+#: What methods can do with missing values that look at whole rows, and why no more.
+COMPLETE_ROWS: Final = (Missing.DROP.value,)
+COMPLETE: Final = "this command scores whole rows"
+
+
+def treat_missing(
+    reading: Reading, takes: Sequence[str], why: str = COMPLETE
+) -> tuple[Reading, str]:
+    """Do what ``--missing`` says; also return what is left for an estimator to do.
+
+    Parameters
+    ----------
+    reading : Reading
+        The table.
+    takes : sequence of str
+        What the method can do with missing values, the best first.
+    why : str
+        Why it can do nothing else.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.io import quote_names
+
+    asked = preparation().missing
+    used = [*reading.names, *chain(*reading.apart.values())]
+    counts = {name: int(pd.isna(reading.column(name)).sum()) for name in used}
+    if not any(counts.values()):
+        return reading, Missing.ERROR.value
+    if empty := [name for name, count in counts.items() if count == reading.raw.n_rows]:
+        nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
+        raise InputError(
+            f"{nouns[0]} {quote_names(empty)} {nouns[1]} no value at all. Leave {nouns[2]} out: "
+            f"{drop_command(empty)}."
+        )
+    is_whole = ~np.any([pd.isna(reading.column(name)) for name in used], axis=0)
+    if asked is Missing.ERROR:
+        raise InputError(_about_missing(reading, counts, int(is_whole.sum()), takes))
+    chosen = takes[0] if asked is Missing.AUTO else asked.value
+    if chosen not in takes:
+        raise InputError(
+            f"--missing {chosen} is not possible here, since {why}. Use "
+            f"{again('--missing', takes[0])}."
+        )
+    notes = [f"--missing auto takes {chosen}, since {why}"] if asked is Missing.AUTO else []
+    if chosen != Missing.DROP:
+        return replace(reading, notes=(*reading.notes, *notes)), chosen
+    if is_whole.sum() < 2:
+        raise InputError(
+            f"{int(is_whole.sum())} of {len(is_whole)} rows of {reading.raw.source} have no "
+            f"missing value, too few to learn from. {_fullest(counts)}"
+        )
+    notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
+    return reading.with_rows(is_whole, *notes), Missing.ERROR.value
+
+
+def _fullest(counts: Mapping[str, int]) -> str:
+    """Advise to leave out the column that has most gaps."""
+    name = max(counts, key=lambda one: counts[one])
+    return f"Leave out '{name}', which lacks {counts[name]}, with {again('--drop', name)}."
+
+
+def _about_missing(
+    reading: Reading, counts: Mapping[str, int], n_whole: int, takes: Sequence[str]
+) -> str:
+    """Say which columns have gaps, and the commands that go on with them."""
+    from edgewise.io.messages import NAMES_SHOWN
+
+    gaps = [f"'{name}' ({count})" for name, count in counts.items() if count]
+    more = f" and {len(gaps) - NAMES_SHOWN} more" if len(gaps) > NAMES_SHOWN else ""
+    total, n_rows = sum(counts.values()), reading.raw.n_rows
+    values, columns = "value is" if total == 1 else "values are", f"column{'s'[: len(gaps) - 1]}"
+    found = (
+        f"{total} {values} missing (an empty field, NA or NaN), in {columns} "
+        f"{', '.join(gaps[:NAMES_SHOWN])}{more}."
+    )
+    if takes[0] != Missing.DROP:
+        found += f" Use what is there: {again('--missing', Missing.AUTO.value)}."
+    if n_whole < 2:
+        return f"{found} {_fullest(counts)}"
+    rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
+    return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', Missing.DROP.value)}."

@@ -9,15 +9,16 @@ import platform
 import secrets
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise._core.errors import EdgewiseError, InputError
+from edgewise._core.errors import DataWarning, EdgewiseError, InputError
 from edgewise._core.lazy import postpone
 from edgewise._version import __version__
 from edgewise.cli.shell import (
@@ -279,6 +280,10 @@ def carry_out(
     postpone("matplotlib.pyplot")
     with warnings_told() as told:
         start = time.perf_counter()
+        for one in source.findings:
+            warnings.warn(
+                f"{_sentence(one.text)}. Option: {one.advice}.", DataWarning, stacklevel=2
+            )
         result = fit()
         record = {
             "command": command,
@@ -288,6 +293,7 @@ def carry_out(
             "parameters": result.parameters,
             "data": source.fingerprint,
             "treatment": [*source.notes, *result.notes],
+            "findings": [asdict(one) for one in source.findings],
             "warnings": list(told),
             "n_nodes": result.graph.n_nodes,
             "n_edges": result.graph.n_edges,

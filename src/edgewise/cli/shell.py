@@ -340,6 +340,13 @@ def again(*changes: str, without: Sequence[str] = ()) -> str:
     return f"`{shlex.join(['edgewise', *kept, *more])}`"
 
 
+def drop_command(names: Sequence[str], *more: str) -> str:
+    """Write the running command without some columns, and with further options."""
+    has_comma = any("," in name for name in names)
+    texts = names if has_comma else [",".join(names)]
+    return again(*(word for text in texts if text for word in ("--drop", text)), *more)
+
+
 def in_options(message: str, parameter: str | None = None) -> str:
     """Name the options of the running command where a message names parameters of the library.
 

@@ -192,8 +192,8 @@ def check_columns(
     labels = list(names) if names is not None else [f"x{k}" for k in range(n_features)]
     if text := [label for label, kind in zip(labels, kinds or (), strict=False) if kind == TEXT]:
         raise InputError(
-            f"{_columns(text)} {_verb(text, 'holds', 'hold')} text, not numbers. "
-            f"Drop {_verb(text, 'it', 'them')}, or turn {_verb(text, 'it', 'them')} into numbers."
+            f"{column_nouns(text)} {agree(text, 'holds', 'hold')} text, not numbers. "
+            f"Drop {agree(text, 'it', 'them')}, or turn {agree(text, 'it', 'them')} into numbers."
         )
     if n_samples < 2:
         raise InputError(
@@ -323,11 +323,13 @@ def _real_array(values: Any) -> AnyArray | None:
 TEXT = "categorical"
 
 
-def _columns(names: Sequence[str]) -> str:
-    return f"{_verb(names, 'Column', 'Columns')} {quote_names(names)}"
+def column_nouns(names: Sequence[str]) -> str:
+    """Name columns at the beginning of a sentence."""
+    return f"{agree(names, 'Column', 'Columns')} {quote_names(names)}"
 
 
-def _verb(names: Sequence[object], singular: str, plural: str) -> str:
+def agree(names: Sequence[object], singular: str, plural: str) -> str:
+    """Choose a word by the number of columns."""
     return singular if len(names) == 1 else plural
 
 
@@ -336,7 +338,7 @@ def _check_infinite(report: ColumnReport, labels: Sequence[str]) -> None:
         names = [labels[k] for k in where]
         total = int(report.n_infinite.sum())
         raise InputError(
-            f"{_columns(names)} {_verb(names, 'has', 'have')} {total} infinite "
+            f"{column_nouns(names)} {agree(names, 'has', 'have')} {total} infinite "
             f"{'value' if total == 1 else 'values'} (inf). Replace or drop those rows."
         )
 
@@ -350,13 +352,13 @@ def _check_constant(values: FloatArray, report: ColumnReport, labels: Sequence[s
     if report.constant:
         flat = [labels[k] for k in report.constant]
         raise InputError(
-            f"{_columns(flat)} {_verb(flat, 'has', 'have')} one value in every row. "
-            f"Drop {_verb(flat, 'it', 'them')}."
+            f"{column_nouns(flat)} {agree(flat, 'has', 'have')} one value in every row. "
+            f"Drop {agree(flat, 'it', 'them')}."
         )
     if flat := [labels[k] for k in np.flatnonzero(~varying_columns(values)).tolist()]:
         raise InputError(
-            f"{_columns(flat)} {_verb(flat, 'is', 'are')} constant up to rounding. "
-            f"Drop {_verb(flat, 'it', 'them')}, or take the mean off."
+            f"{column_nouns(flat)} {agree(flat, 'is', 'are')} constant up to rounding. "
+            f"Drop {agree(flat, 'it', 'them')}, or take the mean off."
         )
 
 
@@ -365,8 +367,8 @@ def _check_missing(
 ) -> None:
     if empty := [labels[k] for k in np.flatnonzero(report.n_missing == n_samples).tolist()]:
         raise InputError(
-            f"{_columns(empty)} {_verb(empty, 'has', 'have')} no value at all (NaN in every row). "
-            f"Drop {_verb(empty, 'it', 'them')}."
+            f"{column_nouns(empty)} {agree(empty, 'has', 'have')} no value at all (NaN in every "
+            f"row). Drop {agree(empty, 'it', 'them')}."
         )
     where = np.flatnonzero(report.n_missing).tolist()
     if where and not allow_missing:
@@ -376,7 +378,7 @@ def _check_missing(
         total = int(report.n_missing.sum())
         raise InputError(
             f"{total} {'value is' if total == 1 else 'values are'} missing (NaN), in "
-            f"{_verb(counts, 'column', 'columns')} {shown}{more}. Fill or drop them, or pass "
+            f"{agree(counts, 'column', 'columns')} {shown}{more}. Fill or drop them, or pass "
             'missing="pairwise" or missing="em".'
         )
 

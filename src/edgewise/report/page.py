@@ -71,7 +71,17 @@ class Report:
 
 
 #: What a record holds that is told in words or of no use to a reader.
-TOLD = ("treatment", "warnings", "data", "versions", "parameters", "n_nodes", "n_edges", "files")
+TOLD = (
+    "treatment",
+    "findings",
+    "warnings",
+    "data",
+    "versions",
+    "parameters",
+    "n_nodes",
+    "n_edges",
+    "files",
+)
 
 
 def details(report: Report) -> dict[str, Any]:

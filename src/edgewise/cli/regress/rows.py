@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.input import (
-    COMPLETE_ROWS,
     Source,
     about_text,
     read_columns,
     text_columns,
-    treat_missing,
 )
+from edgewise.cli.prepare import COMPLETE_ROWS, treat_missing
 
 if TYPE_CHECKING:
     import pandas as pd

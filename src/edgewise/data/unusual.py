@@ -1,0 +1,296 @@
+"""Rows and columns that mislead a fit: outliers, skew, drift, codes and names among numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from edgewise._core.typing import FloatArray, IntArray
+from edgewise.data.checks import agree, column_nouns
+from edgewise.io.messages import quote_names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something about the rows or columns of a table that a network should not be learned from.
+
+    Attributes
+    ----------
+    kind : str
+        What it is: ``"outliers"``, ``"codes"``, ``"skew"``, ``"trend"``, ``"order"``,
+        ``"categories"``, ``"identifier"`` or ``"transposed"``.
+    columns : tuple of str
+        Columns that it is about.
+    figure : float
+        What was measured, as the kind has it: a count, a skewness, a correlation.
+    text : str
+        What was found, in one sentence.
+    advice : str
+        The option of the commands that deals with it.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    figure: float
+    text: str
+    advice: str
+
+
+#: A cell beyond so many robust standard deviations is an outlier; no Gaussian column has one.
+FAR: Final = 15.0
+#: A column is skewed beyond this skewness, that of an exponential distribution.
+SKEWED: Final = 2.0
+#: Rows with a smaller autocorrelation count as independent.
+ALIKE: Final = 0.2
+#: Fewest rows for which shapes and orders are judged.
+FEW_ROWS: Final = 20
+#: Fewest different values of a column of measurements.
+MEASUREMENT: Final = 11
+#: Whole numbers by which files mark missing values.
+MARKS: Final = tuple(sign * (10.0**k - 1) for k in (2, 3, 4, 5, 6) for sign in (1, -1))
+
+
+def find_unusual(
+    values: FloatArray,
+    names: Sequence[str],
+    *,
+    groups: IntArray | None = None,
+    is_ordered: bool = True,
+    is_ranks: bool = False,
+) -> tuple[Finding, ...]:
+    """Look for rows and columns that most methods are misled by.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        NaN where a value is missing.
+    names : sequence of str
+    groups : ndarray of int, shape (n_samples,), optional
+        Rows that belong together, so that what differs between groups is no trend.
+    is_ordered : bool
+        Whether the rows may be in an order that means something.
+    is_ranks : bool
+        Whether only ranks will be seen, which neither outliers nor skew mislead.
+
+    Returns
+    -------
+    tuple of Finding
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
+    >>> find_unusual(rows, ["a", "b", "c"])
+    ()
+    >>> rows[7, 1] = 500.0
+    >>> [(one.kind, one.columns, one.figure) for one in find_unusual(rows, ["a", "b", "c"])]
+    [('outliers', ('b',), 1.0)]
+    """
+    if len(values) < FEW_ROWS:
+        return ()
+    found = [_identifiers(values, names), _categories(values, names)]
+    if not is_ranks:
+        found += _shapes(values, names)
+    if is_ordered:
+        found.append(_order(values, names, groups))
+    return tuple(one for one in found if one is not None)
+
+
+def _n_different(column: FloatArray) -> int:
+    return len(np.unique(column[~np.isnan(column)]))
+
+
+def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
+    """Whole numbers that differ from row to row and only rise, or only fall."""
+    steps = np.diff(values, axis=0)
+    is_whole = (values == np.round(values)).all(axis=0)
+    is_sorted = (steps > 0).all(axis=0) | (steps < 0).all(axis=0)
+    which = [names[k] for k in np.flatnonzero(is_whole & is_sorted).tolist()]
+    if not which:
+        return None
+    return Finding(
+        kind="identifier",
+        columns=tuple(which),
+        figure=float(len(which)),
+        text=f"{column_nouns(which)} {agree(which, 'numbers', 'number')} the rows: whole numbers "
+        "in order, another in every row",
+        advice=f"--drop {','.join(which)}",
+    )
+
+
+def _categories(values: FloatArray, names: Sequence[str]) -> Finding | None:
+    """Few whole numbers in a column, beside measurements."""
+    counts = np.array([_n_different(column) for column in values.T])
+    is_whole = np.array([bool((c == np.round(c))[~np.isnan(c)].all()) for c in values.T])
+    which = np.flatnonzero(is_whole & (counts > 2) & (counts < MEASUREMENT)).tolist()
+    if not which or 2 * int((counts >= MEASUREMENT).sum()) < len(counts):
+        return None
+    labels = [names[k] for k in which]
+    return Finding(
+        kind="categories",
+        columns=tuple(labels),
+        figure=float(max(counts[k] for k in which)),
+        text=f"{column_nouns(labels)} {agree(labels, 'has', 'have')} at most "
+        f"{max(counts[k] for k in which)} different whole numbers, taken for measurements, which "
+        "codes of categories are not",
+        advice=f"--drop {','.join(labels)}",
+    )
+
+
+def _shapes(values: FloatArray, names: Sequence[str]) -> list[Finding | None]:
+    """Find marks of missing values, skewed columns, and single cells far out in the others."""
+    marks: dict[str, float] = {}
+    n_far: dict[str, int] = {}
+    skews: dict[str, float] = {}
+    for name, column in zip(names, values.T, strict=True):
+        seen = column[~np.isnan(column)]
+        if len(seen) < FEW_ROWS or _n_different(seen) < MEASUREMENT:
+            continue
+        centre = np.median(seen)
+        spread = 1.4826 * np.median(np.abs(seen - centre))
+        is_far = np.abs(seen - centre) > FAR * spread if spread else np.zeros(len(seen), bool)
+        if is_far.sum() > 1 and np.ptp(seen[is_far]) == 0 and float(seen[is_far][0]) in MARKS:
+            marks[name] = float(seen[is_far][0])
+            continue
+        body = seen[~is_far]
+        deviation = body - body.mean()
+        scale = body.std()
+        skew = float(np.mean(deviation**3) / scale**3) if scale else 0.0
+        if abs(skew) > SKEWED:
+            skews[name] = skew
+        elif is_far.any():
+            n_far[name] = int(is_far.sum())
+    return [_about_marks(marks), _about_far(n_far), _about_skews(skews)]
+
+
+def _about_marks(marks: dict[str, float]) -> Finding | None:
+    if not marks:
+        return None
+    words = sorted({f"{value:g}" for value in marks.values()})
+    which = list(marks)
+    return Finding(
+        kind="codes",
+        columns=tuple(which),
+        figure=float(len(which)),
+        text=f"{column_nouns(which)} {agree(which, 'holds', 'hold')} {' and '.join(words)}, far "
+        "from all other values, as files mark missing ones",
+        advice=f"--na={','.join(words)} --missing auto",
+    )
+
+
+def _about_far(n_far: dict[str, int]) -> Finding | None:
+    if not n_far:
+        return None
+    total, which = sum(n_far.values()), sorted(n_far, key=lambda name: -n_far[name])
+    return Finding(
+        kind="outliers",
+        columns=tuple(which),
+        figure=float(total),
+        text=f"{total} {'value lies' if total == 1 else 'values lie'} more than {FAR:g} robust "
+        f"standard deviations from the median, in {quote_names(which)}; a few such make or hide "
+        "links",
+        advice="--covariance nonparanormal",
+    )
+
+
+def _about_skews(skews: dict[str, float]) -> Finding | None:
+    if not skews:
+        return None
+    which = sorted(skews, key=lambda name: -abs(skews[name]))
+    return Finding(
+        kind="skew",
+        columns=tuple(which),
+        figure=skews[which[0]],
+        text=f"{column_nouns(which)} {agree(which, 'is', 'are')} skewed ({skews[which[0]]:.1f}; a "
+        f"Gaussian column has 0), so that the largest values weigh most",
+        advice="--covariance nonparanormal",
+    )
+
+
+def _order(values: FloatArray, names: Sequence[str], groups: IntArray | None) -> Finding | None:
+    """Rows that are like the rows before them: columns that drift, or a series in time."""
+    n_samples = len(values)
+    member = np.zeros(n_samples, dtype=np.int64) if groups is None else groups
+    centred = values.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for group in np.unique(member):
+            centred[member == group] -= np.nanmean(values[member == group], axis=0)
+    z = np.nan_to_num(centred)
+    is_next = member[1:] == member[:-1]
+    size = (z**2).sum(axis=0)
+    lagged = (z[1:] * z[:-1])[is_next].sum(axis=0) / np.where(size > 0, size, 1.0)
+    # Of a random walk, n (1 - r) is below 14 in 19 of 20 cases (Dickey and Fuller 1979).
+    drifts = [names[k] for k in np.flatnonzero((lagged > 0.7) & (n_samples * (1 - lagged) < 14))]
+    if 2 * len(drifts) >= len(names):
+        return Finding(
+            kind="trend",
+            columns=tuple(drifts),
+            figure=float(lagged.mean()),
+            text=f"{column_nouns(drifts)} {agree(drifts, 'drifts', 'drift')} along the rows, as "
+            "prices do or rows sorted by a group, and whatever drifts seems linked",
+            advice="--difference",
+        )
+    mean = float(lagged.mean())
+    if mean <= max(ALIKE, 4.0 / np.sqrt(n_samples)):
+        return None
+    return Finding(
+        kind="order",
+        columns=tuple(names),
+        figure=mean,
+        text=f"rows are like the rows before them (autocorrelation {mean:.2f} on average), so that "
+        f"{n_samples} of them say less than as many independent ones, and links look surer than "
+        "they are",
+        advice=f"--every {int(np.ceil(np.log(ALIKE) / np.log(min(mean, 0.95))))}",
+    )
+
+
+def find_transposed(
+    values: FloatArray, names: Sequence[str], labels: Sequence[str]
+) -> Finding | None:
+    """Say whether rows, which have names, are probably the columns that are meant.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+    names : sequence of str
+    labels : sequence of str
+        Names of the rows.
+
+    Examples
+    --------
+    >>> genes = np.linspace(0, 9, 100)[:, None] + np.random.default_rng(0).normal(size=(100, 6))
+    >>> find_transposed(genes, [f"s{k}" for k in range(6)], [f"gene{k}" for k in range(100)]).kind
+    'transposed'
+    """
+    n_samples, n_features = values.shape
+    is_named = np.mean([any(letter.isalpha() for letter in label) for label in labels]) > 0.9
+    if not is_named or np.isnan(values).any():
+        return None
+    figure = 0.0
+    if n_samples >= 5 * n_features >= 25 and (values.std(axis=0) > 0).all():
+        # Samples of the same genes are alike; columns of other units are not.
+        spread = values.std(axis=0)
+        figure = float(np.median(np.corrcoef(values.T)[np.triu_indices(n_features, 1)]))
+        figure *= float(spread.max() < 5 * spread.min())
+    elif n_features >= 5 * n_samples:
+        figure = float(np.mean([_is_numbered(name) for name in names]))
+        figure -= float(np.mean([_is_numbered(label) for label in labels]))
+    if figure <= 0.5:
+        return None
+    return Finding(
+        kind="transposed",
+        columns=tuple(names[:1]),
+        figure=figure,
+        text=f"the {n_samples} rows have names ('{labels[0]}') and the {n_features} columns look "
+        "like samples of them, so that the table probably has its variables in rows",
+        advice="--transpose",
+    )
+
+
+def _is_numbered(name: str) -> bool:
+    """Whether a name is a word with a number, such as cell17."""
+    return name[-1:].isdigit() and not name.replace(".", "").isdigit()

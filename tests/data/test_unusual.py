@@ -1,0 +1,108 @@
+"""What misleads a fit is found in tables of that kind, and not in ordinary ones."""
+
+import numpy as np
+import pytest
+
+from edgewise.data.unusual import find_transposed, find_unusual
+
+NAMES = tuple("abcdef")
+
+
+def rows(n_samples=200, seed=1):
+    return np.random.default_rng(seed).normal(size=(n_samples, 6))
+
+
+def kinds(values, **options):
+    return {one.kind: one for one in find_unusual(values, NAMES, **options)}
+
+
+def test_ordinary_tables_have_nothing_unusual():
+    """At most 1 clean table in 100 is noted, of 50 to 500 rows."""
+    rng = np.random.default_rng(0)
+    noted = 0
+    for _ in range(200):
+        n_samples, n_features = int(rng.integers(50, 501)), int(rng.integers(3, 31))
+        mixing = np.eye(n_features) + rng.normal(size=(n_features, n_features))
+        values = rng.normal(size=(n_samples, n_features)) @ mixing
+        noted += bool(find_unusual(values, [f"x{k}" for k in range(n_features)]))
+    assert noted <= 2
+
+
+def test_outliers():
+    values = rows()
+    values[3, 1], values[8, 4] = 40.0, -70.0
+    (found,) = find_unusual(values, NAMES)
+    assert (found.kind, found.figure, set(found.columns)) == ("outliers", 2.0, {"b", "e"})
+    assert found.advice == "--covariance nonparanormal"
+    assert not find_unusual(values, NAMES, is_ranks=True)
+
+
+def test_marks_of_missing_values():
+    values = rows()
+    values[[3, 9], 1] = -999
+    found = kinds(values)["codes"]
+    assert found.columns == ("b",)
+    assert found.advice == "--na=-999 --missing auto"
+
+
+def test_skew():
+    values = rows()
+    values[:, 2] = np.exp(1.5 * values[:, 2])
+    found = kinds(values)
+    assert set(found) == {"skew"}
+    assert found["skew"].columns == ("c",)
+    assert found["skew"].figure > 2
+
+
+def test_rows_in_time():
+    noise = rows(400)
+    values = np.zeros_like(noise)
+    for t in range(1, 400):
+        values[t] = 0.71 * values[t - 1] + noise[t]
+    found = kinds(values)["order"]
+    assert found.figure == pytest.approx(0.71, abs=0.08)
+    assert found.advice in ("--every 4", "--every 5", "--every 6")
+    assert not find_unusual(values[::6], NAMES)
+    assert not find_unusual(values, NAMES, is_ordered=False)
+
+
+def test_prices_drift():
+    found = kinds(np.cumsum(rows(300), axis=0))
+    assert set(found) == {"trend"}
+    assert found["trend"].advice == "--difference"
+    assert not find_unusual(rows(300), NAMES)
+
+
+def test_sorted_groups_are_no_trend():
+    values, groups = rows(), np.repeat(np.arange(4), 50)
+    values += 10 * groups[:, None]
+    assert set(kinds(values)) == {"trend"}
+    assert not kinds(values, groups=groups)
+
+
+def test_numbers_of_rows():
+    values = rows()
+    values[:, 5] = np.arange(1001, 1201)
+    found = kinds(values)["identifier"]
+    assert (found.columns, found.advice) == (("f",), "--drop f")
+
+
+def test_codes_of_categories():
+    values = rows()
+    values[:, 0] = np.random.default_rng(2).integers(1, 4, size=200)
+    found = kinds(values)["categories"]
+    assert (found.columns, found.figure, found.advice) == (("a",), 3.0, "--drop a")
+    # Answers throughout are no measurements with codes among them.
+    assert not find_unusual(np.random.default_rng(2).integers(1, 6, size=(200, 6)) * 1.0, NAMES)
+
+
+def test_genes_in_rows():
+    rng = np.random.default_rng(3)
+    genes = rng.normal(8, 3, size=(300, 1)) + rng.normal(size=(300, 6))
+    labels = [f"YAL{k:03d}C" for k in range(300)]
+    assert find_transposed(genes, NAMES, labels).advice == "--transpose"
+    assert find_transposed(rows(300), NAMES, labels) is None
+    dates = [f"2020-{k}" for k in range(300)]
+    assert find_transposed(genes, NAMES, dates) is None
+    cells = [f"cell{k}" for k in range(300)]
+    assert find_transposed(genes.T, cells, ["cd4", "cd8a", "il", "tnf", "ifn", "gata"]) is not None
