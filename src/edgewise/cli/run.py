@@ -281,9 +281,8 @@ def carry_out(
     with warnings_told() as told:
         start = time.perf_counter()
         for one in source.findings:
-            warnings.warn(
-                f"{_sentence(one.text)}. Option: {one.advice}.", DataWarning, stacklevel=2
-            )
+            said = f"{one.text[:1].upper()}{one.text[1:]}. Option: {one.advice}."
+            warnings.warn(said, DataWarning, stacklevel=2)
         result = fit()
         record = {
             "command": command,
