@@ -80,6 +80,7 @@ TREE_FILES = (
     "tree.txt",
     "leaves.csv",
     "splits.csv",
+    "groups.csv",
     "edges.csv",
     "graph.graphml",
     "model.edgewise",

@@ -1,6 +1,7 @@
 """``edgewise regress``: a tree of networks from a file."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -189,7 +190,8 @@ def test_rows_that_judge(regress, rows):
         (("--criterion", "penalized"), "criterion", "penalized"),
         (("--lookahead", "0"), "lookahead", 0),
         (("--grow-risk", "refit"), "grow_risk", "refit"),
-        (("--mean", "leaf"), "mean", "leaf"),
+        (("--mean", "global"), "mean", "global"),
+        (("--split-for", "all"), "split_for", "all"),
         (("--scale", "quantile"), "scale", "quantile"),
         (("--depth", "1"), "max_depth", 1),
         (("--min-leaf", "100"), "min_samples_leaf", 100),
@@ -199,7 +201,8 @@ def test_rows_that_judge(regress, rows):
 )
 def test_options_reach_the_tree(regress, rows, options, parameter, value):
     run = regress(rows, "--on", "lat,lon", "--drop", "place,odd", *options)
-    assert run.tree.get_params()[parameter] == value
+    given = run.tree.get_params()
+    assert given.get(parameter, getattr(given["criterion"], parameter, None)) == value
     expected = GraphTree(**run.tree.get_params())
     expected.fit(rows[["lat", "lon"]], rows[NAMES])
     assert run.tree.export_text() == expected.export_text()
@@ -279,3 +282,29 @@ def test_an_earlier_run_leaves_nothing_behind(regress, rows):
 def test_bad_input(run, rows, tmp_path, options, message):
     rows.to_csv(tmp_path / "data.csv", index=False)
     assert message in complaint(run, tmp_path / "data.csv", *options)
+
+
+def test_a_shift_of_means_is_told_from_a_network(regress):
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b", "c"], 600)
+    frame = pd.DataFrame({"group": group})
+    common = rng.normal(size=600)
+    shifts = {
+        "x": {"a": 0, "b": 4, "c": 8},
+        "y": {"a": 8, "b": 4, "c": 0},
+        "z": {"a": 0, "b": 9, "c": 0},
+    }
+    for name, shift in shifts.items():
+        frame[name] = [shift[one] for one in group] + common + rng.normal(size=600)
+    run = regress(frame, "--on", "group")
+    said = run.result.stdout
+    assert said.startswith("1 network of 3 columns by group")
+    assert "Means and variances differ between 3 groups (groups.csv)" in said
+    assert re.search(r"Gain by component: mean (9\d|10\d)%, variances -?\d%, graph -?\d%", said)
+    assert (run.edges["weight"] > 0).all()
+    groups = pd.read_csv(run.out / "groups.csv").set_index("where")
+    assert groups.loc["group is b", "z_mean"] == pytest.approx(9.0, abs=0.5)
+    assert run.record["n_groups"] == 3
+    everything = regress(frame, "--on", "group", "--split-for", "all")
+    assert everything.result.stdout.startswith("3 networks of 3 columns by group")
+    assert "(groups.csv)" not in everything.result.stdout

@@ -10,7 +10,12 @@ from sklearn.exceptions import NotFittedError
 import edgewise
 from edgewise import Graph, GraphTree, HeldOut, InputError
 from edgewise.solvers import refit_precision
-from tests.estimators.covariates.tree_rows import assert_same_tree, changing_rows, four_cells
+from tests.estimators.covariates.tree_rows import (
+    assert_same_tree,
+    changing_rows,
+    four_cells,
+    penguins,
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def test_leaf_is_the_maximum_likelihood_of_its_training_rows():
     X, Y = changing_rows(400, 1)
     X_val, Y_val = changing_rows(400, 2)
     for mean in ("global", "leaf"):
-        tree = GraphTree(bounds=(0, 1), mean=mean).fit(X, Y, X_val, Y_val)
+        tree = GraphTree(bounds=(0, 1), mean=mean, split_for="all").fit(X, Y, X_val, Y_val)
         for leaf in tree.leaves_:
             inside = Y[tree.apply(X) == leaf.leaf]
             assert leaf.n == len(inside)
@@ -64,7 +69,7 @@ def test_prediction_is_that_of_the_leaf(fitted):
         number, tree.predict_graphs(X[:20]), tree.predict_precision(X[:20]), strict=True
     ):
         assert graph == tree.leaves_[k].graph
-        np.testing.assert_array_equal(precision, tree.leaves_[k].precision)
+        np.testing.assert_allclose(precision, tree.leaves_[k].precision, rtol=1e-12)
     assert tree.predict_precision(X[:20]).shape == (20, 4, 4)
 
 
@@ -112,15 +117,15 @@ def test_risk_of_a_node_is_in_the_units_of_the_responses(exchange):
 
 def test_why_a_split_is_there():
     X, Y = changing_rows(500, 3)
-    by_graph = GraphTree(random_state=0, mean="leaf").fit(X, Y).split_report()
+    by_graph = GraphTree(random_state=0, split_for="all").fit(X, Y).split_report()
     assert by_graph.loc[0, "graph"] > 0.9
     shift = np.random.default_rng(0).normal(size=(500, 4))
     moved = shift + 2.0 * (X[:, [0]] > 0.5)
-    by_mean = GraphTree(random_state=0, mean="leaf").fit(X, moved).split_report()
+    by_mean = GraphTree(random_state=0, split_for="all").fit(X, moved).split_report()
     assert by_mean.loc[0, "covariate"] == "x0"
     assert by_mean.loc[0, "mean"] > 0.8
     wider = shift * np.where(X[:, [0]] > 0.5, 3.0, 1.0)
-    by_variance = GraphTree(random_state=0).fit(X, wider).split_report()
+    by_variance = GraphTree(random_state=0, split_for="all").fit(X, wider).split_report()
     assert by_variance.loc[0, "variances"] > 0.8
     for report in (by_graph, by_mean, by_variance):
         shares = report[["mean", "variances", "graph"]].sum(axis=1)
@@ -132,7 +137,9 @@ def test_gains_of_the_splits_add_up_to_that_of_the_tree():
     for options in (
         {},
         {"criterion": HeldOut(exchange=False)},
-        {"mean": "leaf"},
+        {"split_for": "all"},
+        {"mean": "global"},
+        {"mean": "global", "split_for": "all"},
         {"criterion": "penalized"},
     ):
         tree = GraphTree(random_state=0, **options).fit(X, Y)
@@ -236,3 +243,71 @@ def test_clones_are_as_new(fitted):
     copy = clone(tree)
     assert copy.get_params() == tree.get_params()
     assert not hasattr(copy, "nodes_")
+
+
+def within_groups(X, Y):
+    """Correlations and partial correlations of rows about the means of their groups."""
+    grouped = Y.groupby([X[name] for name in X])
+    rows = (Y - grouped.transform("mean")) / grouped.transform("std")
+    correlation = np.corrcoef(rows.T)
+    precision = np.linalg.inv(correlation)
+    return -precision / np.sqrt(np.outer(precision.diagonal(), precision.diagonal()))
+
+
+def test_a_shift_of_means_is_no_network():
+    counts = []
+    for seed in range(6):
+        X, Y = penguins(seed=seed)
+        tree = GraphTree(random_state=0).fit(X, Y)
+        counts.append(len(tree.leaves_))
+        assert sum(node.split is None for node in tree.groups_) in (5, 6)
+        total = sum(tree.gain_.values())
+        assert tree.gain_["mean"] > 0.9 * total
+        assert abs(tree.gain_["graph"]) < 0.05 * total
+    assert counts == [1] * 6
+
+
+@pytest.mark.parametrize("split_for", ["graph", "all"])
+def test_edges_have_the_signs_that_they_have_within_groups(split_for):
+    X, Y = penguins(1500)
+    tree = GraphTree(random_state=0, split_for=split_for).fit(X, Y)
+    truth = within_groups(X, Y)
+    assert (truth[np.triu_indices(4, 1)] > 0).all()
+    for leaf in tree.leaves_:
+        assert leaf.graph.n_edges > 0
+        assert (leaf.graph.weights >= 0).all()
+    if split_for == "graph":
+        found = tree.graph_
+        joined = found.adjacency
+        np.testing.assert_allclose(found.weights[joined], truth[joined], atol=0.1)
+    # One mean for all takes the species for a network, with the wrong signs.
+    published = GraphTree(random_state=0, mean="global", split_for="all").fit(X, Y)
+    assert any((leaf.graph.weights < -0.2).any() for leaf in published.leaves_)
+
+
+def test_a_network_that_differs_is_found_beside_a_shift_of_means():
+    X, Y = penguins(600, turned="Gentoo")
+    tree = GraphTree(random_state=0).fit(X, Y)
+    assert [leaf.box["species"] for leaf in tree.leaves_] == [("Gentoo",), ("Adelie", "Chinstrap")]
+    for leaf in tree.leaves_:
+        is_here = X["species"].isin(leaf.box["species"])
+        truth = within_groups(X[is_here], Y[is_here])
+        joined = leaf.graph.adjacency
+        assert (np.sign(leaf.graph.weights[joined]) == np.sign(truth[joined])).all()
+    assert tree.gain_["graph"] > 0.1
+    assert tree.risk_path_[0] - tree.risk_ == pytest.approx(tree.gain_["graph"])
+
+
+def test_score_is_that_of_the_leaf_about_the_mean_of_the_group():
+    X, Y = penguins(600, turned="Gentoo")
+    tree = GraphTree(random_state=0).fit(X, Y)
+    one = GraphTree(random_state=0, mean="global", split_for="all").fit(X, Y)
+    means, precisions = tree.predict_mean(X), tree.predict_precision(X)
+    assert len(np.unique(means, axis=0)) == 6
+    expected = [
+        stats.multivariate_normal(mean, np.linalg.inv(precision)).logpdf(y)
+        for mean, precision, y in zip(means, precisions, Y.to_numpy(), strict=True)
+    ]
+    assert tree.score(X, Y) == pytest.approx(np.mean(expected), rel=1e-10)
+    new = penguins(600, seed=1, turned="Gentoo")
+    assert tree.score(*new) > one.score(*new)

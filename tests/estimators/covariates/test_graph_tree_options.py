@@ -8,6 +8,9 @@ from edgewise import GraphTree, HeldOut, InputError, LeafLasso, Penalized
 from edgewise.estimators.covariates.tree_fit import default_gain
 from tests.estimators.covariates.tree_rows import assert_same_tree, changing_rows, four_cells
 
+#: One mean for all leaves, splits for anything: the published rule.
+PAPER = {"mean": "global", "split_for": "all"}
+
 
 def halves(X, Y):
     n_train = len(Y) // 2
@@ -35,7 +38,7 @@ def test_lookahead():
 def test_search(exchange):
     X, Y = four_cells(600, 1, d=2)
     rows = halves(X, Y)
-    common = {"max_total_depth": 4, "bounds": (0, 1)}
+    common = {"max_total_depth": 4, "bounds": (0, 1), "split_for": "all"}
     default, no_gain = HeldOut(exchange=exchange), HeldOut(min_gain=0, exchange=exchange)
     optimal = GraphTree(default, "optimal", **common).fit(*rows)
     for lookahead in (0, 2):
@@ -78,7 +81,7 @@ def test_optimal_search_is_the_best_of_all_trees(is_penalized):
     trees = list(every_tree((0, 0, 0, 0)))
     assert len(trees) == 723
     raw = LeafLasso(standardize=False)
-    plain = {"mean": "leaf", "lasso": raw, "bounds": (0, 1)}
+    plain = {"split_for": "all", "lasso": raw, "bounds": (0, 1)}
     gamma = 0.02
     criterion = Penalized(gamma) if is_penalized else HeldOut(min_gain=0, exchange=False)
     risks = {}
@@ -117,28 +120,14 @@ def test_search_refuses_too_many_cells():
     assert "max_total_depth=" in str(caught.value)
     small = GraphTree(search="optimal", random_state=0, max_total_depth=2)
     assert len(small.fit(X, Y).leaves_) == 2
-    chosen = GraphTree(search="optimal", random_state=0, split_on=[1])
-    assert len(chosen.fit(X, Y).leaves_) == 2
+    chosen = GraphTree(search="optimal", random_state=0)
+    assert len(chosen.fit(X[:, [1]], Y).leaves_) == 2
 
 
-def test_split_on_and_total_depth():
+def test_total_depth():
     X, Y = four_cells()
-    only = GraphTree(random_state=0, split_on=["x2"]).fit(X, Y)
-    assert len(only.leaves_) == 1
-    assert (
-        GraphTree(random_state=0, split_on=[0, "x1"]).fit(X, Y).leaves_[0].box["x2"]
-        == (
-            X[:, 2].min(),
-            X[:, 2].max(),
-        )
-        or len(splits(only)) == 0
-    )
     capped = GraphTree(random_state=0, max_total_depth=1).fit(X, Y)
     assert len(capped.leaves_) <= 2
-    with pytest.raises(InputError, match="split_on mentions 'x9'"):
-        GraphTree(split_on=["x9"]).fit(X, Y)
-    with pytest.raises(InputError, match="no covariate"):
-        GraphTree(split_on=[]).fit(X, Y)
 
 
 @pytest.mark.parametrize("search", ["greedy", "optimal"])
@@ -150,7 +139,7 @@ def test_penalised_criterion_needs_no_validation_rows(search):
     assert len(tree.leaves_) == 4
     # The higher the price, the fewer the leaves.
     counts = [
-        len(GraphTree(Penalized(gamma=g), search, max_total_depth=5).fit(X, Y).leaves_)
+        len(GraphTree(Penalized(gamma=g), search, max_total_depth=5, **PAPER).fit(X, Y).leaves_)
         for g in (0.0, 0.03, 0.3, 3.0)
     ]
     assert counts == sorted(counts, reverse=True)
@@ -189,7 +178,7 @@ def test_mean_of_the_leaves():
     X, Y = changing_rows(600, 6)
     Y[:, 2] += 1.0 * (X[:, 0] > 0.5)
     rows = halves(X, Y)
-    one, many = (GraphTree(mean=mean).fit(*rows) for mean in ("global", "leaf"))
+    one, many = (GraphTree(mean=mean, split_for="all").fit(*rows) for mean in ("global", "leaf"))
     assert len({tuple(leaf.mean) for leaf in one.leaves_}) == 1
     assert len({tuple(leaf.mean) for leaf in many.leaves_}) == len(many.leaves_)
     assert any(split.gain_mean > 0.1 for split in splits(many))
@@ -271,11 +260,12 @@ def test_exchange():
 def test_smallest_gain():
     X, Y = changing_rows(600, 10)
     rows = halves(X, Y)
-    tree = GraphTree(bounds=(0, 1)).fit(*rows)
+    tree = GraphTree(bounds=(0, 1), **PAPER).fit(*rows)
     gain = tree.nodes_[0].risk - tree.risk_
     nats = gain * 300 / 2
-    assert len(GraphTree(HeldOut(min_gain=0.99 * nats), bounds=(0, 1)).fit(*rows).leaves_) == 2
-    assert len(GraphTree(HeldOut(min_gain=1.01 * nats), bounds=(0, 1)).fit(*rows).leaves_) == 1
+    for share, n_leaves in ((0.99, 2), (1.01, 1)):
+        asked = GraphTree(HeldOut(min_gain=share * nats), bounds=(0, 1), **PAPER).fit(*rows)
+        assert len(asked.leaves_) == n_leaves
     # By default the gain must outweigh the choice among the covariates.
     rng = np.random.default_rng(4)
     noise = [

@@ -49,8 +49,15 @@ class GrowRisk(StrEnum):
 class Mean(StrEnum):
     """Where the means of the responses come from."""
 
-    GLOBAL = "global"
     LEAF = "leaf"
+    GLOBAL = "global"
+
+
+class SplitFor(StrEnum):
+    """What a split must gain by."""
+
+    GRAPH = "graph"
+    ALL = "all"
 
 
 class Scale(StrEnum):
@@ -141,7 +148,18 @@ MeanOption: TypeAlias = Annotated[
     Mean,
     typer.Option(
         "--mean",
-        help="One mean of the responses for all leaves, or one for each.",
+        help="A mean of the responses for each group of rows that differ, or one for all.",
+        rich_help_panel=GROWTH,
+    ),
+]
+SplitForOption: TypeAlias = Annotated[
+    SplitFor,
+    typer.Option(
+        "--split-for",
+        help=(
+            "Split where the network changes, whatever means and variances do; or where any of "
+            "the three does."
+        ),
         rich_help_panel=GROWTH,
     ),
 ]
@@ -187,7 +205,7 @@ MinGain: TypeAlias = Annotated[
 
 def regress(
     data: DataFile,
-    split_on: On,
+    covariates: On,
     responses: Responses = None,
     drop: Drop = None,
     held_out: HeldOut = None,
@@ -202,7 +220,8 @@ def regress(
     gamma: Gamma = None,
     lookahead: Lookahead = None,
     grow_risk: GrowRiskOption = GrowRisk.L1,
-    mean: MeanOption = Mean.GLOBAL,
+    mean: MeanOption = Mean.LEAF,
+    split_for: SplitForOption = SplitFor.GRAPH,
     scale: ScaleOption = Scale.RANGE,
     max_depth: Depth = 10,
     max_total_depth: TotalDepth = None,
@@ -223,6 +242,7 @@ def regress(
         search=search,
         grow_risk=grow_risk,
         mean=mean,
+        split_for=split_for,
         scale=scale,
         max_depth=max_depth,
         max_total_depth=max_total_depth,
@@ -233,9 +253,9 @@ def regress(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    source, covariates, is_validation = read_regression(
+    source, columns, is_validation = read_regression(
         data,
-        on=split_on,
+        on=covariates,
         responses=responses or (),
         drop=drop or (),
         held_out=held_out,
@@ -243,7 +263,7 @@ def regress(
     run(
         "regress",
         source,
-        lambda: grow_tree(source, covariates, parameters, is_validation),
+        lambda: grow_tree(source, columns, parameters, is_validation),
         out,
         message=f"Growing a tree of networks on {source.n_samples} rows of {source.name}",
         seed=random_state,

@@ -72,6 +72,8 @@ def grow_tree(
         found={
             "covariates": [covariate.name for covariate in tree.covariates_],
             "n_leaves": len(tree.leaves_),
+            "n_groups": sum(node.split is None for node in tree.groups_),
+            "gain": tree.gain_,
             "risk": float(tree.risk_),
             "risk_of_one_network": float(tree.risk_path_[0]),
             "n_cells": int(tree.n_iter_),
@@ -85,6 +87,7 @@ def grow_tree(
             "tree.txt": tree.export_text(),
             "leaves.csv": leaves,
             "splits.csv": splits,
+            "groups.csv": list_groups(tree),
             # In place of the edges of the pooled network, which graph.graphml has.
             EDGES: edges,
         },
@@ -117,7 +120,7 @@ def _summary(tree: GraphTree, edges: pd.DataFrame, source: Source) -> str:
     head = f"{count(n_leaves, 'network')} of {len(tree.response_names_)} columns by {columns}"
     head = f"{head} in {source.name} ({source.n_samples} rows)"
     if n_leaves == 1:
-        return "\n".join([head, "", *_no_split(tree)])
+        return "\n".join([head, "", *_no_split(tree), *_reason(tree)])
     return "\n".join(
         [
             head,
@@ -150,17 +153,20 @@ def _gain(tree: GraphTree) -> str:
 
 
 def _reason(tree: GraphTree) -> list[str]:
-    """Say which component of the risk the splits gain in."""
-    splits = tree.split_report()
-    gain = splits["gain"].clip(lower=0.0)
-    if not gain.sum() > 0:
+    """Say what the covariates gain by: means, variances or networks."""
+    n_groups = sum(node.split is None for node in tree.groups_)
+    total = sum(tree.gain_.values())
+    if total <= 0:
         return []
-    parts = {
-        name: float((splits[name].fillna(0.0) * gain).sum() / gain.sum())
-        for name in ("mean", "variances", "graph")
-    }
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in parts.items())
-    return [f"Gain by component: {shares}"]
+    shares = ", ".join(f"{name} {round(100 * gain / total)}%" for name, gain in tree.gain_.items())
+    lines = [f"Gain by component: {shares}"]
+    if tree.split_for == "graph" and n_groups > 1:
+        what = "Means and variances differ" if tree.mean == "leaf" else "Variances differ"
+        lines.append(
+            f"{what} between {n_groups} groups (groups.csv); networks are of the rows standardised "
+            "within them."
+        )
+    return lines
 
 
 def _no_split(tree: GraphTree) -> list[str]:
@@ -228,6 +234,22 @@ def list_leaves(tree: GraphTree) -> pd.DataFrame:
             else:
                 row[covariate.name] = "|".join(map(str, inside))
         rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def list_groups(tree: GraphTree) -> pd.DataFrame:
+    """One row per group of equal means and variances: where it lies, and both of each response."""
+    import pandas as pd
+
+    rows = []
+    for group in tree.groups_:
+        if group.split is None:
+            row = {"group": group.leaf, "where": where(tree, group.box), "n_rows": group.n}
+            for name, mean, deviation in zip(
+                tree.response_names_, group.mean.tolist(), group.deviation.tolist(), strict=True
+            ):
+                row |= {f"{name}_mean": mean, f"{name}_deviation": deviation}
+            rows.append(row)
     return pd.DataFrame(rows)
 
 

@@ -15,30 +15,33 @@ from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
 from edgewise._core.plain_values import archived
-from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.table import Table
 from edgewise.estimators.covariates.base import CovariateEstimator, describe_covariates
 from edgewise.estimators.covariates.tree_fit import (
     Coordinate,
     GrownNode,
+    GrownTree,
     TreeRows,
     Units,
     cells_of,
-    columns_to_split,
     default_gain,
     describe_nodes,
     encode,
     list_nodes,
     make_coordinates,
     make_units,
+    prune_to_groups,
     risk_by_leaves,
     split_gains,
     split_rows,
+    units_by_leaf,
 )
 from edgewise.estimators.covariates.tree_nodes import (
     LeafComparison,
     TreeNode,
     compare_leaves,
+    leaf_of,
     tree_as_text,
 )
 from edgewise.graph import Graph
@@ -46,7 +49,6 @@ from edgewise.io.messages import quote_names
 from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, CellFits, PathRules
 from edgewise.solvers.covariates.cells import GaussianCells, Rows
 from edgewise.solvers.covariates.dyadic_tree import (
-    TreeSearch,
     code_length_price,
     greedy_tree,
     optimal_tree,
@@ -63,6 +65,8 @@ PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
 #: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
 #: splits are never found.
 RATE: Final = 1.0
+#: What a split may gain by.
+COMPONENTS: Final = ("mean", "variances", "graph")
 #: How a note begins that says which covariates were not tried.
 UNTRIED: Final = "never split"
 
@@ -167,9 +171,9 @@ class LeafLasso:
 class GraphTree(CovariateEstimator):
     r"""How the network of some variables varies with others: a tree with a graph in each leaf.
 
-    The responses Y are taken to be Gaussian given the covariates X, with a mean and a sparse
-    precision matrix :math:`\Omega` that are constant on each leaf of a tree. Every split halves
-    the range of one covariate. A tree T has the risk
+    The responses Y are taken to be Gaussian given the covariates X. Every split halves the range
+    of one covariate. With ``split_for="all"``, mean and sparse precision matrix :math:`\Omega` are
+    constant on each leaf of a tree T, which has the risk
 
     .. math::
         R(T) = \frac{1}{n'} \sum_{\text{leaves } A} \; \sum_{i:\, x'_i \in A}
@@ -178,6 +182,19 @@ class GraphTree(CovariateEstimator):
     on the :math:`n'` validation rows, with :math:`\mu_A` and :math:`\Omega_A` from the training
     rows in A; :math:`\Omega_A` is the graphical lasso of least risk along its path [1]_.
 
+    By default, a tree splits for the graph alone. Those splits of the tree above that means and
+    variances gain by are kept; its leaves g are groups with means :math:`\mu_g` and standard
+    deviations :math:`D_g = \operatorname{diag}(s_g)`, and a second tree is grown on
+    :math:`z_i = D_{g(i)}^{-1} (y_i - \mu_{g(i)})` by the risk
+
+    .. math::
+        R(T) = \frac{1}{n'} \sum_{\text{leaves } A} \; \sum_{i:\, x'_i \in A}
+        z_i'^\top \Omega_A z'_i - \log\det \Omega_A + 2 \log\det D_{g(i)} ,
+
+    minus twice the log-likelihood of :math:`N(\mu_g, D_g \Omega_A^{-1} D_g)`. Groups are the same
+    for all trees that are compared, so that a tree gains by its graphs only: a shift of means
+    moves all risks alike, also where a leaf holds several groups.
+
     Parameters
     ----------
     criterion : {"heldout", "penalized"}, HeldOut or Penalized
@@ -185,15 +202,17 @@ class GraphTree(CovariateEstimator):
         penalty on leaves, see `Penalized`. The strings stand for either with its defaults.
     search : {"greedy", "optimal"}
         Take the best split of each node; or find the best of all trees, which refuses where there
-        are too many cells, see ``max_total_depth`` and ``split_on``.
+        are too many cells, see ``max_total_depth``.
     grow_risk : {"l1", "refit", "best"}
         Whose risk counts while growing: the graphical lasso; maximum likelihood on each graph of
         its path; or the better of both at each alpha. The smaller the risk, the more it adapts to
         the validation rows: ``"l1"`` is the safest against needless splits. Leaf graphs are chosen
         by the refits in any case.
-    mean : {"global", "leaf"}
-        One mean of Y for all leaves, or one for each. A mean per leaf costs p parameters per
-        split, which small differences between graphs do not outweigh.
+    mean : {"leaf", "global"}
+        A mean of Y for each leaf (each group with ``split_for="graph"``); or one for all, as
+        published: where means differ, leaves then take the shift for a network.
+    split_for : {"graph", "all"}
+        What a split must gain by: the graph alone; or mean, variances and graph together.
     lookahead : int
         How many levels below the last split that paid off the greedy search goes on, before it
         prunes what did not. Splits that pay off only together are missed with 0.
@@ -206,8 +225,6 @@ class GraphTree(CovariateEstimator):
     bounds : tuple, array-like of shape (d, 2) or dict, optional
         Ends of the ranges of numeric covariates for ``scale="range"``: one pair, a pair per
         covariate, or pairs by name. By default the ends of the training rows.
-    split_on : list of str or int, optional
-        Covariates that the tree may split on; all by default.
     max_total_depth : int, optional
         Largest number of splits above a leaf.
     lasso : LeafLasso, optional
@@ -224,8 +241,14 @@ class GraphTree(CovariateEstimator):
         ``graph``.
     nodes_ : list of TreeNode
         All nodes, the whole first.
+    groups_ : list of TreeNode
+        Nodes of the tree of means and variances; ``nodes_`` with ``split_for="all"``.
+    gain_ : dict
+        By how much the risk falls from one Gaussian for all rows: by the ``"mean"`` of each group,
+        by its ``"variances"``, and by the ``"graph"`` of each leaf.
     graph_ : Graph
-        The graph of all rows together, for comparison.
+        The graph of all rows together, for comparison; with ``split_for="graph"`` about the means
+        of their groups.
     risk_ : float
         Risk by which the tree was chosen, in the units of Y; that of the training rows for
         ``"penalized"``.
@@ -286,7 +309,8 @@ class GraphTree(CovariateEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "search": OneOf("greedy", "optimal"),
         "grow_risk": OneOf(*ESTIMATES),
-        "mean": OneOf("global", "leaf"),
+        "mean": OneOf("leaf", "global"),
+        "split_for": OneOf("graph", "all"),
         "scale": OneOf("range", "quantile"),
         "lookahead": Number(at_least=0, at_most=50, is_whole=True),
         "max_depth": Number(at_least=0, at_most=20, is_whole=True),
@@ -300,13 +324,13 @@ class GraphTree(CovariateEstimator):
         search: str = "greedy",
         *,
         grow_risk: str = "l1",
-        mean: str = "global",
+        mean: str = "leaf",
+        split_for: str = "graph",
         lookahead: int = 2,
         scale: str = "range",
         max_depth: int = 10,
         min_samples_leaf: int = 10,
         bounds: Any = None,
-        split_on: Any = None,
         max_total_depth: int | None = None,
         lasso: LeafLasso | None = None,
         random_state: RandomState = None,
@@ -316,12 +340,12 @@ class GraphTree(CovariateEstimator):
         self.search = search
         self.grow_risk = grow_risk
         self.mean = mean
+        self.split_for = split_for
         self.lookahead = lookahead
         self.scale = scale
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.bounds = bounds
-        self.split_on = split_on
         self.max_total_depth = max_total_depth
         self.lasso = lasso
         self.random_state = random_state
@@ -360,35 +384,46 @@ class GraphTree(CovariateEstimator):
             random_state=self.random_state,
         )
         described = describe_covariates(rows.X, self._names(), self.bounds)
-        splittable = columns_to_split(self.split_on, described)
         coordinates = make_coordinates(
-            rows.X, described, scale=self.scale, max_depth=self.max_depth, split_on=splittable
+            rows.X, described, scale=self.scale, max_depth=self.max_depth
         )
-        units = make_units(rows.Y, standardize=lasso.standardize)
+        units = make_units(rows, standardize=lasso.standardize)
         with blas_threads_for(responses.n_features):
             cells, validated = self._cells(rows, coordinates, units, criterion, lasso)
             can_split = cells.can_split().tolist()
             tried = {one.column for one, can in zip(coordinates, can_split, strict=True) if can}
             self.covariates_ = [replace(c, is_tried=k in tried) for k, c in enumerate(described)]
-            found = self._grow(cells, criterion)
-            grown = list_nodes(found.tree)
-            fits = _fit_leaves(grown, cells, validated, lasso)
-            self.nodes_ = describe_nodes(
-                grown, split_gains(grown, cells), fits, validated, coordinates, self.covariates_,
-                units, rows.responses,
-            )  # fmt: skip
+            about = (coordinates, self.covariates_, rows.responses)
+            found = self._grow(cells, validated, criterion, lasso)
+            if self.split_for == "graph":
+                found = prune_to_groups(found)
+            is_floored, self.n_iter_ = found.is_floored, found.n_cells
+            self.groups_ = self.nodes_ = describe_nodes(found, units, *about)
+            self.risk_path_ = risk_by_leaves(found.nodes) + found.offsets(units)[0]
+            steps = found.risk_steps(units)
+            if self.split_for == "graph":
+                units = units_by_leaf(found, self.groups_)
+                cells, validated = self._cells(rows, coordinates, units, criterion, lasso)
+                found = self._grow(cells, validated, criterion, lasso)
+                self.n_iter_ += found.n_cells
+                # Training rows are centred at their own means, which flatters all trees alike;
+                # the risk of one graph for all is known from means of other rows.
+                flattered = found.nodes[0].cell.risk + float(found.offsets(units)[0])
+                units = replace(units, bias=float(steps[2]) - flattered)
+                self.nodes_ = describe_nodes(found, units, *about)
+                self.risk_path_ = risk_by_leaves(found.nodes) + found.offsets(units)[0]
+                steps[3] = self.risk_path_[-1]
         self.graph_ = self.nodes_[0].graph
         self.response_names_ = list(rows.responses)
-        self.risk_ = found.risk + units.risk
-        self.risk_path_ = risk_by_leaves(grown) + units.risk
-        self.n_iter_ = found.n_cells
+        self.risk_ = float(self.risk_path_[-1])
+        self.gain_ = dict(zip(COMPONENTS, (steps[:-1] - steps[1:]).tolist(), strict=True))
         self.converged_ = True
-        self.treatment_ = self._untried(splittable, rows.counts)
+        self.treatment_ = self._untried(rows.counts)
         if lasso.standardize:
             note = "standardize=True: responses scaled to unit variance for the search"
             self.treatment_.append(note)
         self.treatment_.append(rows.counts)
-        self._warn_of_small_variances(fits)
+        self._warn_of_small_variances(is_floored)
         return self
 
     def _check_parameters(self) -> HeldOut | Penalized:
@@ -417,30 +452,37 @@ class GraphTree(CovariateEstimator):
         lasso: LeafLasso,
     ) -> tuple[GaussianCells, GaussianCells]:
         """Cells with the rows that the search sees, and with the validation rows."""
-        train = Rows(encode(coordinates, rows.X), units.standardize(rows.Y))
+        train = Rows(encode(coordinates, rows.X), units.standardize(rows.Y, units.train))
         validation = train
         if rows.X_val is not None and rows.Y_val is not None:
-            validation = Rows(encode(coordinates, rows.X_val), units.standardize(rows.Y_val))
+            validated = units.standardize(rows.Y_val, units.validation)
+            validation = Rows(encode(coordinates, rows.X_val), validated)
         depths = np.array([coordinate.depth for coordinate in coordinates], dtype=np.int64)
         is_penalized = isinstance(criterion, Penalized)
         estimate = ESTIMATES[self.grow_risk]
         limit = self.max_total_depth
-        validated = GaussianCells(
+        cells = GaussianCells(
             train=train,
             validation=validation,
             depths=depths,
             rules=_path_rules(lasso, estimate, PATIENCE[estimate], RATE if is_penalized else 0.0),
-            own_mean=self.mean == "leaf",
+            own_mean=self.mean == "leaf" and not units.by_leaf,
             floor=units.floor,
             min_samples=self.min_samples_leaf,
             max_total_depth=int(depths.sum()) if limit is None else limit,
             exchange=isinstance(criterion, HeldOut) and criterion.exchange,
             n_jobs=self.n_jobs,
         )
-        return (replace(validated, validation=train) if is_penalized else validated), validated
+        return (replace(cells, validation=train) if is_penalized else cells), cells
 
-    def _grow(self, cells: GaussianCells, criterion: HeldOut | Penalized) -> TreeSearch:
-        """Search for the tree of least risk."""
+    def _grow(
+        self,
+        cells: GaussianCells,
+        validated: GaussianCells,
+        criterion: HeldOut | Penalized,
+        lasso: LeafLasso,
+    ) -> GrownTree:
+        """Search for the tree of least risk, and fit its nodes."""
         n, p = cells.train.Y.shape
         d = max(len(cells.depths), 1)
         costs: dict[str, Any] = {}
@@ -455,15 +497,25 @@ class GraphTree(CovariateEstimator):
                 1.0 / n + 1.0 / n_validation if criterion.exchange else 2.0 / n_validation
             )
         if self.search == "optimal":
-            return optimal_tree(cells, **costs)
-        return greedy_tree(cells, lookahead=self.lookahead, **costs)
+            found = optimal_tree(cells, **costs)
+        else:
+            found = greedy_tree(cells, lookahead=self.lookahead, **costs)
+        nodes = list_nodes(found.tree)
+        fits = _fit_leaves(nodes, cells, validated, lasso)
+        return GrownTree(
+            cells=cells,
+            validated=validated,
+            nodes=nodes,
+            gains=split_gains(nodes, cells),
+            fits=fits,
+            n_cells=found.n_cells,
+        )
 
-    def _untried(self, splittable: Sequence[int], counts: str) -> list[str]:
+    def _untried(self, counts: str) -> list[str]:
         """Say why covariates were never split that could have been."""
         found = self.covariates_
         flat = [c.name for c in found if c.kind == "numeric" and not c.lower < c.upper]
-        others = [found[k].name for k in splittable if not found[k].is_tried]
-        others = [name for name in others if name not in flat]
+        others = [c.name for c in found if not c.is_tried and c.name not in flat]
         reason = (
             f"because fewer than min_samples_leaf={self.min_samples_leaf} rows would be on one "
             f"side ({counts})"
@@ -474,11 +526,11 @@ class GraphTree(CovariateEstimator):
         notes = ((flat, "because constant"), (others, reason))
         return [f"{UNTRIED}, {why}: {quote_names(names)}" for names, why in notes if names]
 
-    def _warn_of_small_variances(self, fits: CellFits) -> None:
-        is_leaf = np.array([node.split is None for node in self.nodes_])
-        floored = np.flatnonzero(fits.is_floored[is_leaf].any(axis=0)).tolist()
-        if floored:
-            names = quote_names([self.response_names_[k] for k in floored])
+    def _warn_of_small_variances(self, is_floored: BoolArray) -> None:
+        if is_floored.any():
+            names = quote_names(
+                [self.response_names_[k] for k in np.flatnonzero(is_floored).tolist()]
+            )
             warnings.warn(
                 f"Responses {names} hardly vary in some leaf. Their variance there was raised to a "
                 "millionth of that in all rows, but splits may follow them all the same. Leave "
@@ -530,12 +582,13 @@ class GraphTree(CovariateEstimator):
         """
         check_is_fitted(self)
         covariates, responses = self._read(X, Y, self._kinds(), self.response_names_)
-        number = self._leaf_of(covariates)
+        number, group = self._leaf_of(covariates), self._group_of(covariates)
         total = 0.0
-        for leaf in self.leaves_:
-            deviation = responses.values[number == leaf.leaf] - leaf.mean
-            distance = np.einsum("ij,jk,ik->", deviation, leaf.precision, deviation)
-            logdet = np.linalg.slogdet(leaf.precision)[1] - len(leaf.mean) * np.log(2.0 * np.pi)
+        for k, g in np.unique(np.column_stack([number, group]), axis=0).tolist():
+            mean, precision = self._gaussian(k, g)
+            deviation = responses.values[(number == k) & (group == g)] - mean
+            distance = np.einsum("ij,jk,ik->", deviation, precision, deviation)
+            logdet = np.linalg.slogdet(precision)[1] - len(mean) * np.log(2.0 * np.pi)
             total += 0.5 * float(len(deviation) * logdet - distance)
         return total / len(number)
 
@@ -596,21 +649,28 @@ class GraphTree(CovariateEstimator):
 
     def _leaf_of(self, covariates: Table) -> IntArray:
         """Return the number of the leaf that each row lies in."""
-        node_of = np.zeros(covariates.n_samples, dtype=np.int64)
-        for node in self.nodes_:
-            if node.split is not None:
-                rows = np.flatnonzero(node_of == node.node)
-                here = replace(covariates, values=covariates.values[rows])
-                node_of[rows] = np.where(
-                    node.split.goes_left(here), node.split.left, node.split.right
-                )
-        return np.array([node.leaf for node in self.nodes_])[node_of]
+        return leaf_of(self.nodes_, covariates)
+
+    def _group_of(self, covariates: Table) -> IntArray:
+        """Return the number of the group of equal means and variances that each row lies in."""
+        return leaf_of(self.groups_, covariates)
+
+    def _gaussian(self, leaf: int, group: int) -> tuple[FloatArray, FloatArray]:
+        """Mean and precision of the rows of a leaf that lie in a group."""
+        here, shared = (
+            next(node for node in nodes if node.leaf == number)
+            for nodes, number in ((self.nodes_, leaf), (self.groups_, group))
+        )
+        units = here.deviation / shared.deviation
+        return shared.mean, here.precision * np.outer(units, units)
 
     def _mean_at(self, covariates: Table) -> FloatArray:
-        return np.stack([leaf.mean for leaf in self.leaves_])[self._leaf_of(covariates)]
+        means = np.stack([node.mean for node in self.groups_ if node.split is None])
+        return means[self._group_of(covariates)]
 
     def _precision_at(self, covariates: Table) -> FloatArray:
-        return np.stack([leaf.precision for leaf in self.leaves_])[self._leaf_of(covariates)]
+        pairs = zip(self._leaf_of(covariates), self._group_of(covariates), strict=True)
+        return np.stack([self._gaussian(*pair)[1] for pair in pairs])
 
 
 def _path_rules(lasso: LeafLasso, estimate: int, patience: int, rate: float = 0.0) -> PathRules:

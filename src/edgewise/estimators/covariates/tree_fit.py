@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import varying_columns
 from edgewise.data.table import Table
-from edgewise.estimators.base.table import column_number
 from edgewise.estimators.covariates.tree_nodes import (
     Box,
     Covariate,
@@ -156,12 +155,11 @@ def make_coordinates(
     *,
     scale: str,
     max_depth: int,
-    split_on: Sequence[int],
 ) -> list[Coordinate]:
-    """Make the coordinates of the covariates that the tree may split on."""
+    """Make the coordinates of the covariates."""
     coordinates = []
-    for column in split_on:
-        covariate, values = covariates[column], table.values[:, column]
+    for column, covariate in enumerate(covariates):
+        values = table.values[:, column]
         if covariate.kind == "numeric":
             depth = max_depth if covariate.lower < covariate.upper else 0
             shares = np.arange(1, 2**depth) / 2**depth
@@ -185,48 +183,62 @@ def make_coordinates(
     return coordinates
 
 
-def columns_to_split(split_on: Any, covariates: Sequence[Covariate]) -> list[int]:
-    """Numbers of the covariates that ``split_on`` names; all of them by default."""
-    if split_on is None:
-        return list(range(len(covariates)))
-    names = [covariate.name for covariate in covariates]
-    wanted = [split_on] if isinstance(split_on, (str, int, np.integer)) else list(split_on)
-    if not wanted:
-        raise InputError("split_on names no covariate. Leave it out to split on all of them.")
-    return sorted({column_number(item, names, "split_on") for item in wanted})
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
-    """Location and scale of the responses, which the search sees standardised.
+    """Location and scale of the responses, which the search sees standardised, by group of rows.
 
     Attributes
     ----------
-    location, scale : ndarray of shape (p,)
+    location, scale : ndarray of shape (n_groups, p)
         Subtracted from the responses; and divided by.
+    train, validation : ndarray of int
+        Group of each training row, and of each validation row.
     floor : ndarray of shape (p,)
         Smallest variance of a standardised response in a leaf.
+    by_leaf : bool
+        Whether the groups are leaves of a tree, instead of all rows.
+    bias : float
+        What the risk of a row is too small by, because it was centred at a mean of its own.
     """
 
     location: FloatArray
     scale: FloatArray
+    train: IntArray
+    validation: IntArray
     floor: FloatArray
+    by_leaf: bool = False
+    bias: float = 0.0
 
-    @property
-    def risk(self) -> float:
-        """What standardising takes off a risk."""
-        return 2.0 * float(np.log(self.scale).sum())
-
-    def standardize(self, Y: FloatArray) -> FloatArray:
+    def standardize(self, Y: FloatArray, group: IntArray) -> FloatArray:
         """Return responses in these units."""
-        return np.ascontiguousarray((Y - self.location) / self.scale)
+        return np.ascontiguousarray((Y - self.location[group]) / self.scale[group])
+
+    def offsets(self, found: Sequence[Cell], cells: GaussianCells) -> FloatArray:
+        """Return what standardising takes off the risk of each cell found among ``cells``."""
+        by_group = 2.0 * np.log(self.scale).sum(axis=1) + self.bias
+
+        def means(rows: Sequence[IntArray], group: IntArray) -> FloatArray:
+            return np.array([by_group[group[one]].sum() for one in rows]) / len(group)
+
+        trained = means([cell.train for cell in found], self.train)
+        if cells.validation is cells.train:
+            return trained
+        validated = means([cell.validation for cell in found], self.validation)
+        return 0.5 * (trained + validated) if cells.exchange else validated
 
 
-def make_units(Y: FloatArray, *, standardize: bool) -> Units:
-    """Units of the training rows; their scale is 1 unless ``standardize``."""
-    deviation = Y.std(axis=0)
+def make_units(rows: TreeRows, *, standardize: bool) -> Units:
+    """Units of the training rows, one group; their scale is 1 unless ``standardize``."""
+    deviation = rows.Y.std(axis=0)
     scale = deviation if standardize else np.ones_like(deviation)
-    return Units(location=Y.mean(axis=0), scale=scale, floor=FLOOR * (deviation / scale) ** 2)
+    n_validation = len(rows.Y) if rows.Y_val is None else len(rows.Y_val)
+    return Units(
+        location=rows.Y.mean(axis=0)[None],
+        scale=scale[None],
+        train=np.zeros(len(rows.Y), dtype=np.int64),
+        validation=np.zeros(n_validation, dtype=np.int64),
+        floor=FLOOR * (deviation / scale) ** 2,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -312,64 +324,65 @@ def risk_by_leaves(nodes: Sequence[GrownNode]) -> FloatArray:
 
 def split_gains(nodes: Sequence[GrownNode], cells: GaussianCells) -> FloatArray:
     """Parts of the gain of each split: mean, variances, graph, shape (n_nodes, 3); 0 for leaves."""
-    train, validation = cells.sums([node.cell for node in nodes])
-    parts = _gain_parts(nodes, train, validation, cells)
-    if cells.exchange:
-        parts = 0.5 * (parts + _gain_parts(nodes, validation, train, cells))
-    return parts
-
-
-def _gain_parts(
-    nodes: Sequence[GrownNode], train: FloatArray, validation: FloatArray, cells: GaussianCells
-) -> FloatArray:
-    """Return the parts of the gain of each split, for one set of rows to fit to.
-
-    Between the node and its children stand two models of the same kind: children with their own
-    means but one precision, fitted to the scatter within them; and children with their own means
-    and variances but one matrix of partial correlations, fitted to their pooled correlations.
-    """
-
-    def risks(to_fit: FloatArray, to_score: FloatArray, *, own_mean: bool) -> FloatArray:
-        return fit_cells(to_fit, to_score, cells.rules, own_mean=own_mean, floor=cells.floor).risk
-
-    share = validation[:, 0] / validation[0, 0]
-    whole = share * risks(train, validation, own_mean=cells.own_mean)
+    found = [node.cell for node in nodes]
     parts = np.zeros((len(nodes), 3))
     for number, node in enumerate(nodes):
-        if not node.children:
-            continue
-        below = list(node.children)
-        pooled = [_pool(train[below], validation[below], cells, scale=scale) for scale in (0, 1)]
-        between = [
-            share[number] * (float(risks(fit, score, own_mean=False)[0]) + offset)
-            for fit, score, offset in pooled
-        ]
-        steps = np.array([whole[number], *between, whole[below].sum()])
-        if not cells.own_mean:
+        if node.children:
+            below = [found[k] for k in node.children]
+            between = pooled_risks(below, cells)
+            whole = node.cell.risk
             # With one mean for all, the first model is the node itself.
-            steps[1] = steps[0]
-        parts[number] = steps[:-1] - steps[1:]
+            first = between[0] if cells.own_mean else whole
+            steps = np.array([whole, first, between[1], sum(cell.risk for cell in below)])
+            parts[number] = steps[:-1] - steps[1:]
     return parts
+
+
+def pooled_risks(found: Sequence[Cell], cells: GaussianCells) -> FloatArray:
+    """Risk of two models between one Gaussian for some cells together and one for each.
+
+    Cells have their own means but one precision, fitted to the scatter within them; or their own
+    means and variances but one matrix of partial correlations, fitted to their pooled
+    correlations.
+    """
+    train, validation = cells.sums(found)
+    n, n_validation = len(cells.train.Y), len(cells.validation.Y)
+    risks = _pooled_risks(train, validation, cells) / n_validation
+    if cells.exchange:
+        risks = 0.5 * (risks + _pooled_risks(validation, train, cells) / n)
+    return risks
+
+
+def _pooled_risks(train: FloatArray, validation: FloatArray, cells: GaussianCells) -> FloatArray:
+    """Return both risks for one set of rows to fit to, as sums over the others."""
+    risks = []
+    for scale in (0, 1):
+        fit, score, offset = _pool(train, validation, cells, scale=scale)
+        found = fit_cells(fit, score, cells.rules, own_mean=False, floor=cells.floor)
+        risks.append(float(score[0, 0]) * (float(found.risk[0]) + offset))
+    return np.array(risks)
 
 
 def _pool(
     train: FloatArray, validation: FloatArray, cells: GaussianCells, *, scale: int
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Pool the scatter within the children of a node, each in units of its own if ``scale``.
+    """Pool the scatter within cells, each in units of its own if ``scale``, else in common units.
 
     Returns sums over the rows to fit to and to score on, and what the units add to the risk.
     """
     p = len(cells.floor)
+    means = train[:, 1 : 1 + p] / train[:, :1] if cells.own_mean else np.zeros((len(train), p))
+    own = [_moments(sums, mean) for sums, mean in zip(train, means, strict=True)]
+    variances = np.stack([S.diagonal() for S in own])
+    if not scale:
+        variances[:] = np.average(variances, axis=0, weights=train[:, 0])
+    deviations = np.sqrt(np.maximum(variances, cells.floor))
     pooled = np.zeros((2, p, p))
-    offset = 0.0
-    for sums, other in zip(train, validation, strict=True):
-        mean = sums[1 : 1 + p] / sums[0] if cells.own_mean else np.zeros(p)
-        own = _moments(sums, mean)
-        deviation = np.sqrt(np.maximum(own.diagonal(), cells.floor)) if scale else np.ones(p)
+    for k, deviation in enumerate(deviations):
         units = np.outer(deviation, deviation)
-        pooled[0] += sums[0] * own / units
-        pooled[1] += other[0] * _moments(other, mean) / units
-        offset += 2.0 * other[0] * float(np.log(deviation).sum())
+        pooled[0] += train[k, 0] * own[k] / units
+        pooled[1] += validation[k, 0] * _moments(validation[k], means[k]) / units
+    offset = 2.0 * float(validation[:, 0] @ np.log(deviations).sum(axis=1))
     counts = (train[:, 0].sum(), validation[:, 0].sum())
     fit, score = (
         np.concatenate([[n], np.zeros(p), S[np.triu_indices(p)]])[None]
@@ -388,19 +401,106 @@ def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
     return products - np.outer(mean, average) - np.outer(average, mean) + np.outer(mean, mean)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GrownTree:
+    """A tree that was found, in the units that the search works in.
+
+    Attributes
+    ----------
+    cells, validated : GaussianCells
+        Cells with the rows that the search saw, and with the validation rows.
+    nodes : list of GrownNode
+        All nodes, the whole first.
+    gains : ndarray of shape (n_nodes, 3)
+        Parts of the gain of each split, see `split_gains`.
+    fits : CellFits
+        Gaussian of each node.
+    n_cells : int
+        Cells whose risk was computed.
+    """
+
+    cells: GaussianCells
+    validated: GaussianCells
+    nodes: list[GrownNode]
+    gains: FloatArray
+    fits: CellFits
+    n_cells: int
+
+    @property
+    def is_floored(self) -> BoolArray:
+        """Which responses hardly vary in some leaf."""
+        is_leaf = np.array([not node.children for node in self.nodes])
+        return np.asarray(self.fits.is_floored[is_leaf].any(axis=0))
+
+    def offsets(self, units: Units) -> FloatArray:
+        """Return what standardising takes off the risk of each node."""
+        return units.offsets([node.cell for node in self.nodes], self.cells)
+
+    def risk_steps(self, units: Units) -> FloatArray:
+        """Risk of one Gaussian; with means, and variances, of each leaf; and of the tree."""
+        whole, leaves = self.nodes[0].cell, [n.cell for n in self.nodes if not n.children]
+        steps = np.full(4, whole.risk)
+        if len(leaves) > 1:
+            steps[1:3] = pooled_risks(leaves, self.cells)
+            steps[3] = sum(leaf.risk for leaf in leaves)
+        if not self.cells.own_mean:
+            steps[1] = steps[0]
+        return steps + float(self.offsets(units)[0])
+
+
+def prune_to_groups(found: GrownTree) -> GrownTree:
+    """Keep the splits that means and variances gain by, and those that lead to them."""
+    gain = found.gains[:, :2].sum(axis=1)
+    branches: dict[int, Branch] = {}
+    for number in reversed(range(len(found.nodes))):
+        node, branch = found.nodes[number], Branch(cell=found.nodes[number].cell)
+        if node.children:
+            below = list(node.children)
+            gain[number] += gain[below].sum()
+            if gain[number] > 0.0:
+                children = tuple(branches[k] for k in below)
+                branch = replace(node.branch, children=children)
+            else:
+                gain[number] = 0.0
+        branches[number] = branch
+    nodes = list_nodes(branches[0])
+    place = {node.cell.key: number for number, node in enumerate(found.nodes)}
+    kept = [place[node.cell.key] for node in nodes]
+    fits = CellFits._make(field[kept] for field in found.fits)
+    return replace(found, nodes=nodes, gains=found.gains[kept], fits=fits)
+
+
+def units_by_leaf(found: GrownTree, nodes: Sequence[TreeNode]) -> Units:
+    """Units of the rows in each leaf of a tree, which has been described as ``nodes``."""
+    train = np.empty(len(found.validated.train.Y), dtype=np.int64)
+    validation = np.empty(len(found.validated.validation.Y), dtype=np.int64)
+    leaves = [node for node in nodes if node.split is None]
+    cells = cells_of(found.nodes, found.validated)
+    for leaf in leaves:
+        train[cells[leaf.node].train] = leaf.leaf
+        validation[cells[leaf.node].validation] = leaf.leaf
+    return Units(
+        location=np.stack([leaf.mean for leaf in leaves]),
+        scale=np.stack([leaf.deviation for leaf in leaves]),
+        train=train,
+        validation=validation,
+        # A variance that was raised to the floor is not raised again.
+        floor=np.where(found.is_floored, 1.0, FLOOR),
+        by_leaf=True,
+    )
+
+
 def describe_nodes(
-    grown: Sequence[GrownNode],
-    gains: FloatArray,
-    fits: CellFits,
-    cells: GaussianCells,
+    found: GrownTree,
+    units: Units,
     coordinates: Sequence[Coordinate],
     covariates: Sequence[Covariate],
-    units: Units,
     responses: Sequence[str],
 ) -> list[TreeNode]:
-    """Describe the nodes in the units of the data; ``cells`` hold their validation rows."""
-    n_validation = [len(cell.validation) for cell in cells_of(grown, cells)]
-    share = _shares([node.cell for node in grown], exchange=cells.exchange)
+    """Describe the nodes in the units of the data."""
+    grown, fits = found.nodes, found.fits
+    gains, offsets = found.gains, found.offsets(units)
+    n_validation = [len(cell.validation) for cell in cells_of(grown, found.validated)]
     boxes: list[Box] = [whole_box(covariates)] * len(grown)
     nodes: list[TreeNode] = []
     n_leaves = 0
@@ -409,7 +509,10 @@ def describe_nodes(
         if node.children:
             split = _split(node, gains[number].tolist(), coordinates, covariates)
             boxes[split.left], boxes[split.right] = child_boxes(boxes[number], split)
-        precision = fits.precision[number] / np.outer(units.scale, units.scale)
+        counts = np.bincount(units.train[node.cell.train], minlength=len(units.scale))
+        shares = counts / counts.sum()
+        scale = np.sqrt(shares @ units.scale**2)
+        precision = fits.precision[number] / np.outer(scale, scale)
         nodes.append(
             TreeNode(
                 node=number,
@@ -418,8 +521,10 @@ def describe_nodes(
                 box=boxes[number],
                 n=len(node.cell.train),
                 n_validation=n_validation[number],
-                risk=node.cell.risk + float(share[number]) * units.risk,
-                mean=units.location + units.scale * fits.mean[number],
+                risk=node.cell.risk + float(offsets[number]),
+                mean=shares @ units.location + scale * fits.mean[number],
+                # Within the groups that the units are of, rows have the deviation 1.
+                deviation=scale if units.by_leaf else scale * fits.deviation[number],
                 precision=precision,
                 graph=Graph.from_precision(precision, names=responses),
                 alpha=float(fits.alpha[number]),
@@ -429,13 +534,6 @@ def describe_nodes(
         )
         n_leaves += split is None
     return nodes
-
-
-def _shares(cells: Sequence[Cell], *, exchange: bool) -> FloatArray:
-    """Share of each cell in the validation rows, the first cell being the whole."""
-    counts = np.array([[len(cell.validation), len(cell.train)] for cell in cells])
-    shares = counts / counts[0]
-    return np.asarray(shares.mean(axis=1) if exchange else shares[:, 0])
 
 
 def _split(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgewise._core.plain_values import archived
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.table import Table
 from edgewise.graph import Graph
 
@@ -126,8 +126,10 @@ class TreeNode:
         Rows that the Gaussian was fitted to, and rows it was judged by.
     risk : float
         Share in the risk of the tree, by the rule that the tree was grown by.
-    mean : ndarray of shape (p,)
-        Mean of the Gaussian.
+    mean, deviation : ndarray of shape (p,)
+        Mean and standard deviation of each response. With ``split_for="graph"`` they vary inside
+        a leaf, and these are the mean of its rows and their deviation about the means that they
+        have there.
     precision : ndarray of shape (p, p)
         Maximum likelihood on the graph; where that does not exist, the graphical lasso.
     graph : Graph
@@ -148,11 +150,23 @@ class TreeNode:
     n_validation: int
     risk: float
     mean: FloatArray
+    deviation: FloatArray
     precision: FloatArray
     graph: Graph
     alpha: float
     is_refit: bool
     split: Split | None = None
+
+
+def leaf_of(nodes: Sequence[TreeNode], covariates: Table) -> IntArray:
+    """Return the number of the leaf that each row lies in."""
+    node_of = np.zeros(covariates.n_samples, dtype=np.int64)
+    for node in nodes:
+        if node.split is not None:
+            rows = np.flatnonzero(node_of == node.node)
+            here = replace(covariates, values=covariates.values[rows])
+            node_of[rows] = np.where(node.split.goes_left(here), node.split.left, node.split.right)
+    return np.array([node.leaf for node in nodes])[node_of]
 
 
 def child_boxes(box: Box, split: Split) -> tuple[Box, Box]:

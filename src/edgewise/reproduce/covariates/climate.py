@@ -81,10 +81,14 @@ def run_task(rng: np.random.Generator, *, max_total_depth: int | None) -> list[R
     climate = load_climate()
     X, Y, is_held_out = climate.covariates[PLACE], climate.responses, climate.is_validation
     held_out = X[is_held_out], Y[is_held_out]
-    tree = GraphTree(max_total_depth=max_total_depth, random_state=rng)
+    tree = GraphTree(
+        mean="global", split_for="all", max_total_depth=max_total_depth, random_state=rng
+    )
     tree.fit(X[~is_held_out], Y[~is_held_out], *held_out)
     pooled, longer = (
-        GraphTree(max_depth=0, lasso=lasso).fit(X[~is_held_out], Y[~is_held_out], *held_out)
+        GraphTree(mean="global", split_for="all", max_depth=0, lasso=lasso).fit(
+            X[~is_held_out], Y[~is_held_out], *held_out
+        )
         for lasso in (None, LONGER)
     )
     stations = _stations(tree, X)

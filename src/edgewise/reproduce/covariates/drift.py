@@ -59,7 +59,9 @@ def run_task(
         data = drifting_grid(side, rng=rng)
         line = np.linspace(0, side - 1, n_points[GRID]).round().astype(np.int64)
         points = (side * line[:, None] + line).ravel()
-    tree = GraphTree(bounds=(0, 1)).fit(data.X, data.Y, data.X_val, data.Y_val)
+    tree = GraphTree(bounds=(0, 1), mean="global", split_for="all").fit(
+        data.X, data.Y, data.X_val, data.Y_val
+    )
     rows: list[Row] = []
     for method, graphs in _learn(tree, data, data.X[points]).items():
         scores = _score(data, points, graphs)

@@ -321,8 +321,8 @@ class CellFits(NamedTuple):
         Strength of the graphical lasso that the estimate comes from.
     is_refit : ndarray of bool, shape (n_cells,)
         Whether the estimate is maximum likelihood on the graph.
-    mean : ndarray of shape (n_cells, p)
-        Location of the Gaussian.
+    mean, deviation : ndarray of shape (n_cells, p)
+        Location of the Gaussian, and root mean squares of the rows about it.
     precision : ndarray of shape (n_cells, p, p)
         Its precision matrix.
     is_floored : ndarray of bool, shape (n_cells, p)
@@ -333,6 +333,7 @@ class CellFits(NamedTuple):
     alpha: FloatArray
     is_refit: BoolArray
     mean: FloatArray
+    deviation: FloatArray
     precision: FloatArray
     is_floored: BoolArray
 
@@ -370,6 +371,7 @@ def fit_cells(
         alpha=np.empty(n_cells),
         is_refit=np.empty(n_cells, np.bool_),
         mean=np.empty((n_cells, p)),
+        deviation=np.empty((n_cells, p)),
         precision=np.empty((n_cells, p, p)),
         is_floored=np.empty((n_cells, p), np.bool_),
     )
@@ -378,6 +380,7 @@ def fit_cells(
     for c in range(n_cells):
         sums = writable(train[c]), writable(validation[c])
         _moments(*sums, own_mean, floor, S, S_val, fits.mean[c], fits.is_floored[c])
+        fits.deviation[c] = np.sqrt(S.diagonal())
         choice = best_on_path(S, S_val, sums[0][0], rules, work, fits.precision[c])
         if not choice.is_solved:
             choice = best_by_general_solver(S, S_val, sums[0][0], rules, fits.precision[c])

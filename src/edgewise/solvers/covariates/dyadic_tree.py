@@ -380,8 +380,8 @@ def _refuse_too_many(cells: GaussianCells, max_cells: int) -> None:
     raise InputError(
         f"The exact search would go through up to {shown} cells of {n_coordinates} covariates, and "
         f"more than max_cells={max_cells:,} of them hold enough rows. Pass "
-        f"max_total_depth={deepest} ({count_cells(cells.depths, deepest):,} cells), name fewer "
-        'covariates in split_on, or use search="greedy".'
+        f"max_total_depth={deepest} ({count_cells(cells.depths, deepest):,} cells), pass fewer "
+        'covariates, or use search="greedy".'
     )
 
 
