@@ -35,7 +35,8 @@ N_FAMILIES, N_AGGREGATES = 5, 5
 TO_SQUARES: Final = {SHIFT: 2.0, SQUARES: 1.0, FOURTH: 0.5, LARGEST: 2.0}
 #: The statistics behind the verdict: of which family, what of it, and the weight of its p-value.
 #: A change of many correlations shows in several statistics and needs none to be sharp on its own;
-#: the weights leave it most of the level, and were set by the study of docs/defaults.md.
+#: the weights leave it most of the level. They were tuned by hand on the simulated kinds of change
+#: of docs/defaults.md, and not checked on others.
 STATISTICS: Final = {
     "correlations, largest": (CORRELATION, LARGEST, 1.0),
     "correlations, several": (CORRELATION, FOURTH, 1.0),
