@@ -1,5 +1,8 @@
 """Ordered answers: graphs from polychoric, polyserial and Pearson correlations."""
 
+import shutil
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,3 +161,20 @@ def test_what_is_no_answer_is_named(answers):
         GaussianGraph(0.1, covariance="auto").fit(answers.assign(item2=3.0))
     with pytest.raises(InputError, match="answers of rows, which Moments do not have"):
         GaussianGraph(0.1, covariance="auto").fit(stream_covariance([answers]))
+
+
+@pytest.mark.slow
+def test_items_of_the_big_five(tmp_path):
+    """Answers of 2,800 people to 25 items, where R has them: signs are those of the items."""
+    path = tmp_path / "bfi.csv"
+    script = f'write.csv(psychTools::bfi[, 1:25], "{path}", row.names = FALSE)'
+    if not (rscript := shutil.which("Rscript")) or (
+        subprocess.run([rscript, "-e", script], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("R with the package psychTools is not there")
+    model = GaussianGraph(covariance="auto", missing="pairwise").fit(pd.read_csv(path))
+    weights = pd.DataFrame(model.graph_.weights, model.graph_.names, model.graph_.names)
+    assert model.ordinal_.all()
+    for positive in (("A3", "A5"), ("A2", "A3"), ("N1", "N2"), ("C4", "C5"), ("E1", "E2")):
+        assert weights.loc[positive] > 0.1
+    assert weights.loc["A1", "A2"] < -0.1
