@@ -157,7 +157,7 @@ def _source(reading: Reading, basis: str | None) -> Source:
     table = reading.table()
     frame, coding = _as_numbers(table, is_two=_is_two_valued(reading, basis))
     refuse_covariance_file(reading.raw.source, table)
-    labels = {"by": reading.apart[BY][0]} if BY in reading.apart else {}
+    labels: dict[str, Any] = {"by": reading.apart[BY][0]} if BY in reading.apart else {}
     return reading.source(table, frame, *coding, is_discrete=bool(coding), **labels)
 
 

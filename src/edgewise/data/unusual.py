@@ -224,7 +224,8 @@ def _order(values: FloatArray, names: Sequence[str], groups: IntArray | None) ->
     size = (z**2).sum(axis=0)
     lagged = (z[1:] * z[:-1])[is_next].sum(axis=0) / np.where(size > 0, size, 1.0)
     # Of a random walk, n (1 - r) is below 14 in 19 of 20 cases (Dickey and Fuller 1979).
-    drifts = [names[k] for k in np.flatnonzero((lagged > 0.7) & (n_samples * (1 - lagged) < 14))]
+    is_drift = (lagged > 0.7) & (n_samples * (1 - lagged) < 14)
+    drifts = [names[k] for k in np.flatnonzero(is_drift).tolist()]
     if 2 * len(drifts) >= len(names):
         return Finding(
             kind="trend",
@@ -274,7 +275,8 @@ def find_transposed(
     if n_samples >= 5 * n_features >= 25 and (values.std(axis=0) > 0).all():
         # Samples of the same genes are alike; columns of other units are not.
         spread = values.std(axis=0)
-        figure = float(np.median(np.corrcoef(values.T)[np.triu_indices(n_features, 1)]))
+        R = np.atleast_2d(np.corrcoef(values.T))
+        figure = float(np.median(R[np.triu_indices(n_features, 1)]))
         figure *= float(spread.max() < 5 * spread.min())
     elif n_features >= 5 * n_samples:
         figure = float(np.mean([_is_numbered(name) for name in names]))
