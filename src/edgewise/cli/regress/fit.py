@@ -188,10 +188,11 @@ def _untried(tree: GraphTree) -> list[str]:
 def _hidden(tree: GraphTree, edges: pd.DataFrame) -> list[str]:
     """List edges of most leaves that the pooled network would not show."""
     hidden = hidden_edges(tree, edges)
-    common = hidden[hidden["share_of_rows"] >= COMMON].head(SHOWN)
+    n_leaves = len(tree.leaves_)
+    is_common = (hidden["share_of_rows"] >= COMMON) & (2 * hidden["n_leaves"] > n_leaves)
+    common = hidden[is_common].head(SHOWN)
     if not len(common):
         return []
-    n_leaves = len(tree.leaves_)
     lines = [
         f"  {pair}  in {row.n_leaves} of {n_leaves}, {row.n_positive} times positive"
         for pair, row in zip(pair_names(common), common.itertuples(), strict=True)
