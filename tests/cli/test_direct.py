@@ -82,7 +82,7 @@ def test_everything_is_written_and_agrees(direct, lawn):
     for picture in ("dag", "cpdag", "second", "coefficients", "confidence"):
         assert (run.out / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
     page = (run.out / "report.html").read_text()
-    assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 5
+    assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 6
     assert "4 arcs among the 6 columns" in page
     first = run.arcs[run.arcs.told == "yes"].iloc[0]
     assert f"with an identified direction is {first.source} -&gt; {first.target} (" in page
@@ -177,7 +177,7 @@ def test_levels_are_said_to_be_numbers(run, direct, tmp_path):
     assert "learned as numbers" in " ".join(text.split())
     assert "request" not in text
     votes.assign(b=votes.b.map({0: "no", 1: "yes"})).to_csv(tmp_path / "words.csv", index=False)
-    assert "edgewise learn --method discrete" in complaint(run, "words.csv")
+    assert "edgewise learn words.csv --method discrete" in complaint(run, "words.csv")
 
 
 def test_standardize_is_heeded(direct, lawn):

@@ -134,7 +134,10 @@ def test_failing_task_leaves_no_half_results(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nonsense"], "There is no study called 'nonsense'. Choose from: locally-constant"),
+        (
+            ["nonsense"],
+            "no study called 'nonsense'. Choose from: defaults, locally-constant",
+        ),
         (["toy", "--jobs", 0, "--out", "here"], "--jobs 0"),
         (["toy", "--out", "file"], "it is a file"),
         (["toy", "--table", "file"], "The study 'toy' takes no table. Leave --table out."),

@@ -159,7 +159,9 @@ def test_a_failed_run_changes_no_file(tmp_path):
 
 
 def test_a_warning_does_not_spoil_the_json(run, data):
-    result = run("learn", data, "--json", "--alpha-ratio", "0.9", "--no-confidence")
+    result = run(
+        "learn", data, "--json", "--alpha", "cv", "--alpha-ratio", "0.9", "--no-confidence"
+    )
     (warning,) = json.loads(result.stdout)["warnings"]
     assert "--alpha-ratio 0.09" in warning
     assert result.stderr == f"Warning: {warning}\n"

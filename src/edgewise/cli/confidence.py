@@ -36,6 +36,8 @@ class Confidence:
         """Read the options: a switch that may be left alone, and a number that turns it on."""
         if wanted is False and n_resamples is not None:
             raise InputError("--resamples has no use with --no-confidence. Leave one of them out.")
+        if n_resamples is not None and n_resamples < 2:
+            raise InputError(f"--resamples must be at least 2, got {n_resamples}.")
         if wanted is False:
             return cls()
         if n_resamples is None:

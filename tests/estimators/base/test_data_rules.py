@@ -85,8 +85,12 @@ def test_missing_values_with_ranks(gappy):
     np.testing.assert_allclose(bent.fit(np.exp(gappy)).precision_, model.precision_)
     assert model.treatment_
     for kind in ("spearman", "kendall"):
+        pairs = GaussianGraph(alpha=0.1, covariance=kind, missing="pairwise").fit(gappy)
+        bent = GaussianGraph(alpha=0.1, covariance=kind, missing="pairwise").fit(np.exp(gappy))
+        np.testing.assert_array_equal(bent.precision_, pairs.precision_)
+        assert pairs.treatment_
         with pytest.raises(InputError, match="nonparanormal"):
-            GaussianGraph(alpha=0.1, covariance=kind, missing="pairwise").fit(gappy)
+            GaussianGraph(alpha=0.1, covariance=kind, missing="em").fit(gappy)
 
 
 def test_missing_values_and_a_known_mean_do_not_mix(gappy):

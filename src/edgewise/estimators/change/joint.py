@@ -230,12 +230,12 @@ class JointGraphs(TableEstimator):
                     f"Of the {len(classes)} groups, {label!r} has 1 row. Give every group two or "
                     "more."
                 )
+            check_columns(own, self._names(), allow_constant=True, allow_identical=True)
             if flat := constant_columns(own):
                 raise InputError(
                     f"In group {label!r}, {quote_names(labels(self._names(), flat))} "
                     f"{'has' if len(flat) == 1 else 'have'} a single value. Drop such columns."
                 )
-            check_columns(own, self._names(), allow_identical=True)
 
     def _pairs(self, n_groups: int) -> Any:
         """Pairs of groups that are compared; None for all."""

@@ -405,6 +405,8 @@ def _design_precision(X: FloatArray, alpha: float | str | EBIC) -> FloatArray:
     if len(varies) == 1:
         Omega[varies, varies] = 1.0 / X[:, varies].var()
     elif len(varies):
-        model = GaussianGraph(alpha, covariance="correlation").fit(X[:, varies])
+        # A stable inverse is wanted here, which shrinks, and not the right graph.
+        rule = EBIC(refit=False) if alpha == "ebic" else alpha
+        model = GaussianGraph(rule, covariance="correlation").fit(X[:, varies])
         Omega[np.ix_(varies, varies)] = model.precision_
     return Omega
