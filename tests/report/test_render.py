@@ -75,7 +75,7 @@ def test_it_answers_first_and_tells_what_was_done():
         "alpha is the smallest",
         "edgewise 9.9",
         "graphical lasso (Friedman et al. 2008)",
-        "alpha = 0.125, chosen by ebic",
+        "alpha = 0.125, chosen by the extended BIC (Foygel and Drton 2010)",
         "The seed of random numbers was 3.",
         "@article{friedman2008",
         "@article{efron1979",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.graph import Graph
@@ -89,13 +89,14 @@ def details(report: Report) -> dict[str, Any]:
     record = report.record
     # The package imports each estimator when it is asked for its name.
     learners = [getattr(importlib.import_module("edgewise"), name) for name in report.methods]
-    keys = dict.fromkeys(key for learner in learners for key in learner._cites)
+    paragraph, cited = _paragraph(record, [learner._methods for learner in learners])
+    keys = dict.fromkeys([*(key for learner in learners for key in learner._cites), *cited])
     entries = read_references()
     return {
         "done": _done(record),
         "warnings": [str(text) for text in record.get("warnings", ())],
         "facts": _facts(record),
-        "paragraph": _paragraph(record, [learner._methods for learner in learners]),
+        "paragraph": paragraph,
         "bibtex": "\n\n".join(entries[key] for key in keys),
     }
 
@@ -151,19 +152,77 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _paragraph(record: Mapping[str, Any], sentences: list[str]) -> str:
-    """Write a methods paragraph: the software, the method and what was chosen."""
+#: What a network is learned from, by ``covariance``, and the references of it.
+CORRELATIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "correlation": ("Pearson correlations", ()),
+    "empirical": ("covariances", ()),
+    "nonparanormal": ("correlations of normal scores (Liu et al. 2009)", ("liu2009",)),
+    "spearman": ("Spearman's rank correlations (Liu et al. 2012)", ("liu2012",)),
+    "kendall": ("Kendall's rank correlations (Liu et al. 2012)", ("liu2012",)),
+    "polychoric": ("polychoric correlations (Olsson 1979)", ("olsson1979",)),
+    "auto": ("latent correlations by the kind of each column (Olsson 1979)", ("olsson1979",)),
+}
+#: What an estimator does with missing values, by ``missing``.
+MISSING: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "pairwise": ("Each pair of columns was judged by the rows that have both.", ()),
+    "em": (
+        "Missing values were treated by the EM algorithm (Städler and Bühlmann 2012).",
+        ("staedler2012",),
+    ),
+}
+#: Scores of discrete networks.
+CRITERIA: Final = {
+    "bjp": "blankets joint posterior",
+    "ib": "independence-based score",
+    "mpl": "marginal pseudo-likelihood",
+}
+#: Rules that choose a penalty.
+RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "ebic": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
+    "cv": ("cross-validation", ()),
+    "stars": ("stability on subsamples, StARS (Liu, Roeder and Wasserman 2010)", ("liu2010stars",)),
+}
+
+
+def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Write a methods paragraph, and list the keys of what it cites besides the methods."""
     if not sentences:
-        return ""
-    version = record.get("versions", {}).get("edgewise", "")
-    parts = [f"Networks were learned with edgewise {version}".rstrip() + ".", *sentences]
+        return "", ()
+    versions, data = record.get("versions", {}), record.get("data", {})
+    parameters = record.get("parameters", {})
+    made = f"Networks were learned with edgewise {versions.get('edgewise', '')}".rstrip()
+    if "n_samples" in data:
+        made += f" from {data['n_samples']} rows and {data['n_features']} columns"
+    parts = [f"{made}."]
+    parts += sentences
+    cited: list[str] = []
+    if (known := CORRELATIONS.get(parameters.get("covariance"))) is not None:
+        parts.append(f"The networks rest on {known[0]}.")
+        cited += known[1]
+    notes = [str(note) for note in record.get("treatment", ()) if "missing" in str(note)]
+    sentence, keys = MISSING.get(parameters.get("missing"), ("", ()))
+    parts += [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
+    if sentence or not notes:
+        parts.append(sentence or "There were no missing values.")
+        cited += keys
+    if (criterion := parameters.get("criterion")) in CRITERIA:
+        parts.append(f"The criterion was the {CRITERIA[criterion]}.")
     if (alpha := record.get("alpha")) is not None:
-        rule = record.get("alpha_rule")
-        how = f", chosen by {rule}" if rule and rule != "given" else ""
+        name, keys = RULES.get(record.get("alpha_rule") or "", ("", ()))
+        gamma = f" with gamma = {record['gamma']:g}" if record.get("gamma") is not None else ""
+        how = f", chosen by {name.format(gamma=gamma)}" if name else ", as given"
         parts.append(f"The penalty was alpha = {alpha:.3g}{how}.")
+        cited += keys
+    for name, what in (("n_resamples", "bootstrap resamples"), ("n_permutations", "permutations")):
+        if (number := parameters.get(name) or record.get(name)) is not None:
+            parts.append(f"There were {number} {what}.")
     if "seed" in record:
         parts.append(f"The seed of random numbers was {record['seed']}.")
-    return " ".join(parts)
+    used = [f"{name} {version}" for name, version in versions.items() if name != "edgewise"]
+    if used:
+        parts.append(f"The software ran on {', '.join(used)}.")
+        cited += [key for key in ("numpy", "scipy") if key in versions]
+    return " ".join(parts), tuple(cited)
 
 
 def render(reports: Sequence[Report], *, title: str) -> str:

@@ -63,11 +63,6 @@ ALT: Final = {
 }
 #: Level of the test that the words on an empty graph refer to.
 LEVEL: Final = 0.05
-CRITERIA: Final = {
-    "bjp": "blankets joint posterior",
-    "ib": "independence-based score",
-    "mpl": "marginal pseudo-likelihood",
-}
 
 
 def learn_graph(
@@ -239,6 +234,8 @@ def _penalties(fit: Any, method: str) -> str:
 
 def _search(fit: Any) -> str:
     """Give the score and what the search for it took; no search proves it the best."""
+    from edgewise.report.page import CRITERIA
+
     return (
         f"{CRITERIA[fit.criterion]} {fit.criterion_value_:.6g}, the best of "
         f"{fit.n_iter_ + 1} graphs on the way of a search that computed {fit.n_tests_} tests"

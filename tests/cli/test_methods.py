@@ -1,0 +1,92 @@
+"""The methods paragraph of each command holds what its record says."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise.report.page import details
+
+
+@pytest.fixture
+def methods(run, tmp_path, monkeypatch):
+    """Run a command; return its record, the paragraph and the references."""
+
+    def invoke(frame, command, *options):
+        frame.to_csv(tmp_path / "data.csv", index=False)
+        pages = []
+        monkeypatch.setattr("edgewise.cli.run.page", lambda report: pages.append(report) or "")
+        said = run(command, "data.csv", *options, "--json")
+        told = details(pages[0])
+        return json.loads(said.stdout), told["paragraph"], told["bibtex"]
+
+    return invoke
+
+
+@pytest.fixture(scope="module")
+def table():
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=(80, 4))
+    values[:, 1] += values[:, 0]
+    frame = pd.DataFrame(values, columns=list("abcd"))
+    return frame.assign(group=np.where(generator.random(80) < 0.5, "x", "y"))
+
+
+COMMANDS = {
+    "learn": ["--drop", "group", "--resamples", "5"],
+    "direct": ["--drop", "group", "--resamples", "5"],
+    "compare": ["--by", "group", "--permutations", "9"],
+    "regress": ["--on", "d", "--drop", "group"],
+    "classify": ["--by", "group"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_was_done_is_there_and_true(methods, table, command):
+    record, paragraph, references = methods(table, command, *COMMANDS[command])
+    data = record["data"]
+    assert f"from {data['n_samples']} rows and {data['n_features']} columns" in paragraph
+    assert "There were no missing values." in paragraph
+    for name, version in record["versions"].items():
+        assert f"{name} {version}" in paragraph
+    assert f"The seed of random numbers was {record['seed']}." in paragraph
+    assert "@article{numpy" in references
+    if record.get("alpha") is not None:
+        assert f"alpha = {record['alpha']:.3g}" in paragraph
+    for name in ("n_resamples", "n_permutations"):
+        if number := record["parameters"].get(name):
+            assert f"There were {number} " in paragraph
+
+
+def test_criterion_with_gamma(methods, table):
+    record, paragraph, references = methods(table, "learn", "--drop", "group", "--no-confidence")
+    assert record["gamma"] == 0.25
+    assert "chosen by the extended BIC with gamma = 0.25 (Foygel and Drton 2010)" in paragraph
+    assert "The networks rest on Pearson correlations." in paragraph
+    assert "@inproceedings{foygel2010" in references
+    assert "resamples" not in paragraph
+
+
+@pytest.mark.parametrize(
+    ("covariance", "words", "key"),
+    [
+        ("spearman", "Spearman's rank correlations", "liu2012"),
+        ("nonparanormal", "normal", "liu2009"),
+    ],
+)
+def test_correlations_are_cited(methods, table, covariance, words, key):
+    options = ["--drop", "group", "--no-confidence", "--covariance", covariance, "--alpha", "0.2"]
+    _, paragraph, references = methods(table, "learn", *options)
+    assert words in paragraph
+    assert key in references
+    assert "alpha = 0.2, as given" in paragraph
+
+
+def test_missing_values_are_told(methods, table):
+    gaps = table.copy()
+    gaps.loc[:6, "a"] = np.nan
+    options = ["--drop", "group", "--no-confidence", "--alpha", "0.2", "--missing", "drop"]
+    _, paragraph, _ = methods(gaps, "learn", *options)
+    assert "7 of 80 rows have missing values, left out." in paragraph
+    assert "There were no missing values" not in paragraph
