@@ -144,7 +144,7 @@ def about_fit(fit: Any) -> dict[str, Any]:
     """Record the penalty of a convex fit, the rule that chose it, and the certificate."""
     from edgewise.selection.rules import rule_name
 
-    rule = fit._alpha.resolve(fit.alpha) if hasattr(fit, "_alpha") else None
+    rule: Any = fit._alpha.resolve(fit.alpha) if hasattr(fit, "_alpha") else None
     return {
         "alpha": float(fit.alpha_),
         "alpha_rule": rule_name(fit.alpha),
