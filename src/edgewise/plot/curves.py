@@ -558,7 +558,7 @@ def plot_intervals(
     shown, (low, high) = weights[order], ends[:, source[order], target[order]]
     ax = axes_or_new(ax, (7.0, _REST + _ROW * max(len(order), 3)))
     rows = np.arange(len(order))
-    colors = np.where(shown > 0, POSITIVE, NEGATIVE)
+    colors = [POSITIVE if weight > 0 else NEGATIVE for weight in shown]
     ax.hlines(rows, low, high, colors=colors, linewidth=2.0, alpha=0.5)
     ax.scatter(shown, rows, c=colors, s=16, zorder=3)
     mark = " → " if graph.directed else " - "
