@@ -232,8 +232,7 @@ def regress(
 
     Writes the tree, its leaves and their networks, pictures, the model and a record of the run.
     """
-    from edgewise.cli.regress.fit import grow_tree
-    from edgewise.cli.regress.rows import read_regression
+    from edgewise.cli.regress.fit import grow_tree, read_regression
     from edgewise.cli.run import run
 
     _check_together(search, criterion, lookahead=lookahead, gamma=gamma, min_gain=min_gain)

@@ -69,7 +69,7 @@ def run_task(
     """Learn the graph of one table by every rule."""
     truth = draw_model(kind, n_features, rng)
     X = draw_rows(truth, distribution, n_samples, rng)
-    is_dependent = smallest_p_value(np.corrcoef(X.T), n_samples) <= 0.05
+    is_dependent = smallest_p_value(np.asarray(np.corrcoef(X.T)), n_samples) <= 0.05
     graphs: dict[str, tuple[BoolArray, float]] = {}
     for rule, learn in our_rules().items():
         began = time.perf_counter()
@@ -231,7 +231,8 @@ def report(frame: pd.DataFrame) -> Report:
     by_rows = frame.pivot_table(
         index="rule", columns=["n_features", "n_samples"], values="mcc", sort=False
     ).round(2)
-    header = ["rule", *(f"{p} x {n}" for p, n in by_rows.columns)]
+    sizes_of = by_rows.columns.to_frame().itertuples(index=False)
+    header = ["rule", *(f"{size[0]} x {size[1]}" for size in sizes_of)]
     sizes = [
         [str(rule), *("" if math.isnan(value) else f"{value:.2f}" for value in values)]
         for rule, values in zip(by_rows.index, by_rows.to_numpy(), strict=True)
