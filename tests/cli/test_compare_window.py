@@ -143,6 +143,7 @@ def test_columns_of_two_values(slide, rows):
 
 def test_seed(slide, rows):
     options = ("--window", "60", "--step", "60", "--alpha", "0.6", "--permutations", "40")
+    options += ("--scale", "pooled")
     one, same, other = (slide(rows, *options, "--seed", seed).changes for seed in ("0", "0", "1"))
     pd.testing.assert_frame_equal(one, same)
     assert not one.equals(other)

@@ -82,18 +82,22 @@ def test_pipelines_resample_inside_groups_too():
 def test_stability_selection_keeps_the_planted_change():
     X, y = two_groups(100, 100, n_features=5, strength=1.0)
     frame = pd.DataFrame(X, columns=list("vwxyz"))
-    model = StabilitySelection(NetworkChange(0.3), n_resamples=30, random_state=0).fit(frame, y)
+    model = StabilitySelection(
+        NetworkChange(0.3, standardize="pooled"), n_resamples=30, random_state=0
+    ).fit(frame, y)
     assert model.graph_.edges()[["source", "target"]].to_numpy().tolist() == [["v", "w"]]
     assert model.graph_.confidence[0, 1] >= 0.95
     assert model.graph_.weights[0, 1] > 0
     assert model.false_edge_bound_ < 2
     along = StabilitySelection(
-        NetworkChange(), alphas=[0.8, 0.3], n_resamples=10, random_state=0
+        NetworkChange(standardize="pooled"), alphas=[0.8, 0.3], n_resamples=10, random_state=0
     ).fit(X, y)
     assert along.path_frequency_.shape == (2, 5, 5)
     assert along.path_frequency_[0, 0, 1] <= along.path_frequency_[1, 0, 1]
     one, two = (
-        StabilitySelection(NetworkChange(0.3), n_resamples=4, random_state=1, n_jobs=jobs).fit(X, y)
+        StabilitySelection(
+            NetworkChange(0.3, standardize="pooled"), n_resamples=4, random_state=1, n_jobs=jobs
+        ).fit(X, y)
         for jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.edge_frequency_, two.edge_frequency_)

@@ -98,11 +98,11 @@ def test_signs_and_units_are_those_of_the_model():
     raw = change_intervals(NetworkChange(0.05, standardize=False), data.X, data.y)
     upper = np.triu_indices(4, 1)
     np.testing.assert_allclose(raw.estimate[upper], truth[upper], atol=0.12)
-    scaled = change_intervals(NetworkChange(0.1), data.X, data.y)
+    scaled = change_intervals(NetworkChange(0.1, standardize="pooled"), data.X, data.y)
     unit = np.outer(scaled.model.scale_, scaled.model.scale_)
     np.testing.assert_allclose((scaled.estimate / unit)[upper], truth[upper], atol=0.12)
     moved = 7.0 * data.X + 3.0
-    again = change_intervals(NetworkChange(0.1), moved, data.y)
+    again = change_intervals(NetworkChange(0.1, standardize="pooled"), moved, data.y)
     np.testing.assert_allclose(again.estimate[upper], scaled.estimate[upper], atol=1e-5)
 
 
@@ -246,10 +246,12 @@ def test_bad_input_is_named(kind):
 def test_groups_that_hardly_overlap_are_named():
     X, y = two_groups(200, 200, strength=1.5)
     with pytest.warns(DataWarning, match=r"of the 200 rows of group 'a'\. Intervals") as caught:
-        found = change_intervals(NetworkChange(0.3), X, y)
+        found = change_intervals(NetworkChange(0.3, standardize="pooled"), X, y)
     assert caught[0].filename == __file__
     assert found.effective_sample_size < 200 / 3
-    calm = change_intervals(NetworkChange(0.3), *two_groups(200, 200, strength=0.3))
+    calm = change_intervals(
+        NetworkChange(0.3, standardize="pooled"), *two_groups(200, 200, strength=0.3)
+    )
     assert 150 < calm.effective_sample_size <= 200
 
 
@@ -295,7 +297,7 @@ def test_coverage_in_a_few_tables():
 @pytest.mark.parametrize("change", [0.3, 0.6])
 @pytest.mark.parametrize(
     "estimator",
-    [NetworkChange(0.1, standardize=False), NetworkChange(0.3)],
+    [NetworkChange(0.1, standardize=False), NetworkChange(0.3, standardize="pooled")],
     ids=["raw", "standardized"],
 )
 def test_coverage_is_near_nominal(estimator, change):

@@ -116,13 +116,15 @@ def test_difference_of_covariances(clear_change):
 
 
 def test_rankings_of_a_path(clear_change):
-    estimator = NetworkChange(CV(n_alphas=5))
+    estimator = NetworkChange(CV(n_alphas=5), standardize="pooled")
     found = _methods.by_path(estimator)(clear_change)
     path = estimator.path(clear_change.X, clear_change.y)
     np.testing.assert_array_equal(found.scores[ENTRY], path.order)
     np.testing.assert_array_equal(found.scores[MAGNITUDE], np.abs(path.changes[-1]))
     # What rounding may hide is part of every gap, and more than this tolerance.
-    hasty = _methods.by_path(NetworkChange(CV(n_alphas=2), tol=1e-40, max_iter=2))(clear_change)
+    hasty = _methods.by_path(
+        NetworkChange(CV(n_alphas=2), tol=1e-40, max_iter=2, standardize="pooled")
+    )(clear_change)
     assert hasty.n_unconverged > 0
 
 
@@ -253,7 +255,7 @@ def test_diamond_and_gene_tasks():
     rows = genes.run_task(np.random.default_rng(0), repetition=0, n_proposals=50)
     assert {row["method"] for row in rows} == set(genes.list_methods())
     data = gene_regulation_change(rng=np.random.default_rng(0))
-    path = NetworkChange(basis="polynomial", degree=3).path(data.X, data.y)
+    path = NetworkChange(basis="polynomial", degree=3, standardize="pooled").path(data.X, data.y)
     (row,) = (
         row for row in rows if (row["method"], row["ranking"]) == (genes.polynomial(3), ENTRY)
     )

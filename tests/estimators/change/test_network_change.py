@@ -57,7 +57,7 @@ def test_columns_scaled_within_groups_have_no_spread_left():
     X[y == "b", 1] += X[y == "b", 0]
     moved = X.copy()
     moved[y == "b"] = 5 + moved[y == "b"] * [9, 1, 0.1, 1]
-    model, other = (NetworkChange(0.2, standardize="within").fit(rows, y) for rows in (X, moved))
+    model, other = (NetworkChange(0.2).fit(rows, y) for rows in (X, moved))
     np.testing.assert_allclose(other.change_, model.change_, atol=1e-7)
     np.testing.assert_allclose(model.scale_[1], X[y == "b"].std(axis=0))
     by_hand = X.copy()
@@ -80,7 +80,7 @@ def test_columns_scaled_within_groups_have_no_spread_left():
 def test_standardized_rows_are_centred_in_groups_and_scaled_together(basis):
     X, y = two_groups(60, 90)
     X = 3.0 * X + np.where(y == "a", 5.0, -2.0)[:, None]
-    model = NetworkChange(0.2, **BASES[basis]).fit(X, y)
+    model = NetworkChange(0.2, **BASES[basis], standardize="pooled").fit(X, y)
     before, after = standardized(X, y)
     expected = density_ratio(after, before, 0.2, **BASES[basis])
     np.testing.assert_allclose(model.theta_, expected.value, atol=1e-8)
@@ -91,7 +91,7 @@ def test_standardized_rows_are_centred_in_groups_and_scaled_together(basis):
 
 def test_powers_are_scaled_too():
     X, y = two_groups()
-    model = NetworkChange(0.2, basis="polynomial", degree=3).fit(X, y)
+    model = NetworkChange(0.2, basis="polynomial", degree=3, standardize="pooled").fit(X, y)
     before, after = standardized(X, y)
     pooled = np.vstack([before, after])
     scale = np.stack([pooled.std(axis=0), (pooled**2).std(axis=0), (pooled**3).std(axis=0)])
@@ -145,7 +145,9 @@ def test_change_of_several_features_is_the_length_of_their_vector():
 def test_swapped_labels_turn_the_ratio_round():
     X, y = two_groups()
     swapped = np.where(y == "a", "b", "a")
-    forward, backward = (NetworkChange(0.2).fit(X, labels) for labels in (y, swapped))
+    forward, backward = (
+        NetworkChange(0.2, standardize="pooled").fit(X, labels) for labels in (y, swapped)
+    )
     before, after = standardized(X, y)
     np.testing.assert_allclose(backward.theta_, density_ratio(before, after, 0.2).value, atol=1e-8)
     assert forward.change_[0, 1] > 0 > backward.change_[0, 1]
@@ -154,14 +156,14 @@ def test_swapped_labels_turn_the_ratio_round():
 
 def test_alpha_ridge_and_diagonal_have_their_effect():
     X, y = two_groups()
-    model = NetworkChange(0.1).fit(X, y)
-    assert NetworkChange(0.4).fit(X, y).graph_.n_edges < model.graph_.n_edges
-    firmer = NetworkChange(0.1, ridge=1.0).fit(X, y)
+    model = NetworkChange(0.1, standardize="pooled").fit(X, y)
+    assert NetworkChange(0.4, standardize="pooled").fit(X, y).graph_.n_edges < model.graph_.n_edges
+    firmer = NetworkChange(0.1, ridge=1.0, standardize="pooled").fit(X, y)
     assert abs(firmer.change_[0, 1]) < 0.8 * abs(model.change_[0, 1])
-    free = NetworkChange(2.0, penalize_diagonal=False).fit(X, y)
+    free = NetworkChange(2.0, penalize_diagonal=False, standardize="pooled").fit(X, y)
     assert free.graph_.n_edges == 0
     assert (free.change_.diagonal() != 0).all()
-    assert not NetworkChange(2.0).fit(X, y).change_.any()
+    assert not NetworkChange(2.0, standardize="pooled").fit(X, y).change_.any()
 
 
 def test_solvers_agree_and_are_used():
@@ -173,10 +175,13 @@ def test_solvers_agree_and_are_used():
 
 def test_tolerance_and_iterations_are_used():
     X, y = two_groups()
-    rough, fine = (NetworkChange(0.01, solver="primal", tol=tol).fit(X, y) for tol in (1e-3, 1e-11))
+    rough, fine = (
+        NetworkChange(0.01, solver="primal", tol=tol, standardize="pooled").fit(X, y)
+        for tol in (1e-3, 1e-11)
+    )
     assert fine.gap_ <= 4e-11 < rough.gap_ <= 4e-3
     with pytest.warns(ConvergenceWarning, match=r"Stopped after 1 iterations.*max_iter"):
-        model = NetworkChange(0.01, solver="dual", max_iter=1).fit(X, y)
+        model = NetworkChange(0.01, solver="dual", max_iter=1, standardize="pooled").fit(X, y)
     assert not model.converged_
 
 
@@ -193,7 +198,7 @@ def test_negligible_changes_are_left_out_of_the_graph_only():
 
 def test_path_is_a_fit_at_each_alpha():
     X, y = two_groups()
-    model = NetworkChange(CV(n_alphas=6, alpha_ratio=0.05), tol=1e-10)
+    model = NetworkChange(CV(n_alphas=6, alpha_ratio=0.05), tol=1e-10, standardize="pooled")
     path = model.path(X, y)
     with pytest.raises(NotFittedError):
         model.score(X, y)
@@ -204,7 +209,7 @@ def test_path_is_a_fit_at_each_alpha():
     assert path.converged.all()
     assert (path.gaps <= 4e-10).all()
     for k in (0, 3, 5):
-        fit = NetworkChange(path.alphas[k], tol=1e-10).fit(X, y)
+        fit = NetworkChange(path.alphas[k], tol=1e-10, standardize="pooled").fit(X, y)
         np.testing.assert_allclose(path.changes[k], fit.change_, atol=1e-4)
         np.testing.assert_array_equal(path.graphs[k].adjacency, fit.graph_.adjacency)
     assert path.n_edges[0] == 0
@@ -228,7 +233,7 @@ def test_score_is_the_normalised_log_ratio_of_other_rows():
     model = NetworkChange(0.2).fit(X, y)
     other, labels = two_groups(50, 30, seed=1)
     before, after = (
-        (other[labels == label] - model.locations_[k]) / model.scale_
+        (other[labels == label] - model.locations_[k]) / model.scale_[k]
         for k, label in enumerate("ab")
     )
     expected = log_ratio(model, after).mean() - logsumexp(log_ratio(model, before)) + np.log(50)
@@ -247,7 +252,7 @@ def test_density_ratio_has_mean_one_over_the_first_group(basis):
     assert ratio.mean() == pytest.approx(1)
     assert 1 / np.sum((ratio / len(ratio)) ** 2) == pytest.approx(model.effective_sample_size_)
     if basis == "gaussian":
-        rows = (X[y == "a"] - model.locations_[0]) / model.scale_
+        rows = (X[y == "a"] - model.locations_[0]) / model.scale_[0]
         expected = np.exp(log_ratio(model, rows) - model.log_normalizer_)
         np.testing.assert_allclose(ratio, expected)
     assert model.density_ratio(X[:1]).shape == (1,)
@@ -346,35 +351,39 @@ def test_without_a_ridge():
     X, y = two_groups(40, 40, strength=1.5, seed=3)
     before, after = standardized(X, y)
     smallest = ratio_alpha_min(after, before)
-    model = NetworkChange(ridge=0, random_state=0).fit(X, y)
+    model = NetworkChange(ridge=0, random_state=0, standardize="pooled").fit(X, y)
     assert model.alphas_[-1] == pytest.approx(1.05 * smallest, rel=1e-3)
     assert model.alpha_ > smallest
     np.testing.assert_allclose(
         model.theta_, density_ratio(after, before, model.alpha_, ridge=0).value, atol=1e-4
     )
-    short = NetworkChange(CV(n_alphas=3, alpha_ratio=0.9), ridge=0, random_state=0)
+    short = NetworkChange(
+        CV(n_alphas=3, alpha_ratio=0.9), ridge=0, random_state=0, standardize="pooled"
+    )
     assert short.path(X, y).alphas[-1] / model.alphas_[0] == pytest.approx(0.9)
     with pytest.raises(SolverError, match="alpha"):
-        NetworkChange(0.5 * smallest, ridge=0).fit(X, y)
+        NetworkChange(0.5 * smallest, ridge=0, standardize="pooled").fit(X, y)
     same = np.vstack([X[:40], X[:40]])
-    assert NetworkChange(CV(2), ridge=0).fit(same, y).graph_.n_edges == 0
+    assert NetworkChange(CV(2), ridge=0, standardize="pooled").fit(same, y).graph_.n_edges == 0
 
 
 def test_identical_rows_and_groups_of_one_distribution():
     X, y = two_groups()
     same = np.vstack([X[:80], X[:80]])
-    model = NetworkChange().fit(same, y)
+    model = NetworkChange(standardize="pooled").fit(same, y)
     assert not model.change_.any()
     assert model.effective_sample_size_ == pytest.approx(80)
     found = 0
     for seed in range(8):
         null, labels = two_groups(60, 60, n_features=5, strength=0.0, seed=seed)
-        fit = NetworkChange(CV(3, n_alphas=8), random_state=0).fit(null, labels)
+        fit = NetworkChange(CV(3, n_alphas=8), random_state=0, standardize="pooled").fit(
+            null, labels
+        )
         found += fit.graph_.n_edges > 0
         before, after = standardized(null, labels)
         largest = ratio_alpha_max(after, before)
         for share, n_changes in ((1.001, 0), (0.999, 1)):
-            change = NetworkChange(share * largest).fit(null, labels).change_
+            change = NetworkChange(share * largest, standardize="pooled").fit(null, labels).change_
             assert np.count_nonzero(np.triu(change)) == n_changes
     assert found <= 2
 
@@ -382,7 +391,9 @@ def test_identical_rows_and_groups_of_one_distribution():
 @pytest.mark.parametrize(("n_first", "n_second"), [(20, 200), (200, 20), (8, 9)])
 def test_unbalanced_and_small_groups(n_first, n_second):
     X, y = two_groups(n_first, n_second, n_features=25, strength=1.5)
-    model = NetworkChange(CV(3, n_alphas=6, alpha_ratio=0.4), random_state=0).fit(X, y)
+    model = NetworkChange(
+        CV(3, n_alphas=6, alpha_ratio=0.4), random_state=0, standardize="pooled"
+    ).fit(X, y)
     assert np.isfinite(model.change_).all()
     assert model.converged_
     if n_second == 200:
@@ -393,22 +404,24 @@ def test_collapse_of_the_ratio_is_said():
     X, y = two_groups(100, 100, strength=0.0)
     X[y == "b", 1] = 5 * X[y == "b", 0] + 0.1 * X[y == "b", 1]
     with pytest.warns(DataWarning, match=r"rests on \d\.\d of the 100 rows of group 'a'") as caught:
-        model = NetworkChange(0.01, ridge=0.01).fit(X, y)
+        model = NetworkChange(0.01, ridge=0.01, standardize="pooled").fit(X, y)
     assert model.effective_sample_size_ < 5
     assert caught[0].filename == __file__
     # Few rows that count alike are no collapse.
     few = np.r_[:4, 100:104]
-    assert NetworkChange(9.0).fit(X[few], y[few]).effective_sample_size_ == pytest.approx(4)
+    assert NetworkChange(9.0, standardize="pooled").fit(
+        X[few], y[few]
+    ).effective_sample_size_ == pytest.approx(4)
     # A dozen rows are enough by themselves, but not of two thousand.
     large, labels = two_groups(2000, 100, strength=2.0)
     with pytest.warns(DataWarning, match="of the 2000 rows"):
-        model = NetworkChange(0.1).fit(large, labels)
+        model = NetworkChange(0.1, standardize="pooled").fit(large, labels)
     assert 5 < model.effective_sample_size_ < 100
 
 
 def test_both_directions():
     X, y = two_groups(strength=1.0)
-    model = NetworkChange(0.4).fit(X, y)
+    model = NetworkChange(0.4, standardize="pooled").fit(X, y)
     check = model.check_directions(X, y)
     before, after = standardized(X, y)
     back = density_ratio(before, after, 0.4).value[:, :, 0]
@@ -419,16 +432,16 @@ def test_both_directions():
     row = check.table().iloc[0]
     assert (row.source, row.target, row.agree) == ("x0", "x1", True)
     assert row.forward > 0 > row.backward
-    loose = NetworkChange(0.05).fit(X, y).check_directions(X, y)
+    loose = NetworkChange(0.05, standardize="pooled").fit(X, y).check_directions(X, y)
     assert loose.agreement < 1
     assert "Trust those that both found" in str(loose)
     assert not loose.table().agree.all()
-    assert NetworkChange(9.0).fit(X, y).check_directions(X, y).agreement == 1
+    assert NetworkChange(9.0, standardize="pooled").fit(X, y).check_directions(X, y).agreement == 1
 
 
 def test_directions_of_lengths_have_no_sign():
     X, y = two_groups(strength=1.0)
-    model = NetworkChange(1.0, basis="polynomial").fit(X, y)
+    model = NetworkChange(1.0, basis="polynomial", standardize="pooled").fit(X, y)
     check = model.check_directions(X, y)
     assert (check.forward.weights[0, 1] > 0) & (check.backward.weights[0, 1] > 0)
     assert not check.is_signed
@@ -438,7 +451,7 @@ def test_directions_of_lengths_have_no_sign():
 def test_changes_say_what_each_link_did():
     X, y = two_groups(200, 200, strength=1.0)
     X[y == "a", 3] += X[y == "a", 2]
-    model = NetworkChange(0.3).fit(X, y)
+    model = NetworkChange(0.3, standardize="pooled").fit(X, y)
     kinds = model.changes(X, y).set_index(["source", "target"]).kind
     assert kinds["x0", "x1"] == "gained"
     assert kinds["x2", "x3"] == "lost"
@@ -446,12 +459,12 @@ def test_changes_say_what_each_link_did():
     assert alone.kind["x0", "x1"] == "increased"
     assert alone.kind["x2", "x3"] == "decreased"
     assert (alone.before == 0).all()
-    lengths = NetworkChange(0.8, basis="polynomial").fit(X, y).changes()
+    lengths = NetworkChange(0.8, basis="polynomial", standardize="pooled").fit(X, y).changes()
     assert set(lengths.kind) == {"changed"}
     with pytest.raises(InputError, match="the fit knows"):
         model.changes(X, np.where(y == "a", "c", "b"))
     with pytest.raises(NotFittedError):
-        NetworkChange().changes()
+        NetworkChange(standardize="pooled").changes()
 
 
 @pytest.mark.parametrize("basis", ["gaussian", "polynomial"])

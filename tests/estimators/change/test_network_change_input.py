@@ -221,7 +221,9 @@ def test_folds_must_hold_both_groups():
 def test_the_end_of_the_search_is_said_with_a_way_on():
     X, y = two_groups(300, 300, strength=1.5)
     with pytest.warns(SelectionWarning, match=r"smallest alpha it tried.*alpha_ratio=0\.09"):
-        NetworkChange(CV(2, n_alphas=2, alpha_ratio=0.9), random_state=0).fit(X, y)
+        NetworkChange(CV(2, n_alphas=2, alpha_ratio=0.9), random_state=0, standardize="pooled").fit(
+            X, y
+        )
     # Without a ridge a smaller alpha may have no solution, and the advice is another.
     X, y = two_groups(60, 60, strength=4.0, n_features=3)
     rule = CV(2, n_alphas=2, alpha_ratio=0.01)
@@ -229,4 +231,4 @@ def test_the_end_of_the_search_is_said_with_a_way_on():
         pytest.warns(DataWarning, match="hardly overlap"),
         pytest.warns(SelectionWarning, match=r"Pass ridge=0\.1 to search further"),
     ):
-        NetworkChange(rule, ridge=0.0, random_state=0).fit(X, y)
+        NetworkChange(rule, ridge=0.0, random_state=0, standardize="pooled").fit(X, y)

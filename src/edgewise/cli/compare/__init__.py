@@ -266,6 +266,8 @@ def compare(
         default = TWO_VALUES if source.is_discrete else Basis.GAUSSIAN.value
         parameters["basis"] = default if basis is None else basis.value
         parameters |= given(degree=_degrees(degree, parameters["basis"]))
+        if parameters["basis"] != TWO_VALUES:
+            parameters["standardize"] = scale.value
     what: dict[str, Any] = {"method": method.value, "n_permutations": n_permutations}
     if groups is not None:
         message = f"Comparing {' and '.join(map(str, groups.counts))} rows of {source.name}"

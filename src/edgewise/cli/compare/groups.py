@@ -81,9 +81,7 @@ def compare_groups(
     frame, notes = source.frame, []
     if scale == "within" and parameters.get("basis") != TWO_VALUES:
         notes.append("columns standardised within each group; --scale pooled counts spreads too")
-        if method == RATIO:
-            parameters = {**parameters, "standardize": scale}
-        else:
+        if method != RATIO:
             frame = _standardized(frame, groups)
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(is_watched()))
     model = learner.fit(frame, groups.y)

@@ -188,7 +188,7 @@ class NetworkChange(ChangeEstimator):
         basis: str | Callable[..., Any] = "gaussian",
         degree: int | Sequence[int] = 2,
         solver: str = "auto",
-        standardize: str | bool = "pooled",
+        standardize: str | bool = "within",
         penalize_diagonal: bool = True,
         negligible: float = 0.0,
         tol: float = 1e-8,
