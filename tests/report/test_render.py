@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from edgewise import Graph
 from edgewise.report import Picture, Report, render
 from edgewise.report.network import MOST_EDGES, MOST_LABELS, asset, network_data, network_figures
-from edgewise.report.page import read_references
+from edgewise.report.page import details, read_references
 from tests.roster import public_estimators
 
 HOSTILE = [
@@ -181,6 +182,17 @@ def test_every_estimator_says_what_a_methods_section_would_and_cites_papers():
     for entry in entries.values():
         assert entry.startswith("@")
         assert entry.count("{") == entry.count("}")
+
+
+def test_methods_of_refitted_graphs_say_that_the_estimate_has_no_penalty():
+    def paragraph(rule):
+        record = {"alpha": 0.1, "alpha_rule": rule}
+        return details(replace(report(graph_of(4, 3)), record=record, methods=("GaussianGraph",)))[
+            "paragraph"
+        ]
+
+    assert "maximum likelihood under the chosen graph" in paragraph("ebic")
+    assert "maximum likelihood" not in paragraph("cv")
 
 
 def test_the_stored_figures_are_those_that_bokeh_makes():

@@ -89,7 +89,7 @@ def details(report: Report) -> dict[str, Any]:
     record = report.record
     # The package imports each estimator when it is asked for its name.
     learners = [getattr(importlib.import_module("edgewise"), name) for name in report.methods]
-    paragraph, cited = _paragraph(record, [learner._methods for learner in learners])
+    paragraph, cited = _paragraph(record, [_sentence(learner, record) for learner in learners])
     keys = dict.fromkeys([*(key for learner in learners for key in learner._cites), *cited])
     entries = read_references()
     return {
@@ -182,6 +182,14 @@ RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "cv": ("cross-validation", ()),
     "stars": ("stability on subsamples, StARS (Liu, Roeder and Wasserman 2010)", ("liu2010stars",)),
 }
+
+
+def _sentence(learner: Any, record: Mapping[str, Any]) -> str:
+    """Say what an estimator does; by the extended BIC of refitted graphs there is no penalty."""
+    refitted = (
+        getattr(learner, "_methods_refitted", "") if record.get("alpha_rule") == "ebic" else ""
+    )
+    return str(refitted or learner._methods)
 
 
 def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from operator import attrgetter, methodcaller
@@ -332,7 +332,7 @@ def warn_of_smallest(
     """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
     smaller = alphas[-1] / alphas[0] / 10
     advice = advice or (
-        f"Pass alpha={type(rule).__name__}(alpha_ratio={smaller:.1g}) to search further."
+        f"Pass alpha={replace(rule, alpha_ratio=float(f'{smaller:.1g}'))!r} to search further."
     )
     warnings.warn(
         f'alpha="{rule.name}" chose {alphas[-1]:.3g}, the smallest alpha it tried, so a smaller '

@@ -54,7 +54,6 @@ from edgewise.solvers.gaussian.graphical_lasso import (
     graphical_lasso_path,
 )
 from edgewise.solvers.gaussian.refit import (
-    allocate_regressions,
     fit_graph,
     refit_precision,
     search_graph,
@@ -187,6 +186,14 @@ class GaussianGraph(TableEstimator):
 
     _methods = (
         "The network was estimated by the graphical lasso (Friedman et al. 2008): two "
+        "variables are joined if their partial correlation given all others is not zero."
+    )
+    _methods_refitted = (
+        "The network was chosen by the extended BIC of Gaussian graphs at their "
+        "maximum likelihood: the graphical lasso (Friedman et al. 2008) along a path of penalties "
+        "only proposed graphs, and single edges were added to and removed from the best of them. "
+        "The estimate is the maximum likelihood under the chosen graph, without a penalty (the one "
+        "given below is that of the best graph on the path): two "
         "variables are joined if their partial correlation given all others is not zero."
     )
     _cites = ("friedman2008",)
@@ -599,14 +606,14 @@ def _refit_path(
     Returns the number of penalised fits that did not converge, too.
     """
     p = len(R)
-    state = allocate_regressions(p)
     refits: list[Judged] = []
+    refit = None
     n_unconverged = 0
     best, best_at = np.inf, 0
     for k, fit in enumerate(problem.solve_path(statistics, alphas, at_once=p <= SMALL)):
         n_unconverged += not fit.converged
         has_room = fit.n_edges <= max(p - 1, n_rows * p / 4)
-        refit = fit_graph(R, fit.adjacency, state) if has_room or k == 0 else None
+        refit = fit_graph(R, fit.adjacency, refit) if has_room or k == 0 else None
         if refit is None:
             break
         refits.append(Judged(refit.adjacency, refit.n_edges, refit.cost(price)))

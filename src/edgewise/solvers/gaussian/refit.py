@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
+from scipy import linalg, sparse
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for, kernel
@@ -388,14 +388,50 @@ def refit_precision(
     scale = 1.0 / np.sqrt(S.diagonal())
     correlation = rescale(S, scale, np.empty_like(S))
     np.fill_diagonal(correlation, 1.0)
+    parts = []
     with blas_threads_for(p):
-        return _solve(correlation, scale, graph, tol * p, max_iter)
+        # Variables that no path joins are independent: each component is a problem of its own.
+        for index in connected(graph):
+            block = np.ix_(index, index)
+            part = _solve(correlation[block], scale[index], graph[block], index, tol, max_iter)
+            if not part.exists:
+                return _missing(p, part.n_iter, part.message)
+            parts.append((block, part))
+    value, covariance = np.zeros((2, p, p))
+    for block, part in parts:
+        value[block], covariance[block] = part.value, part.covariance
+    solved = [part for _, part in parts]
+    gap = sum(part.gap for part in solved)
+    return RefitSolution(
+        value=value,
+        covariance=covariance,
+        objective=sum(part.objective for part in solved),
+        gap=gap,
+        n_iter=max(part.n_iter for part in solved),
+        converged=all(part.converged for part in solved),
+        history=np.array([gap]),
+        exists=True,
+        residual=max(part.residual for part in solved),
+    )
+
+
+def connected(adjacency: BoolArray) -> list[IntArray]:
+    """List the variables of each connected component of a graph."""
+    _, label = sparse.csgraph.connected_components(sparse.csr_array(adjacency), directed=False)
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
 
 def _solve(
-    S: FloatArray, scale: FloatArray, adjacency: BoolArray, target: float, max_iter: int
+    S: FloatArray,
+    scale: FloatArray,
+    adjacency: BoolArray,
+    variables: IntArray,
+    tol: float,
+    max_iter: int,
 ) -> RefitSolution:
     """Solve for unit variances and return the solution in the original units."""
+    target = tol * len(S)
     state = allocate_regressions(len(S))
     gap, n_iter = fit_to_graph(S, adjacency, state, target, max_iter)
     Theta = state.Theta
@@ -403,8 +439,8 @@ def _solve(
     if factor is None:
         if clique := _singular_clique(S, adjacency):
             message = (
-                f"S is singular on variables {quote_names(clique)}, which are all joined to each "
-                "other. Take more rows, or fewer edges."
+                f"S is singular on variables {quote_names(variables[clique])}, which are all "
+                "joined to each other. Take more rows, or fewer edges."
             )
             return _missing(len(S), n_iter, message)
         found = newton_on_graph(S, adjacency, target)
@@ -495,14 +531,19 @@ class GraphFit:
         The graph.
     Theta, Sigma : ndarray of shape (p, p)
         Precision and covariance.
-    objective : float
-        :math:`\operatorname{tr}(S \\Theta) - \\log\\det \\Theta`.
+    terms : ndarray of shape (p,)
+        What each component, at its first variable, adds to ``objective``.
     """
 
     adjacency: BoolArray
     Theta: FloatArray
     Sigma: FloatArray
-    objective: float
+    terms: FloatArray
+
+    @property
+    def objective(self) -> float:
+        r""":math:`\operatorname{tr}(S \Theta) - \log\det \Theta`."""
+        return float(self.terms.sum())
 
     @property
     def n_edges(self) -> int:
@@ -515,24 +556,37 @@ class GraphFit:
 
 
 def fit_graph(
-    S: FloatArray, adjacency: BoolArray, state: Regressions | None = None
+    S: FloatArray, adjacency: BoolArray, known: GraphFit | None = None
 ) -> GraphFit | None:
     """Fit a unit-variance ``S`` to a graph, without a proof of optimality.
+
+    Each connected component is fitted by itself; those that a ``known`` fit has too are taken
+    from there.
 
     None says that the regressions on the neighbours became singular: the likelihood has no
     maximum, or is close to having none. No graph with more edges has one then.
     """
-    state = allocate_regressions(len(S)) if state is None else state
-    gap, _ = fit_to_graph(S, adjacency, state, SEARCH_TOL * len(S), SEARCH_SWEEPS)
-    factor = factorize(state.Theta) if 0.0 <= gap < np.inf else None
-    if factor is None:
-        return None
-    return GraphFit(
-        adjacency=adjacency,
-        Theta=state.Theta.copy(),
-        Sigma=state.W.copy(),
-        objective=float(np.vdot(S, state.Theta)) - factor.logdet,
-    )
+    p = len(S)
+    Theta, Sigma, terms = np.eye(p), np.eye(p), np.ones(p)
+    changed = np.ones(p, bool) if known is None else (known.adjacency != adjacency).any(axis=0)
+    for index in connected(adjacency):
+        if index.size == 1:
+            continue
+        block = np.ix_(index, index)
+        terms[index] = 0.0
+        if known is not None and not changed[index].any():
+            Theta[block], Sigma[block] = known.Theta[block], known.Sigma[block]
+            terms[index] = known.terms[index]
+            continue
+        part = S[block]
+        state = allocate_regressions(index.size)
+        gap, _ = fit_to_graph(part, adjacency[block], state, SEARCH_TOL * index.size, SEARCH_SWEEPS)
+        factor = factorize(state.Theta) if 0.0 <= gap < np.inf else None
+        if factor is None:
+            return None
+        Theta[block], Sigma[block] = state.Theta, state.W
+        terms[index[0]] = float(np.vdot(part, state.Theta)) - factor.logdet
+    return GraphFit(adjacency=adjacency, Theta=Theta, Sigma=Sigma, terms=terms)
 
 
 def search_graph(
@@ -587,8 +641,7 @@ def search_graph(
     may_flip = np.triu(np.ones_like(start) if allowed is None else allowed, 1)
     if required is not None:
         may_flip &= ~(required & start)
-    state = allocate_regressions(p)
-    found = fit_graph(S, start, state)
+    found = fit_graph(S, start)
     if found is None:
         raise InputError("The likelihood has no maximum under the graph to start from.")
     for _ in range(max(10, 10**7 // p**2)):
@@ -602,7 +655,7 @@ def search_graph(
         batch = _apart(pairs[bounds > 0.0], max(1, p // VARIABLES_PER_STEP))
         trials = ([batch] if len(batch) > 1 else []) + [pairs[k : k + 1] for k in range(N_TRIALS)]
         for trial in trials:
-            fit = fit_graph(S, _flip(found.adjacency, trial), state) if len(trial) else None
+            fit = fit_graph(S, _flip(found.adjacency, trial), found) if len(trial) else None
             if fit is not None and fit.cost(price) < found.cost(price) - 1e-12:
                 found = fit
                 break
