@@ -417,7 +417,8 @@ def refit_precision(
 
 def connected(adjacency: BoolArray) -> list[IntArray]:
     """List the variables of each connected component of a graph."""
-    _, label = sparse.csgraph.connected_components(sparse.csr_array(adjacency), directed=False)
+    links = sparse.csr_matrix(adjacency.astype(np.int8))
+    _, label = sparse.csgraph.connected_components(links, directed=False)
     order = np.argsort(label, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
