@@ -10,6 +10,8 @@ FILES = (
     "model.edgewise",
     "run.json",
 )
+#: Of `learn` besides, where edges were resampled.
+INTERVALS = ("intervals.csv", "intervals.png")
 #: Of `learn` besides, where columns sit in space; the second only on a grid.
 SPACE_FILES = ("sites.png", "seeds.png")
 #: All of them, in the order in which they are listed.

@@ -12,7 +12,7 @@ import edgewise
 from edgewise import CV, Graph, NetworkChange
 from edgewise.inference import network_difference_test
 from edgewise.selection import SelectionWarning
-from tests.cli.files import CHANGE_FILES, FILES
+from tests.cli.files import CHANGE_FILES, FILES, INTERVALS
 
 #: Quick: no search for alpha, a handful of permutations.
 QUICK = ("--alpha", "0.3", "--permutations", "99")
@@ -420,7 +420,7 @@ def test_files_of_another_command_go(run, groups, tmp_path):
     names = {path.name for path in Path("here").iterdir()}
     assert names == {"notes.txt", *CHANGE_FILES}
     run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")
-    assert {path.name for path in Path("here").iterdir()} == {"notes.txt", *FILES}
+    assert {path.name for path in Path("here").iterdir()} == {"notes.txt", *FILES, *INTERVALS}
 
 
 BASE = "a,b,era\n1.5,2,x\n2,4.5,x\n3.25,1,y\n0,1.5,y\n1,1,x\n2,2.5,y\n"

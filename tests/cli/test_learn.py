@@ -9,7 +9,7 @@ import pytest
 
 import edgewise
 from edgewise import GaussianGraph, Graph, NeighborhoodGraph
-from tests.cli.files import FILES
+from tests.cli.files import FILES, INTERVALS
 
 
 def names_of(edges):
@@ -113,7 +113,7 @@ def test_json_is_one_object_and_nothing_else(run, frame, tmp_path):
         "weight": edges.weight[0],
         "confidence": edges.confidence[0],
     }
-    assert sorted(document["files"]) == sorted(FILES)
+    assert sorted(document["files"]) == sorted((*FILES, *INTERVALS))
     assert all((tmp_path / file).is_file() for file in document["files"].values())
     record = json.loads((tmp_path / "here" / "run.json").read_text())
     assert record.pop("files") == list(document["files"])

@@ -11,7 +11,7 @@ import edgewise
 from edgewise import CV, BootstrapGraph, Graph, LocallyConstantGraph
 from edgewise.cli.learn import fit as _pictures
 from edgewise.data import block_model, neighbor_pairs, sample_gaussian
-from tests.cli.files import FILES, SPACE_FILES
+from tests.cli.files import FILES, INTERVALS, SPACE_FILES
 
 STRENGTHS = ("--alpha", "0.05", "--tau", "0.1")
 
@@ -79,7 +79,9 @@ def test_summary_of_an_empty_graph_and_of_one_without_ties(learn, pixels):
     empty = learn(pixels, "--chain", "--alpha", "5", "--tau", "0.1")
     assert "0 edges among" in empty.result.stdout
     assert "this alpha and tau. Smaller ones" in empty.result.stdout
-    assert sorted(path.name for path in empty.out.iterdir()) == sorted((*FILES, "sites.png"))
+    assert sorted(path.name for path in empty.out.iterdir()) == sorted(
+        (*FILES, *INTERVALS, "sites.png")
+    )
     loose = learn(pixels, "--chain", "--alpha", "0.05", "--tau", "0")
     assert f"{len(loose.edges)} edges, none fused, among" in loose.result.stdout
 
@@ -277,12 +279,14 @@ def test_sites_of_pairs_are_laid_out(learn, pixels, tmp_path):
     assert (apart + 1e9 * np.eye(12)).min() > 0.3 * step.min()
     (tmp_path / "pairs.csv").write_text("\n".join(f"{a},{b}" for a, b in pairs))
     run = learn(pixels, "--pairs", tmp_path / "pairs.csv", *STRENGTHS)
-    assert sorted(path.name for path in run.out.iterdir()) == sorted((*FILES, "sites.png"))
+    assert sorted(path.name for path in run.out.iterdir()) == sorted(
+        (*FILES, *INTERVALS, "sites.png")
+    )
 
 
 def test_json_lists_the_files(run, pixels, tmp_path):
     pixels.to_csv("data.csv", index=False)
     document = json.loads(run("learn", "data.csv", "--ring", *STRENGTHS, "--json").stdout)
-    assert sorted(document["files"]) == sorted((*FILES, "sites.png"))
+    assert sorted(document["files"]) == sorted((*FILES, *INTERVALS, "sites.png"))
     assert document["n_groups"] > 0
     assert document["parameters"]["neighbors"] == "ring"

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from tests.corpus.case import FITS, SAME, Collection, refused
+from tests.corpus.case import FITS, Collection, refused
 from tests.corpus.faults import with_entry
 from tests.corpus.representations import NAMES, frame_of
 
@@ -35,18 +35,18 @@ def column_of_dates(values):
     refused("'dose'", "text"),
     covariates=FITS,
     ConditionalGraph_X=TOO_MANY,
-    levels=SAME,
+    levels=FITS,
 )
 def column_of_durations(values):
     return frame_of(values).assign(dose=pd.to_timedelta(values[:, 1], unit="h"))
 
 
-@OTHER_TYPES.add(refused("'x0'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("'x0'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def array_of_dates(values):
     return (values * 64).astype("datetime64[D]")
 
 
-@OTHER_TYPES.add(refused("'x0'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("'x0'", "text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def array_of_durations(values):
     return (values * 64).astype("timedelta64[s]")
 
@@ -71,43 +71,43 @@ def one_word_in_a_frame(values):
     return frame_of(with_entry(values.astype(object), "n/a"))
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def numbers_written_as_text(values):
     return np.array([[f"{x:g}" for x in row] for row in values.tolist()])
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def numbers_written_as_text_in_a_frame(values):
     return frame_of(np.array([[f"{x:g}" for x in row] for row in values.tolist()], dtype=object))
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def pandas_strings(values):
     return frame_of(values).map("{:g}".format).astype("string")
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def bytes_for_numbers(values):
     return np.array([[f"{x:g}".encode() for x in row] for row in values.tolist()])
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def pandas_categories(values):
     return frame_of(values).astype("category")
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def pandas_ordered_categories(values):
     return frame_of(values).apply(lambda column: pd.Categorical(column, ordered=True))
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, levels=FITS)
 def pandas_intervals(values):
     # Each level of the clean table lies in an interval of its own.
     return frame_of(values).apply(lambda column: pd.cut(column, [-9.0, 0.5, 1.5, 9.0]))
 
 
-@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=SAME)
+@OTHER_TYPES.add(refused("text"), covariates=FITS, ConditionalGraph_X=TOO_MANY, levels=FITS)
 def pandas_dictionary_of_arrow(values):
     text = frame_of(values).map("{:g}".format)
     return text.astype(pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))

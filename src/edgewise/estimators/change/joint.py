@@ -14,7 +14,7 @@ import numpy as np
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.checks import check_columns
+from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes
 from edgewise.estimators.base.statistics import constant_columns, labels
 from edgewise.estimators.base.table import TableEstimator
@@ -186,6 +186,8 @@ class JointGraphs(TableEstimator):
             )
         rows = self._as_rows(X, reset=True)
         self._refuse_missing(rows)
+        refuse_covariance(rows, "JointGraphs learns from the rows behind it.")
+        check_columns(rows, self._names(), allow_identical=True)
         if y is None:
             raise InputError(
                 "JointGraphs requires y to be passed, but the target y is None. Give the group of "
@@ -230,7 +232,6 @@ class JointGraphs(TableEstimator):
                     f"Of the {len(classes)} groups, {label!r} has 1 row. Give every group two or "
                     "more."
                 )
-            check_columns(own, self._names(), allow_constant=True, allow_identical=True)
             if flat := constant_columns(own):
                 raise InputError(
                     f"In group {label!r}, {quote_names(labels(self._names(), flat))} "
