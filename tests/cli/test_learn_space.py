@@ -79,9 +79,7 @@ def test_summary_of_an_empty_graph_and_of_one_without_ties(learn, pixels):
     empty = learn(pixels, "--chain", "--alpha", "5", "--tau", "0.1")
     assert "0 edges among" in empty.result.stdout
     assert "this alpha and tau. Smaller ones" in empty.result.stdout
-    assert sorted(path.name for path in empty.out.iterdir()) == sorted(
-        (*FILES, *INTERVALS, "sites.png")
-    )
+    assert sorted(path.name for path in empty.out.iterdir()) == sorted((*FILES, "sites.png"))
     loose = learn(pixels, "--chain", "--alpha", "0.05", "--tau", "0")
     assert f"{len(loose.edges)} edges, none fused, among" in loose.result.stdout
 
@@ -279,9 +277,7 @@ def test_sites_of_pairs_are_laid_out(learn, pixels, tmp_path):
     assert (apart + 1e9 * np.eye(12)).min() > 0.3 * step.min()
     (tmp_path / "pairs.csv").write_text("\n".join(f"{a},{b}" for a, b in pairs))
     run = learn(pixels, "--pairs", tmp_path / "pairs.csv", *STRENGTHS)
-    assert sorted(path.name for path in run.out.iterdir()) == sorted(
-        (*FILES, *INTERVALS, "sites.png")
-    )
+    assert sorted(path.name for path in run.out.iterdir()) == sorted((*FILES, "sites.png"))
 
 
 def test_json_lists_the_files(run, pixels, tmp_path):
