@@ -186,6 +186,7 @@ def test_rows_piece_by_piece_are_taken_as_they_come(run, table, option):
     assert f"{option} needs all rows" in line
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_unusual_is_said_before_the_fit_and_recorded(run, table, command):
     table.loc[7, "dose"] = 1000.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from operator import attrgetter, methodcaller
@@ -331,8 +331,10 @@ def warn_of_smallest(
 ) -> None:
     """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
     smaller = alphas[-1] / alphas[0] / 10
+    # What else was set stays as it is: a splitter would not be legible here.
+    kept = "refit=False, " if getattr(rule, "refit", None) is False else ""
     advice = advice or (
-        f"Pass alpha={replace(rule, alpha_ratio=float(f'{smaller:.1g}'))!r} to search further."
+        f"Pass alpha={type(rule).__name__}({kept}alpha_ratio={smaller:.1g}) to search further."
     )
     warnings.warn(
         f'alpha="{rule.name}" chose {alphas[-1]:.3g}, the smallest alpha it tried, so a smaller '

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from edgewise import BootstrapGraph, DiscreteMarkovNet, Graph
@@ -119,3 +120,25 @@ def test_an_edge_without_a_sign_is_grey_and_said_to_be():
         Graph([[0, -0.5], [-0.5, 0]], signed=~PAIR)
     with pytest.raises(InputError, match="signed must hold True or False"):
         Graph([[0, 0.5], [0.5, 0]], signed=[True])
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.booleans())
+def test_strengths_are_symmetric_bounded_and_follow_the_order_of_levels(seed, p, is_ordered):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (60, p))
+    X[0], X[1] = 0, 2
+    adjacency = np.triu(rng.random((p, p)) < 0.6, 1)
+    adjacency |= adjacency.T
+    ordered = np.full(p, is_ordered)
+    found = edge_associations(X, adjacency, np.full(p, 3), ordered)
+    np.testing.assert_allclose(found, found.T, atol=1e-12)
+    assert np.abs(found).max() <= 1 + 1e-12
+    assert not found[~adjacency].any()
+    # Levels of one column in reverse: signs turn where there is an order, nothing else changes.
+    turned = X.copy()
+    turned[:, 0] = 2 - turned[:, 0]
+    again = edge_associations(turned, adjacency, np.full(p, 3), ordered)
+    sign = -1 if is_ordered else 1
+    np.testing.assert_allclose(again[0, 1:], sign * found[0, 1:], atol=1e-9)
+    np.testing.assert_allclose(again[1:, 1:], found[1:, 1:], atol=1e-9)
