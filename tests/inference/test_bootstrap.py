@@ -1,8 +1,10 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -248,6 +250,18 @@ def test_a_fitted_estimator_is_taken_as_it_is():
     assert len(seen) == 6
     np.testing.assert_array_equal(model.edge_frequency_, expected.edge_frequency_)
     np.testing.assert_array_equal(model.graph_.weights, expected.graph_.weights)
+
+
+def test_what_the_fit_learned_is_read_from_it():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    bootstrap = BootstrapGraph(GaussianGraph(0.1), n_resamples=2, random_state=0)
+    with pytest.raises(AttributeError, match="'BootstrapGraph' object has no attribute"):
+        _ = bootstrap.precision_
+    model = pickle.loads(pickle.dumps(bootstrap.fit(X)))
+    np.testing.assert_array_equal(model.precision_, model.estimator_.precision_)
+    with pytest.raises(AttributeError, match="'GaussianGraph' object has no attribute"):
+        _ = model.tree_
+    assert not hasattr(clone(model), "precision_")
 
 
 def test_prefit_takes_what_was_fitted_to_these_columns():

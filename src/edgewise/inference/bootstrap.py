@@ -27,6 +27,7 @@ class BootstrapGraph(ResamplingGraph):
     replacement [1]_, each time with whatever search it does. How often an edge is found says how
     much the graph depends on the rows at hand. Penalised weights are drawn towards 0, so the
     intervals describe their variation and are not confidence intervals for the true weights.
+    What else the fit to all rows has learned, such as ``precision_``, is read from it.
 
     Parameters
     ----------
@@ -106,6 +107,12 @@ class BootstrapGraph(ResamplingGraph):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def __getattr__(self, name: str) -> Any:
+        # Code that reads a model file need not know whether the run had time to resample.
+        if name.endswith("_") and not name.startswith("_") and "estimator_" in self.__dict__:
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the estimator to all rows and to every resample.
