@@ -175,6 +175,7 @@ def search(
     takes_last_tie: bool = False,
     selection: Selection | None = None,
     advice: str | None = None,
+    stacklevel: int = 3,
 ) -> Choice:
     """Fit at an alpha that is given, or at the one that a rule chooses on a grid.
 
@@ -206,6 +207,8 @@ def search(
         A choice that was made before, in which case only the last fit remains to be done.
     advice : str, optional
         What to do where the smallest alpha of the grid is the best, if not to search further.
+    stacklevel : int
+        Where warnings point to: by default the line that called the caller.
 
     Returns
     -------
@@ -243,9 +246,9 @@ def search(
             if chosen.end != "smallest" or fit.is_complete:
                 break
         choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
-        _warn_of_search(chosen, fit, rule, advice)
+        _warn_of_search(chosen, fit, rule, advice, stacklevel + 1)
     if not choice.fit.converged:
-        warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=3)
+        warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=stacklevel)
     return choice
 
 
@@ -294,20 +297,20 @@ def fit_rows(
 
 
 def _warn_of_search(
-    selection: Selection, fit: PathFit, rule: Rule, advice: str | None = None
+    selection: Selection, fit: PathFit, rule: Rule, advice: str | None, stacklevel: int
 ) -> None:
-    warn_of_unconverged(selection.n_unconverged, stacklevel=5)
+    warn_of_unconverged(selection.n_unconverged, stacklevel=stacklevel + 1)
     if isinstance(rule, StARS) and selection.values[selection.index] > rule.instability:
         warnings.warn(
             f"Every alpha tried is less stable than instability={rule.instability:g} asks; "
             f"the empty graph was taken, at {selection.values[0]:.2g}. With few variables one "
             'undecided edge is enough for that. Pass a larger instability, or alpha="ebic".',
             SelectionWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     # At the other end the graph is empty, and a larger alpha would change nothing.
     if selection.end == "smallest" and not fit.is_complete:
-        warn_of_smallest(rule, selection.alphas, advice, stacklevel=5)
+        warn_of_smallest(rule, selection.alphas, advice, stacklevel=stacklevel + 1)
 
 
 def warn_of_unconverged(

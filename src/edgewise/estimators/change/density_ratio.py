@@ -16,19 +16,19 @@ from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.labels import TwoSamples
-from edgewise.estimators.change.base import CONSTRAINTS, HELD_OUT, ChangeEstimator
-from edgewise.estimators.change.rows import (
+from edgewise.estimators.change.base import (
+    CONSTRAINTS,
+    HELD_OUT,
+    ChangeEstimator,
     ChangeFit,
     ChangeLoss,
     GroupProblem,
-    GroupStatistics,
-    with_group_folds,
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import Selection, choose_by_cv
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import Grid, fit_rows, search
+from edgewise.selection.search import fit_rows
 from edgewise.solvers import (
     density_ratio_path,
     log_density_ratio,
@@ -228,30 +228,16 @@ class NetworkChange(ChangeEstimator):
         """
         degrees = self._degrees()
         problem = self._pose(X, y, self._loss(degrees[0]))
-        self._warn_of_constants(problem)
-        statistics = problem.summarize(problem.places)
-        rule = with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state)
-        options: dict[str, Any] = {
-            "random_state": self.random_state,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "is_warm": True,
-        }
+        rule, selection = self._rule(problem), None
         if len(degrees) > 1:
-            problem, statistics, options["selection"] = self._choose_degree(problem, rule, degrees)
-        grid = self._grid(problem, statistics)
-        choice = search(
-            problem, rule, problem.places, None, statistics, grid, advice=self._advice(grid),
-            **options,
-        )  # fmt: skip
-        self._note(choice, problem, statistics)
-        fit = choice.fit
+            problem, selection = self._choose_degree(problem, rule, degrees)
+        fit: Any = self._learn(problem, rule, selection)
         self.theta_ = fit.values
         self.degree_ = fit.features["degree"]
         self.power_scale_ = fit.features["power_scale"]
         self.log_normalizer_ = fit.solution.log_normalizer
         self.effective_sample_size_ = fit.solution.effective_sample_size
-        n_rows, (share, number) = len(statistics.samples.first), FEW
+        n_rows, (share, number) = len(problem.groups.rows[0]), FEW
         # Of a group that is small itself, no more than half can be asked for.
         if self.effective_sample_size_ < max(share * n_rows, min(number, n_rows / 2)):
             warnings.warn(
@@ -334,7 +320,7 @@ class NetworkChange(ChangeEstimator):
 
     def _choose_degree(
         self, problem: GroupProblem, rule: Any, degrees: Sequence[int]
-    ) -> tuple[GroupProblem, GroupStatistics, Selection]:
+    ) -> tuple[GroupProblem, Selection]:
         """Choose the degree and alpha with the largest held-out score."""
         tried = []
         for degree in degrees:
@@ -342,15 +328,15 @@ class NetworkChange(ChangeEstimator):
             statistics = posed.summarize(posed.places)
             selection = choose_by_cv(
                 posed.places,
-                self._grid(posed, statistics).alphas(posed.largest_alpha(statistics)),
+                posed.grid(rule, statistics).alphas(posed.largest_alpha(statistics)),
                 partial(fit_rows, posed),
                 posed.score,
                 cv=rule.cv,
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
             )
-            tried.append((posed, statistics, selection))
-        return max(tried, key=lambda one: one[2].values[one[2].index])
+            tried.append((posed, selection))
+        return max(tried, key=lambda one: one[1].values[one[1].index])
 
     def _loss(self, degree: int | None = None) -> RatioLoss:
         if not callable(self.basis) and self.basis not in BASES:
@@ -384,22 +370,6 @@ class NetworkChange(ChangeEstimator):
                 f'basis="ising" takes entries of -1 and 1; there are others in {which}. Recode '
                 "columns of 0 and 1 as 2 * x - 1."
             )
-
-    def _grid(self, problem: GroupProblem, statistics: GroupStatistics) -> Grid:
-        """Alphas that a rule tries; without a ridge, only those that have a solution."""
-        grid = super()._grid(problem, statistics)
-        largest = problem.largest_alpha(statistics) if self.ridge == 0 else 0.0
-        if largest == 0:
-            return grid
-        smallest = problem.loss.smallest_alpha(statistics.prepared)  # type: ignore[attr-defined]
-        # A little above the smallest, where the solution begins to run away.
-        return replace(grid, ratio=min(max(grid.ratio, 1.05 * smallest / largest), 0.99))
-
-    def _advice(self, grid: Grid) -> str | None:
-        """Say what to do where the smallest alpha of a grid is the best and no other will do."""
-        if grid.ratio <= (self._alpha.grid_rule(self.alpha).alpha_ratio or 0.0):
-            return None
-        return "Below it there is no solution without a ridge. Pass ridge=0.1 to search further."
 
     def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
         features = {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_}
@@ -441,7 +411,9 @@ class RatioLoss(ChangeLoss):
         )  # fmt: skip
 
     def smallest_alpha(self, rows: RatioRows) -> float:
-        """Return the largest alpha without a solution, where there is no ridge."""
+        """Return the alpha below which there is no solution, where there is no ridge."""
+        if self.ridge > 0:
+            return 0.0
         return ratio_alpha_min(
             rows.samples.second, rows.samples.first, penalize_diagonal=self.penalize_diagonal,
             **rows.features,

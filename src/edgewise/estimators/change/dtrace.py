@@ -17,15 +17,14 @@ from edgewise.estimators.change.base import (
     COVARIANCES,
     HELD_OUT,
     ChangeEstimator,
+    ChangeFit,
+    ChangeLoss,
     Covariances,
-    from_log_ratio,
     group_covariances,
     group_moments,
     in_log_ratio,
 )
-from edgewise.estimators.change.rows import ChangeFit, ChangeLoss, with_group_folds
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import search
 from edgewise.solvers.change.dtrace import dtrace_alpha_max, dtrace_path
 
 
@@ -210,24 +209,10 @@ class DTraceChange(ChangeEstimator):
         DTraceChange
         """
         problem = self._pose(X, y)
-        self._warn_of_constants(problem)
-        statistics = problem.summarize(problem.places)
-        choice = search(
-            problem,
-            with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state),
-            problem.places,
-            None,
-            statistics,
-            self._grid(problem, statistics),
-            is_warm=True,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-        self._note(choice, problem, statistics)
+        fit = self._learn(problem, self._rule(problem))
         unit = self._unit()
-        self.precision_difference_ = choice.fit.values / np.outer(unit, unit)
-        self.treatment_ = list(choice.fit.treatment)
+        self.precision_difference_ = fit.values / np.outer(unit, unit)
+        self.treatment_ = list(fit.treatment)
         return self
 
     def _loss(self) -> DTraceLoss:
@@ -243,7 +228,7 @@ class DTraceChange(ChangeEstimator):
         )
 
     def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
-        return from_log_ratio(self.change_), {}
+        return _from_log_ratio(self.change_), {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -295,3 +280,10 @@ class DTraceLoss(ChangeLoss):
         before, after = group_moments(samples, self.covariance, self.names)
         curved = float(np.vdot(after @ difference, difference @ before))
         return float(np.vdot(difference, before - after)) - 0.5 * curved
+
+
+def _from_log_ratio(change: FloatArray) -> FloatArray:
+    """Turn coefficients of a log ratio into a difference of precisions; undo `in_log_ratio`."""
+    difference: FloatArray = -change
+    np.fill_diagonal(difference, 2.0 * difference.diagonal())
+    return difference

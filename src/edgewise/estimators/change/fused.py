@@ -15,8 +15,15 @@ from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.checks import refuse_identical
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.fits import residual_variances
-from edgewise.estimators.change.base import CONSTRAINTS, HELD_OUT, ChangeEstimator, group_moments
-from edgewise.estimators.change.rows import ChangeFit, ChangeLoss, with_group_folds
+from edgewise.estimators.change.base import (
+    CONSTRAINTS,
+    HELD_OUT,
+    ChangeEstimator,
+    ChangeFit,
+    ChangeLoss,
+    group_moments,
+    in_log_ratio,
+)
 from edgewise.estimators.change.sampled import (
     SampledFusedLoss,
     SampledLikelihood,
@@ -26,7 +33,6 @@ from edgewise.estimators.change.sampled import (
 from edgewise.graph import Graph
 from edgewise.selection import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import search
 from edgewise.solvers.change.fused_graphical_lasso import (
     fused_graphical_lasso_alpha_max,
     fused_graphical_lasso_path,
@@ -223,25 +229,11 @@ class FusedNetworkChange(ChangeEstimator):
         FusedNetworkChange
         """
         problem = self._pose(X, y)
-        self._warn_of_constants(problem)
-        statistics = problem.summarize(problem.places)
-        choice = search(
-            problem,
-            with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state),
-            problem.places,
-            None,
-            statistics,
-            self._grid(problem, statistics),
-            is_warm=True,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-        self._note(choice, problem, statistics)
-        values, unit = choice.fit.values, self._unit()
+        fit = self._learn(problem, self._rule(problem))
+        values, unit = fit.values, self._unit()
         if as_sampled(self.method):
             self.thetas_ = values
-            self.power_scale_ = choice.fit.features["power_scale"]
+            self.power_scale_ = fit.features["power_scale"]
         elif self.method == "joint":
             self.precisions_ = values / np.outer(unit, unit)
         else:
@@ -331,9 +323,7 @@ class FusedLoss(ChangeLoss):
             if isinstance(solution, FusedNeighborhoodSolution):
                 change = solution.change(self.rule)
             else:
-                change = values[0] - values[1]
-                # In the log-density a pair has its entry, and a variable half of its own.
-                np.fill_diagonal(change, 0.5 * change.diagonal())
+                change = in_log_ratio(values[1] - values[0])
             yield ChangeFit(solution=solution, values=values, change=change, features={})
 
     def score(self, values: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:

@@ -19,13 +19,14 @@ from edgewise.estimators.change.base import (
     COVARIANCES,
     HELD_OUT,
     ChangeEstimator,
+    ChangeFit,
+    ChangeLoss,
     Covariances,
     group_covariances,
     group_moments,
     in_log_ratio,
     refuse_constant_in_a_group,
 )
-from edgewise.estimators.change.rows import ChangeFit, ChangeLoss, with_group_folds
 from edgewise.estimators.change.sampled import (
     SampledLikelihood,
     SampledSeparateLoss,
@@ -37,7 +38,6 @@ from edgewise.estimators.gaussian.graphical_lasso import GaussianProblem
 from edgewise.graph import Graph
 from edgewise.selection import EBIC, gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength, rule_name
-from edgewise.selection.search import search
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 
 #: Rules for Gaussian networks; and for log-linear ones, where alpha has to take the proposals to
@@ -215,28 +215,14 @@ class SeparateNetworkChange(ChangeEstimator):
         SeparateNetworkChange
         """
         problem = self._pose(X, y)
-        self._warn_of_constants(problem)
-        statistics = problem.summarize(problem.places)
-        choice = search(
-            problem,
-            with_group_folds(self._alpha.resolve(self.alpha), problem, self.random_state),
-            problem.places,
-            None,
-            statistics,
-            self._grid(problem, statistics),
-            is_warm=True,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-        self._note(choice, problem, statistics)
+        fit = self._learn(problem, self._rule(problem))
         if as_sampled(self.likelihood):
-            self.thetas_ = choice.fit.values
-            self.power_scale_ = choice.fit.features["power_scale"]
+            self.thetas_ = fit.values
+            self.power_scale_ = fit.features["power_scale"]
         else:
             unit = self._unit()
-            self.precisions_ = choice.fit.values / np.outer(unit, unit)
-        self.treatment_ = list(choice.fit.treatment)
+            self.precisions_ = fit.values / np.outer(unit, unit)
+        self.treatment_ = list(fit.treatment)
         return self
 
     @property
