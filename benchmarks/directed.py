@@ -51,7 +51,7 @@ from edgewise.solvers import (
     order_given_weights,
     total_conditioning,
 )
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 
 Array = NDArray[Any]
 

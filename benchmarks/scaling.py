@@ -54,7 +54,7 @@ from edgewise.solvers import (
     ratio_alpha_max,
     separating_sets,
 )
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats import covariance, stream_counts, stream_covariance
 
 Row = dict[str, Any]

@@ -37,7 +37,7 @@ from edgewise.solvers import (
     sampled_fused_alpha_max,
     sampled_fused_path,
 )
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 from tests.fuzz.mutation import examples
 from tests.guarantees import assert_definite, is_acyclic
 from tests.solvers.classify.class_problems import class_problem, hard_machine

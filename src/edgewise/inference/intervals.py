@@ -19,7 +19,7 @@ from edgewise.data.table import Table
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
 from edgewise.solvers.change.ratio_certificate import log_softmax, log_total
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats.moments import covariance as sample_covariance
 from edgewise.stats.pair_features import pair_features
 from edgewise.stats.positive import correlation_from_covariance

@@ -85,6 +85,10 @@ from .gaussian.graphical_lasso import (
     graphical_lasso_path as graphical_lasso_path,
 )
 from .gaussian.refit import RefitSolution as RefitSolution, refit_precision as refit_precision
+from .lasso.generalized import (
+    RegressionSolution as RegressionSolution,
+    generalized_lasso as generalized_lasso,
+)
 from .space.difference_penalty import difference_penalized as difference_penalized
 from .space.locally_constant import (
     locally_constant as locally_constant,

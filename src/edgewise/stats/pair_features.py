@@ -20,11 +20,12 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.stats.moments import Moments
 from edgewise.stats.monomial_features import (
     MonomialFeatures,
+    PairFeatures,
+    PairMoments,
     ProductFeatures,
     ProductMoments,
     exponents_of,
 )
-from edgewise.stats.pair_base import PairFeatures, PairMoments
 
 #: A function of two columns that returns one or several features, of shape (n,) or (n, b).
 PairFunction: TypeAlias = Callable[[FloatArray, FloatArray], Any]

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from edgewise import InputError
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from edgewise.selection import CV, EBIC, StARS
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
 from edgewise.solvers import Solution
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats import correlation_from_covariance, covariance as covariance_of
 
 

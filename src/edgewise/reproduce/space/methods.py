@@ -20,7 +20,7 @@ from edgewise.solvers import (
     locally_constant_path,
 )
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
-from edgewise.solvers.lasso.neighborhood import neighborhood_lasso
+from edgewise.solvers.lasso.gram import neighborhood_lasso
 
 LOCALLY_CONSTANT: Final = "locally constant"
 GRAPHICAL_LASSO: Final = "graphical lasso"
