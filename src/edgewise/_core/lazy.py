@@ -49,18 +49,19 @@ def _constants_first(name: str) -> tuple[bool, str]:
     return not name.isupper(), name
 
 
-def postpone(name: str) -> None:
-    """Run a module when one of its attributes is first used, not when it is imported.
+def postpone(*names: str) -> None:
+    """Run modules when one of their attributes is first used, not when they are imported.
 
     For modules that a dependency imports at the top of a file and hardly ever uses.
     `importlib.util.LazyLoader` does not serve: before Python 3.12, ``import`` itself looks at an
     attribute, which makes it load.
     """
-    spec = importlib.util.find_spec(name)
-    if name not in sys.modules and spec is not None:
-        module = importlib.util.module_from_spec(spec)
-        module.__class__ = _Postponed
-        sys.modules[name] = module
+    for name in names:
+        spec = importlib.util.find_spec(name)
+        if name not in sys.modules and spec is not None:
+            module = importlib.util.module_from_spec(spec)
+            module.__class__ = _Postponed
+            sys.modules[name] = module
 
 
 class _Postponed(ModuleType):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise._core.lazy import postpone
 from edgewise.cli.prepare import (
     COMPLETE_ROWS,
     Missing,
@@ -168,6 +169,8 @@ def read_columns(
     """
     from edgewise.io import read_table
 
+    # numba and joblib import them first thing, and nothing here uses them.
+    postpone("asyncio", "yaml")
     given, asked = {} if apart is None else apart, preparation()
     raw = prepared(read_table(path, na=asked.na), asked)
     raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])
@@ -304,8 +307,6 @@ def read_source(
     """
     import pandas as pd
 
-    from edgewise.stats import ordinal_columns
-
     reading = read_columns(path, columns=columns, drop=drop)
     table = reading.table()
     text, n_levels = text_columns(table), most_levels(table)
@@ -322,6 +323,8 @@ def read_source(
         raise InputError(_about_levels(path, text, ordered))
     if text:
         raise InputError(about_text(path, table))
+    from edgewise.stats import ordinal_columns
+
     has_answers = bool(ordinal_columns(table.values).any())
     is_by_pairs = has_answers if covariance is None else covariance in _BY_PAIRS
     reading, missing = treat_missing(reading, *_NUMBERS_TAKE[is_by_pairs])

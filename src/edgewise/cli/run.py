@@ -276,8 +276,7 @@ def carry_out(
 ) -> tuple[Result, Report]:
     """Fit and write everything into a folder; return the result and what its page says."""
     # scikit-learn and igraph import them first thing, and nothing here uses them.
-    postpone("scipy.stats")
-    postpone("matplotlib.pyplot")
+    postpone("scipy.stats", "matplotlib.pyplot")
     with warnings_told() as told:
         start = time.perf_counter()
         for one in source.findings:

@@ -57,6 +57,10 @@ class Placement:
         return (self.data - self.origin) * self.scale
 
 
+#: Up to this many nodes, all distances take less time than the import of a search tree.
+FEW = 300
+
+
 def place(graph: Graph, layout: str | ArrayLike, page: Page) -> Placement:
     """Place the nodes of ``graph`` on ``page``.
 
@@ -84,12 +88,17 @@ def place(graph: Graph, layout: str | ArrayLike, page: Page) -> Placement:
 
 def spacing(coordinates: FloatArray) -> float:
     """Distance that most nodes keep from their nearest one; infinite for fewer than two."""
-    from scipy.spatial import cKDTree
-
     if len(coordinates) < 2:
         return float("inf")
-    distances, _ = cKDTree(coordinates).query(coordinates, k=2)
-    return float(np.quantile(np.asarray(distances)[:, 1], 0.3))
+    if len(coordinates) <= FEW:
+        apart = np.linalg.norm(coordinates[:, None] - coordinates, axis=2)
+        np.fill_diagonal(apart, np.inf)
+        nearest = apart.min(axis=1)
+    else:
+        from scipy.spatial import cKDTree
+
+        nearest = np.asarray(cKDTree(coordinates).query(coordinates, k=2)[0])[:, 1]
+    return float(np.quantile(nearest, 0.3))
 
 
 def is_joined(graph: Graph) -> BoolArray:
