@@ -8,7 +8,7 @@ LOCK := requirements/test.lock
 INSTALL := $(RUN) -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK)
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke lock docs bench clean
+.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -63,6 +63,14 @@ smoke: dist
 	$(PYTHON) -m venv --clear .venv-smoke
 	.venv-smoke/$(BIN)/python -m pip install --quiet --no-compile --constraint $(LOCK) dist/*.whl
 	.venv-smoke/$(BIN)/python tools/smoke.py
+
+# Builds, checks and tags; publishes nothing. What comes before and after is in RELEASING.md.
+release: $(VENV)/.installed-test
+	$(RUN) tools/release.py check
+	$(MAKE) test
+	$(MAKE) smoke
+	$(MAKE) docs
+	$(RUN) tools/release.py tag
 
 lock: $(VENV)/pyvenv.cfg
 	$(RUN) -m pip install --dry-run --ignore-installed --quiet --report - \
