@@ -70,9 +70,9 @@ class TestEnumeration:
             t = differences * (weights[np.triu_indices(3, 1)] / differences[0])
             sizes |= {
                 f"{family}, largest": np.abs(t).max(axis=1) ** 2,
-                f"{family}, several": np.sqrt((t**4).sum(axis=1)),
+                f"{family}, several": np.cbrt((t**6).sum(axis=1)),
                 f"{family}, many": (t**2).sum(axis=1),
-                f"{family}, all one way": t.sum(axis=1) ** 2,
+                f"{family}, together": self.squared_norm(t),
             }
             for name in test.pvalues.keys() & sizes.keys():
                 size = sizes[name]
@@ -80,20 +80,26 @@ class TestEnumeration:
             single = np.mean(np.abs(t) >= np.abs(t[0]) * (1 - 1e-12), axis=0)
             pairs = test.marginal if family == "correlations" else test.partial
             np.testing.assert_allclose(pairs.pvalues[np.triu_indices(3, 1)], single)
-        assert len(test.pvalues) == 6
+        assert len(test.pvalues) == 7
         for name, pvalue in test.pvalues.items():
             assert pvalue == pytest.approx(shares[name][0])
-        # Partial correlations weigh less, and a rise of all correlations less still.
-        weights = {"correlations, all one way": 0.5}
-        weights |= {name: 0.6 for name in shares if name.startswith("partial")}
-        smallest = np.min(
+        weights = {"correlations, several": 1.0, "correlations, many": 1.0}
+        weights |= {"correlations, together": 0.5, "partial correlations, several": 1.0}
+        evidence = np.sum(
             [
-                self.drawn_out(sizes[name], shares[name]) - np.log(weights.get(name, 1))
-                for name in shares
+                weight * np.exp(-self.drawn_out(sizes[name], shares[name]))
+                for name, weight in weights.items()
             ],
             axis=0,
         )
-        assert test.pvalue == pytest.approx(np.mean(smallest <= smallest[0] + 1e-9))
+        assert test.pvalue == pytest.approx(np.mean(evidence >= evidence[0] * (1 - 1e-9)))
+
+    def squared_norm(self, t: FloatArray) -> FloatArray:
+        """Square of the Schatten norm of order 8 of the symmetric matrices of three pairs."""
+        T = np.zeros((len(t), 3, 3))
+        T[:, *np.triu_indices(3, 1)] = t
+        eigenvalues = np.linalg.eigvalsh(T + T.swapaxes(1, 2))
+        return (eigenvalues**8).sum(axis=1) ** 0.25
 
     def drawn_out(self, size: FloatArray, share: FloatArray) -> FloatArray:
         """Logarithms of shares, on a line beyond the largest 15 %."""

@@ -7,11 +7,11 @@ import pytest
 from edgewise.data import markov_model, sample_markov, six_node_graph
 from edgewise.reproduce.discrete import (
     STUDY,
-    karate,
+    ising,
     networks,
     six_nodes,
 )
-from edgewise.reproduce.discrete.scores import CRITERIA, PRIORS, column_title, score_options
+from edgewise.reproduce.discrete.networks import CRITERIA, PRIORS, column_title, score_options
 from edgewise.reproduce.tables import is_clearly_positive, verdict
 from edgewise.solvers import learn_structure, log_score
 
@@ -53,8 +53,8 @@ def test_learners_differ_in_score_prior_and_patience():
     assert strict.options(250) == {
         "pseudocount": "bdeu", "ess": 1.0, "patience": 1, "max_degree": 10,
     }  # fmt: skip
-    assert networks.DEFAULT.options(250) == {"pseudocount": 1.0, "patience": 20}
-    assert networks.DEFAULT in networks.LEARNERS
+    assert networks.PATIENT.options(250) == {"pseudocount": 1.0, "patience": 20}
+    assert networks.PATIENT in networks.LEARNERS
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_network_task():
 
 
 def test_karate_task():
-    found = karate.run_task(np.random.default_rng(0), distribution=0, n_samples=400)
-    assert [row["thin"] for row in found] == list(karate.THINNING)
+    found = networks.run_karate(np.random.default_rng(0), distribution=0, n_samples=400)
+    assert [row["thin"] for row in found] == list(networks.THINNING)
     for row in found:
         assert row["hamming"] == row["missed"] + row["false"]
         assert 0 <= row["missed_without_evidence"] <= row["missed"]
@@ -156,12 +156,12 @@ def test_evidence_is_asked_given_the_smaller_true_blanket():
     chain = np.zeros((4, 4), dtype=bool)
     for i, j in ((0, 1), (1, 2)):
         chain[i, j] = chain[j, i] = True
-    assert karate.count_supported(X, chain, chain) == 2
-    assert karate.count_supported(X, chain, ~chain & ~np.eye(4, dtype=bool)) == 0
+    assert networks.count_supported(X, chain, chain) == 2
+    assert networks.count_supported(X, chain, ~chain & ~np.eye(4, dtype=bool)) == 0
     nothing = np.zeros((4, 4), dtype=bool)
     ends = nothing.copy()
     ends[0, 2] = ends[2, 0] = True
-    assert karate.count_supported(X, nothing, ends) == 1
+    assert networks.count_supported(X, nothing, ends) == 1
 
 
 # Verdicts
@@ -328,7 +328,7 @@ def karate_frame(hamming):
              "missed_without_evidence": 1, "false_with_evidence": 3, "score": -60.0,
              "true_score": -60.0 - 3 * place, "patient_score": -60.0 + (place == 0),
              "patient_hamming": hamming}
-            for thin in karate.THINNING
+            for thin in networks.THINNING
             for place in range(3)
         ]
     )  # fmt: skip
@@ -336,7 +336,7 @@ def karate_frame(hamming):
 
 @pytest.mark.parametrize(("hamming", "words"), [(8, "is met"), (9, "is missed")])
 def test_karate_report(hamming, words):
-    text = karate.report(karate_frame(hamming)).text
+    text = networks.report_karate(karate_frame(hamming)).text
     assert f"{hamming}.0 errors on average" in text
     assert words in text
     assert "on 2 of 3 data sets, by 3.0 nats" in text
@@ -380,5 +380,36 @@ def test_quick_study(tmp_path):
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)
     assert len(report.claims) == 12
-    assert results["karate"]["hamming"].mean() <= karate.BAR
+    assert results["karate"]["hamming"].mean() <= networks.BAR
     assert (tmp_path / "six-nodes.png").stat().st_size > 10_000
+
+
+# Which score to take by default
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_models_of_pairs_have_their_graph_and_levels(n_levels):
+    model = ising.draw_model(8, n_levels, np.random.default_rng(0))
+    assert (model.cardinalities == n_levels).all()
+    pairs = [clique for clique in model.cliques if len(clique) == 2]
+    assert sorted(pairs) == [tuple(p) for p in np.argwhere(np.triu(model.adjacency)).tolist()]
+
+
+def test_the_nodewise_lasso_finds_a_chain():
+    X = np.random.default_rng(0).integers(0, 2, size=(500, 4), dtype=np.uint8)
+    X[:, 1] = np.where(np.arange(500) % 5 < 4, X[:, 0], X[:, 1])
+    expected = np.zeros((4, 4), dtype=bool)
+    expected[0, 1] = expected[1, 0] = True
+    np.testing.assert_array_equal(ising.nodewise_lasso(X), expected)
+
+
+def test_scores_are_ranked_on_known_networks():
+    task = {"n_levels": 2, "n_features": 6, "n_samples": 150, "draw": 0}
+    rows = ising.run_task(np.random.default_rng(0), **task)
+    assert [row["rule"] for row in rows] == [*ising.RULES, ising.LASSO]
+    frame = pd.DataFrame([{"task": 0, **task, **row} for row in rows])
+    text = ising.report(frame).text
+    assert "2 levels, 150 rows" in text
+    assert f"{max(row['mcc'] for row in rows[:-1]):.3f}" in text
+    assert len(ising.list_tasks(False)) == 5 * 3 * 6
+    assert len(ising.list_tasks(True)) == 4 * 3 * 2

@@ -4,6 +4,7 @@ import pytest
 
 from edgewise.reproduce import load_study
 from edgewise.reproduce.gaussian import graphs
+from edgewise.reproduce.tables import matthews
 
 
 @pytest.mark.parametrize("kind", graphs.KINDS)
@@ -33,8 +34,8 @@ def test_matthews_is_the_correlation_of_the_edges():
     true, learned = true | true.T, learned | learned.T
     above = np.triu_indices(8, 1)
     expected = np.corrcoef(true[above], learned[above])[0, 1]
-    assert graphs.matthews(true, learned) == pytest.approx(expected)
-    assert graphs.matthews(true, np.zeros_like(true)) == 0
+    assert matthews(true, learned) == pytest.approx(expected)
+    assert matthews(true, np.zeros_like(true)) == 0
 
 
 def test_a_task_judges_every_rule_and_the_report_ranks_them(monkeypatch):

@@ -47,6 +47,15 @@ def counted(log, n_tasks=4):
     return study(Part(name="draws", tasks=tasks, run=record_and_draw))
 
 
+def test_one_part_has_the_numbers_that_it_has_among_all(tmp_path):
+    whole = run_study(STUDY, tmp_path / "whole", seed=5).results
+    alone = run_study(STUDY, tmp_path / "alone", seed=5, only="pairs").results
+    assert list(alone) == ["pairs"]
+    pd.testing.assert_frame_equal(alone["pairs"], whole["pairs"])
+    with pytest.raises(InputError, match=r"no part 'trios'. Choose from: draws, pairs"):
+        run_study(STUDY, tmp_path, only="trios")
+
+
 def test_rows_are_those_of_streams_spawned_from_the_seed(tmp_path):
     outcome = run_study(STUDY, tmp_path, seed=5)
     assert (outcome.n_tasks, outcome.n_resumed) == (9, 0)

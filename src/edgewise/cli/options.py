@@ -91,8 +91,8 @@ class Covariance(StrEnum):
 class Criterion(StrEnum):
     """How the structure of a discrete network is scored."""
 
-    BJP = "bjp"
     IB = "ib"
+    BJP = "bjp"
     MPL = "mpl"
 
 
@@ -164,10 +164,10 @@ CriterionOption: TypeAlias = Annotated[
     Criterion | None,
     typer.Option(
         help=(
-            "Score of a discrete network: blankets joint posterior, independence-based score or "
+            "Score of a discrete network: independence-based score, blankets joint posterior or "
             "marginal pseudo-likelihood."
         ),
-        show_default="bjp",
+        show_default="ib",
     ),
 ]
 CovarianceOption: TypeAlias = Annotated[

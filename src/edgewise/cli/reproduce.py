@@ -31,6 +31,10 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="A small version, in about a minute.")
     ] = False,
+    part: Annotated[
+        str | None,
+        typer.Option(help="The one part of the study to run.", metavar="NAME", show_default="all"),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -61,7 +65,8 @@ def reproduce(
     """
     study = load_study(name) if table is None else _with_table(load_study(name), table)
     folder = Path("edgewise-reproduce") / name if out is None else out
-    record = _run(study, folder, table, quick=quick, fresh=fresh, seed=random_state, n_jobs=n_jobs)
+    amount = {"quick": quick, "only": part, "seed": random_state, "n_jobs": n_jobs}
+    record = _run(study, folder, table, amount, fresh=fresh)
     if json:
         say_json(record)
         return
@@ -80,12 +85,11 @@ def _run(
     study: Study,
     folder: Path,
     table: Path | None,
+    amount: dict[str, Any],
     *,
-    quick: bool,
     fresh: bool,
-    seed: int,
-    n_jobs: int,
 ) -> dict[str, Any]:
+    """Run a study, by the arguments of `run_study`, and write what it found."""
     import json
     import time
     from datetime import UTC, datetime
@@ -95,6 +99,7 @@ def _run(
     from edgewise.reproduce.tables import write_results
 
     start = time.perf_counter()
+    quick, seed = amount["quick"], amount["seed"]
     with (
         warnings_told() as told,
         results_folder(folder, kept=CHECKPOINTS) as draft,
@@ -102,14 +107,7 @@ def _run(
         if fresh:
             forget(folder / CHECKPOINTS)
         tell(f"{study.title}: compiling and running ...")
-        outcome = run_study(
-            study,
-            folder / CHECKPOINTS,
-            quick=quick,
-            seed=seed,
-            n_jobs=n_jobs,
-            verbose=is_watched(),
-        )
+        outcome = run_study(study, folder / CHECKPOINTS, **amount, verbose=is_watched())
         tell("Writing the tables and figures ...")
         report = write_results(draft, study, outcome.results, quick=quick, seed=seed)
         files = [*sorted(file.name for file in draft.iterdir()), "run.json"]
@@ -122,6 +120,7 @@ def _run(
                 "study": study.name,
                 "version": study.version,
                 "quick": quick,
+                "part": amount["only"],
                 "table": None if table is None else str(table),
             },
             "reference": study.reference,

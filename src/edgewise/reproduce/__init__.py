@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: Name of a study to the module that holds it as ``STUDY``; loaded only when it is asked for.
 STUDIES: Final = {
-    "defaults": "edgewise.reproduce.gaussian",
+    "defaults": "edgewise.reproduce.defaults",
     "locally-constant": "edgewise.reproduce.space",
     "bjp": "edgewise.reproduce.discrete",
     "change": "edgewise.reproduce.change",

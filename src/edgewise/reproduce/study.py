@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import SUFFIX, kept_keys, resumable
@@ -162,6 +163,7 @@ def run_study(
     folder: Path,
     *,
     quick: bool = False,
+    only: str | None = None,
     seed: int = 0,
     n_jobs: int = 1,
     verbose: bool = False,
@@ -177,6 +179,8 @@ def run_study(
         at any moment goes on from there, and ends with the same numbers.
     quick : bool
         Run the smaller version.
+    only : str, optional
+        Name of the one part to run; its numbers are those of a run of all.
     seed : int
         Of all random streams; each task has one of its own.
     n_jobs : int
@@ -190,9 +194,15 @@ def run_study(
     """
     import pandas as pd
 
+    names = [part.name for part in study.parts]
+    if only is not None and only not in names:
+        raise InputError(
+            f"The study '{study.name}' has no part '{only}'. Choose from: {', '.join(names)}."
+        )
     tasks: list[tuple[Part, int, Row, np.random.Generator]] = [
         (part, position, parameters, stream)
         for part, rng in zip(study.parts, spawn(seed, len(study.parts)), strict=True)
+        if only in (None, part.name)
         for listed in (part.tasks(quick),)
         for position, (parameters, stream) in enumerate(
             zip(listed, rng.spawn(len(listed)), strict=True)
@@ -216,7 +226,7 @@ def run_study(
             description=study.name,
             verbose=int(verbose),
         )
-    rows: dict[str, list[Row]] = {part.name: [] for part in study.parts}
+    rows: dict[str, list[Row]] = {name: [] for name in names if only in (None, name)}
     for (part, position, parameters, _), found in zip(tasks, done, strict=True):
         rows[part.name] += [{"task": position, **parameters, **row} for row in found]
     results = {name: pd.DataFrame(of_part) for name, of_part in rows.items()}

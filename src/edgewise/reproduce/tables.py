@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -12,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.metrics import edge_metrics
 from edgewise.plot import save_figure
 from edgewise.reproduce.figures import house_style, standard_error
 from edgewise.reproduce.study import Claim, Report, Results, Study
@@ -54,6 +56,23 @@ def write_results(
         for name, figure in study.figures(results).items():
             save_figure(figure, folder / f"{name}.png")
     return report
+
+
+def matthews(true: BoolArray, learned: BoolArray) -> float:
+    """Matthews correlation of two graphs; 0 where one of them is empty or complete.
+
+    Examples
+    --------
+    >>> chain = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    >>> matthews(chain, chain), matthews(chain, ~chain & ~np.eye(3, dtype=bool))
+    (1.0, -1.0)
+    """
+    counts = edge_metrics(true, learned)
+    p = len(true)
+    tp, fp, fn = counts.tp, counts.fp, counts.fn
+    tn = p * (p - 1) // 2 - tp - fp - fn
+    margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / math.sqrt(margins) if margins else 0.0
 
 
 def fill(package: str, section: str, **values: Any) -> str:

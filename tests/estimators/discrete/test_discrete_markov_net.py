@@ -90,7 +90,7 @@ class TestFit:
     def test_attributes_are_those_of_the_solver(self):
         X = network()
         model = DiscreteMarkovNet().fit(X)
-        found = learn_structure(X)
+        found = learn_structure(X, "ib")
         np.testing.assert_array_equal(model.graph_.adjacency, found.value)
         np.testing.assert_array_equal(model.support_, found.support)
         np.testing.assert_array_equal(
@@ -99,7 +99,7 @@ class TestFit:
         np.testing.assert_array_equal(model.history_[:, 0], found.history)
         np.testing.assert_array_equal(model.history_[:, 1:], found.flips)
         assert model.history_.shape == (model.n_iter_, 3)
-        assert model.criterion_value_ == found.objective == log_score(X, found.value)
+        assert model.criterion_value_ == found.objective == log_score(X, found.value, "ib")
         assert (model.n_iter_, model.n_tests_) == (found.n_iter, found.n_tests)
         assert not hasattr(model, "feature_names_in_")
         assert model.graph_.names == tuple(f"x{k}" for k in range(6))
@@ -113,13 +113,13 @@ class TestFit:
     @pytest.mark.parametrize(
         "option",
         [
-            {"criterion": "ib"},
+            {"criterion": "bjp"},
             {"criterion": "mpl"},
             {"pseudocount": 3.0},
             {"pseudocount": "bdeu"},
             {"pseudocount": "bdeu", "ess": 9.0},
             {"prior": 0.2},
-            {"ties": "mean"},
+            {"criterion": "bjp", "ties": "mean"},
             {"criterion": "mpl", "ess": 9.0},
             {"cardinalities": 3},
         ],
@@ -127,7 +127,7 @@ class TestFit:
     def test_options_of_the_score_reach_it(self, option):
         X = network(n_rows=150)
         model = DiscreteMarkovNet(**option).fit(X)
-        expected = log_score(X, model.graph_.adjacency, **option)
+        expected = log_score(X, model.graph_.adjacency, **{"criterion": "ib", **option})
         assert model.criterion_value_ == pytest.approx(expected, rel=1e-12)
         less = dict(option)
         less.popitem()
@@ -146,7 +146,7 @@ class TestFit:
     def test_options_of_the_search_reach_it(self, option, base):
         X = network(n_rows=150)
         model = DiscreteMarkovNet(**base, **option).fit(X)
-        found = learn_structure(X, **base, **option)
+        found = learn_structure(X, **{"criterion": "ib", **base, **option})
         np.testing.assert_array_equal(model.graph_.adjacency, found.value)
         without = DiscreteMarkovNet(**base).fit(X)
         assert (model.graph_.adjacency != without.graph_.adjacency).any()
@@ -471,7 +471,7 @@ class TestWithOthers:
         frame = frame_of(weather(300))
         model = BootstrapGraph(DiscreteMarkovNet(), n_resamples=10, random_state=0).fit(frame)
         assert model.edge_frequency_[0, 1] == 1.0
-        assert model.edge_frequency_[1, 3] < 0.5
+        assert model.edge_frequency_[1, 3] < 0.7
         assert model.failures_ == []
 
     def test_stability_selection(self):

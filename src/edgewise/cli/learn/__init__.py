@@ -108,7 +108,7 @@ def learn(
     parameters = given(missing=source.missing, random_state=random_state)
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
-        name, parameters = DISCRETE, {**parameters, **given(criterion=criterion or Criterion.BJP)}
+        name, parameters = DISCRETE, {**parameters, **given(criterion=criterion or Criterion.IB)}
     elif criterion is not None:
         raise InputError(
             f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "

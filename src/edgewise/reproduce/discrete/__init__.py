@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.discrete import karate, networks, six_nodes
+from edgewise.reproduce.discrete import networks, six_nodes
 from edgewise.reproduce.study import Study
 
 STUDY = Study(
@@ -14,5 +14,5 @@ STUDY = Study(
         "Reasoning 92. https://doi.org/10.48550/arXiv.1608.02315"
     ),
     version=1,
-    parts=(six_nodes.PART, networks.PART, karate.PART),
+    parts=(six_nodes.PART, networks.PART, networks.KARATE),
 )

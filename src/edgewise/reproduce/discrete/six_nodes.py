@@ -14,7 +14,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.data import markov_model, sample_markov, six_node_graph
 from edgewise.metrics import edge_metrics, irregularity
 from edgewise.reproduce import tables
-from edgewise.reproduce.discrete import scores
+from edgewise.reproduce.discrete import networks
 from edgewise.reproduce.figures import name_outer, panels, percent
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
 from edgewise.solvers import learn_structure
@@ -58,8 +58,10 @@ def run_task(
     model = markov_model(truth, rng=of_model)
     sections = [sample_markov(model, SAMPLES[-1], method="exact", rng=stream) for stream in of_rows]
     rows = []
-    for n_samples, criterion, prior in product(SAMPLES[::stride], scores.CRITERIA, scores.PRIORS):
-        options = scores.score_options(criterion, prior) | {"cardinalities": model.cardinalities}
+    for n_samples, criterion, prior in product(
+        SAMPLES[::stride], networks.CRITERIA, networks.PRIORS
+    ):
+        options = networks.score_options(criterion, prior) | {"cardinalities": model.cardinalities}
         options["search"] = "exhaustive"
         found = [learn_structure(X[:n_samples], criterion, **options).value for X in sections]
         errors = [edge_metrics(truth, structure).hamming for structure in found]
@@ -77,8 +79,8 @@ UNEVEN: Final = (3, 4, 5, 6)
 
 def report(frame: pd.DataFrame) -> Report:
     """Set out the success rates of all scores, and judge what the paper says of them."""
-    columns = [(criterion, prior) for prior in scores.PRIORS for criterion in scores.CRITERIA]
-    header = ["rows", *(scores.column_title(*column) for column in columns)]
+    columns = [(criterion, prior) for prior in networks.PRIORS for criterion in networks.CRITERIA]
+    header = ["rows", *(networks.column_title(*column) for column in columns)]
     keys = [(n_samples,) for n_samples in sorted(frame["n_samples"].unique())]
     sections = []
     for number, name in STRUCTURES.items():
@@ -113,7 +115,7 @@ def largest_lead(
 
 def _leads_table(frame: pd.DataFrame) -> str:
     rows = []
-    for prior, structure in product(scores.PRIORS, STRUCTURES):
+    for prior, structure in product(networks.PRIORS, STRUCTURES):
         cells = [f"M{structure}", prior]
         for rival in PUBLISHED_LEAD:
             found = 100 * leads(frame, structure, prior, rival, "bjp")
@@ -122,7 +124,7 @@ def _leads_table(frame: pd.DataFrame) -> str:
         rows.append(cells)
     header = ["structure", "prior counts"]
     for rival in PUBLISHED_LEAD:
-        header += [f"over {scores.CRITERIA[rival]}", "at most"]
+        header += [f"over {networks.CRITERIA[rival]}", "at most"]
     return tables.markdown_table(header, rows)
 
 
@@ -131,7 +133,7 @@ def _details(
 ) -> tuple[list[list[bool]], str]:
     """Tell on which structures, and with which prior counts, one score leads clearly."""
     clear, parts = [], []
-    for prior in scores.PRIORS:
+    for prior in networks.PRIORS:
         found = {structure: leads(frame, structure, prior, rival, over) for structure in structures}
         clear.append([tables.is_clearly_positive(lead) for lead in found.values()])
         words = [
@@ -166,12 +168,12 @@ def _leaders(frame: pd.DataFrame) -> list[Claim]:
 def _largest(frame: pd.DataFrame, rival: str) -> Claim:
     published = PUBLISHED_LEAD[rival]
     cases, words = [], []
-    for prior in scores.PRIORS:
+    for prior in networks.PRIORS:
         lead, where = largest_lead(frame, prior, rival, list(STRUCTURES))
         cases.append([lead >= published])
         words.append(f"{100 * lead:.0f} points with prior counts {prior} ({where})")
     return Claim(
-        f"BJP gains up to {100 * published:g} % in success rate over {scores.CRITERIA[rival]}.",
+        f"BJP gains up to {100 * published:g} % in success rate over {networks.CRITERIA[rival]}.",
         f"At most {'; '.join(words)}.",
         tables.verdict(cases),
     )
@@ -179,7 +181,7 @@ def _largest(frame: pd.DataFrame, rival: str) -> Claim:
 
 def _slower(frame: pd.DataFrame) -> Claim:
     clear, lower = [], []
-    for prior in scores.PRIORS:
+    for prior in networks.PRIORS:
         pairs = product(STRUCTURES, ("bjp", "ib"))
         found = [leads(frame, structure, prior, "mpl", over) for structure, over in pairs]
         clear.append([tables.is_clearly_positive(lead) for lead in found])
@@ -198,18 +200,18 @@ def _count(cases: Sequence[Sequence[bool]]) -> str:
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Success rate against the number of rows, by structure and prior counts."""
-    shape = len(scores.PRIORS), len(STRUCTURES)
+    shape = len(networks.PRIORS), len(STRUCTURES)
     figure, axes = panels(*shape, (13, 5.6), sharex=True, sharey=True)
-    for ax, (prior, number) in zip(axes.flat, product(scores.PRIORS, STRUCTURES), strict=True):
+    for ax, (prior, number) in zip(axes.flat, product(networks.PRIORS, STRUCTURES), strict=True):
         part = tables.rows_of(frame, structure=number, prior=prior)
-        for place, criterion in enumerate(scores.CRITERIA):
-            look = {"label": scores.column_title(criterion, prior), **scores.LOOK[criterion]}
-            scores.draw_curve(
+        for place, criterion in enumerate(networks.CRITERIA):
+            look = {"label": networks.column_title(criterion, prior), **networks.LOOK[criterion]}
+            networks.draw_curve(
                 ax, tables.rows_of(part, criterion=criterion), "success", place - 1, **look
             )
-        scores.number_rows(ax, frame)
+        networks.number_rows(ax, frame)
     name_outer(axes, "rows", "")
-    for ax, prior in zip(axes[:, 0], scores.PRIORS, strict=True):
+    for ax, prior in zip(axes[:, 0], networks.PRIORS, strict=True):
         ax.set_ylabel(f"success rate,\nprior counts {prior}")
         ax.legend(fontsize=8, loc="upper left")
     for ax, (number, name) in zip(axes[0], STRUCTURES.items(), strict=True):

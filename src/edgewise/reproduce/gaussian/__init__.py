@@ -1,14 +1,1 @@
-"""What the defaults are chosen by: studies on data with a known truth."""
-
-from __future__ import annotations
-
-from edgewise.reproduce.gaussian import graphs
-from edgewise.reproduce.study import Study
-
-STUDY = Study(
-    name="defaults",
-    title="What the defaults do, and why",
-    reference="none; rules for choosing a Gaussian graph, ours and those of R packages",
-    version=1,
-    parts=(graphs.PART,),
-)
+"""Studies of Gaussian graphs."""

@@ -22,7 +22,7 @@ from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.simulate import GaussianModel, gaussian_graph, sample_gaussian
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce.study import Part, Report, Row, combinations
-from edgewise.reproduce.tables import fill, markdown_table, mean_and_error
+from edgewise.reproduce.tables import fill, markdown_table, matthews, mean_and_error
 from edgewise.selection import EBIC, StARS
 from edgewise.selection.criteria import smallest_p_value
 
@@ -204,23 +204,6 @@ def learn_in_r(X: FloatArray) -> dict[str, tuple[BoolArray, float]]:
         square = adjacency.reshape(p, p)
         graphs[rule] = square | square.T, seconds
     return graphs
-
-
-def matthews(true: BoolArray, learned: BoolArray) -> float:
-    """Matthews correlation of two graphs; 0 where one of them is empty or complete.
-
-    Examples
-    --------
-    >>> chain = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
-    >>> matthews(chain, chain), matthews(chain, ~chain & ~np.eye(3, dtype=bool))
-    (1.0, -1.0)
-    """
-    counts = edge_metrics(true, learned)
-    p = len(true)
-    tp, fp, fn = counts.tp, counts.fp, counts.fn
-    tn = p * (p - 1) // 2 - tp - fp - fn
-    margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    return (tp * tn - fp * fn) / math.sqrt(margins) if margins else 0.0
 
 
 def report(frame: pd.DataFrame) -> Report:
