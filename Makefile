@@ -7,6 +7,8 @@ RUN := $(VENV)/$(BIN)/python
 LOCK := requirements/test.lock
 INSTALL := $(RUN) -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK)
 export OPENBLAS_NUM_THREADS ?= 1
+# Where it is set, every process that a test starts would compile all the sources once more.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench clean
 
@@ -19,7 +21,7 @@ test: $(VENV)/.installed-test
 	$(RUN) -m mypy
 	$(VENV)/$(BIN)/lint-imports
 	$(RUN) tools/house.py
-	$(RUN) -m pytest -n 2
+	$(RUN) -m pytest -n 2 --dist loadfile
 
 # What depends on arithmetic, as three other processors would do it: kernels of OpenBLAS, code of numba
 # without newer instructions, one or two BLAS threads. The machine must have what it plays at.

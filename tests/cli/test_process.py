@@ -194,6 +194,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 @pytest.mark.parametrize("work", ["count", pytest.param("swallow", marks=slow)])
 def test_a_run_that_does_not_hear_is_ended(tmp_path, frame, work):
@@ -263,6 +264,7 @@ def test_two_runs_at_once_both_killed(tmp_path, frame):
     assert json.loads(again.stdout)["edges"] == json.loads(whole.stdout)["edges"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_killed_and_run_again(run, tmp_path, frame):
     frame.to_csv(tmp_path / "data.csv", index=False)

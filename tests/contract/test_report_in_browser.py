@@ -220,6 +220,7 @@ def test_hostile_names_do_no_harm(visit):
     assert drawn(driver, "edges-1") == graph.n_edges
 
 
+@pytest.mark.slow
 def test_a_thousand_nodes(visit):
     graph = graph_of(1000, 4000)
     assert drawn(visit(one(graph)), "edges-0") == graph.n_edges

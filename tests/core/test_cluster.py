@@ -70,6 +70,7 @@ def test_estimators_and_resamples_are_the_same(client):
     np.testing.assert_array_equal(here, there)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_a_worker_that_is_killed_loses_nothing(client, tmp_path):
     expected = [float(generator.normal()) for generator in spawn(1, 30)]

@@ -177,6 +177,7 @@ def test_processes_of_a_search_count(small_machine):
         BootstrapGraph(GaussianGraph(alpha=0.1), n_jobs=2).fit(LARGE)
 
 
+@pytest.mark.slow
 def test_bytes_are_read_in_pieces_and_need_no_room(small_machine):
     codes = np.random.default_rng(0).integers(0, 2, size=(80, 5), dtype=np.uint8)
     codes = np.tile(codes, (40_000, 1))

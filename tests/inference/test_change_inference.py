@@ -189,6 +189,7 @@ def assert_uniform(values):
         assert stats.kstest(column, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_pvalues_of_refits_are_uniform_where_nothing_changes():
     assert_uniform(pvalues_of_refits(40, 9, 20))
 

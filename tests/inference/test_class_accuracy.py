@@ -53,6 +53,7 @@ def test_standard_error_counts_shared_rows():
         found.accuracy("c")
 
 
+@pytest.mark.slow
 def test_the_test_errs_as_often_as_it_says_where_there_is_no_difference():
     rng = np.random.default_rng(1)
     n_claims = 0

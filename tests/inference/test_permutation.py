@@ -176,6 +176,7 @@ def test_values_are_those_of_a_slow_implementation():
     assert test.n_redrawn == 0
 
 
+@pytest.mark.slow
 def test_many_shuffles_come_near_all_assignments():
     X, y = groups(4, 4, strength=2.0, n_features=3)
     observed = np.abs(correlations(X[y == 1]) - correlations(X[y == 0]))
@@ -192,6 +193,7 @@ def test_many_shuffles_come_near_all_assignments():
     assert test.pvalues.min() > 0.9 * 2 / 70
 
 
+@pytest.mark.slow
 def test_pvalues_are_uniform_where_nothing_differs():
     rng = np.random.default_rng(0)
     values = []

@@ -193,6 +193,7 @@ def test_held_out_rows_choose_power_and_alpha():
     assert found[0] == 0
 
 
+@pytest.mark.slow
 def test_lattice_task_counts_exact_supports():
     rows = lattice.run_task(np.random.default_rng(1), n_features=16, ratio=120, n_runs=4)
     assert [row["factor"] for row in rows] == list(lattice.FACTORS)
@@ -243,6 +244,7 @@ def test_lattice_success_with_a_larger_alpha_and_fewer_rows(success, n_features)
     assert success[n_features, 100, 2.5] >= 0.75
 
 
+@pytest.mark.slow
 def test_diamond_and_gene_tasks():
     rows = diamond.run_task(
         np.random.default_rng(0), repetition=0, n_proposals=300, n_features=5, n_samples=800
@@ -534,6 +536,7 @@ def test_senate_report(senate_rows):
 # Figures
 
 
+@pytest.mark.slow
 def test_figures(senate_rows):
     results = {
         "gaussian": gaussian_frame(as_published),

@@ -411,6 +411,7 @@ def test_report_has_bars_and_both_kinds_of_intercepts():
 # Figures
 
 
+@pytest.mark.slow
 def test_figures(brains):
     results = {name: accuracy_frame(with_penalty_only) for name in TABLES}
     results |= {connectivity.NAME: brains}

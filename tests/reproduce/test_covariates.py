@@ -40,6 +40,7 @@ def partition_rows():
     )
 
 
+@pytest.mark.slow
 def test_partition_task(partition_rows):
     data = tree_partition(1500, layout="spread", rng=np.random.default_rng(1))
     for rule, options in partition.RULES.items():
@@ -92,6 +93,7 @@ def drift_rows():
     }
 
 
+@pytest.mark.slow
 def test_drift_task(drift_rows):
     for structure, n_points in (("chain", 12), ("grid", 16)):
         frame = pd.DataFrame(drift_rows[structure])
@@ -312,6 +314,7 @@ def test_climate_report(climate_rows):
 # Figures
 
 
+@pytest.mark.slow
 def test_figures(climate_rows):
     results = {
         "partition": partition_frame(),

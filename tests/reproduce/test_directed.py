@@ -60,6 +60,7 @@ def test_published_figures():
     assert published(TOTAL, "chain", "GS").value == 2 * published(FALSE, "chain", "GS").value
 
 
+@pytest.mark.slow
 def test_misprints_are_the_copied_ones():
     copied = [
         (measure, network, column)
@@ -356,6 +357,7 @@ def results():
     }
 
 
+@pytest.mark.slow
 def test_report_of_the_networks(results):
     found = networks.report(results["networks"])
     reproduced, fewer, *_ = found.claims
@@ -399,6 +401,7 @@ def test_reports_of_the_other_parts(results):
     assert settled.holds == "no"
 
 
+@pytest.mark.slow
 def test_the_whole_report_and_its_figures(results):
     report = STUDY.report(results)
     assert len(report.claims) == 5 + 2 + 1

@@ -349,6 +349,7 @@ def test_karate_report(hamming, words):
 # Figures
 
 
+@pytest.mark.slow
 def test_figures():
     results = {
         "six-nodes": six_frame(as_published),

@@ -85,6 +85,7 @@ def test_jobs_do_not_matter(tmp_path):
         run_study(STUDY, tmp_path, n_jobs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_killed_run_goes_on_and_ends_with_the_same_numbers(tmp_path):
     code = (

@@ -51,6 +51,7 @@ def by_integration(first, second):
     return minimize_scalar(cost, bounds=(-0.99, 0.99), method="bounded", options=options).x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_polychoric_maximises_the_likelihood(seed):
     rng = np.random.default_rng(seed)

@@ -77,6 +77,7 @@ def test_rows_are_made_and_summed_up_elsewhere(cluster):
     assert moments.n_samples == 4000
 
 
+@pytest.mark.slow
 def test_frames_groups_and_counts(cluster):
     rng = np.random.default_rng(1)
     frame = table().assign(sex=rng.choice(["f", "m"], 1000), n=rng.integers(0, 4, 1000))

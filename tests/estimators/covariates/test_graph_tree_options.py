@@ -294,6 +294,7 @@ def test_default_gain_is_a_code_less_what_needless_splits_lose():
     assert_same_tree(auto, same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "p"), [(2, 3), (10, 3), (10, 6)])
 def test_few_needless_splits_by_default(d, p):
     """Nothing to be found: hardly any tree splits, while without a threshold many do."""

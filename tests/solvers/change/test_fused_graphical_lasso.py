@@ -115,6 +115,7 @@ def test_no_change_at_the_largest_alpha_and_some_just_below(sizes, sparsity, pen
         assert (below.value[1] - below.value[0])[off].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalize_diagonal", [True, False])
 @pytest.mark.parametrize("sparsity", [0.0, 0.05])
 def test_the_largest_alpha_leaves_no_change_at_any_tolerance(sparsity, penalize_diagonal):

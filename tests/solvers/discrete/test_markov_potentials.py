@@ -221,6 +221,7 @@ def test_objective_is_the_score_of_the_model():
     assert fit.objective == pytest.approx(penalty - model.log_pseudo_likelihood(X).mean())
 
 
+@pytest.mark.slow
 def test_true_conditionals_are_recovered():
     adjacency = graph_structure(5, "ring")
     adjacency[1, 3] = adjacency[3, 1] = True
