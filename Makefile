@@ -31,7 +31,7 @@ ARITHMETIC := solvers estimators inference graph selection stats data reproduce 
 portable-%: $(VENV)/.installed-test
 	OPENBLAS_CORETYPE=$(word 1,$(subst -, ,$*)) NUMBA_CPU_NAME=$(word 2,$(subst -, ,$*)) NUMBA_CPU_FEATURES= \
 	OPENBLAS_NUM_THREADS=$(word 3,$(subst -, ,$*)) NUMBA_CACHE_DIR=$(abspath $(VENV))/kernels-$* \
-	$(RUN) -m pytest -n 2 $(ARITHMETIC:%=tests/%) src/edgewise
+	$(RUN) -m pytest -n 2 --dist loadfile $(ARITHMETIC:%=tests/%) src/edgewise
 
 slow: $(VENV)/.installed-test
 	$(RUN) -m pytest -m slow
@@ -40,7 +40,7 @@ slow: $(VENV)/.installed-test
 # once more without compiling. Least and report are in pyproject.toml.
 coverage: $(VENV)/.installed-test
 	$(RUN) -m coverage erase
-	$(RUN) -m coverage run -m pytest -n 2
+	$(RUN) -m coverage run -m pytest -n 2 --dist loadfile
 	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -n 2 -p no:randomly -p tools.uncompiled tests/data tests/solvers tests/stats
 	$(RUN) -m coverage combine --quiet
 	$(RUN) -m coverage report
@@ -48,13 +48,13 @@ coverage: $(VENV)/.installed-test
 # The oldest versions of dependencies that pyproject.toml allows, and the newest there are. Old ones
 # may call what is deprecated in packages they themselves build on.
 test-min: .venv-min/.installed
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/kernels .venv-min/$(BIN)/python -m pytest -n 2 -W ignore::DeprecationWarning
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/kernels .venv-min/$(BIN)/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning
 
 test-latest:
 	$(PYTHON) -m venv --clear .venv-latest
 	.venv-latest/$(BIN)/python -m pip install --quiet "pip>=25.3"
 	.venv-latest/$(BIN)/python -m pip install --quiet --editable . --group test
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-latest/kernels .venv-latest/$(BIN)/python -m pytest -n 2
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-latest/kernels .venv-latest/$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Both are built twice and compared; then the wheel has to work in an environment of its own.
 dist: $(VENV)/.installed
