@@ -14,6 +14,7 @@ from edgewise.data import (
     load_senate,
 )
 from edgewise.data.simulate.change import SimulatedChange
+from edgewise.reproduce import load_study
 from edgewise.reproduce.change import (
     STUDY,
     diamond,
@@ -23,8 +24,10 @@ from edgewise.reproduce.change import (
     methods as _methods,
     senate,
     times,
+    verdict,
 )
 from edgewise.reproduce.change.methods import ENTRY, MAGNITUDE, area_of_chance, areas, areas_table
+from edgewise.reproduce.study import run_study
 
 PAIRS = np.triu_indices(9, 1)
 SENATORS = [
@@ -578,7 +581,6 @@ def test_curves_are_those_of_the_rows():
 
 @pytest.mark.slow
 def test_quick_study(tmp_path):
-    from edgewise.reproduce.study import run_study
     from edgewise.reproduce.tables import write_results
 
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
@@ -589,3 +591,45 @@ def test_quick_study(tmp_path):
     printed = results["gaussian"][results["gaussian"]["setting"] == gaussian.PRINTED]
     assert printed.groupby("method")["auprc"].mean().max() < 0.1
     assert (tmp_path / "senate.png").stat().st_size > 10_000
+
+
+class TestVerdict:
+    @pytest.mark.parametrize("name", [*verdict.KINDS, *verdict.NULLS])
+    def test_rows_of_every_kind(self, name):
+        X, y = verdict.draw_rows(name, np.random.default_rng(0))
+        kind = verdict.KINDS.get(name) or verdict.NULLS[name]
+        assert X.shape == (sum(kind.n), kind.p)
+        assert np.bincount(y).tolist() == list(kind.n)
+        assert np.isfinite(X).all()
+
+    @pytest.mark.parametrize("form", verdict.GAUSSIAN)
+    def test_correlations_differ_between_the_groups(self, form):
+        kind = next(kind for kind in verdict.KINDS.values() if kind.form == form)
+        before, after = verdict.GAUSSIAN[form](kind, np.random.default_rng(0))
+        for R in (before, after):
+            np.testing.assert_allclose(np.diag(R), 1)
+            assert np.linalg.eigvalsh(R)[0] > 0
+        assert np.abs(before - after).max() > 0.04
+
+    @pytest.mark.parametrize("form", verdict.NOT_GAUSSIAN)
+    def test_other_dependence_has_no_correlation(self, form):
+        kind = next(kind for kind in verdict.KINDS.values() if kind.form == form)
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(20_000, kind.p))
+        X = verdict.NOT_GAUSSIAN[form](X, kind, rng, is_after=True)
+        R = np.corrcoef(X, rowvar=False) - np.eye(kind.p)
+        assert np.abs(R).max() < 0.05
+        squares = np.corrcoef(np.column_stack([np.abs(X), X]), rowvar=False)
+        assert np.abs(squares - np.eye(2 * kind.p))[0, [1, kind.p + 1]].max() > 0.1
+
+    def test_small_version(self, tmp_path):
+        study = load_study("verdict")
+        outcome = run_study(study, tmp_path, quick=True, seed=1)
+        frame = outcome.results["verdict"]
+        assert len(frame) == 3 * verdict.N_TABLES
+        shares = (frame["verdict"] <= 0.05).groupby(frame["kind"]).mean()
+        assert shares["15 rows in each group"] <= 0.15
+        assert shares["one edge, 5 columns"] >= 0.3
+        report = study.report(outcome.results)
+        assert "| one curve, 5 columns |" in report.text
+        assert report.claims[0].found.startswith(("0 of 2", "1 of 2", "2 of 2"))

@@ -16,6 +16,7 @@ STUDIES: Final = {
     "locally-constant": "edgewise.reproduce.space",
     "bjp": "edgewise.reproduce.discrete",
     "change": "edgewise.reproduce.change",
+    "verdict": "edgewise.reproduce.change.verdict",
     "go-cart": "edgewise.reproduce.covariates",
     "bayes-net": "edgewise.reproduce.directed",
     "discriminative": "edgewise.reproduce.classify",
