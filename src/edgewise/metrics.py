@@ -10,6 +10,7 @@ from edgewise.graph.equivalence import (
 from edgewise.graph.metrics import (
     EdgeMetrics,
     PrecisionRecallCurve,
+    communities,
     edge_metrics,
     gaussian_kl,
     irregularity,
@@ -17,7 +18,7 @@ from edgewise.graph.metrics import (
     precision_recall_curve,
     shd,
 )
-from edgewise.graph.sortability import r2_sortability, varsortability
+from edgewise.graph.rows import predictability, r2_sortability, varsortability
 
 __all__ = [
     "EdgeMetrics",
@@ -25,6 +26,7 @@ __all__ = [
     "PrecisionRecallCurve",
     "adjacency_metrics",
     "arrowhead_metrics",
+    "communities",
     "cpdag",
     "edge_metrics",
     "gaussian_kl",
@@ -32,6 +34,7 @@ __all__ = [
     "node_statistics",
     "pdag_errors",
     "precision_recall_curve",
+    "predictability",
     "r2_sortability",
     "shd",
     "varsortability",

@@ -1,4 +1,4 @@
-"""Statistics of nodes, against R's qgraph, networkx and their definitions."""
+"""Statistics and communities of nodes, against R's qgraph, networkx and their definitions."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from edgewise import Graph, InputError
-from edgewise.metrics import node_statistics
+from edgewise.metrics import communities, node_statistics
 
 HERE = Path(__file__).parent
 WEIGHTS = np.loadtxt(HERE / "qgraph_weights.csv", delimiter=",")
@@ -77,3 +77,73 @@ def test_bad_input():
     joined = np.array([[False, True], [True, False]])
     with pytest.raises(InputError, match="weight of 0"):
         node_statistics(Graph(np.zeros((2, 2)), adjacency=joined))
+
+
+def _distances(sides):
+    net = nx.from_numpy_array(np.abs(WEIGHTS))
+    for _, _, edge in net.edges(data=True):
+        edge["length"] = 1 / edge["weight"]
+    return net, [(i, j) for i in net for j in net if i < j and sides[i] != sides[j]]
+
+
+def test_bridges_lie_on_shortest_paths_between_communities():
+    sides = [0, 1, 2] * 4
+    found = node_statistics(WEIGHTS, communities=sides)
+    net, pairs = _distances(sides)
+    wanted = np.zeros(12)
+    for i, j in pairs:
+        if nx.has_path(net, i, j):
+            routes = list(nx.all_shortest_paths(net, i, j, weight="length"))
+            for route in routes:
+                wanted[route[1:-1]] += 1 / len(routes)
+    np.testing.assert_allclose(found["bridge_betweenness"], wanted, atol=1e-9)
+    members = sorted(max(nx.connected_components(net), key=len))
+    inside = node_statistics(
+        WEIGHTS[np.ix_(members, members)], communities=[sides[i] for i in members]
+    )
+    for row, i in enumerate(members):
+        length = nx.single_source_dijkstra_path_length(net, i, weight="length")
+        outside = [length[j] for j in members if sides[i] != sides[j]]
+        assert inside["bridge_closeness"].iloc[row] == pytest.approx(1 / np.mean(outside))
+    assert (found["bridge_closeness"] == 0).all(), "the last node is out of reach"
+
+
+def test_ties_of_paths_share_a_bridge():
+    square = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]], dtype=float)
+    found = node_statistics(square, communities=["a", "b", "c", "d"])
+    np.testing.assert_allclose(found["bridge_betweenness"], found["betweenness"])
+    np.testing.assert_allclose(found["bridge_betweenness"], 0.5)
+
+
+def test_second_step_of_bridge_influence():
+    sides = np.array([0] * 6 + [1] * 6)
+    found = node_statistics(WEIGHTS, communities=sides)["bridge_expected_influence_2"]
+    for i in range(12):
+        out = np.flatnonzero(sides != sides[i])
+        second = sum(WEIGHTS[i, j] * WEIGHTS[j, k] for j in range(12) for k in out)
+        wanted = WEIGHTS[i, out].sum() + second
+        assert found.iloc[i] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("method", ["walktrap", "louvain", "leiden"])
+def test_same_communities_as_igraph_in_r(method):
+    frozen = pd.read_csv(HERE / "igraph_communities.csv")
+    wanted = pd.factorize(frozen["louvain" if method == "leiden" else method])[0]
+    np.testing.assert_array_equal(communities(WEIGHTS, method), wanted)
+
+
+def test_options_of_communities():
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((30, 30)) * (rng.random((30, 30)) < 0.2), 1)
+    W += W.T
+    counts = [len(set(communities(W, "leiden", resolution=r))) for r in (0.2, 1.0, 3.0)]
+    assert counts == sorted(set(counts))
+    few, many = (communities(W, steps=steps) for steps in (1, 20))
+    assert not np.array_equal(few, many)
+    same = [communities(W, "louvain", random_state=5) for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+    drawn = {tuple(communities(W, "louvain", random_state=seed)) for seed in range(10)}
+    assert len(drawn) > 1
+    np.testing.assert_array_equal(communities(np.zeros((3, 3))), [0, 1, 2])
+    with pytest.raises(InputError, match="walktrap"):
+        communities(W, "infomap")

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from edgewise._core.errors import InputError, InputTypeError
-from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.checks import TEXT, check_columns, check_weights
 from edgewise.io.messages import quote_names, repeated, shown
 from edgewise.io.tables import RawTable
@@ -454,3 +454,14 @@ def _checked_names(names: Sequence[object], n_features: int) -> tuple[str, ...]:
     if twice := repeated(given):
         raise InputError(f"More than one column is called {quote_names(twice)}. Rename them.")
     return given
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Take rows of an array or of a data frame, which stays one."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, (nw.DataFrame, nw.Series)):
+        return frame[rows.tolist()].to_native()
+    # Any kind of array, so that masked values stay masked.
+    return np.asanyarray(X)[rows]

@@ -1,16 +1,18 @@
-"""Distances of a learned graph or distribution from the true one."""
+"""Distances of a learned graph from the true one, and the place of nodes in a graph."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import AnyArray, BoolArray, FloatArray
+from edgewise._core.parallel import as_generator
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from edgewise.graph.compare import positions_by_name
 from edgewise.graph.graph import Graph, square_matrix
 
@@ -414,13 +416,20 @@ def node_statistics(graph: GraphLike, *, communities: Sequence[Any] | None = Non
     - ``eigenvector``: of the largest eigenvalue of :math:`|W|`, at most 1
     - ``clustering``, with signs: :math:`\sum_{jk} w_{ij} w_{jk} w_{ki}` over
       :math:`(\sum_j |w_{ij}|)^2 - \sum_j w_{ij}^2`
-    - ``bridge_strength`` and ``bridge_expected_influence``: the same of the edges that lead to
-      other communities, if these are given
+
+    and, if communities are given, for the nodes :math:`k` outside that of :math:`i` [4]_:
+
+    - ``bridge_strength``, ``bridge_expected_influence``: :math:`\sum_k |w_{ik}|` and
+      :math:`\sum_k w_{ik}`
+    - ``bridge_expected_influence_2``: :math:`\sum_k (w_{ik} + \sum_j w_{ij} w_{jk})`
+    - ``bridge_closeness``: one over the mean of :math:`d_{ik}`; 0 where one cannot be reached
+    - ``bridge_betweenness``: as betweenness, of pairs from two different communities
 
     These are the definitions of R's qgraph (``centrality_auto``, ``signed_clustZhang``) and
-    networktools. Along arcs of a directed graph, paths follow the arcs, and strength, expected
-    influence and their bridge forms count arcs that leave; ``in_strength`` counts those that
-    arrive, and ``degree`` both.
+    networktools (``bridge``); of several paths of the same length, each counts its share. Along
+    arcs of a directed graph, paths follow the arcs, and strength, expected influence and their
+    bridge forms count arcs that leave; ``in_strength`` counts those that arrive, and ``degree``
+    both.
 
     Parameters
     ----------
@@ -447,6 +456,9 @@ def node_statistics(graph: GraphLike, *, communities: Sequence[Any] | None = Non
        https://doi.org/10.1037/abn0000181
     .. [3] Costantini and Perugini (2014). Generalization of clustering coefficients to signed
        correlation networks. *PLOS ONE* 9(2). https://doi.org/10.1371/journal.pone.0088669
+    .. [4] Jones, Ma and McNally (2021). Bridge centrality: a network approach to understanding
+       comorbidity. *Multivariate Behavioral Research* 56(2).
+       https://doi.org/10.1080/00273171.2019.1614898
 
     Examples
     --------
@@ -461,15 +473,10 @@ def node_statistics(graph: GraphLike, *, communities: Sequence[Any] | None = Non
     import igraph
     import pandas as pd
 
-    graph = graph if isinstance(graph, Graph) else Graph(square_matrix(graph, "graph"))
+    graph = _weighted(graph)
     W = np.where(graph.adjacency, graph.weights, 0.0)
     size = np.abs(W)
     tails, heads = np.nonzero(graph.adjacency if graph.directed else np.triu(graph.adjacency))
-    if not size[tails, heads].all():
-        raise InputError(
-            "An edge has a weight of 0, so that it has no length. Give the edges weights, or pass "
-            "graph.adjacency."
-        )
     net = igraph.Graph(graph.n_nodes, list(zip(tails, heads, strict=True)), graph.directed)
     lengths = (1.0 / size[tails, heads]).tolist()
     triangles = np.einsum("ij,jk,ki->i", W, W, W, optimize=True)
@@ -494,10 +501,144 @@ def node_statistics(graph: GraphLike, *, communities: Sequence[Any] | None = Non
                 f"communities must name one for each of the {graph.n_nodes} nodes, got "
                 f"{len(labels)}."
             )
-        leads_out = labels[:, None] != labels
-        found["bridge_strength"] = (size * leads_out).sum(axis=1)
-        found["bridge_expected_influence"] = (W * leads_out).sum(axis=1)
+        lengths_of_paths = np.array(net.distances(weights=lengths))
+        found |= _bridges(W, lengths_of_paths, labels[:, None] != labels, directed=graph.directed)
     return pd.DataFrame(found, index=list(graph.names))
+
+
+def _weighted(graph: GraphLike) -> Graph:
+    """Return a graph whose edges all have a weight, or refuse it."""
+    graph = graph if isinstance(graph, Graph) else Graph(square_matrix(graph, "graph"))
+    if not graph.weights[graph.adjacency].all():
+        raise InputError(
+            "An edge has a weight of 0, so that it has no length. Give the edges weights, or pass "
+            "graph.adjacency."
+        )
+    return graph
+
+
+def _bridges(
+    W: FloatArray, paths: FloatArray, leads_out: BoolArray, *, directed: bool
+) -> dict[str, FloatArray]:
+    """Bridge statistics from weights, lengths of shortest paths, and which pairs cross over."""
+    outside = leads_out.sum(axis=1)
+    total = np.where(leads_out, paths, 0.0).sum(axis=1)
+    influence = (W * leads_out).sum(axis=1)
+    return {
+        "bridge_strength": (np.abs(W) * leads_out).sum(axis=1),
+        "bridge_expected_influence": influence,
+        "bridge_expected_influence_2": influence + (W @ W * leads_out).sum(axis=1),
+        "bridge_closeness": np.divide(outside, total, out=np.zeros(len(W)), where=total > 0),
+        "bridge_betweenness": _crossings(W, paths, leads_out) / (1 if directed else 2),
+    }
+
+
+def _crossings(W: FloatArray, paths: FloatArray, leads_out: BoolArray) -> FloatArray:
+    """Count for each node the pairs that cross over and whose shortest paths lead through it."""
+    p = len(W)
+    steps = np.full((p, p), np.inf)
+    steps[W != 0] = 1.0 / np.abs(W[W != 0])
+    counts = np.eye(p)
+    for source, reach in enumerate(paths):
+        for node in np.argsort(reach, kind="stable")[1:]:
+            if np.isfinite(reach[node]):
+                is_before = np.isclose(reach + steps[:, node], reach[node], rtol=1e-10, atol=0)
+                counts[source, node] = counts[source, is_before].sum()
+    crosses = leads_out & np.isfinite(paths)
+    through = np.zeros(p)
+    for node in range(p):
+        by_way = paths[:, [node]] + paths[node]
+        is_on = crosses & np.isclose(by_way, paths, rtol=1e-10, atol=0)
+        is_on[node] = is_on[:, node] = False
+        share = np.outer(counts[:, node], counts[node]) / np.maximum(counts, 1.0)
+        through[node] = share[is_on].sum()
+    return through
+
+
+def communities(
+    graph: GraphLike,
+    method: Literal["walktrap", "louvain", "leiden"] = "walktrap",
+    *,
+    steps: int = 4,
+    resolution: float = 1.0,
+    random_state: RandomState = 0,
+) -> IntArray:
+    r"""Divide the nodes into communities: sets with more weight inside than between them.
+
+    Walktrap [1]_ joins nodes from which short random walks lead to the same places, and cuts the
+    tree of these joins where the modularity is largest. Louvain [2]_ and Leiden [3]_ move nodes
+    and sets of nodes as long as the modularity rises,
+
+    .. math:: Q = \frac{1}{2m} \sum_{ij} \Bigl(|w_{ij}| - \gamma \frac{s_i s_j}{2m}\Bigr)
+        \, 1[c_i = c_j],
+
+    where :math:`s_i = \sum_j |w_{ij}|`, :math:`2m = \sum_i s_i`, :math:`c_i` is the community of
+    node i and :math:`\gamma` the ``resolution``. All three are those of igraph, with absolute
+    weights; an arc counts as an edge.
+
+    Parameters
+    ----------
+    graph : Graph or array-like of shape (p, p)
+        A node without edges is a community of its own.
+    method : {"walktrap", "louvain", "leiden"}
+        Walktrap is not random, and what exploratory graph analysis uses.
+    steps : int
+        Length of the walks, for ``"walktrap"``.
+    resolution : float
+        Above 1 for more and smaller communities, for ``"louvain"`` and ``"leiden"``.
+    random_state : int, Generator, RandomState or None
+        Order in which Louvain and Leiden visit the nodes.
+
+    Returns
+    -------
+    ndarray of int, shape (p,)
+        Community of each node, numbered from 0 in the order of their first nodes.
+
+    References
+    ----------
+    .. [1] Pons and Latapy (2006). Computing communities in large networks using random walks.
+       *Journal of Graph Algorithms and Applications* 10(2). https://doi.org/10.7155/jgaa.00124
+    .. [2] Blondel, Guillaume, Lambiotte and Lefebvre (2008). Fast unfolding of communities in
+       large networks. *Journal of Statistical Mechanics*.
+       https://doi.org/10.1088/1742-5468/2008/10/P10008
+    .. [3] Traag, Waltman and van Eck (2019). From Louvain to Leiden: guaranteeing well-connected
+       communities. *Scientific Reports* 9. https://doi.org/10.1038/s41598-019-41695-z
+
+    Examples
+    --------
+    >>> from edgewise.metrics import communities
+    >>> import numpy as np
+    >>> blocks = np.kron(np.eye(2), 1 - np.eye(3))
+    >>> communities(blocks), communities(blocks, "louvain")
+    (array([0, 0, 0, 1, 1, 1]), array([0, 0, 0, 1, 1, 1]))
+    """
+    import igraph
+
+    if method not in ("walktrap", "louvain", "leiden"):
+        raise InputError(f'method must be "walktrap", "louvain" or "leiden", got {method!r}.')
+    graph = _weighted(graph)
+    size = np.where(graph.adjacency, np.abs(graph.weights), 0.0)
+    size = np.triu(size + size.T)
+    tails, heads = np.nonzero(size)
+    net = igraph.Graph(graph.n_nodes, list(zip(tails, heads, strict=True)))
+    weights = size[tails, heads].tolist()
+    seed = int(as_generator(random_state).integers(2**31 - 1))
+    # igraph draws from this module's functions, which are all that it is ever given.
+    igraph.set_random_number_generator(random.Random(seed))
+    try:
+        if method == "walktrap":
+            found = net.community_walktrap(weights, steps).as_clustering() if weights else None
+        elif method == "louvain":
+            found = net.community_multilevel(weights, resolution=resolution)
+        else:
+            found = net.community_leiden(
+                "modularity", weights, resolution=resolution, n_iterations=-1
+            )
+    finally:
+        igraph.set_random_number_generator(random)
+    member = range(graph.n_nodes) if found is None else found.membership
+    number: dict[int, int] = {}
+    return np.array([number.setdefault(label, len(number)) for label in member], dtype=np.int64)
 
 
 def _closeness(net: Any, lengths: list[float]) -> FloatArray:

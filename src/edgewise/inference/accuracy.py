@@ -15,7 +15,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.labels import label_codes
-from edgewise.inference.resample import count_rows, take_rows
+from edgewise.data.table import take_rows
+from edgewise.inference.resample import count_rows
 from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:

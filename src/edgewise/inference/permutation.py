@@ -15,7 +15,7 @@ from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns
 from edgewise.data.labels import TwoGroups, two_groups
-from edgewise.data.table import Table
+from edgewise.data.table import Table, take_rows
 from edgewise.graph import Graph
 from edgewise.graph.compare import positions_by_name
 from edgewise.graph.graph import edge_positions
@@ -28,7 +28,6 @@ from edgewise.inference.resample import (
     draw_until,
     needs_labels,
     run_all,
-    take_rows,
     varies,
 )
 from edgewise.io.messages import quote_names

@@ -18,7 +18,7 @@ from edgewise._core.interrupts import interrupts_raised
 from edgewise._core.memory import local_workers
 from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.data.table import Table
+from edgewise.data.table import Table, take_rows
 from edgewise.estimators.base.archive import save_estimator
 from edgewise.estimators.base.table import TableEstimator, note_columns
 from edgewise.estimators.covariates.base import CovariateEstimator
@@ -122,17 +122,6 @@ def _has_tag(estimator: Any, says: Callable[[Any], bool]) -> bool:
     if getattr(estimator, "steps", None):
         return _has_tag(estimator.steps[-1][1], says)
     return hasattr(estimator, "estimator") and _has_tag(estimator.estimator, says)
-
-
-def take_rows(X: Any, rows: IntArray) -> Any:
-    """Take rows of an array or of a data frame, which stays one."""
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(frame, (nw.DataFrame, nw.Series)):
-        return frame[rows.tolist()].to_native()
-    # Any kind of array, so that masked values stay masked.
-    return np.asanyarray(X)[rows]
 
 
 def count_rows(X: Any) -> int:

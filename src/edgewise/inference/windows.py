@@ -10,6 +10,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import FloatArray, IntArray, RandomState
+from edgewise.data.table import take_rows
 from edgewise.graph import Graph
 from edgewise.inference.resample import (
     Problem,
@@ -17,7 +18,6 @@ from edgewise.inference.resample import (
     count_rows,
     needs_labels,
     run_all,
-    take_rows,
 )
 
 #: Labels of the two periods; the first of them in order is the reference.
