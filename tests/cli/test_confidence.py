@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numba.core.event import trigger_event
 
 import edgewise
 from edgewise import BootstrapGraph, GaussianGraph
@@ -18,6 +19,7 @@ from edgewise.cli.confidence import (
     _forecast,
     bootstrap_edges,
     duration,
+    timed_fit,
 )
 
 FAST = ["--alpha", "0.1", "--json"]
@@ -162,6 +164,18 @@ def test_the_first_fit_is_not_taken_for_all_where_it_took_long(frame):
     assert not calls
     assert _forecast(Counted(0.1), frame, 20.0, 100, 1) < 100
     assert calls == [120]
+
+
+def test_the_time_of_a_fit_is_without_that_of_compiling(frame):
+    class Compiles:
+        def fit(self, X):
+            with trigger_event("numba:compile"):
+                time.sleep(0.5)
+            return len(X)
+
+    fit, seconds = timed_fit(Compiles(), frame)
+    assert fit == len(frame)
+    assert 0 <= seconds < 0.25
 
 
 def test_options():

@@ -177,6 +177,23 @@ def nothing_for_a_missing_value(folder):
     return write(folder, with_field(""))
 
 
+@BAD_TEXT.add(refused("'dose'", "at most one value"))
+def a_column_with_one_value(folder):
+    rows = clean_rows()
+    for row in rows[2:]:
+        row[1] = ""
+    return write(folder, joined(rows))
+
+
+@BAD_TEXT.add(refused("'dose'", "text, not numbers"))
+def a_column_of_text_beside_a_missing_value(folder):
+    rows = clean_rows()
+    for k, row in enumerate(rows[1:]):
+        row[1] = f"about {k}"
+    rows[3][2] = ""
+    return write(folder, joined(rows))
+
+
 @BAD_TEXT.add(refused("'dose'", "infinite"))
 def an_infinite_value(folder):
     return write(folder, with_field("-inf"))

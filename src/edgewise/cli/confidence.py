@@ -50,6 +50,17 @@ class Confidence:
         return self.n_resamples is not None and not self.only_if_quick
 
 
+def timed_fit(learner: Any, frame: Any) -> tuple[Any, float]:
+    """Fit to all rows; also return the seconds, less those in which kernels were compiled."""
+    from numba.core.event import install_timer
+
+    compiling: list[float] = []
+    start = time.perf_counter()
+    with install_timer("numba:compile", compiling.append):
+        fit = learner.fit(frame)
+    return fit, time.perf_counter() - start - sum(compiling)
+
+
 def bootstrap_edges(
     fit: Any,
     frame: pd.DataFrame,
@@ -68,7 +79,7 @@ def bootstrap_edges(
     Parameters
     ----------
     fit : estimator
-        Fitted to all rows, which took so many ``seconds``.
+        Fitted to all rows, which took so many ``seconds`` as `timed_fit` has them.
     frame : DataFrame
         All rows.
     confidence : Confidence
@@ -146,16 +157,14 @@ def _forecast(
     """Estimate the seconds that resamples take.
 
     What the first fit took is taken for all, unless that would be long: the first one may have
-    compiled and searched. Beyond a minute it did more than that.
+    searched for a penalty, and its workers compiled. Beyond a minute it did more than that.
     """
     import joblib
     from sklearn.base import clone
 
     n_rounds = math.ceil(n_resamples / int(joblib.effective_n_jobs(n_jobs)))
     if seconds <= QUICK < n_rounds * seconds:
-        start = time.perf_counter()
-        clone(learner).fit(frame)
-        seconds = time.perf_counter() - start
+        seconds = timed_fit(clone(learner), frame)[1]
     return n_rounds * seconds
 
 

@@ -19,6 +19,7 @@ from edgewise.cli.prepare import (
     Missing,
     Preparation,
     along_rows,
+    for_gaps,
     preparation,
     prepared,
     treat_missing,
@@ -320,7 +321,7 @@ def read_source(
         table = reading.table()
         return reading.source(table, _categories(table), *notes, is_discrete=True)
     if text and n_levels is not None:
-        raise InputError(_about_levels(path, text, ordered))
+        raise InputError(_about_levels(path, table, text, ordered))
     if text:
         raise InputError(about_text(path, table))
     from edgewise.stats import ordinal_columns
@@ -539,15 +540,26 @@ def _with_order(table: Table) -> list[str]:
     ]
 
 
-def _about_levels(path: Path, text: Sequence[str], ordered: Sequence[str]) -> str:
+def _gaps_beside(table: Table, text: Sequence[str]) -> tuple[str, ...]:
+    """Return the option for missing values that are left without columns of text."""
+    import numpy as np
+
+    beside = [k for k, name in enumerate(table.names) if name not in text]
+    return for_gaps(bool(np.isnan(table.values[:, beside]).any()))
+
+
+def _about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequence[str]) -> str:
     """Say what to do with columns of text beside numbers of few levels."""
     from edgewise.io import quote_names
 
     numerical = ("--covariance", "--alpha", "--repair", "--alpha-ratio", "--tol")
-    command = again("--method", "discrete", without=numerical)
+    options = ("--method", "discrete", *_gaps_beside(table, ()))
+    command = again(*options, without=numerical)
     if not command.startswith("`edgewise learn"):
-        command = f"`{shlex.join(['edgewise', 'learn', str(path), '--method', 'discrete'])}`"
-    names = drop_command(text) if len(ordered) > 1 and len(text) <= NAMES_SHOWN else "--drop"
+        command = f"`{shlex.join(['edgewise', 'learn', str(path), *options])}`"
+    names = "--drop"
+    if len(ordered) > 1 and len(text) <= NAMES_SHOWN:
+        names = drop_command(text, *_gaps_beside(table, text))
     beside = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
     return (
         f"{path} holds levels, of which {quote_names(text)} {'is' if len(text) == 1 else 'are'} "
@@ -574,7 +586,8 @@ def about_text(path: Path | str, table: Table) -> str:
         return f"{found}. Turn {nouns[2]} into numbers: a network needs two columns of them."
     if len(text) > NAMES_SHOWN:
         return f"{found}. Leave {nouns[2]} out with --drop, or turn {nouns[2]} into numbers."
-    return f"{found}. Leave {nouns[2]} out: {drop_command(text)}; or turn {nouns[2]} into numbers."
+    command = drop_command(text, *_gaps_beside(table, text))
+    return f"{found}. Leave {nouns[2]} out: {command}; or turn {nouns[2]} into numbers."
 
 
 #: So many different words may stand for a missing value in one column of numbers.
@@ -601,12 +614,11 @@ def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
     """Offer to take words for missing values, and to leave other columns of text out."""
     from edgewise.io.messages import quote_names
 
-    treatment = ["--missing", "auto"] if preparation().missing is Missing.ERROR else []
     rest = f"Leave {quote_names(others)} out. " if others else ""
     return (
         f"{rest}Only an empty field, NA and NaN stand for missing values. Name "
         f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "
-        f"{drop_command(others, '--na', ','.join(words), *treatment)}."
+        f"{drop_command(others, '--na', ','.join(words), *for_gaps(True))}."
     )
 
 

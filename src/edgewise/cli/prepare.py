@@ -486,11 +486,13 @@ def treat_missing(
     counts = {name: int(pd.isna(reading.column(name)).sum()) for name in used}
     if not any(counts.values()):
         return reading, Missing.ERROR.value
-    if empty := [name for name, count in counts.items() if count == reading.raw.n_rows]:
+    if empty := [name for name in reading.names if counts[name] >= reading.raw.n_rows - 1]:
         nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
+        is_single = any(counts[name] < reading.raw.n_rows for name in empty)
+        values = "at most one value" if is_single else "no value at all"
         raise InputError(
-            f"{nouns[0]} {quote_names(empty)} {nouns[1]} no value at all. Leave {nouns[2]} out: "
-            f"{drop_command(empty)}."
+            f"{nouns[0]} {quote_names(empty)} {nouns[1]} {values}. Leave {nouns[2]} out: "
+            f"{drop_command(empty, *for_gaps(len(empty) < sum(map(bool, counts.values()))))}."
         )
     is_whole = ~np.any([pd.isna(reading.column(name)) for name in used], axis=0)
     if asked is Missing.ERROR:
@@ -507,16 +509,36 @@ def treat_missing(
     if is_whole.sum() < 2:
         raise InputError(
             f"{int(is_whole.sum())} of {len(is_whole)} rows of {reading.raw.source} have no "
-            f"missing value, too few to learn from. {_fullest(counts)}"
+            f"missing value, too few to learn from. {_fullest(reading, counts)}"
         )
     notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
     return reading.with_rows(is_whole, *notes), Missing.ERROR.value
 
 
-def _fullest(counts: Mapping[str, int]) -> str:
-    """Advise to leave out the column that has most gaps."""
-    name = max(counts, key=lambda one: counts[one])
-    return f"Leave out '{name}', which lacks {counts[name]}, with {again('--drop', name)}."
+def for_gaps(has_gaps: bool) -> tuple[str, ...]:
+    """Return the option that a command needs to go on with a table that has missing values."""
+    is_open = has_gaps and preparation().missing is Missing.ERROR
+    return ("--missing", Missing.AUTO.value) if is_open else ()
+
+
+def _fullest(reading: Reading, counts: Mapping[str, int]) -> str:
+    """Advise to leave out columns, those with most gaps first, until two whole rows are left."""
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.io import quote_names
+
+    kept, out = [*counts], []
+    n_whole = 0
+    while n_whole < 2 and len(others := [name for name in reading.names if name in kept]) > 2:
+        out.append(max(others, key=lambda one: counts[one]))
+        kept.remove(out[-1])
+        n_whole = int((~np.any([pd.isna(reading.column(name)) for name in kept], axis=0)).sum())
+    if n_whole < 2:
+        return "Leave out the columns that have most of them."
+    lacks = f"lacks {counts[out[0]]}" if len(out) == 1 else "lack most"
+    has_gaps = n_whole < reading.raw.n_rows
+    return f"Leave out {quote_names(out)}, which {lacks}: {drop_command(out, *for_gaps(has_gaps))}."
 
 
 def _about_missing(
@@ -536,6 +558,6 @@ def _about_missing(
     if takes[0] != Missing.DROP:
         found += f" Use what is there: {again('--missing', Missing.AUTO.value)}."
     if n_whole < 2:
-        return f"{found} {_fullest(counts)}"
+        return f"{found} {_fullest(reading, counts)}"
     rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
     return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', Missing.DROP.value)}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from edgewise.cli.confidence import (
     bootstrap_edges,
     draw_intervals,
     interval_table,
+    timed_fit,
 )
 from edgewise.cli.run import Result
 from edgewise.cli.shell import is_watched
@@ -134,13 +134,12 @@ def direct_columns(
     n_jobs : int
         Resamples at a time.
     """
-    start = time.perf_counter()
-    fit = _learner(first).fit(source.frame)
+    fit, seconds = timed_fit(_learner(first), source.frame)
     resampled, skipped = bootstrap_edges(
         fit,
         source.frame,
         confidence,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         seed=first["random_state"],
         n_jobs=n_jobs,
     )

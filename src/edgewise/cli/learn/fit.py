@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise.cli.confidence import (
@@ -13,6 +12,7 @@ from edgewise.cli.confidence import (
     bootstrap_edges,
     draw_intervals,
     interval_table,
+    timed_fit,
 )
 from edgewise.cli.run import SEARCH, Result, estimator_of
 from edgewise.cli.shell import is_watched
@@ -74,16 +74,15 @@ def learn_graph(
     n_jobs: int = 1,
 ) -> Result:
     """Fit the estimator of a method to all rows, and to resamples where they are asked for."""
-    start = time.perf_counter()
     learner = estimator_of(ESTIMATORS[method], parameters)
-    fit = learner.set_params(verbose=int(is_watched())).fit(source.frame)
+    fit, seconds = timed_fit(learner.set_params(verbose=int(is_watched())), source.frame)
     # A search of two penalties takes longer than all resamples do without one.
     is_searched_once = method == IN_SPACE and any(_rules(fit))
     resampled, notes = bootstrap_edges(
         fit,
         source.frame,
         confidence,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         seed=parameters["random_state"],
         n_jobs=n_jobs,
         **({"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once else {}),
