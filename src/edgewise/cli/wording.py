@@ -28,8 +28,6 @@ RULES: Final = {
     "cv": "held-out likelihood",
     "stars": "stability on subsamples (StARS)",
 }
-#: Gaps below this are nothing but rounding.
-ROUNDING: Final = 1e-12
 
 
 def where_to_look(out: Path, files: Sequence[str]) -> str:
@@ -119,14 +117,10 @@ def short_rows(lines: Sequence[str], most: int, where: str) -> list[str]:
 
 def certificate(fit: Any, method: str = "") -> str:
     """Tell how far a convex fit is from the optimum, at most."""
+    from edgewise.estimators.base.table import describe_gap
+
     what = "The regressions are together" if method == "neighborhood" else "The fit is"
-    if not math.isfinite(fit.gap_):
-        return f"{what} without a certificate, stopped too early: see the warning."
-    if not fit.converged_:
-        return f"{what} still {fit.gap_:.1g} from the optimum, at most: see the warning."
-    if fit.gap_ < ROUNDING:
-        return f"{what} at the optimum, up to rounding."
-    return f"{what} within {fit.gap_:.1g} of the optimum."
+    return f"{what} {describe_gap(fit)}."
 
 
 def parameters_of(fit: Any) -> dict[str, Any]:

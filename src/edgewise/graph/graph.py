@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Two triangles that differ by less than this share of the largest entry differ by rounding.
 SYMMETRY_TOLERANCE = 1e-8
+#: A notebook shows larger networks as a matrix, which takes no layout.
+LARGEST_DRAWN = 300
 
 
 def square_matrix(values: ArrayLike, label: str) -> FloatArray:
@@ -568,6 +570,10 @@ class Graph:
             for field in ("weights", "adjacency", "confidence", "signed")
         )
 
+    def _repr_html_(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        return card(self, f"Graph, {kind}", {})
+
     def __repr__(self) -> str:
         shown = [repr(name if len(name) <= 30 else f"{name[:29]}…") for name in self.names[:5]]
         names = ", ".join(shown) + (", ..." if self.n_nodes > 5 else "")
@@ -575,3 +581,49 @@ class Graph:
             f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
             f"directed={self.directed}, names=({names}))"
         )
+
+
+def card(graph: Graph, title: str, figures: Mapping[str, str]) -> str:
+    """Write picture and main figures of a network as HTML, for notebooks.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    title : str
+        What it is.
+    figures : mapping of str to str
+        What else there is to say, by name; written below the counts of nodes and edges.
+    """
+    from base64 import b64encode
+    from html import escape
+    from io import BytesIO
+
+    file = BytesIO()
+    drawn = graph.plot("network" if graph.n_nodes <= LARGEST_DRAWN else "matrix")
+    drawn.figure.canvas.print_figure(file, format="png", dpi=100)
+    joined = np.any(graph.adjacency | graph.adjacency.T, axis=0)
+    link = "\N{RIGHTWARDS ARROW}" if graph.directed else "\N{EN DASH}"
+    strongest = [
+        f"{row.source} {link} {row.target} ({row.weight:.2f})"
+        for row in graph.edges().head(3).itertuples()
+    ]
+    rows = {
+        "nodes": f"{graph.n_nodes}, {np.count_nonzero(~joined)} without an edge",
+        "edges": f"{graph.n_edges}",
+        "strongest": ", ".join(strongest) or "none",
+        **figures,
+    }
+    cell = "text-align:left;vertical-align:top;padding:2px 12px 2px 0"
+    table = "".join(
+        f'<tr><th scope="row" style="{cell};white-space:nowrap">{escape(name)}</th>'
+        f'<td style="{cell}">{escape(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    picture = b64encode(file.getvalue()).decode("ascii")
+    return (
+        f'<figure style="margin:0 0 8px;max-width:640px"><figcaption><b>{escape(title)}</b>'
+        f'<table style="border-collapse:collapse;margin:4px 0">{table}</table></figcaption>'
+        f'<img style="max-width:100%;background:white" src="data:image/png;base64,{picture}" '
+        f'alt="{escape(title)}: {graph.n_edges} edges among {graph.n_nodes} nodes"></figure>'
+    )

@@ -20,7 +20,7 @@ from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.table import Table, take_rows
 from edgewise.estimators.base.archive import save_estimator
-from edgewise.estimators.base.table import TableEstimator, note_columns
+from edgewise.estimators.base.table import TableEstimator, note_columns, show_fit
 from edgewise.estimators.covariates.base import CovariateEstimator
 from edgewise.graph import Graph
 
@@ -315,6 +315,8 @@ def _keeps_variation(
 
 class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators that fit another one to many resamples of the rows."""
+
+    _html_repr = show_fit
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, to one file without pickled code.

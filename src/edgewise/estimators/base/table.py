@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from numbers import Integral
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import validate_data
 
 from edgewise._core.errors import InputError
@@ -17,14 +19,64 @@ from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise.data.checks import about_size
 from edgewise.data.table import Table
 from edgewise.estimators.base.archive import save_estimator
+from edgewise.graph.graph import card
 from edgewise.io.messages import quote_names
-from edgewise.selection.rules import needs_rows
+from edgewise.selection.rules import needs_rows, rule_name
 
 #: What to do where a table is too large.
 MEMORY_ADVICE: Final = (
     "Keep fewer columns, such as those that vary most; take fewer rows; or lower n_jobs, if there "
     "are several processes."
 )
+
+#: Gaps below this are nothing but rounding.
+ROUNDING: Final = 1e-12
+#: What a notebook shows of a fit, where it has it.
+MAIN_FIGURES: Final = {
+    "alpha_": "penalty alpha",
+    "tau_": "penalty tau",
+    "bandwidth_": "bandwidth",
+    "risk_": "risk",
+    "n_resamples": "resamples",
+    "false_edge_bound_": "false edges expected, at most",
+}
+
+
+def describe_gap(fit: Any) -> str:
+    """Tell how far a convex fit is from the optimum, at most."""
+    if not math.isfinite(fit.gap_):
+        return "without a certificate, stopped too early: see the warning"
+    if not fit.converged_:
+        return f"still {fit.gap_:.1g} from the optimum, at most: see the warning"
+    if fit.gap_ < ROUNDING:
+        return "at the optimum, up to rounding"
+    return f"within {fit.gap_:.1g} of the optimum"
+
+
+def show_fit(estimator: Any) -> str:
+    """Write a fit as HTML for notebooks: its network and certificate above scikit-learn's box.
+
+    An estimator that is not fitted shows the box alone.
+    """
+    box = str(estimator_html_repr(estimator))
+    graph = getattr(estimator, "graph_", None)
+    if graph is None:
+        return box
+    figures = {
+        words: f"{value:.4g}"
+        for name, words in MAIN_FIGURES.items()
+        if isinstance(value := getattr(estimator, name, None), (int, float))
+    }
+    rule = rule_name(getattr(estimator, "alpha", None))
+    if rule and MAIN_FIGURES["alpha_"] in figures:
+        figures[MAIN_FIGURES["alpha_"]] += f", chosen by {rule.upper()}"
+    # What was resampled has the certificate.
+    fit = getattr(estimator, "estimator_", estimator)
+    if hasattr(fit, "gap_"):
+        figures["certificate"] = describe_gap(fit)
+    elif hasattr(fit, "converged_"):
+        figures["search"] = "converged" if fit.converged_ else "stopped early: see the warning"
+    return card(graph, type(estimator).__name__, figures) + box
 
 
 class TableEstimator(BaseEstimator):
@@ -36,6 +88,7 @@ class TableEstimator(BaseEstimator):
 
     _matrices_held: float = 0.0
     _copies_held: float = 1.0
+    _html_repr = show_fit
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, to one file without pickled code.

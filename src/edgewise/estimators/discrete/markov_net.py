@@ -28,6 +28,7 @@ from edgewise.estimators.base.table import (
     named,
     note_columns,
     require_fit_memory,
+    show_fit,
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
@@ -153,6 +154,7 @@ class DiscreteMarkovNet(BaseEstimator):
         " et al. 2014; Schlüter et al. 2018)."
     )
     _cites = ("schluter2014", "schluter2018")
+    _html_repr = show_fit
 
     def __init__(
         self,
