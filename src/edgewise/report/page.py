@@ -207,7 +207,9 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if (known := CORRELATIONS.get(parameters.get("covariance"))) is not None:
         parts.append(f"The networks rest on {known[0]}.")
         cited += known[1]
-    notes = [str(note) for note in record.get("treatment", ()) if "missing" in str(note)]
+    treatment = [str(note) for note in record.get("treatment", ())]
+    parts += [f"{note[:1].upper()}{note[1:]}." for note in treatment if "Pearson" in note[-60:]]
+    notes = [note for note in treatment if "missing" in note]
     sentence, keys = MISSING.get(parameters.get("missing"), ("", ()))
     parts += [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
     if sentence or not notes:

@@ -178,3 +178,19 @@ def test_items_of_the_big_five(tmp_path):
     for positive in (("A3", "A5"), ("A2", "A3"), ("N1", "N2"), ("C4", "C5"), ("E1", "E2")):
         assert weights.loc[positive] > 0.1
     assert weights.loc["A1", "A2"] < -0.1
+
+
+def test_correlations_that_do_not_fit_together_give_way_to_those_of_pearson():
+    # A few rows of some answers, as in many a table of a course.
+    rng = np.random.default_rng(3)
+    factors = np.array([[1, 1, 1, 1, 0, 0, 0, 0.5], [0, 0, 0, 1, 1, 1, 1, -0.5]])
+    latent = rng.normal(size=(30, 2)) @ factors + 0.3 * rng.normal(size=(30, 8))
+    rows = np.column_stack([latent[:, ::2], np.digitize(latent[:, 1::2], [-0.4, 0.5])])
+    by_kinds = latent_correlation(rows, ordinal=[False] * 4 + [True] * 4).correlation
+    assert np.linalg.eigvalsh(by_kinds)[0] < -0.1
+    model = GaussianGraph(0.1, covariance="auto").fit(rows)
+    assert "Pearson correlations of all columns take their place" in model.treatment_[-1]
+    expected = GaussianGraph(0.1, covariance="precomputed").fit(np.corrcoef(rows.T))
+    np.testing.assert_allclose(model.precision_, expected.precision_, atol=1e-6)
+    with pytest.raises(InputError, match="eigenvalue"):
+        GaussianGraph(0.1, covariance="polychoric").fit(np.digitize(latent, [-0.4, 0.5]))

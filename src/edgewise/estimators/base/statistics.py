@@ -482,7 +482,17 @@ def _latent(
             f"both columns, {n_pairs.min():g} at least and {n_pairs.mean():.0f} on average, which "
             "counts as the number of rows"
         )
-    return found.correlation, float(n_pairs.mean())
+    R = found.correlation
+    if covariance == "auto" and not _has_cholesky(R):
+        # Repaired, they would be next to singular, and their partial correlations noise.
+        treatment.append(
+            "these correlations do not fit together (their smallest eigenvalue is "
+            f"{np.linalg.eigvalsh(R)[0]:.3g}), as happens with few rows, and Pearson correlations "
+            "of all columns take their place"
+        )
+        pairs = pairwise_covariance(X, sample_weight=sample_weight, names=names)
+        R = correlation_from_covariance(pairs.covariance)
+    return R, float(n_pairs.mean())
 
 
 def _ranks_with_gaps(

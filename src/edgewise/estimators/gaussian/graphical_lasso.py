@@ -101,8 +101,9 @@ class GaussianGraph(TableEstimator):
         ``"kendall"``, correlations that see ranks only; ``"polychoric"``, those of the normal
         variables behind ordered answers; ``"auto"``, polychoric, polyserial or Pearson
         correlations by the kinds of each pair, where at most 10 different whole numbers in a
-        column are ordered answers (`edgewise.stats.ordinal_columns`); or ``"precomputed"``, where
-        ``fit`` takes a covariance matrix instead of rows.
+        column are ordered answers (`edgewise.stats.ordinal_columns`), and Pearson correlations of
+        all where those are not positive definite together; or ``"precomputed"``, where ``fit``
+        takes a covariance matrix instead of rows.
     penalize_diagonal : bool
         Whether the penalty includes the diagonal.
     weights : array-like of shape (p, p), optional
