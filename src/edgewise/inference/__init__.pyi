@@ -1,5 +1,10 @@
 from .accuracy import ClassAccuracy as ClassAccuracy, class_accuracy as class_accuracy
-from .bootstrap import BootstrapGraph as BootstrapGraph
+from .bootstrap import (
+    BootstrapGraph as BootstrapGraph,
+    CaseDropping as CaseDropping,
+    Differences as Differences,
+    case_dropping as case_dropping,
+)
 from .change_test import max_change_test as max_change_test
 from .difference import (
     NetworkDifference as NetworkDifference,
