@@ -26,8 +26,7 @@ from benchmarks.report import duration, say
 from benchmarks.space_problems import FULL, QUICK, Plan, Problem, draw
 from benchmarks.tables import Benchmark
 from edgewise.solvers import locally_constant, locally_constant_path
-from edgewise.solvers.space.blocks import split_blocks
-from edgewise.solvers.space.fused_rows import FusedProblem
+from edgewise.solvers.space.fused_rows import FusedProblem, split_blocks
 from edgewise.solvers.space.locally_constant import SOLVERS
 from edgewise.solvers.space.published_descent import coordinate_directions
 from edgewise.solvers.space.splitting import split_layers

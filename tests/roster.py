@@ -30,6 +30,7 @@ from edgewise import (
     KernelGraph,
     LeafLasso,
     LocallyConstantGraph,
+    MixedGraph,
     NeighborhoodGraph,
     NetworkChange,
     SampledLikelihood,
@@ -363,6 +364,15 @@ ROSTER = [
             GraphTree(min_samples_leaf=4, max_depth=2, random_state=0),
             GraphTree("penalized", max_depth=2, scale="quantile", random_state=0),
         ),
+    ),
+    Entry(
+        takes="rows",
+        plain=MixedGraph(alpha=0.1),
+        fixed=(MixedGraph(alpha=0.3, tol=1e-10),),
+        searches=(MixedGraph(alpha=CV(3, n_alphas=3), random_state=0),),
+        conventions=(MixedGraph(),),
+        gaps=(MixedGraph(0.1, missing="drop"),),
+        options=(MixedGraph(), MixedGraph(0.1, rule="or")),
     ),
     Entry(
         takes="levels",

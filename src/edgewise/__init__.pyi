@@ -45,6 +45,7 @@ from .estimators.directed.blankets import BlanketBayesNet as BlanketBayesNet
 from .estimators.directed.directed_graph import DirectedGraph as DirectedGraph
 from .estimators.directed.order import GaussianBayesNet as GaussianBayesNet
 from .estimators.discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
+from .estimators.discrete.mixed import MixedGraph as MixedGraph
 from .estimators.gaussian.graphical_lasso import GaussianGraph as GaussianGraph
 from .estimators.gaussian.neighborhood import NeighborhoodGraph as NeighborhoodGraph
 from .estimators.space.locally_constant import LocallyConstantGraph as LocallyConstantGraph

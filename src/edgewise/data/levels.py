@@ -232,7 +232,7 @@ def _from_codes(X: Any, cardinalities: ArrayLike, missing: str) -> DiscreteTable
         codes, names = X, tuple(f"x{k}" for k in range(X.shape[1]))
     else:
         table = Table.from_input(X)
-        values, treatment = _complete_rows(table, missing)
+        values, treatment = complete_rows(table, missing)
         is_other = np.array([kind == "categorical" for kind in table.kinds])
         is_other |= (values != np.round(values)).any(axis=0)
         is_other |= (np.abs(values) > MOST_LEVELS).any(axis=0)
@@ -261,7 +261,7 @@ def read_levels(X: Any, missing: str) -> DiscreteTable:
 
 def code_levels(table: Table, missing: str = "error") -> DiscreteTable:
     """Give numbers to the levels of every column of a table."""
-    values, treatment = _complete_rows(table, missing)
+    values, treatment = complete_rows(table, missing)
     columns = [
         code_column(values[:, k], table.kinds[k], table.levels[k]) for k in range(table.n_features)
     ]
@@ -286,7 +286,8 @@ def _from_small_numbers(X: AnyArray) -> DiscreteTable:
     return DiscreteTable(codes=X, levels=levels, names=tuple(f"x{k}" for k in columns.tolist()))
 
 
-def _complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, ...]]:
+def complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the rows without missing values, with a note if others were left out."""
     if missing not in ("error", "drop"):
         raise InputError(f"missing must be 'error' or 'drop', got {missing!r}.")
     is_gone = table.missing

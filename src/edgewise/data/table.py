@@ -34,11 +34,14 @@ class Column(NamedTuple):
         ``"numeric"``, ``"boolean"`` or ``"categorical"``.
     levels : tuple of str or None
         Levels of a categorical column.
+    is_ordered : bool
+        Whether the order of the levels was declared.
     """
 
     values: FloatArray
     kind: str
     levels: tuple[str, ...] | None
+    is_ordered: bool = False
 
 
 def as_floats(values: AnyArray, names: Sequence[str]) -> FloatArray:
@@ -90,13 +93,14 @@ def encode_series(series: Any, name: str) -> Column:
     elif type(getattr(series.to_native(), "dtype", None)).__name__ == "CategoricalDtype":
         # Elsewhere the categories are whatever any column has used so far.
         declared = tuple(str(level) for level in series.cat.get_categories().to_list())
-    return _encode_objects(
+    column = _encode_objects(
         series.to_list(),
         series.is_null().to_list(),
         name,
         is_category=isinstance(series.dtype, (nw.Categorical, nw.Enum)),
         declared=declared,
     )
+    return column._replace(is_ordered=isinstance(series.dtype, nw.Enum))
 
 
 def _is_beyond_exact(lowest: float | None, highest: float | None) -> bool:
@@ -201,6 +205,9 @@ class Table:
     levels : tuple
         For a categorical column the names of its levels, in the declared order or sorted; None
         for the others.
+    ordered : tuple of bool
+        Whether the order of the levels of each column was declared, as by ordered categories of
+        pandas or an Enum of polars.
     weights : ndarray of shape (n_samples,) or None
         Sample weights as given.
 
@@ -225,6 +232,7 @@ class Table:
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     levels: tuple[tuple[str, ...] | None, ...]
+    ordered: tuple[bool, ...]
     weights: FloatArray | None = None
 
     @property
@@ -337,6 +345,7 @@ class Table:
             names=_checked_names(content.names if names is None else names, n_features),
             kinds=content.kinds,
             levels=content.levels,
+            ordered=content.ordered,
             weights=None if sample_weight is None else check_weights(sample_weight, n_samples),
         )
 
@@ -346,6 +355,7 @@ class _Content(NamedTuple):
     names: Sequence[str]
     kinds: tuple[str, ...]
     levels: tuple[tuple[str, ...] | None, ...]
+    ordered: tuple[bool, ...]
 
 
 def _content(X: Any, called: str) -> _Content:
@@ -391,6 +401,7 @@ def _stacked(columns: list[Column], names: Sequence[str], n_rows: int) -> _Conte
         names=names,
         kinds=tuple(column.kind for column in columns),
         levels=tuple(column.levels for column in columns),
+        ordered=tuple(column.is_ordered for column in columns),
     )
 
 
@@ -408,8 +419,8 @@ def _array_content(X: Any, called: str) -> _Content:
     if is_masked is not None:
         values = np.where(is_masked, np.nan, values)
     kind = "boolean" if array.dtype.kind == "b" else "numeric"
-    n_features = array.shape[1]
-    return _Content(values, names, (kind,) * n_features, (None,) * n_features)
+    n = array.shape[1]
+    return _Content(values, names, (kind,) * n, (None,) * n, (False,) * n)
 
 
 def _as_array(X: Any, called: str) -> tuple[AnyArray, BoolArray | None]:

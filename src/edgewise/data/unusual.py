@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.checks import agree, column_nouns
+from edgewise.data.kinds import FEW_ROWS, is_row_number
 from edgewise.io.messages import quote_names
 
 
@@ -46,8 +47,6 @@ FAR: Final = 15.0
 SKEWED: Final = 2.0
 #: Rows with a smaller autocorrelation count as independent.
 ALIKE: Final = 0.2
-#: Fewest rows for which shapes and orders are judged.
-FEW_ROWS: Final = 20
 #: Fewest different values of a column of measurements.
 MEASUREMENT: Final = 11
 #: Whole numbers by which files mark missing values.
@@ -105,10 +104,7 @@ def _n_different(column: FloatArray) -> int:
 
 def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
     """Whole numbers that differ from row to row and only rise, or only fall."""
-    steps = np.diff(values, axis=0)
-    is_whole = (values == np.round(values)).all(axis=0)
-    is_sorted = (steps > 0).all(axis=0) | (steps < 0).all(axis=0)
-    which = [names[k] for k in np.flatnonzero(is_whole & is_sorted).tolist()]
+    which = [name for name, column in zip(names, values.T, strict=True) if is_row_number(column)]
     if not which:
         return None
     return Finding(

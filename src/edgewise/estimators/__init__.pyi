@@ -29,6 +29,7 @@ from .directed.blankets import BlanketBayesNet as BlanketBayesNet
 from .directed.directed_graph import DirectedGraph as DirectedGraph
 from .directed.order import GaussianBayesNet as GaussianBayesNet
 from .discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
+from .discrete.mixed import MixedGraph as MixedGraph
 from .gaussian.graphical_lasso import GaussianGraph as GaussianGraph
 from .gaussian.neighborhood import NeighborhoodGraph as NeighborhoodGraph
 from .space.locally_constant import LocallyConstantGraph as LocallyConstantGraph

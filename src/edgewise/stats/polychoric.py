@@ -13,16 +13,13 @@ from scipy.special import ndtr, ndtri
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.data.kinds import FEW_ANSWERS, is_answers
 from edgewise.io.messages import quote_names
 
 #: A correlation is looked for up to this size; a table that leaves no doubt gets it.
 LARGEST: Final = 0.9999
 #: More answers than this are measurements, for which a table of thresholds makes no sense.
 MOST_ANSWERS: Final = 50
-#: A column of whole numbers with at most so many different ones holds ordered answers.
-FEW_ANSWERS: Final = 10
-#: Rows per answer, on average, below which whole numbers are measurements of a small sample.
-ROWS_PER_ANSWER: Final = 5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -192,15 +189,8 @@ def ordinal_columns(X: Any) -> BoolArray:
     >>> ordinal_columns(np.column_stack([answers, answers / 2, np.arange(60)])).tolist()
     [True, False, False]
     """
-    kinds = []
-    for column in np.asarray(X, dtype=np.float64).T:
-        seen = column[~np.isnan(column)]
-        answers = np.unique(seen)
-        most = max(2, min(FEW_ANSWERS, len(seen) // ROWS_PER_ANSWER))
-        is_whole = bool((answers == np.round(answers)).all())
-        is_repeated = len(answers) < len(seen)
-        kinds.append(is_whole and is_repeated and 2 <= len(answers) <= most)
-    return np.array(kinds, dtype=bool)
+    columns = np.asarray(X, dtype=np.float64).T
+    return np.array([is_answers(column) for column in columns], dtype=bool)
 
 
 def describe_kinds(ordinal: BoolArray, names: Sequence[str] | None = None) -> str:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
-from edgewise.solvers.space.blocks import neighbor_lists
-from edgewise.solvers.space.fused_rows import FusedProblem
+from edgewise.solvers.space.fused_rows import FusedProblem, neighbor_lists
 from edgewise.solvers.space.published_descent import (
     Kinks,
     _minimize,

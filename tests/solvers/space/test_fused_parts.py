@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from edgewise.solvers.space.blocks import restrict, split_blocks
 from edgewise.solvers.space.fused_rows import (
     FusedProblem,
     find_groups,
     fused_path,
     penalty,
+    restrict,
     shrink_layers,
+    split_blocks,
 )
 from edgewise.solvers.space.splitting import cover_by_paths, split_layers
 from tests.solvers.space.locally_constant_problems import (

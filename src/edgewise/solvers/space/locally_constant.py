@@ -20,9 +20,8 @@ from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphic
 from edgewise.solvers.gaussian.standard_form import check_problem
 from edgewise.solvers.linalg.admm import SplitState
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
-from edgewise.solvers.space.blocks import restrict, split_blocks
 from edgewise.solvers.space.difference_penalty import difference_penalized
-from edgewise.solvers.space.fused_rows import FusedProblem, find_groups
+from edgewise.solvers.space.fused_rows import FusedProblem, find_groups, restrict, split_blocks
 from edgewise.solvers.space.published_descent import coordinate_directions
 from edgewise.solvers.space.splitting import split_layers
 

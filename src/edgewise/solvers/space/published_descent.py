@@ -38,8 +38,7 @@ import numpy as np
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
-from edgewise.solvers.space.blocks import neighbor_lists
-from edgewise.solvers.space.fused_rows import FusedProblem, penalty
+from edgewise.solvers.space.fused_rows import FusedProblem, neighbor_lists, penalty
 
 
 class Kinks(NamedTuple):

@@ -1,0 +1,411 @@
+"""Kinds of columns: guessed by rules, given by the user, and what a method makes of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from edgewise._core.errors import DataWarning, InputError
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data.levels import Level, code_column, complete_rows
+from edgewise.data.table import Table
+from edgewise.io.messages import quote_names
+
+KINDS: Final = ("continuous", "ordinal", "binary", "nominal", "count", "identifier", "date")
+#: Kinds whose values are levels, not numbers.
+WITH_LEVELS: Final = ("ordinal", "binary", "nominal")
+#: At most so many different whole numbers are ordered answers.
+FEW_ANSWERS: Final = 10
+#: Rows per answer or level, on average, below which a column is none of levels.
+ROWS_PER_ANSWER: Final = 5
+#: Fewer rows than this may be in order by chance, or all different.
+FEW_ROWS: Final = 20
+#: Counts are small: a larger median is that of a measurement in whole numbers, such as an age.
+TYPICAL_COUNT: Final = 10
+#: Whole numbers of fewer different values are answers, from 0 on or not.
+FEW_COUNTS: Final = 5
+#: A count has no end: fewer rows than this share have the largest, as an answer has many.
+RARE: Final = 0.02
+#: Pairs of words of which the second says that something is there.
+YES: Final = (("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present"))
+_DATE: Final = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d{1,2}:\d{2}.*)?"
+)
+
+
+def is_answers(column: FloatArray) -> bool:
+    """Whether numbers are ordered answers.
+
+    These are whole numbers, at most 10 different ones, that have 5 rows each on average (two
+    answers may have fewer).
+
+    Examples
+    --------
+    >>> answers = np.arange(60) % 5 + 1
+    >>> is_answers(answers), is_answers(answers / 2), is_answers(np.arange(60))
+    (True, False, False)
+    """
+    seen = column[~np.isnan(column)]
+    answers = np.unique(seen)
+    most = max(2, min(FEW_ANSWERS, len(seen) // ROWS_PER_ANSWER))
+    is_repeated = len(answers) < len(seen)
+    return _is_whole(answers) and is_repeated and 2 <= len(answers) <= most
+
+
+def is_row_number(column: FloatArray) -> bool:
+    """Whether a column numbers the rows: whole numbers that only rise, or only fall."""
+    if len(column) < FEW_ROWS or not np.isfinite(column).all() or not _is_whole(column):
+        return False
+    steps = np.diff(column)
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _is_whole(values: FloatArray) -> bool:
+    return bool((values == np.round(values)).all())
+
+
+def guess_kind(table: Table, k: int) -> str:
+    """Tell the kind of a column from its values.
+
+    The first of these that holds: yes / no, or two different values, are ``"binary"``; categories
+    with a declared order ``"ordinal"``; text that is a date in every row a ``"date"``; text, or
+    whole numbers in order, another one in every row, an ``"identifier"``; other text ``"nominal"``;
+    more than 5 different whole numbers from 0 on, half of them at most 10 and fewer than 2 % the
+    largest, a ``"count"``; at most 10 different whole numbers, with 5 rows each on average,
+    ``"ordinal"``; all other numbers ``"continuous"``.
+
+    Parameters
+    ----------
+    table : Table
+    k : int
+        Position of the column.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> table = Table.from_input([["f", 1.5, 3], ["m", 2.5, 3], ["x", 0.5, 1], ["f", 1.0, 1]])
+    >>> [guess_kind(table, k) for k in range(3)]
+    ['nominal', 'continuous', 'binary']
+    """
+    levels, column = table.levels[k], table.values[:, k]
+    seen = column[~np.isnan(column)]
+    n_different = len(np.unique(seen))
+    if table.kinds[k] == "boolean" or (n_different == 2 and n_different < len(seen)):
+        return "binary"
+    if levels is not None:
+        if table.ordered[k]:
+            return "ordinal"
+        if all(_DATE.fullmatch(level) for level in levels):
+            return "date"
+        is_label = len(seen) >= FEW_ROWS and n_different == len(seen)
+        return "identifier" if is_label else "nominal"
+    if is_row_number(column):
+        return "identifier"
+    if n_different > FEW_COUNTS and _is_whole(seen) and seen.min() == 0:
+        is_open = bool(np.mean(seen == seen.max()) < RARE)
+        if is_open and np.median(seen) <= TYPICAL_COUNT:
+            return "count"
+    return "ordinal" if is_answers(column) else "continuous"
+
+
+def column_kinds(table: Table, given: Any = None, *, option: str = "kinds") -> tuple[str, ...]:
+    """Return the kind of each column: as given, or else guessed.
+
+    Parameters
+    ----------
+    table : Table
+    given : mapping of str to str, or sequence of str, optional
+        Kinds by name of the column, or one for every column. None leaves a column to be guessed.
+    option : str
+        What a message calls them.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> table = Table.from_input([[1, 0.5], [2, 1.0], [1, 0.0], [2, 2.5]], names=["a", "b"])
+    >>> column_kinds(table, {"a": "nominal"})
+    ('nominal', 'continuous')
+    """
+    by_name = _by_name(given, table.names, option)
+    kinds = []
+    for k, name in enumerate(table.names):
+        kind = by_name.get(name) or guess_kind(table, k)
+        if name in by_name:
+            _refuse_contradiction(table, k, kind, option)
+        kinds.append(kind)
+    return tuple(kinds)
+
+
+def _by_name(given: Any, names: Sequence[str], option: str) -> dict[str, str]:
+    """Check which kinds are given, and for which columns."""
+    if given is None:
+        return {}
+    if isinstance(given, str) or not isinstance(given, (Mapping, Sequence, np.ndarray)):
+        raise InputError(
+            f"{option} must say the kind of columns by name, as in {option}={{'age': 'count'}}, "
+            f"got {given!r}.",
+            parameter="kinds",
+        )
+    if not isinstance(given, Mapping):
+        if len(given) != len(names):
+            raise InputError(
+                f"{option} has {len(given)} entries for {len(names)} columns. Give one for each, "
+                "or a mapping from names.",
+                parameter="kinds",
+            )
+        given = dict(zip(names, given, strict=True))
+    for name, kind in given.items():
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5) or names[:5]
+            raise InputError(
+                f"{option} names {str(name)!r}, which is no column of the table. Did you mean "
+                f"{' or '.join(repr(other) for other in near)}?",
+                parameter="kinds",
+            )
+        if kind is not None and kind not in KINDS:
+            raise InputError(
+                f"{option} says that column '{name}' is {kind!r}. A kind is one of "
+                f"{', '.join(KINDS)}.",
+                parameter="kinds",
+            )
+    return {str(name): kind for name, kind in given.items() if kind is not None}
+
+
+def _refuse_contradiction(table: Table, k: int, kind: str, option: str) -> None:
+    """Refuse a kind that the values of a column speak against."""
+    name, levels = table.names[k], table.levels[k]
+    seen = table.values[~table.missing[:, k], k]
+    n_different = len(np.unique(seen))
+    found = None
+    if kind in ("continuous", "count") and levels is not None:
+        found, advice = "holds text", "turn it into numbers, or say binary or nominal"
+    elif kind == "count" and not (_is_whole(seen) and (seen >= 0).all()):
+        found, advice = "holds fractions or numbers below 0", "say continuous"
+    elif kind == "binary" and n_different > 2:
+        found, advice = f"has {n_different} different values", "say nominal or ordinal"
+    elif kind == "ordinal" and levels is not None and not table.ordered[k] and n_different > 2:
+        found = "holds text, whose order nobody knows"
+        advice = "turn it into numbers or ordered categories, or say nominal"
+    elif kind in ("nominal", "ordinal") and levels is None and not _is_whole(seen):
+        found, advice = "holds fractions", "say continuous, or cut it into classes"
+    if found is not None:
+        raise InputError(
+            f"{option} says that column '{name}' is {kind}, but it {found}. Leave it to be "
+            f"guessed, or {advice}.",
+            parameter="kinds",
+        )
+
+
+def describe_columns(table: Table, kinds: Sequence[str]) -> list[dict[str, str]]:
+    """Describe each column in a few words: its name, its kind and what it holds.
+
+    Examples
+    --------
+    >>> table = Table.from_input([[1.5, "f"], [2.5, "m"], [0.5, "f"]], names=["age", "sex"])
+    >>> for row in describe_columns(table, column_kinds(table)):
+    ...     print(*row.values(), sep=" | ")
+    age | continuous | from 0.5 to 2.5
+    sex | binary | f, m
+    """
+    return [
+        {"column": name, "kind": kind, "values": _values_in_words(table, k, kind)}
+        for k, (name, kind) in enumerate(zip(table.names, kinds, strict=True))
+    ]
+
+
+def _values_in_words(table: Table, k: int, kind: str) -> str:
+    column, levels = table.values[:, k], table.levels[k]
+    seen = np.unique(column[~np.isnan(column)])
+    if levels is None and (kind not in WITH_LEVELS or len(seen) > FEW_ANSWERS):
+        return f"from {seen[0]:g} to {seen[-1]:g}" if len(seen) else "none"
+    words = [levels[int(code)] if levels else f"{code:g}" for code in seen]
+    more = f" and {len(words) - 6} more" if len(words) > 7 else ""
+    return ", ".join(words[: 6 if more else 7]) + more
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MixedTable:
+    """A complete table of columns of several kinds.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, p)
+        Numbers, or numbers of levels.
+    names, kinds : tuple of str
+    levels : tuple
+        Levels of each column that has some, in order; None for the others.
+    signs : tuple of bool
+        Whether each column goes up or down: levels of text do not, unless they are yes and no.
+    is_kept : ndarray of bool
+        Rows of the table that was handed in that are complete.
+    treatment : tuple of str
+        What was done to the rows.
+    """
+
+    values: FloatArray
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    levels: tuple[tuple[Level, ...] | None, ...]
+    signs: tuple[bool, ...]
+    is_kept: BoolArray
+    treatment: tuple[str, ...]
+
+
+def read_mixed(X: Any, kinds: Any = None, missing: str = "error") -> MixedTable:
+    """Read a table of columns of any kinds; refuse those that no network has a place for.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n, p)
+    kinds : mapping or sequence, optional
+        As in `column_kinds`.
+    missing : {"error", "drop"}
+        Refuse missing values, or leave out rows that have any.
+
+    Returns
+    -------
+    MixedTable
+    """
+    table = Table.from_input(X)
+    found = column_kinds(table, kinds)
+    _refuse_labels(table, found)
+    if np.isinf(table.values).any():
+        which = np.flatnonzero(np.isinf(table.values).any(axis=0)).tolist()
+        raise InputError(
+            f"Columns {quote_names(table.names[k] for k in which)} hold infinite values (inf). "
+            "Replace them, or drop those rows."
+        )
+    values, treatment = complete_rows(table, missing)
+    if len(values) < 2:
+        raise InputError(
+            f"Found {len(values)} sample (complete row of the table); at least 2 are needed."
+        )
+    columns, levels = [], []
+    for k, kind in enumerate(found):
+        column, own = values[:, k], None
+        if kind in WITH_LEVELS:
+            own, codes = code_column(column, table.kinds[k], table.levels[k])
+            # Declared levels that no row has would leave the regressions without a solution.
+            seen, place = np.unique(codes, return_inverse=True)
+            own, column = tuple(own[code] for code in seen.tolist()), place.astype(np.float64)
+        columns.append(column)
+        levels.append(own)
+    _check_levels(table.names, found, levels, columns)
+    return MixedTable(
+        values=np.column_stack(columns),
+        names=table.names,
+        kinds=found,
+        levels=tuple(levels),
+        signs=tuple(
+            kind != "nominal" and (own is None or table.ordered[k] or _has_direction(own))
+            for k, (kind, own) in enumerate(zip(found, levels, strict=True))
+        ),
+        is_kept=np.logical_not(table.missing.any(axis=1)),
+        treatment=treatment,
+    )
+
+
+def _has_direction(levels: Sequence[Level]) -> bool:
+    """Whether two levels are numbers, or yes and no in some words."""
+    if not isinstance(levels[0], str):
+        return True
+    return tuple(str(level).strip().lower() for level in levels) in YES
+
+
+def _refuse_labels(table: Table, kinds: Sequence[str]) -> None:
+    for kind, what, advice in (
+        ("identifier", "labels the rows, another value in every one", "continuous or nominal"),
+        ("date", "holds dates", "nominal"),
+    ):
+        which = [name for name, own in zip(table.names, kinds, strict=True) if own == kind]
+        if which:
+            raise InputError(
+                f"Column {quote_names(which)} {what}, and has no place in a network. Drop it"
+                f"{', or turn it into numbers such as days' if kind == 'date' else ''}; or say "
+                f"what else it is: kinds={{'{which[0]}': ...}} with {advice}."
+            )
+
+
+def _check_levels(
+    names: Sequence[str],
+    kinds: Sequence[str],
+    levels: Sequence[tuple[Level, ...] | None],
+    columns: Sequence[FloatArray],
+) -> None:
+    """Refuse columns with one value or too many levels, and warn of levels with few rows."""
+    n_rows = len(columns[0])
+    if flat := [name for name, one in zip(names, columns, strict=True) if (one == one[0]).all()]:
+        nouns = ("Column", "has", "it") if len(flat) == 1 else ("Columns", "have", "them")
+        raise InputError(
+            f"{nouns[0]} {quote_names(flat)} {nouns[1]} one value in every row (constant), so that "
+            f"nothing can depend on {nouns[2]}. Drop {nouns[2]}."
+        )
+    rare = []
+    for name, kind, own, column in zip(names, kinds, levels, columns, strict=True):
+        if kind != "nominal" or own is None:
+            continue
+        if 2 * len(own) > n_rows:
+            raise InputError(
+                f"Column '{name}' has {len(own)} levels in {n_rows} rows, so that most have one "
+                "row. Join levels, drop the column, or say what else it is, as in "
+                f"kinds={{'{name}': 'continuous'}} for numbers."
+            )
+        few = np.flatnonzero(np.bincount(column.astype(np.int64)) < ROWS_PER_ANSWER)
+        rare += [f"{own[code]} of {name}" for code in few.tolist()]
+    if rare:
+        warnings.warn(
+            f"Levels {quote_names(rare)} have fewer than {ROWS_PER_ANSWER} rows, too few to say "
+            "what they depend on. Join them with others.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def code_new_rows(
+    table: Table,
+    names: Sequence[str],
+    kinds: Sequence[str],
+    levels: Sequence[tuple[Level, ...] | None],
+) -> FloatArray:
+    """Code rows as those of a `MixedTable` that was read before; NaN where a value is missing.
+
+    Parameters
+    ----------
+    table : Table
+    names, kinds, levels : sequence
+        Of the table that was read before.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+    """
+    values = np.array(table.values)
+    for k, (name, kind, own) in enumerate(zip(names, kinds, levels, strict=True)):
+        is_there = ~table.missing[:, k]
+        if own is None and table.levels[k] is not None:
+            raise InputError(f"Column '{name}' holds text, and the fit took it for {kind}.")
+        if own is None or not is_there.any():
+            continue
+        found, codes = code_column(values[is_there, k], table.kinds[k], table.levels[k])
+        place = {level: float(code) for code, level in enumerate(own)}
+        seen = [found[code] for code in np.unique(codes).tolist()]
+        if unknown := [str(level) for level in seen if level not in place]:
+            raise InputError(
+                f"Column '{name}' has the level {quote_names(unknown)}, which the fit did not "
+                f"know; it has {quote_names(str(level) for level in own)}."
+            )
+        lookup = np.array([place.get(level, np.nan) for level in found])
+        values[is_there, k] = lookup[codes]
+    return values
