@@ -16,7 +16,6 @@ from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
 from edgewise.cli.prepare import (
     COMPLETE_ROWS,
-    Missing,
     Preparation,
     along_rows,
     for_gaps,
@@ -268,7 +267,7 @@ class Source:
     notes: tuple[str, ...]
     is_discrete: bool = False
     has_answers: bool = False
-    missing: str = Missing.ERROR.value
+    missing: str = "error"
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -332,7 +331,7 @@ def read_source(
     table = reading.table()
     check_table(
         table,
-        allow_missing=missing != Missing.ERROR,
+        allow_missing=missing != "error",
         allow_constant=allow_constant,
         allow_identical=allow_identical,
     )

@@ -19,7 +19,7 @@ from edgewise.cli.input import (
     refuse_covariance_file,
     text_columns,
 )
-from edgewise.cli.prepare import COMPLETE_ROWS, Missing, preparation, treat_missing
+from edgewise.cli.prepare import COMPLETE_ROWS, preparation, treat_missing
 from edgewise.cli.shell import again
 
 if TYPE_CHECKING:
@@ -210,14 +210,14 @@ def _with_labels(reading: Reading) -> Reading:
     n_missing = int(is_missing.sum())
     if not n_missing:
         return reading
-    if preparation().missing in (Missing.DROP, Missing.AUTO):
+    if preparation().missing in ("drop", "auto"):
         note = f"{n_missing} of {len(column)} rows have no label in '{by}', left out"
         return reading.with_rows(~is_missing, note)
     raise InputError(
         f"Column '{by}' of {reading.raw.source} has {n_missing} missing "
         f"{'label' if n_missing == 1 else 'labels'}, the first in row "
         f"{int(np.flatnonzero(is_missing)[0]) + 1}. Fill them in, or leave those rows out: "
-        f"{again('--missing', Missing.DROP.value)}."
+        f"{again('--missing', 'drop')}."
     )
 
 

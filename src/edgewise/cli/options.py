@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
@@ -67,68 +66,28 @@ Cluster: TypeAlias = Annotated[
     ),
 ]
 
+#: How the graph is learned.
+Method: TypeAlias = Literal["gaussian", "neighborhood", "discrete"]
 
-class Method(StrEnum):
-    """How the graph is learned."""
+#: What the graph is learned from.
+Covariance: TypeAlias = Literal[
+    "correlation", "empirical", "nonparanormal", "spearman", "kendall", "polychoric", "auto"
+]
 
-    GAUSSIAN = "gaussian"
-    NEIGHBORHOOD = "neighborhood"
-    DISCRETE = "discrete"
+#: How the structure of a discrete network is scored.
+Criterion: TypeAlias = Literal["ib", "bjp", "mpl"]
 
+#: What to do with correlations that do not fit together.
+Repair: TypeAlias = Literal["ridge", "clip"]
 
-class Covariance(StrEnum):
-    """What the graph is learned from."""
+#: What to do with columns that have one value in every row.
+Constant: TypeAlias = Literal["error", "drop", "ridge"]
 
-    CORRELATION = "correlation"
-    EMPIRICAL = "empirical"
-    NONPARANORMAL = "nonparanormal"
-    SPEARMAN = "spearman"
-    KENDALL = "kendall"
-    POLYCHORIC = "polychoric"
-    AUTO = "auto"
+#: Families of graphs to simulate from.
+Kind: TypeAlias = Literal["erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"]
 
-
-class Criterion(StrEnum):
-    """How the structure of a discrete network is scored."""
-
-    IB = "ib"
-    BJP = "bjp"
-    MPL = "mpl"
-
-
-class Repair(StrEnum):
-    """What to do with correlations that do not fit together."""
-
-    RIDGE = "ridge"
-    CLIP = "clip"
-
-
-class Constant(StrEnum):
-    """What to do with columns that have one value in every row."""
-
-    ERROR = "error"
-    DROP = "drop"
-    RIDGE = "ridge"
-
-
-class Kind(StrEnum):
-    """Families of graphs to simulate from."""
-
-    ERDOS_RENYI = "erdos-renyi"
-    BARABASI_ALBERT = "barabasi-albert"
-    HUB = "hub"
-    CHAIN = "chain"
-    RING = "ring"
-    GRID = "grid"
-
-
-class Varying(StrEnum):
-    """Ways for a network to vary with covariates."""
-
-    CELLS = "cells"
-    LINE = "line"
-    SQUARE = "square"
-
+#: Ways for a network to vary with covariates.
+Varying: TypeAlias = Literal["cells", "line", "square"]
 
 _SPACE = "Columns that are sites in space"
 CONFIDENCE = "Confidence"
@@ -338,11 +297,7 @@ MaxIter: TypeAlias = Annotated[
 
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given, as keywords of an estimator."""
-    return {
-        name: value.value if isinstance(value, Enum) else value
-        for name, value in options.items()
-        if value is not None
-    }
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def penalty(text: str | None) -> float | str | None:

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 
 import typer
 
@@ -23,23 +22,11 @@ if TYPE_CHECKING:
 
 ROWS: Final = "The table"
 
+#: What to do with missing values.
+Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "auto"]
 
-class Missing(StrEnum):
-    """What to do with missing values."""
-
-    ERROR = "error"
-    DROP = "drop"
-    PAIRWISE = "pairwise"
-    EM = "em"
-    AUTO = "auto"
-
-
-class Scale(StrEnum):
-    """What a command sees of measurements."""
-
-    EMPIRICAL = "empirical"
-    NONPARANORMAL = "nonparanormal"
-
+#: What a command sees of measurements.
+Scale: TypeAlias = Literal["empirical", "nonparanormal"]
 
 Na: TypeAlias = Annotated[
     list[str] | None,
@@ -119,14 +106,14 @@ ScaleOption: TypeAlias = Annotated[
 ]
 #: Options by the parameter that each is handed to, with what holds where none is given.
 _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
-    "missing": (MissingOption, Missing.ERROR),
+    "missing": (MissingOption, "error"),
     "na": (Na, None),
     "where": (Where, None),
     "every": (Every, 1),
     "transpose": (Transpose, False),
     "difference": (Difference, False),
     "detrend": (Detrend, False),
-    "covariance": (ScaleOption, Scale.EMPIRICAL),
+    "covariance": (ScaleOption, "empirical"),
 }
 
 
@@ -150,7 +137,7 @@ class Preparation:
         Whether measurements are turned into normal scores.
     """
 
-    missing: Missing = Missing.ERROR
+    missing: Missing = "error"
     na: tuple[str, ...] = ()
     where: str | None = None
     every: int = 1
@@ -189,7 +176,7 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         words = [word for text in options["na"] or () for word in text.split(",")]
         scale = options.pop("covariance", None)
         token = _asked.set(
-            Preparation(**{**options, "na": tuple(words)}, ranks=scale is Scale.NONPARANORMAL)
+            Preparation(**{**options, "na": tuple(words)}, ranks=scale == "nonparanormal")
         )
         try:
             command(**given)
@@ -458,7 +445,7 @@ def prepared(raw: RawTable, asked: Preparation) -> RawTable:
 
 
 #: What methods can do with missing values that look at whole rows, and why no more.
-COMPLETE_ROWS: Final = (Missing.DROP.value,)
+COMPLETE_ROWS: Final = ("drop",)
 COMPLETE: Final = "this command scores whole rows"
 
 
@@ -485,7 +472,7 @@ def treat_missing(
     used = [*reading.names, *chain(*reading.apart.values())]
     counts = {name: int(pd.isna(reading.column(name)).sum()) for name in used}
     if not any(counts.values()):
-        return reading, Missing.ERROR.value
+        return reading, "error"
     if empty := [name for name in reading.names if counts[name] >= reading.raw.n_rows - 1]:
         nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
         is_single = any(counts[name] < reading.raw.n_rows for name in empty)
@@ -495,16 +482,16 @@ def treat_missing(
             f"{drop_command(empty, *for_gaps(len(empty) < sum(map(bool, counts.values()))))}."
         )
     is_whole = ~np.any([pd.isna(reading.column(name)) for name in used], axis=0)
-    if asked is Missing.ERROR:
+    if asked == "error":
         raise InputError(_about_missing(reading, counts, int(is_whole.sum()), takes))
-    chosen = takes[0] if asked is Missing.AUTO else asked.value
+    chosen = takes[0] if asked == "auto" else asked
     if chosen not in takes:
         raise InputError(
             f"--missing {chosen} is not possible here, since {why}. Use "
             f"{again('--missing', takes[0])}."
         )
-    notes = [f"--missing auto takes {chosen}, since {why}"] if asked is Missing.AUTO else []
-    if chosen != Missing.DROP:
+    notes = [f"--missing auto takes {chosen}, since {why}"] if asked == "auto" else []
+    if chosen != "drop":
         return replace(reading, notes=(*reading.notes, *notes)), chosen
     if is_whole.sum() < 2:
         raise InputError(
@@ -512,13 +499,13 @@ def treat_missing(
             f"missing value, too few to learn from. {_fullest(reading, counts)}"
         )
     notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
-    return reading.with_rows(is_whole, *notes), Missing.ERROR.value
+    return reading.with_rows(is_whole, *notes), "error"
 
 
 def for_gaps(has_gaps: bool) -> tuple[str, ...]:
     """Return the option that a command needs to go on with a table that has missing values."""
-    is_open = has_gaps and preparation().missing is Missing.ERROR
-    return ("--missing", Missing.AUTO.value) if is_open else ()
+    is_open = has_gaps and preparation().missing == "error"
+    return ("--missing", "auto") if is_open else ()
 
 
 def _fullest(reading: Reading, counts: Mapping[str, int]) -> str:
@@ -555,9 +542,9 @@ def _about_missing(
         f"{total} {values} missing (an empty field, NA or NaN), in {columns} "
         f"{', '.join(gaps[:NAMES_SHOWN])}{more}."
     )
-    if takes[0] != Missing.DROP:
-        found += f" Use what is there: {again('--missing', Missing.AUTO.value)}."
+    if takes[0] != "drop":
+        found += f" Use what is there: {again('--missing', 'auto')}."
     if n_whole < 2:
         return f"{found} {_fullest(reading, counts)}"
     rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
-    return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', Missing.DROP.value)}."
+    return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', 'drop')}."

@@ -31,7 +31,7 @@ def simulate(
         Path,
         typer.Option(help="Table to write (.csv).", metavar="FILE", show_default=False),
     ],
-    kind: Annotated[Kind, typer.Option(help="Family of graphs.")] = Kind.ERDOS_RENYI,
+    kind: Annotated[Kind, typer.Option(help="Family of graphs.")] = "erdos-renyi",
     features: Annotated[
         int | None, typer.Option(help="Number of columns.", show_default="20")
     ] = None,
@@ -161,7 +161,7 @@ def _draw(kind: Kind, features: int, samples: int, seed: int) -> _Drawn:
     from edgewise.graph import Graph
 
     of_graph, of_rows = spawn(seed, 2)
-    model = gaussian_graph(features, kind.value, rng=of_graph)
+    model = gaussian_graph(features, kind, rng=of_graph)
     rows = sample_gaussian(model.precision, samples, rng=of_rows)
     graph = Graph.from_precision(model.precision)
     table = pd.DataFrame(rows, columns=list(graph.names))
@@ -189,11 +189,11 @@ def _draw_varying(
             "--directed, --dag and --truth out."
         )
     # A graph that drifts has between 5 and 15 edges.
-    n_edges = n_features // 2 if varying is Varying.CELLS else min(max(n_features // 2, 5), 15)
+    n_edges = n_features // 2 if varying == "cells" else min(max(n_features // 2, 5), 15)
     how: dict[str, Any] = {"n_features": n_features, "n_edges": n_edges, "rng": seed}
-    if varying is Varying.CELLS:
+    if varying == "cells":
         data: Any = tree_partition(samples, **how)
-    elif varying is Varying.LINE:
+    elif varying == "line":
         data = drifting_chain(samples, **how)
     else:
         side = math.isqrt(samples)
@@ -232,7 +232,7 @@ def _draw_directed(dag: str | None, kind: Kind, features: int, samples: int, see
 
     of_graph, of_rows = spawn(seed, 2)
     if dag is None:
-        adjacency = random_dag(features, kind.value, rng=of_graph)
+        adjacency = random_dag(features, kind, rng=of_graph)
         nodes: Sequence[str] = [f"x{k}" for k in range(features)]
         model = linear_sem(adjacency, rng=of_graph)
     else:
@@ -263,10 +263,9 @@ def _draw_change(kind: Kind, features: int, samples: int, changed: int, seed: in
     from edgewise.data import lattice_change
     from edgewise.graph import Graph
 
-    if kind is not Kind.GRID:
+    if kind != "grid":
         raise InputError(
-            f"--changed is for --kind {Kind.GRID.value}, and the kind is {kind.value}. Leave one "
-            "of the two out."
+            f"--changed is for --kind grid, and the kind is {kind}. Leave one of the two out."
         )
     data = lattice_change(features, samples, n_changed=changed, rng=seed)
     graph = Graph(data.first_model.precision - data.second_model.precision)

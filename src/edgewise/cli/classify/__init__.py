@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
@@ -24,28 +23,14 @@ from edgewise.cli.options import (
 
 ACCURACY: Final = "Accuracy"
 
+#: How the networks of the classes are learned.
+Learning: TypeAlias = Literal["margin", "fisher", "generative"]
 
-class Learning(StrEnum):
-    """How the networks of the classes are learned."""
+#: What decides about a row.
+Decision: TypeAlias = Literal["likelihood", "svm"]
 
-    MARGIN = "margin"
-    FISHER = "fisher"
-    GENERATIVE = "generative"
-
-
-class Decision(StrEnum):
-    """What decides about a row."""
-
-    LIKELIHOOD = "likelihood"
-    SVM = "svm"
-
-
-class Bias(StrEnum):
-    """How intercepts are treated."""
-
-    FREE = "free"
-    PENALIZED = "penalized"
-
+#: How intercepts are treated.
+Bias: TypeAlias = Literal["free", "penalized"]
 
 ClassBy: TypeAlias = Annotated[
     str,
@@ -110,12 +95,12 @@ Repeats: TypeAlias = Annotated[
 def classify(
     data: DataFile,
     by: ClassBy,
-    learning: LearningOption = Learning.MARGIN,
-    decide: DecisionOption = Decision.LIKELIHOOD,
+    learning: LearningOption = "margin",
+    decide: DecisionOption = "likelihood",
     alpha: ClassAlpha = 0.15,
     n_edges: Edges = 100,
     slack: Slack = 0.01,
-    bias: BiasOption = Bias.FREE,
+    bias: BiasOption = "free",
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),

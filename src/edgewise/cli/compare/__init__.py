@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
@@ -30,31 +29,14 @@ from edgewise.cli.options import (
 
 ORDER: Final = "Rows in order"
 
+#: How a change between two groups is learned.
+ChangeMethod: TypeAlias = Literal["ratio", "dtrace", "fused", "separate"]
 
-class ChangeMethod(StrEnum):
-    """How a change between two groups is learned."""
+#: What columns are divided by.
+Scale: TypeAlias = Literal["within", "pooled"]
 
-    RATIO = "ratio"
-    DTRACE = "dtrace"
-    FUSED = "fused"
-    SEPARATE = "separate"
-
-
-class Scale(StrEnum):
-    """What columns are divided by."""
-
-    WITHIN = "within"
-    POOLED = "pooled"
-
-
-class Basis(StrEnum):
-    """What a change is a change of."""
-
-    GAUSSIAN = "gaussian"
-    POWER = "power"
-    POLYNOMIAL = "polynomial"
-    ISING = "ising"
-
+#: What a change is a change of.
+Basis: TypeAlias = Literal["gaussian", "power", "polynomial", "ising"]
 
 By: TypeAlias = Annotated[
     str | None,
@@ -199,23 +181,23 @@ ChangeTolerance: TypeAlias = Annotated[
 PERMUTATIONS, IN_WINDOWS = 999, 100
 #: Methods that an option means something to.
 METHODS_WITH: Final = {
-    "basis": (ChangeMethod.RATIO.value,),
-    "degree": (ChangeMethod.RATIO.value,),
-    "ridge": (ChangeMethod.RATIO.value, ChangeMethod.DTRACE.value),
-    "sparsity": (ChangeMethod.FUSED.value,),
+    "basis": ("ratio",),
+    "degree": ("ratio",),
+    "ridge": ("ratio", "dtrace"),
+    "sparsity": ("fused",),
 }
 #: Bases whose features have a degree.
-WITH_DEGREE: Final = (Basis.POWER.value, Basis.POLYNOMIAL.value)
+WITH_DEGREE: Final = ("power", "polynomial")
 
 
 def compare(
     data: DataFile,
     by: By = None,
     pair: Pair = None,
-    method: ChangeMethodOption = ChangeMethod.RATIO,
+    method: ChangeMethodOption = "ratio",
     basis: BasisOption = None,
     degree: Degree = None,
-    scale: ScaleOption = Scale.WITHIN,
+    scale: ScaleOption = "within",
     alpha: ChangeAlpha = None,
     ridge: Ridge = None,
     sparsity: Sparsity = None,
@@ -262,16 +244,15 @@ def compare(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    if method is ChangeMethod.RATIO:
-        default = TWO_VALUES if source.is_discrete else Basis.GAUSSIAN.value
-        parameters["basis"] = default if basis is None else basis.value
+    if method == "ratio":
+        parameters["basis"] = basis or (TWO_VALUES if source.is_discrete else "gaussian")
         parameters |= given(degree=_degrees(degree, parameters["basis"]))
         if parameters["basis"] != TWO_VALUES:
-            parameters["standardize"] = scale.value
-    what: dict[str, Any] = {"method": method.value, "n_permutations": n_permutations}
+            parameters["standardize"] = scale
+    what: dict[str, Any] = {"method": method, "n_permutations": n_permutations}
     if groups is not None:
         message = f"Comparing {' and '.join(map(str, groups.counts))} rows of {source.name}"
-        fit = partial(compare_groups, source, groups, parameters, scale=scale.value, **what)
+        fit = partial(compare_groups, source, groups, parameters, scale=scale, **what)
     else:
         if isinstance(parameters.get("degree"), list):
             raise InputError(
@@ -309,18 +290,16 @@ def _check_rows(
 def _check_method(method: ChangeMethod, **options: Any) -> None:
     """Raise where an option means nothing to a method."""
     for name, value in options.items():
-        if value is not None and method.value not in METHODS_WITH[name]:
+        if value is not None and method not in METHODS_WITH[name]:
             raise InputError(
                 f"--{name} is for --method {' or '.join(METHODS_WITH[name])}, and the method is "
-                f"{method.value}. Leave one of the two out."
+                f"{method}. Leave one of the two out."
             )
 
 
 def _read_as(method: ChangeMethod, basis: Basis | None) -> str | None:
     """Which basis tells whether columns of two values are recoded; None leaves it to them."""
-    if method is not ChangeMethod.RATIO:
-        return Basis.GAUSSIAN.value
-    return None if basis is None else basis.value
+    return basis if method == "ratio" else "gaussian"
 
 
 def _degrees(text: str | None, basis: str) -> int | list[int] | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
@@ -31,32 +30,15 @@ from edgewise.cli.options import (
 
 KNOWN: Final = "What is known in advance"
 
+#: Ways to find Markov blankets.
+Blankets: TypeAlias = Literal[
+    "iamb", "inter-iamb", "fast-iamb", "iamb-npc", "inter-iamb-npc", "gs", "tc", "tc-bw", "l1mb"
+]
+#: How directions are learned: by a score, by PC, or by Markov blankets.
+DirectMethod: TypeAlias = Literal["boss", "ges", "exact", "pc", Blankets]
 
-class DirectMethod(StrEnum):
-    """How directions are learned: by a score, by PC, or by Markov blankets."""
-
-    BOSS = "boss"
-    GES = "ges"
-    EXACT = "exact"
-    PC = "pc"
-    IAMB = "iamb"
-    INTER_IAMB = "inter-iamb"
-    FAST_IAMB = "fast-iamb"
-    IAMB_NPC = "iamb-npc"
-    INTER_IAMB_NPC = "inter-iamb-npc"
-    GS = "gs"
-    TC = "tc"
-    TC_BW = "tc-bw"
-    L1MB = "l1mb"
-
-
-class SecondMethod(StrEnum):
-    """How the second opinion is learned."""
-
-    BOSS = "boss"
-    BLANKETS = "blankets"
-    PENALIZED = "penalized"
-
+#: How the second opinion is learned.
+SecondMethod: TypeAlias = Literal["boss", "blankets", "penalized"]
 
 DirectMethodOption: TypeAlias = Annotated[
     DirectMethod,
@@ -150,7 +132,7 @@ ArcResamples: TypeAlias = Annotated[
 
 def direct(
     data: DataFile,
-    method: DirectMethodOption = DirectMethod.BOSS,
+    method: DirectMethodOption = "boss",
     significance: Significance = 0.01,
     second: SecondMethodOption = None,
     alpha: DirectAlpha = None,
@@ -193,11 +175,11 @@ def direct(
         "required": _arcs(require or (), "--require", names) or None,
         "tiers": _tiers(tier or (), names) or None,
     }
-    first = {"method": method.value, "significance": significance, **both, **known}
+    first = {"method": method, "significance": significance, **both, **known}
     if second is None and (alpha is not None or not standardize):
-        second = SecondMethod.PENALIZED
-    other = {"method": None if second is None else second.value, **both}
-    if second is SecondMethod.PENALIZED:
+        second = "penalized"
+    other = {"method": second, **both}
+    if second == "penalized":
         other |= {"alpha": penalty(alpha or "ebic"), "standardize": standardize, "n_jobs": n_jobs}
     run(
         "direct",

@@ -21,7 +21,6 @@ from edgewise.cli.options import (
     ConstantOption,
     Covariance,
     CovarianceOption,
-    Criterion,
     CriterionOption,
     DataFile,
     Drop,
@@ -34,7 +33,6 @@ from edgewise.cli.options import (
     OutFolder,
     Pairs,
     Quiet,
-    Repair,
     RepairOption,
     Resamples,
     Ring,
@@ -94,7 +92,7 @@ def learn(
         asked = given(alpha=rule, missing=preparation().missing, covariance=covariance)
         check_stream(resamples, **asked, tau=searched, constant=constant)
         resamples = Confidence()
-        source = stream_source(data, is_discrete=method is Method.DISCRETE, **chosen)
+        source = stream_source(data, is_discrete=method == "discrete", **chosen)
     else:
         source = read_source(
             data,
@@ -104,11 +102,11 @@ def learn(
             covariance="empirical" if place is not None else covariance,
             **chosen,
         )
-    name = Method.GAUSSIAN.value if method is None else method.value
+    name: str = method or "gaussian"
     parameters = given(missing=source.missing, random_state=random_state)
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
-        name, parameters = DISCRETE, {**parameters, **given(criterion=criterion or Criterion.IB)}
+        name, parameters = DISCRETE, {**parameters, "criterion": criterion or "ib"}
     elif criterion is not None:
         raise InputError(
             f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "
@@ -120,9 +118,9 @@ def learn(
         if place is None:
             scale = _scale(name, covariance, has_answers=source.has_answers)
             parameters |= {"alpha": penalty(alpha or "ebic"), "covariance": scale}
-            if covariance is None and scale == Covariance.AUTO:
+            if covariance is None and scale == "auto":
                 # Correlations by pairs of a few hundred answers often do not fit together.
-                parameters |= given(repair=repair or Repair.CLIP)
+                parameters["repair"] = repair or "clip"
         else:
             source, neighbors = _in_space(place, source)
             name = IN_SPACE
@@ -143,17 +141,17 @@ def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
     """Whether the options say that columns are levels, or numbers; None where they do not."""
     if method is None:
         return False if is_forced else None
-    return method is Method.DISCRETE
+    return method == "discrete"
 
 
 def _scale(method: str, covariance: Covariance | None, *, has_answers: bool) -> str:
     """Name the covariance to learn from; correlations unless another one is asked for."""
     if covariance is None and has_answers:
-        return Covariance.AUTO.value
-    if covariance not in (None, Covariance.CORRELATION):
-        return covariance.value
+        return "auto"
+    if covariance not in (None, "correlation"):
+        return covariance
     # Neighbourhood regressions are of standardised columns, whatever the covariance was.
-    return "empirical" if method == Method.NEIGHBORHOOD else "correlation"
+    return "empirical" if method == "neighborhood" else "correlation"
 
 
 def _check_discrete(source: Source, **numerical: Any) -> None:
@@ -183,20 +181,20 @@ def _check_space(
                     f"{', '.join(others)} or {last}, or leave {option} out."
                 )
         return
-    if method is Method.NEIGHBORHOOD:
+    if method == "neighborhood":
         raise InputError(
             f"{place.option} fits all columns together, and --method neighborhood one at a time. "
             "Leave one of the two out."
         )
-    if method is Method.DISCRETE:
+    if method == "discrete":
         raise InputError(
             f"{place.option} is for columns of numbers, and --method discrete for levels. Leave "
             "one of the two out."
         )
-    if covariance not in (None, Covariance.EMPIRICAL):
+    if covariance not in (None, "empirical"):
         raise InputError(
             f"{place.option} compares neighbours in the unit they share, so it takes --covariance "
-            f"empirical and not {covariance.value}. Leave --covariance out."
+            f"empirical and not {covariance}. Leave --covariance out."
         )
 
 

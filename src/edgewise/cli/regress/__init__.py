@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
@@ -23,49 +22,23 @@ from edgewise.cli.options import (
 
 GROWTH: Final = "How the tree grows"
 
+#: Which score a split is validated by.
+Criterion: TypeAlias = Literal["heldout", "penalized"]
 
-class Criterion(StrEnum):
-    """Which score a split is validated by."""
+#: How the tree is found.
+Search: TypeAlias = Literal["greedy", "optimal"]
 
-    HELDOUT = "heldout"
-    PENALIZED = "penalized"
+#: Which fit gives the risk while growing.
+GrowRisk: TypeAlias = Literal["l1", "refit", "best"]
 
+#: Where the means of the responses come from.
+Mean: TypeAlias = Literal["leaf", "global"]
 
-class Search(StrEnum):
-    """How the tree is found."""
+#: What a split must gain by.
+SplitFor: TypeAlias = Literal["graph", "all"]
 
-    GREEDY = "greedy"
-    OPTIMAL = "optimal"
-
-
-class GrowRisk(StrEnum):
-    """Which fit gives the risk while growing."""
-
-    L1 = "l1"
-    REFIT = "refit"
-    BEST = "best"
-
-
-class Mean(StrEnum):
-    """Where the means of the responses come from."""
-
-    LEAF = "leaf"
-    GLOBAL = "global"
-
-
-class SplitFor(StrEnum):
-    """What a split must gain by."""
-
-    GRAPH = "graph"
-    ALL = "all"
-
-
-class Scale(StrEnum):
-    """Which coordinates a split halves."""
-
-    RANGE = "range"
-    QUANTILE = "quantile"
-
+#: Which coordinates a split halves.
+Scale: TypeAlias = Literal["range", "quantile"]
 
 On: TypeAlias = Annotated[
     list[str],
@@ -215,14 +188,14 @@ def regress(
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
     cluster: Cluster = None,
-    search: SearchOption = Search.GREEDY,
-    criterion: CriterionOption = Criterion.HELDOUT,
+    search: SearchOption = "greedy",
+    criterion: CriterionOption = "heldout",
     gamma: Gamma = None,
     lookahead: Lookahead = None,
-    grow_risk: GrowRiskOption = GrowRisk.L1,
-    mean: MeanOption = Mean.LEAF,
-    split_for: SplitForOption = SplitFor.GRAPH,
-    scale: ScaleOption = Scale.RANGE,
+    grow_risk: GrowRiskOption = "l1",
+    mean: MeanOption = "leaf",
+    split_for: SplitForOption = "graph",
+    scale: ScaleOption = "range",
     max_depth: Depth = 10,
     max_total_depth: TotalDepth = None,
     min_samples_leaf: MinLeaf = 10,
@@ -273,9 +246,9 @@ def regress(
 def _check_together(search: Search, criterion: Criterion, **options: Any) -> None:
     """Raise where an option would mean nothing."""
     for name, value, option, is_fine in (
-        ("--lookahead", options["lookahead"], "--search greedy", search is Search.GREEDY),
-        ("--gamma", options["gamma"], "--criterion penalized", criterion is Criterion.PENALIZED),
-        ("--min-gain", options["min_gain"], "--criterion heldout", criterion is Criterion.HELDOUT),
+        ("--lookahead", options["lookahead"], "--search greedy", search == "greedy"),
+        ("--gamma", options["gamma"], "--criterion penalized", criterion == "penalized"),
+        ("--min-gain", options["min_gain"], "--criterion heldout", criterion == "heldout"),
     ):
         if value is not None and not is_fine:
             raise InputError(f"{name} is for {option}. Leave one of the two out.")
