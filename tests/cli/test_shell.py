@@ -82,6 +82,13 @@ def test_messages_name_the_options_of_the_command(run, data):
     assert "min_samples_leaf" not in said
 
 
+def test_messages_of_solvers_name_the_options_of_the_command(run, data):
+    said = run("learn", data, "--alpha", "-1", code=2).stderr
+    assert "Error: --alpha must be" in said
+    said = run("learn", data, "--alpha", "0.1", "--tol", "0", code=2).stderr
+    assert "Error: --tol must be" in said
+
+
 def test_the_parameter_that_a_message_is_about(options):
     assert in_options("alpha must be positive; 'alpha' it is", "alpha") == (
         "--alpha must be positive; 'alpha' it is"

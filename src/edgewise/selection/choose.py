@@ -395,7 +395,7 @@ def score_fold(
             scores.append(score(fit, X[test], held_out))
             n_unconverged += not fit.converged
     except InputError as error:
-        raise InputError(f"{label} cannot be fitted: {error}") from error
+        raise InputError(f"{label} cannot be fitted: {error}", error.parameter) from error
     return np.array(scores), n_unconverged
 
 
@@ -411,7 +411,7 @@ def _join_subsample(
             packed.append(np.packbits(adjacency(fit)[above]))
             n_unconverged += not fit.converged
     except InputError as error:
-        raise InputError(f"{label} cannot be fitted: {error}") from error
+        raise InputError(f"{label} cannot be fitted: {error}", error.parameter) from error
     return packed, n_unconverged
 
 

@@ -18,14 +18,16 @@ def check_nonnegative(**numbers: float | Sequence[float] | FloatArray) -> None:
     for name, values in numbers.items():
         for value in np.ravel(values).tolist():
             if not 0.0 <= value < np.inf:
-                raise InputError(f"{name} must be a finite number of at least 0, got {value}.")
+                raise InputError(
+                    f"{name} must be a finite number of at least 0, got {value}.", name
+                )
 
 
 def check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: int) -> None:
     """Validate penalties, tolerance and number of iterations."""
     check_nonnegative(alpha=alphas)
     if not 0.0 < tol < np.inf:
-        raise InputError(f"tol must be positive, got {tol}.")
+        raise InputError(f"tol must be positive, got {tol}.", "tol")
     if max_iter < 1:
         raise InputError(f"max_iter must be at least 1, got {max_iter}.")
 
@@ -72,5 +74,7 @@ def check_fusion(
         raise InputError("alphas must be a non-empty sequence of numbers.")
     check_numbers(strengths, tol, max_iter)
     if sparsity == 0 and strengths.min() == 0:
-        raise InputError("alpha must be above 0 where sparsity is 0: nothing would be penalised.")
+        raise InputError(
+            "alpha must be above 0 where sparsity is 0: nothing would be penalised.", "alpha"
+        )
     return strengths

@@ -305,7 +305,9 @@ class NetworkChange(ChangeEstimator):
     def _degrees(self) -> list[int]:
         degrees: list[Any] = [self.degree] if np.ndim(self.degree) == 0 else list(self.degree)  # type: ignore[arg-type]
         if not degrees:
-            raise InputError("degree must be a whole number or several of them, got none.")
+            raise InputError(
+                "degree must be a whole number or several of them, got none.", "degree"
+            )
         if len(degrees) > 1 and isinstance(self._alpha.resolve(self.alpha), float):
             raise InputError(
                 f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among them. '

@@ -251,7 +251,9 @@ class FusedNetworkChange(ChangeEstimator):
                 f"SampledLikelihood, got {self.method!r}."
             )
         if self.alpha == 0 and self.sparsity == 0:
-            raise InputError("alpha and sparsity are both 0, so that nothing is penalised.")
+            raise InputError(
+                "alpha and sparsity are both 0, so that nothing is penalised.", "alpha"
+            )
         return FusedLoss(
             is_joint=self.method == "joint",
             sparsity=self.sparsity,

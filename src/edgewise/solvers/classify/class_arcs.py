@@ -157,7 +157,7 @@ def check_classes(
     if arcs.ndim != 2 or arcs.shape[1] != 3 or not len(arcs):
         raise InputError(f"arcs must have shape (k, 3) with k at least 1, got {arcs.shape}.")
     if not 0 < slack < np.inf:
-        raise InputError(f"slack must be positive, got {slack}.")
+        raise InputError(f"slack must be positive, got {slack}.", "slack")
 
 
 def fit_error_ratio(

@@ -146,7 +146,8 @@ def check_test(n_samples: float, significance: float, max_condition: int | None)
         raise InputError(f"Tests of independence need more than 3 rows, got {n_samples:g}.")
     if not 0 < significance < 1:
         raise InputError(
-            f"significance must be above 0 and below 1, got {significance!r}; 0.01 is usual."
+            f"significance must be above 0 and below 1, got {significance!r}; 0.01 is usual.",
+            "significance",
         )
     if max_condition is not None and max_condition < 0:
         raise InputError(f"max_condition must be at least 0 or None, got {max_condition!r}.")

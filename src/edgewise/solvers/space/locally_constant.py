@@ -343,7 +343,7 @@ def _check(
     if len(alphas) == 0 or len(taus) == 0:
         raise InputError("alphas and taus must be non-empty sequences of numbers.")
     if min(alphas) <= 0:
-        raise InputError(f"alpha must be above 0, got {min(alphas)}.")
+        raise InputError(f"alpha must be above 0, got {min(alphas)}.", "alpha")
     check_nonnegative(tau=taus)
     listed = np.asarray(pairs)
     if listed.ndim != 2:
