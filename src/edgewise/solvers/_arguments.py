@@ -50,19 +50,37 @@ def check_start(init: FloatArray, p: int) -> tuple[FloatArray, FloatArray]:
 LARGEST_INFLATION: Final = 1e8
 
 
-def check_two_covariances(S: FloatArray, sparsity: float) -> FloatArray:
-    """Return the covariances of two groups, exactly symmetric, or say what is wrong with them."""
+def check_covariances(S: FloatArray, n_groups: int | None = None) -> FloatArray:
+    """Return the covariances of groups, exactly symmetric, or say what is wrong with them."""
     S = np.array(S, dtype=np.float64, order="C")
-    if S.ndim != 3 or S.shape[0] != 2 or S.shape[1] != S.shape[2] or S.size == 0:
-        raise InputError(f"S must hold two covariance matrices, (2, d, d), got shape {S.shape}.")
+    is_stack = S.ndim == 3 and S.shape[1] == S.shape[2] and S.size > 0
+    if not is_stack or n_groups not in (None, len(S)):
+        expected = f"({n_groups or 'K'}, d, d)"
+        raise InputError(f"S must hold covariance matrices, {expected}, got shape {S.shape}.")
     if not np.isfinite(S).all():
         raise InputError("S contains NaN or infinite entries.")
     if np.abs(S - S.transpose(0, 2, 1)).max() > 1e-8 * np.abs(S).max():
-        raise InputError("Both matrices in S must be symmetric.")
+        raise InputError("All matrices in S must be symmetric.")
     if S.diagonal(axis1=1, axis2=2).min() < 0:
         raise InputError("No variance in S may be negative.")
-    check_nonnegative(sparsity=sparsity)
     return 0.5 * (S + S.transpose(0, 2, 1))
+
+
+def check_group_weights(weights: Sequence[float] | FloatArray | None, n_groups: int) -> FloatArray:
+    """Return the weights of groups as an array, 1 by default, or say what is wrong with them."""
+    if weights is None:
+        return np.ones(n_groups)
+    checked = np.asarray(weights, dtype=np.float64)
+    if checked.shape != (n_groups,) or not (np.isfinite(checked) & (checked > 0)).all():
+        raise InputError(f"group_weights must hold {n_groups} positive numbers, got {weights!r}.")
+    return checked
+
+
+def check_starts(init: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return the precisions of groups to start from, or say what is wrong with them."""
+    if np.shape(init) != shape:
+        raise InputError(f"init must have shape {shape} like S, got {np.shape(init)}.")
+    return np.stack([check_start(one, shape[-1])[0] for one in init])
 
 
 def check_fusion(

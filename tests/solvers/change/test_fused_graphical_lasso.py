@@ -317,7 +317,7 @@ def test_a_variable_that_is_constant_in_one_group():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"S": np.eye(2)}, "two covariance matrices"),
+        ({"S": np.eye(2)}, r"\(2, d, d\)"),
         ({"alpha": 0.0}, "above 0"),
         ({"alpha": np.inf}, "alpha"),
         ({"sparsity": -1.0}, "sparsity"),

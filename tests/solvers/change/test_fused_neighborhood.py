@@ -206,7 +206,7 @@ def test_the_rule_takes_the_larger_or_the_smaller_change():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"S": np.eye(2)}, "two covariance matrices"),
+        ({"S": np.eye(2)}, r"\(2, d, d\)"),
         ({"S": np.full((2, 2, 2), np.nan)}, "NaN"),
         ({"S": np.stack([np.eye(2), [[1.0, 0.5], [0.0, 1.0]]])}, "symmetric"),
         ({"S": np.stack([np.eye(2), -np.eye(2)])}, "negative"),

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.jit import blas_threads_for
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._arguments import (
     LARGEST_INFLATION,
+    check_covariances,
     check_fusion,
-    check_start,
-    check_two_covariances,
+    check_group_weights,
+    check_nonnegative,
+    check_starts,
 )
-from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.two_group_splitting import TwoGroupProblem, solve_blocks, state_of
+from edgewise.solvers._solution import Solution, sum_histories
+from edgewise.solvers.change.joint_splitting import (
+    ALL_PAIRS,
+    JointProblem,
+    Layers,
+    split,
+    state_of,
+)
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.linalg.admm import SplitState
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
@@ -29,6 +38,8 @@ ALPHA_ACCURACY, ALPHA_TOL, ALPHA_STEPS = 1e-4, 1e-11, 30
 #: Times its bound up to which a multiplier may come to meet it: once variances are free to
 #: differ, and once they are solved for as accurately as the rest.
 LIKELY = (20.0, 1.5)
+#: The coupling of two groups: the one difference there is.
+BOTH = Layers(kind=ALL_PAIRS, paths=np.arange(2)[None], is_linked=np.zeros((1, 2), dtype=bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -207,10 +218,10 @@ def fused_graphical_lasso_path(
         state = model.start(problem, init, common)
         tied: SplitState | None = common
         for alpha in strengths[order]:
-            part = replace(problem, fusion=model.fusion(alpha))
+            part = replace(problem, coupling=model.fusion(alpha))
             found = None if tied is None else _solve_tied(model, part, tied, alpha, tol, max_iter)
             tied = None if found is None else found[1]
-            Theta, state, gaps, n_iter = found or solve_blocks(part, state, tol, max_iter)
+            Theta, state, gaps, n_iter = found or _solve_blocks(part, state, tol, max_iter)
             solutions.append(model.solution(part, Theta, float(alpha), gaps, n_iter, tol))
     return [solutions[k] for k in np.argsort(order, kind="stable")]
 
@@ -247,7 +258,7 @@ def fused_graphical_lasso_alpha_max(
         _refuse_constant(model.S.diagonal(axis1=1, axis2=2).min(axis=0), "one of the groups")
     with blas_threads_for(len(model.scale)):
         problem, state = model.begin(ALPHA_TOL)
-        needed = model.fusion_needed(problem, state.Z)
+        needed = model.fusion_needed(problem, state.Z[0])
         alpha = _off_diagonal(needed)
         if not penalize_diagonal or needed.diagonal().max() > alpha:
             alpha = _tied_alpha(model, problem, state, alpha, max_iter)
@@ -255,9 +266,80 @@ def fused_graphical_lasso_alpha_max(
     return alpha * (1.0 + ALPHA_ACCURACY) if is_some else 0.0
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _TwoGroupProblem(JointProblem):
+    """The problem of two groups; there is no sparsity on the diagonal.
+
+    Attributes
+    ----------
+    common : ndarray of shape (p, p)
+        Positive definite covariance from which each entry of the mean of ``S`` is no further than
+        sparsity allows: that of the model which both groups have in common.
+    """
+
+    common: FloatArray
+
+    def interior(self) -> FloatArray:
+        """Return a feasible dual point, on the way from ``S`` to what is common.
+
+        Both covariances are positive definite there if they are positive semidefinite.
+        """
+        Y = self.weights[:, None, None] * (self.common - self.S)
+        limit = self.sparsity + self.coupling
+        size = np.abs(Y).max(axis=0)
+        room = np.divide(limit, size, out=np.ones_like(size), where=size > limit)
+        return Y * float(room.min())
+
+    def restrict(self, block: IntArray) -> Self:
+        """Return the problem of some of the variables."""
+        return replace(super().restrict(block), common=self.common[np.ix_(block, block)])
+
+    def diagonal_solution(self) -> FloatArray:
+        r"""Return the best diagonal precisions.
+
+        With :math:`a_g = w_g S_{g, ii}`, the larger of the two is :math:`w_g / (a_g + \alpha)`,
+        the other :math:`w_g / (a_g - \alpha)`, if that is in order; otherwise they are equal.
+        """
+        a = self.weighted.diagonal(axis1=1, axis2=2)
+        w, fusion = self.weights[:, None], self.coupling.diagonal()
+        high = w / (a + fusion)
+        low = np.divide(w, a - fusion, out=np.full_like(a, np.inf), where=a > fusion)
+        theta = np.broadcast_to(w.sum() / a.sum(axis=0), a.shape).copy()
+        for g in (0, 1):
+            is_lower = low[g] < high[1 - g]
+            theta[g, is_lower] = low[g, is_lower]
+            theta[1 - g, is_lower] = high[1 - g, is_lower]
+        return theta[:, :, None] * np.eye(self.size)
+
+
+def _solve_blocks(
+    problem: _TwoGroupProblem, start: SplitState, tol: float, max_iter: int
+) -> tuple[FloatArray, SplitState, FloatArray, int]:
+    """Solve block by block; return precisions, where the blocks ended, gaps and iterations."""
+    Theta = problem.diagonal_solution()
+    state = replace(state_of(problem, Theta), mu=start.mu)
+    histories, n_iter = [], 0
+    # The largest block last, whose penalty parameter is handed on.
+    for block in sorted(problem.blocks(), key=len):
+        if block.size == 1:
+            continue
+        rows, columns = np.ix_(block, block)
+        near = replace(start, Z=start.Z[..., rows, columns], Y=start.Y[..., rows, columns])
+        found, last, n_steps = split(
+            problem.restrict(block), near, Theta[:, rows, columns], tol * block.size, max_iter
+        )
+        Theta[:, rows, columns] = found.Theta
+        state.Z[..., rows, columns] = last.Z
+        state.Y[..., rows, columns] = last.Y
+        state = replace(state, mu=last.mu)
+        histories.append(found.gaps)
+        n_iter = max(n_iter, n_steps)
+    return Theta, state, sum_histories(histories), n_iter
+
+
 def _solve_tied(
     model: _Model,
-    problem: TwoGroupProblem,
+    problem: _TwoGroupProblem,
     start: SplitState,
     alpha: float,
     tol: float,
@@ -269,22 +351,22 @@ def _solve_tied(
     ties. They are found in two steps, the first of which says whether the second is worth while.
     """
     off = ~np.eye(problem.size, dtype=bool)
-    limit = problem.sparsity + problem.fusion
-    tied = replace(problem, fusion=model.fusion(alpha, is_tied=True))
+    limit = problem.sparsity + problem.coupling
+    tied = replace(problem, coupling=model.fusion(alpha, is_tied=True))
     state, n_iter = start, 0
     for excess, accuracy in ((LIKELY[0], tol), (LIKELY[1], min(tol, ALPHA_TOL))):
-        if not off.any() or (np.abs(state.Y).max(axis=0) > excess * limit)[off].any():
+        if not off.any() or (np.abs(state.Y[0]).max(axis=0) > excess * limit)[off].any():
             return None
-        Theta, state, _, n_steps = solve_blocks(tied, state, accuracy, max_iter)
+        Theta, state, _, n_steps = _solve_blocks(tied, state, accuracy, max_iter)
         n_iter += n_steps
-    if (np.abs(state.Y).max(axis=0) > limit)[off].any():
+    if (np.abs(state.Y[0]).max(axis=0) > limit)[off].any():
         return None
-    gap = problem.objective(Theta) - problem.bound(state.Y, problem.interior())
+    gap = problem.objective(Theta) - problem.bound(state.Y[0], problem.interior())
     return (Theta, state, np.array([gap]), n_iter) if gap <= tol * problem.size else None
 
 
 def _tied_alpha(
-    model: _Model, problem: TwoGroupProblem, state: SplitState, alpha: float, max_iter: int
+    model: _Model, problem: _TwoGroupProblem, state: SplitState, alpha: float, max_iter: int
 ) -> float:
     """Find the alpha that is just enough for entries off the diagonal to stay tied.
 
@@ -294,8 +376,8 @@ def _tied_alpha(
     slope, before, needed_before = 0.0, np.nan, np.nan
     low, high = 0.0, np.inf
     for step in range(ALPHA_STEPS):
-        tied = replace(problem, fusion=model.fusion(alpha, is_tied=True))
-        Theta, state, _, _ = solve_blocks(tied, state, ALPHA_TOL, max_iter)
+        tied = replace(problem, coupling=model.fusion(alpha, is_tied=True))
+        Theta, state, _, _ = _solve_blocks(tied, state, ALPHA_TOL, max_iter)
         needed = _off_diagonal(model.fusion_needed(tied, Theta))
         low, high = (alpha, high) if needed > alpha else (low, alpha)
         is_found = min(abs(needed - alpha), high - low) <= 0.1 * ALPHA_ACCURACY * alpha
@@ -329,7 +411,7 @@ class _Model:
             np.fill_diagonal(strength, 0.0)
         return strength
 
-    def begin(self, tol: float) -> tuple[TwoGroupProblem, SplitState]:
+    def begin(self, tol: float) -> tuple[_TwoGroupProblem, SplitState]:
         """Return the problem, with any fusion at first, and what both groups have in common."""
         sparsity = self.sparsity * np.outer(self.scale, self.scale)
         np.fill_diagonal(sparsity, 0.0)
@@ -348,33 +430,31 @@ class _Model:
                     "singular, as it is with fewer rows in the two groups together than variables, "
                     "or with equal columns. Pass sparsity above 0."
                 )
-        problem = TwoGroupProblem(
+        problem = _TwoGroupProblem(
             S=self.S,
             weights=self.weights,
             sparsity=sparsity,
-            fusion=np.full_like(pooled, np.inf),
+            coupling=np.full_like(pooled, np.inf),
+            layers=BOTH,
             common=common,
         )
         return problem, state_of(problem, np.stack([precision, precision]))
 
     def start(
-        self, problem: TwoGroupProblem, init: FloatArray | None, common: SplitState
+        self, problem: _TwoGroupProblem, init: FloatArray | None, common: SplitState
     ) -> SplitState:
         """Start from precisions that were given, or else from those in common."""
         if init is None:
             return common
-        if np.shape(init) != self.S.shape:
-            raise InputError(f"init must have shape {self.S.shape}, got {np.shape(init)}.")
         unit = np.outer(self.scale, self.scale)
-        starts = [check_start(one, len(unit))[0] / unit for one in init]
-        return state_of(problem, np.stack(starts))
+        return state_of(problem, check_starts(init, self.S.shape) / unit)
 
-    def fusion_needed(self, problem: TwoGroupProblem, Theta: FloatArray) -> FloatArray:
+    def fusion_needed(self, problem: _TwoGroupProblem, Theta: FloatArray) -> FloatArray:
         """Return the strength of fusion that holds every entry of ``Theta`` in its place.
 
         Entries of the two precisions must be equal, on the diagonal unless they are free.
         """
-        first, second = state_of(problem, Theta).Y
+        first, second = state_of(problem, Theta).Y[0]
         needed = np.where(
             Theta[0] == 0.0,
             np.maximum(np.abs(first), np.abs(second)) - problem.sparsity,
@@ -384,7 +464,7 @@ class _Model:
 
     def solution(
         self,
-        problem: TwoGroupProblem,
+        problem: _TwoGroupProblem,
         Theta: FloatArray,
         alpha: float,
         gaps: FloatArray,
@@ -412,10 +492,9 @@ def _check(
     S: FloatArray, sparsity: float, group_weights: Sequence[float], *, penalize_diagonal: bool
 ) -> _Model:
     """Refuse arguments that make no sense; scale the variables."""
-    S = check_two_covariances(S, sparsity)
-    weights = np.array(group_weights, dtype=np.float64)
-    if weights.shape != (2,) or not np.isfinite(weights).all() or not (weights > 0).all():
-        raise InputError(f"group_weights must be two numbers above 0, got {group_weights!r}.")
+    S = check_covariances(S, 2)
+    check_nonnegative(sparsity=sparsity)
+    weights = check_group_weights(group_weights, 2)
     pooled = weights @ S.diagonal(axis1=1, axis2=2) / weights.sum()
     _refuse_constant(pooled, "both groups")
     scale = 1.0 / np.sqrt(pooled)

@@ -11,7 +11,12 @@ import numpy as np
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.jit import blas_threads_for, kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._arguments import LARGEST_INFLATION, check_fusion, check_two_covariances
+from edgewise.solvers._arguments import (
+    LARGEST_INFLATION,
+    check_covariances,
+    check_fusion,
+    check_nonnegative,
+)
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.lasso.gram import (
     PARTIAL,
@@ -423,7 +428,8 @@ def fused_neighborhood_path(
     >>> [int(np.count_nonzero(solution.change())) // 2 for solution in path]
     [0, 1, 3]
     """
-    S = check_two_covariances(S, sparsity)
+    S = check_covariances(S, 2)
+    check_nonnegative(sparsity=sparsity)
     strengths = check_fusion(alphas, sparsity, tol, max_iter)
     start = _check_start(init, S.shape)
     order = np.argsort(-strengths, kind="stable")
@@ -475,7 +481,8 @@ def fused_neighborhood_alpha_max(
     >>> round(fused_neighborhood_alpha_max(S), 6)
     0.3
     """
-    S = check_two_covariances(S, sparsity)
+    S = check_covariances(S, 2)
+    check_nonnegative(sparsity=sparsity)
     with blas_threads_for(S.shape[1]):
         needed = _fusion_needed(S, sparsity, max_iter)
     np.fill_diagonal(needed, 0.0)
