@@ -58,7 +58,7 @@ def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--alpha", "lasso"], ["alpha must be", "'ebic', 'cv' and 'stars'", "'lasso'"]),
+        (["--alpha", "lasso"], ["alpha must be", "'ebic', 'cv', 'stars' and 'fdr'", "'lasso'"]),
         (["--alpha", "-1"], ["alpha must be", "-1"]),
         (["--alpha", "nan"], ["alpha must be"]),
         (["--drop", "c"], ["--drop", "'c'", "no column"]),

@@ -6,8 +6,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from edgewise import InputError
+from edgewise import FDR, GaussianGraph, InputError
 from edgewise.inference import edge_intervals
+from edgewise.solvers import refit_precision
+
+#: Samples of each kind of graph in the simulation.
+RUNS = 50
 
 
 def partial_correlations(precision):
@@ -119,9 +123,111 @@ def test_order_and_units_of_columns_do_not_matter():
         ([["a", 1]] * 9, {}, "text"),
         (np.random.default_rng(0).normal(size=(9, 2)), {"level": 2}, "level"),
         (np.random.default_rng(0).normal(size=(9, 2)), {"fdr": "no"}, "fdr"),
-        (np.random.default_rng(0).normal(size=(9, 2)), {"covariance": "kendall"}, "Bootstrap"),
+        (np.random.default_rng(0).normal(size=(9, 2)), {"covariance": "phi"}, "polychoric"),
+        (np.random.default_rng(0).normal(size=(9, 2)), {"n_resamples": 2}, "at least 20"),
     ],
 )
 def test_bad_input(X, options, message):
     with pytest.raises(InputError, match=message):
         edge_intervals(X, **options)
+
+
+@pytest.mark.parametrize("covariance", ["spearman", "kendall", "polychoric"])
+def test_rank_and_polychoric_errors_are_those_of_resamples(covariance):
+    rng = np.random.default_rng(6)
+    X = draw(rng, chain(4, 0.4), 250)
+    if covariance == "polychoric":
+        X = np.digitize(X, [-1.0, 0.0, 1.0]).astype(float)
+    found = edge_intervals(X, covariance=covariance, n_resamples=40)
+    assert found.errors == "bootstrap"
+    assert edge_intervals(X).errors == "formula"
+    truth = partial_correlations(chain(4, 0.4))
+    above = np.triu_indices(4, 1)
+    assert (np.abs(found.estimate - truth)[above] < 5 * found.standard_error[above]).all()
+    # Answers and ranks hold less than the numbers behind them, but not much.
+    assert (found.standard_error[above] > 0.04).all()
+    assert (found.standard_error[above] < 0.15).all()
+    same = edge_intervals(X, covariance=covariance, n_resamples=40, n_jobs=2)
+    np.testing.assert_array_equal(found.pvalues, same.pvalues)
+    other = edge_intervals(X, covariance=covariance, n_resamples=40, random_state=1)
+    assert not np.array_equal(found.pvalues[above], other.pvalues[above])
+
+
+def test_a_rule_for_alpha_joins_the_pairs_that_pass():
+    X = draw(np.random.default_rng(7), chain(12), 150)
+    intervals = edge_intervals(X)
+    model = GaussianGraph(alpha="fdr", covariance="correlation").fit(X)
+    np.testing.assert_array_equal(model.graph_.adjacency, intervals.significant().adjacency)
+    assert model.alpha_ == intervals.alpha
+    refit = refit_precision(np.cov(X.T, bias=True), model.graph_.adjacency)
+    np.testing.assert_allclose(model.precision_, refit.value, rtol=1e-5, atol=1e-8)
+    strict = GaussianGraph(alpha=FDR(1e-4, correction="by")).fit(X).graph_
+    wanted = edge_intervals(X, fdr="by").significant(1e-4)
+    np.testing.assert_array_equal(strict.adjacency, wanted.adjacency)
+    assert strict.n_edges < model.graph_.n_edges
+
+
+def test_the_rule_keeps_forbidden_and_free_pairs_apart():
+    X = draw(np.random.default_rng(8), chain(5, 0.45), 200)
+    weights = np.ones((5, 5))
+    weights[0, 1] = weights[1, 0] = np.inf
+    weights[0, 4] = weights[4, 0] = 0.0
+    graph = GaussianGraph(alpha="fdr", weights=weights).fit(X).graph_
+    assert not graph.adjacency[0, 1]
+    assert graph.adjacency[0, 4]
+    assert graph.adjacency[1, 2]
+    S = np.cov(X.T, bias=True)
+    same = GaussianGraph("fdr", covariance="precomputed", n_samples=200).fit(S).graph_
+    np.testing.assert_array_equal(same.adjacency, GaussianGraph("fdr").fit(X).graph_.adjacency)
+
+
+def test_where_the_rule_has_no_tests():
+    X = draw(np.random.default_rng(9), chain(3), 50)
+    with pytest.raises(InputError, match="edge_intervals"):
+        GaussianGraph("fdr", covariance="kendall").fit(X)
+    with pytest.raises(InputError, match="n_samples"):
+        GaussianGraph("fdr", covariance="precomputed").fit(np.eye(3))
+    with pytest.raises(InputError, match="no alphas"):
+        FDR(n_alphas=10)
+    with pytest.raises(InputError, match="level"):
+        FDR(2.0)
+
+
+def graphs(p, rng):
+    """Precision matrices: a chain, hubs, a random graph and blocks."""
+    yield "chain", chain(p)
+    hubs = np.zeros((p, p))
+    for k in range(0, p, 10):
+        hubs[k, k + 1 : k + 10] = 0.25
+    yield "hubs", hubs + hubs.T + np.eye(p)
+    joined = np.triu(rng.random((p, p)) < 3 / p, 1) * rng.choice([-0.25, 0.25], (p, p))
+    joined += joined.T
+    yield "random", joined + np.diag(np.abs(joined).sum(axis=0) + 0.4)
+    yield "blocks", np.kron(np.eye(p // 5), 0.7 * np.eye(5) + 0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [200, 400])
+@pytest.mark.parametrize("p", [50, 100])
+def test_coverage_and_false_discoveries_on_four_kinds_of_graphs(n, p):
+    rng = np.random.default_rng([n, p])
+    above = np.triu_indices(p, 1)
+    for name, precision in graphs(p, rng):
+        truth = partial_correlations(precision)[above]
+        covered, false, found = [], [], []
+        for _ in range(RUNS):
+            intervals = edge_intervals(draw(rng, precision, n))
+            covered.append((intervals.lower[above] <= truth) & (truth <= intervals.upper[above]))
+            is_kept = intervals.significant().adjacency[above]
+            false.append((is_kept & (truth == 0)).sum() / max(is_kept.sum(), 1))
+            found.append((is_kept & (truth != 0)).sum() / (truth != 0).sum())
+        share = np.mean(covered, axis=0)
+        null, edge = share[truth == 0].mean(), share[truth != 0].mean()
+        error = np.std(false) / np.sqrt(RUNS)
+        line = (
+            f"{name} n={n} p={p}: {null:.3f} {edge:.3f} {np.mean(false):.3f} {np.mean(found):.2f}"
+        )
+        assert 0.93 < null < 0.97, line
+        # With few rows, regressions within a block leave some bias.
+        assert (0.91 if name == "blocks" else 0.93) < edge < 0.97, line
+        assert np.mean(false) < 0.05 + 2 * error, line

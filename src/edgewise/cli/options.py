@@ -104,8 +104,10 @@ DataFile: TypeAlias = Annotated[
 Alpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help=("Penalty: a number, or the rule that picks it (ebic, cv or stars; in space cv)."),
-        metavar="NUMBER|ebic|cv|stars",
+        help=(
+            "Penalty: a number, or the rule that picks it (ebic, cv, stars or fdr; in space cv)."
+        ),
+        metavar="NUMBER|ebic|cv|stars|fdr",
         show_default="ebic; in space cv",
     ),
 ]

@@ -27,6 +27,7 @@ RULES: Final = {
     "ebic": "the extended BIC",
     "cv": "held-out likelihood",
     "stars": "stability on subsamples (StARS)",
+    "fdr": "tests of all pairs at a false discovery rate",
 }
 
 
@@ -105,6 +106,8 @@ def choice(penalty: Any, n_tried: int | str, rules: Mapping[str, str] = RULES) -
     from edgewise.selection.rules import rule_name
 
     name = rule_name(penalty)
+    if name == "fdr":
+        return f"of the regressions behind {rules[name]}"
     return "as given" if name is None else f"chosen out of {n_tried} by {rules[name]}"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,18 +13,30 @@ from scipy import linalg, stats
 from sklearn.base import clone
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.parallel import as_generator, parallel_map
+from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import TwoSamples
 from edgewise.data.table import Table
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
+from edgewise.inference.resample import MAX_DRAWS, varies
+from edgewise.selection.criteria import debiased, edge_tests
 from edgewise.solvers.change.ratio_certificate import log_softmax, log_total
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats.moments import covariance as sample_covariance
 from edgewise.stats.pair_features import pair_features
-from edgewise.stats.positive import correlation_from_covariance
-from edgewise.stats.rank import nonparanormal_correlation
+from edgewise.stats.polychoric import polychoric_correlation
+from edgewise.stats.positive import (
+    correlation_from_covariance,
+    repair_covariance,
+    smallest_eigenvalue,
+)
+from edgewise.stats.rank import (
+    kendall_correlation,
+    nonparanormal_correlation,
+    spearman_correlation,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,22 +293,34 @@ class EdgeIntervals(PairIntervals):
         Penalty of the regressions of each variable on the others.
     n_samples : int
         Rows behind the estimates.
+    errors : {"formula", "bootstrap"}
+        Where the standard errors come from.
     """
 
     alpha: float
     n_samples: int
+    errors: Literal["formula", "bootstrap"]
 
 
-#: Penalty of the regressions behind `edge_intervals`, in units of sqrt(log p / n).
-EDGE_PENALTY = 0.5
+#: Correlations whose errors are not those of a formula for rows of numbers.
+_BY_BOOTSTRAP: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
+    "spearman": spearman_correlation,
+    "kendall": kendall_correlation,
+    "polychoric": polychoric_correlation,
+}
 
 
 def edge_intervals(
     X: Any,
     *,
     level: float = 0.95,
-    covariance: Literal["correlation", "nonparanormal"] = "correlation",
+    covariance: Literal[
+        "correlation", "nonparanormal", "spearman", "kendall", "polychoric"
+    ] = "correlation",
     fdr: Literal["bh", "by"] = "bh",
+    n_resamples: int = 200,
+    n_jobs: int | None = None,
+    random_state: RandomState = 0,
 ) -> EdgeIntervals:
     r"""Give every pair of columns an estimate of its partial correlation with an interval.
 
@@ -316,13 +341,22 @@ def edge_intervals(
         Rows, without missing values, at least 8.
     level : float
         Coverage of each interval.
-    covariance : {"correlation", "nonparanormal"}
-        Correlations of the columns, or of their ranks turned into normal scores, which heavy
-        tails and outliers do not move.
+    covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric"}
+        Correlations of the columns; of their ranks turned into normal scores, which heavy tails
+        and outliers do not move; from rank correlations; or of the normal variables behind
+        ordered answers. The formula above is for the first two. For the others, the standard
+        deviation of :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples
+        of the rows; ``errors`` of the result says which.
     fdr : {"bh", "by"}
         How ``qvalues`` are corrected: by Benjamini and Hochberg, which with these statistics
         controls the share of false edges as n grows [1]_, or by Benjamini and Yekutieli, which
         holds under any dependence and finds less.
+    n_resamples : int
+        Bootstrap resamples, where there is no formula.
+    n_jobs : int, optional
+        Resamples at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Draws the resamples.
 
     Returns
     -------
@@ -352,11 +386,11 @@ def edge_intervals(
         raise InputError(f"level must lie between 0 and 1, got {level!r}.")
     if fdr not in ("bh", "by"):
         raise InputError(f'fdr must be "bh" or "by", got {fdr!r}.')
-    if covariance not in ("correlation", "nonparanormal"):
-        raise InputError(
-            f'covariance must be "correlation" or "nonparanormal", got {covariance!r}. For other '
-            "correlations, resample: BootstrapGraph(GaussianGraph(covariance=...))."
-        )
+    known = ("correlation", "nonparanormal", *_BY_BOOTSTRAP)
+    if covariance not in known:
+        raise InputError(f"covariance must be one of {', '.join(known)}, got {covariance!r}.")
+    if n_resamples < 20:
+        raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
     table = Table.from_input(X)
     table.refuse_text()
     n, p = table.values.shape
@@ -364,23 +398,23 @@ def edge_intervals(
         raise InputError(f"There are {n} rows and {p} columns; give at least 8 rows, 2 columns.")
     refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
     check_columns(table.values, list(table.names))
-    if covariance == "nonparanormal":
-        R = nonparanormal_correlation(table.values)
-    else:
-        R = correlation_from_covariance(sample_covariance(table.values)[1])
-    alpha = EDGE_PENALTY * float(np.sqrt(np.log(p) / n))
-    estimate, n_active = _free_of_bias(R, alpha)
-    rows = np.maximum(n - 3 - (n_active[:, None] + n_active) / 2, 1.0)
+    estimate, rows, pvalues, alpha = edge_tests(_correlations(table.values, covariance), n)
     z = np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12))
-    reach = float(stats.norm.isf((1.0 - level) / 2)) / np.sqrt(rows)
-    pvalues = 2.0 * stats.norm.sf(np.abs(z) * np.sqrt(rows))
+    spread = 1.0 / np.sqrt(rows)
+    if covariance in _BY_BOOTSTRAP:
+        seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
+        tasks = [(table.values, covariance, alpha, int(seed)) for seed in seeds]
+        drawn = parallel_map(_debias_again, tasks, n_jobs=n_jobs, description="Bootstrap")
+        spread = np.std(drawn, axis=0, ddof=1) + np.where(np.eye(p), 1.0, 1e-12)
+        pvalues = 2.0 * stats.norm.sf(np.abs(z) / spread)
+    reach = float(stats.norm.isf((1.0 - level) / 2)) * spread
     above = np.triu_indices(p, 1)
     qvalues = np.full((p, p), np.nan)
     qvalues[above] = qvalues.T[above] = stats.false_discovery_control(pvalues[above], method=fdr)
     diagonal = np.where(np.eye(p), np.nan, 0.0)
     return EdgeIntervals(
         estimate=estimate + diagonal,
-        standard_error=(1.0 - estimate**2) / np.sqrt(rows) + diagonal,
+        standard_error=(1.0 - estimate**2) * spread + diagonal,
         lower=np.tanh(z - reach) + diagonal,
         upper=np.tanh(z + reach) + diagonal,
         pvalues=pvalues + diagonal,
@@ -389,20 +423,31 @@ def edge_intervals(
         names=tuple(table.names),
         alpha=alpha,
         n_samples=n,
+        errors="bootstrap" if covariance in _BY_BOOTSTRAP else "formula",
     )
 
 
-def _free_of_bias(R: FloatArray, alpha: float) -> tuple[FloatArray, IntArray]:
-    """Partial correlations from the lassos of each column, and how many coefficients these have."""
-    coef = neighborhood_lasso(R, alpha, tol=1e-8).value
-    left = np.eye(len(R)) - coef
-    residual = left.T @ R @ left
-    variance = residual.diagonal().copy()
-    pulled = variance[:, None] * coef
-    scale = np.sqrt(variance)
-    estimate = np.clip((residual + pulled + pulled.T) / np.outer(scale, scale), -1.0, 1.0)
-    np.fill_diagonal(estimate, 0.0)
-    return estimate, np.count_nonzero(coef, axis=0)
+def _correlations(X: FloatArray, covariance: str) -> FloatArray:
+    """Correlations of rows; those by pairs that do not fit together are moved until they do."""
+    if covariance == "correlation":
+        return correlation_from_covariance(sample_covariance(X)[1])
+    if covariance == "nonparanormal":
+        return nonparanormal_correlation(X)
+    R = _BY_BOOTSTRAP[covariance](X)
+    if smallest_eigenvalue(R) > 0:
+        return R
+    return correlation_from_covariance(repair_covariance(R, "clip")[0])
+
+
+def _debias_again(X: FloatArray, covariance: str, alpha: float, seed: int) -> FloatArray:
+    """Estimate again from rows drawn with replacement, on the scale of artanh."""
+    generator = np.random.default_rng(seed)
+    for _ in range(MAX_DRAWS):
+        rows = X[generator.integers(len(X), size=len(X))]
+        if varies(rows).all():
+            break
+    estimate, _ = debiased(_correlations(rows, covariance), alpha)
+    return np.asarray(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12)))
 
 
 def change_intervals(

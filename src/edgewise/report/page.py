@@ -181,15 +181,16 @@ RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "ebic": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
     "cv": ("cross-validation", ()),
     "stars": ("stability on subsamples, StARS (Liu, Roeder and Wasserman 2010)", ("liu2010stars",)),
+    "fdr": ("the tests, whose regressions it belongs to (Liu 2013)", ("liu2013",)),
 }
+#: Sentence of an estimator in place of its own, by the rule.
+SENTENCES: Final = {"ebic": "_methods_refitted", "fdr": "_methods_tested"}
 
 
 def _sentence(learner: Any, record: Mapping[str, Any]) -> str:
-    """Say what an estimator does; by the extended BIC of refitted graphs there is no penalty."""
-    refitted = (
-        getattr(learner, "_methods_refitted", "") if record.get("alpha_rule") == "ebic" else ""
-    )
-    return str(refitted or learner._methods)
+    """Say what an estimator does; by some rules there is no penalty in the end."""
+    special = getattr(learner, SENTENCES.get(record.get("alpha_rule") or "", ""), "")
+    return str(special or learner._methods)
 
 
 def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str, tuple[str, ...]]:

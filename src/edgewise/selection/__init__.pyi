@@ -18,5 +18,6 @@ from .criteria import (
 from .rules import (
     CV as CV,
     EBIC as EBIC,
+    FDR as FDR,
     StARS as StARS,
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
-from edgewise._core.constraints import Constraint, Number, check_parameters, is_number
+from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters, is_number
+from edgewise._core.errors import InputError
 from edgewise._core.plain_values import archived
 
 _GRID: Final[Mapping[str, Constraint]] = {
@@ -155,6 +156,56 @@ class StARS(Rule):
     n_subsamples: int = 20
 
 
+@archived
+@dataclass(frozen=True, repr=False)
+class FDR(Rule):
+    """Join the pairs that a test of each keeps at a false discovery rate.
+
+    Every partial correlation is tested without choosing a graph first, as in
+    `edgewise.inference.edge_intervals`, and the graph has the pairs whose q-value is at most
+    ``level``: of its edges, that share is expected to be false [1]_. The result is the maximum
+    likelihood under this graph, without a penalty.
+
+    Parameters
+    ----------
+    level : float
+        Expected share of false edges among those found, between 0 and 1.
+    correction : {"bh", "by"}
+        Benjamini and Hochberg, which holds for these tests as the number of rows grows, or
+        Benjamini and Yekutieli, which holds under any dependence and finds less.
+
+    References
+    ----------
+    .. [1] Liu (2013). Gaussian graphical model estimation with false discovery rate control.
+       *Annals of Statistics* 41(6). https://doi.org/10.1214/13-AOS1169
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import FDR, GaussianGraph
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> X[:, 1] += X[:, 0]
+    >>> GaussianGraph(alpha=FDR(0.1)).fit(X).graph_.n_edges
+    1
+    """
+
+    name = "fdr"
+    resamples = False
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "level": Number(above=0, below=1),
+        "correction": OneOf("bh", "by"),
+    }
+
+    level: float = 0.05
+    correction: Literal["bh", "by"] = "bh"
+
+    def __post_init__(self) -> None:
+        """Refuse values that no data could make sense of, and a grid that nobody would try."""
+        super().__post_init__()
+        if self.n_alphas is not None or self.alpha_ratio is not None:
+            raise InputError("FDR tests every pair and tries no alphas. Leave out the grid.")
+
+
 @dataclass(frozen=True, init=False)
 class Strength:
     """Constraint of a parameter that is a number or a rule, with the defaults of an estimator.
@@ -218,7 +269,7 @@ def needs_rows(value: Any) -> bool:
 
 
 #: The rules by their short forms.
-RULES: Final[dict[str, type[Rule]]] = {rule.name: rule for rule in (EBIC, CV, StARS)}
+RULES: Final[dict[str, type[Rule]]] = {rule.name: rule for rule in (EBIC, CV, StARS, FDR)}
 
 
 def rule_name(value: Any) -> str | None:

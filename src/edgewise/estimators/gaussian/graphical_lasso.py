@@ -41,9 +41,9 @@ from edgewise.estimators.base.statistics import (
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, SelectionWarning, StARS, ebic
+from edgewise.selection import CV, EBIC, FDR, SelectionWarning, StARS, ebic
 from edgewise.selection.choose import make_selection
-from edgewise.selection.criteria import effective_rows, smallest_p_value
+from edgewise.selection.criteria import edge_tests, effective_rows, smallest_p_value
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search, warn_of_unconverged
 from edgewise.solvers.gaussian.graphical_lasso import (
@@ -84,13 +84,15 @@ class GaussianGraph(TableEstimator):
 
     Parameters
     ----------
-    alpha : float, {"ebic", "cv", "stars"}, EBIC, CV or StARS
+    alpha : float, {"ebic", "cv", "stars", "fdr"}, EBIC, CV, StARS or FDR
         Strength of the penalty, counted for every entry of the symmetric matrix, or the rule
         that chooses it along a path: the extended BIC [2]_, held-out likelihood, or stability
         [3]_. With ``"ebic"`` graphs are judged by their maximum likelihood, edges added to and
         removed from the best on the path, and the result is without a penalty; it is empty if
         and only if no correlation passes a Bonferroni test at 5 %. ``EBIC(refit=False)`` judges
-        the penalised fits, as published.
+        the penalised fits, as published. ``"fdr"`` tests every pair and joins those at a false
+        discovery rate of 5 % [4]_, also without a penalty on the result; ``alpha_`` is then that
+        of the regressions behind the tests.
         The rules' own parameters are set as in ``alpha=EBIC(gamma=0.5)``; by default 30
         alphas are tried, from the smallest with an empty graph down to :math:`0.2 / \sqrt n` of
         it (at most 0.05, and 0.1 with no more rows than columns); then, with more than two rows
@@ -173,6 +175,8 @@ class GaussianGraph(TableEstimator):
        models. https://doi.org/10.48550/arXiv.1011.6640
     .. [3] Liu, Roeder and Wasserman (2010). Stability approach to regularization selection
        (StARS) for high dimensional graphical models. https://doi.org/10.48550/arXiv.1006.3316
+    .. [4] Liu (2013). Gaussian graphical model estimation with false discovery rate control.
+       *Annals of Statistics* 41(6). https://doi.org/10.1214/13-AOS1169
 
     Examples
     --------
@@ -199,9 +203,15 @@ class GaussianGraph(TableEstimator):
         "given below is that of the best graph on the path): two "
         "variables are joined if their partial correlation given all others is not zero."
     )
+    _methods_tested = (
+        "Two variables are joined if their partial correlation given all others, estimated from "
+        "regressions and freed of the bias of their penalty, differs from zero in a test at a "
+        "controlled false discovery rate (Liu 2013). The estimate is the Gaussian maximum "
+        "likelihood under this network."
+    )
     _cites = ("friedman2008",)
 
-    _alpha = Strength(EBIC(refit=True), CV(), StARS())
+    _alpha = Strength(EBIC(refit=True), CV(), StARS(), FDR())
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "covariance": OneOf("empirical", "correlation", "precomputed", *ON_LATENT_SCALE),
@@ -265,6 +275,8 @@ class GaussianGraph(TableEstimator):
             n_rows = problem.count_rows(statistics, rows, weights)
             choice = choose_refitted(problem, rule, statistics, grid, n_rows)
             rule = replace(rule, refit=False)
+        if isinstance(rule, FDR):
+            choice = choose_tested(problem, rule, statistics)
         if choice is None:
             choice = search(
                 problem,
@@ -566,11 +578,59 @@ def choose_refitted(
         n_unconverged,
         np.array([fit.n_edges for fit in fits]),
     )
-    refit = refit_precision(statistics.S, start)
-    if not refit.exists:
+    fit = _refit(statistics, start)
+    if fit is None:
         _warn_of_no_maximum()
         return None
     warn_of_unconverged(n_unconverged)
+    return Choice(fit=fit, alpha=selection.alpha, selection=selection)
+
+
+def choose_tested(problem: GaussianProblem, rule: FDR, statistics: Statistics) -> Choice:
+    """Join the pairs whose partial correlation is not 0, at a false discovery rate.
+
+    Pairs that ``weights`` forbid are not tested, and those that they leave free are joined.
+    """
+    # Loaded by those who test only: it takes longer than a fit.
+    from scipy.stats import false_discovery_control
+
+    scale = problem.covariance.covariance
+    if scale not in ("empirical", "correlation", "nonparanormal", "precomputed"):
+        raise InputError(
+            f'alpha="fdr" has no tests for covariance={scale!r}, whose errors need resamples. Take '
+            f'edgewise.inference.edge_intervals(X, covariance=...), or covariance="nonparanormal".'
+        )
+    n_samples = statistics.n_samples or 0.0
+    if n_samples < 8:
+        raise InputError(
+            f'alpha="fdr" needs at least 8 rows, and {n_samples:g} are known of. Pass n_samples '
+            "with a precomputed covariance."
+        )
+    R = np.ascontiguousarray(statistics.on_correlation_scale().S)
+    tests = edge_tests(R, n_samples)
+    allowed = np.triu(np.ones(R.shape, dtype=bool), 1)
+    joined = np.zeros(R.shape, dtype=bool)
+    if problem.weights is not None:
+        allowed &= np.isfinite(problem.weights)
+        joined = allowed & (problem.weights == 0)
+        allowed &= ~joined
+    if allowed.any():
+        q = false_discovery_control(tests.pvalues[allowed], method=rule.correction)
+        joined[allowed] = q <= rule.level
+    fit = _refit(statistics, joined | joined.T)
+    if fit is None:
+        raise InputError(
+            f"The {joined.sum()} pairs that pass the tests have no maximum likelihood: columns "
+            'determine each other. Drop columns, or pass repair="ridge".'
+        )
+    return Choice(fit=fit, alpha=tests.alpha, selection=None)
+
+
+def _refit(statistics: Statistics, adjacency: BoolArray) -> PrecisionFit | None:
+    """Fit a graph by maximum likelihood; None where there is none."""
+    refit = refit_precision(statistics.S, adjacency)
+    if not refit.exists:
+        return None
     solution = PrecisionSolution(
         value=refit.value,
         covariance=refit.covariance,
@@ -581,9 +641,7 @@ def choose_refitted(
         converged=refit.converged,
         history=refit.history,
     )
-    return Choice(
-        fit=PrecisionFit(solution, statistics), alpha=selection.alpha, selection=selection
-    )
+    return PrecisionFit(solution, statistics)
 
 
 def _warn_of_no_maximum() -> None:
