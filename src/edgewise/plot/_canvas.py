@@ -12,13 +12,14 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib import font_manager
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.archive import atomic_path
 from edgewise.plot._layout import Placement
 
@@ -46,13 +47,34 @@ PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 _NOT_DRAWN = "\N{REPLACEMENT CHARACTER}"
 
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float], *, fill: bool = False) -> Axes:
+#: Width and height of a figure of curves, in inches.
+SIZE = (6.4, 4.2)
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float] = SIZE, *, fill: bool = False) -> Axes:
     """Return ``ax``, or axes on a new figure of that size that no pyplot state knows of."""
     if ax is not None:
         return ax
     if fill:
         return Figure(figsize=size).add_axes((0.01, 0.01, 0.98, 0.98))
     return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def axes_of_rows(
+    ax: Axes | None, names: Sequence[str], height: float = 0.2
+) -> tuple[Axes, IntArray]:
+    """Return axes with a row for each name, the first on top, and where the rows are.
+
+    New axes are as high as that many rows of ``height`` inches need.
+    """
+    n_rows = max(len(names), 3)
+    ax = axes_or_new(ax, (7.0, 0.9 + height * n_rows))
+    rows = np.arange(len(names))
+    ax.set_yticks(rows, labels=names, fontsize=8, **PLAIN)
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return ax, rows
 
 
 def tidy(name: str, limit: int = 24) -> str:
@@ -203,17 +225,25 @@ def size_entries(name: str, sizes: FloatArray) -> list[Entry]:
     return [Entry(label=f"|{name}| {size:.2g}", share=size / ordered[-1]) for size in shown]
 
 
+#: Options of a legend above the axes.
+ABOVE: dict[str, Any] = {"bbox_to_anchor": (0.5, 1.0)}
+
+
 def draw_legend(
     place: Axes | Figure,
-    entries: Sequence[Entry],
+    entries: Sequence[Entry | Artist],
     columns: int,
-    widest: float,
+    widest: float = 2.0,
     narrowest: float = 0.5,
     **options: Any,
 ) -> None:
-    """Write the entries below the picture, in that many columns."""
-    handles = [entry.handle(narrowest, widest) for entry in entries]
-    place.legend(handles=handles, ncols=columns, **(LEGEND | options))
+    """Write the entries below the picture, or where the options say, in that many columns."""
+    handles = [
+        entry.handle(narrowest, widest) if isinstance(entry, Entry) else entry for entry in entries
+    ]
+    legend = place.legend(handles=handles, ncols=columns, **(LEGEND | options))
+    for text in legend.get_texts():
+        text.set(**PLAIN)
 
 
 _FORMATS = ("png", "pdf", "svg")

@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.plot._canvas import INK, NEGATIVE, PLAIN, POSITIVE, axes_or_new, room_of, tidy
+from edgewise.plot._canvas import (
+    INK,
+    NEGATIVE,
+    PLAIN,
+    POSITIVE,
+    axes_or_new,
+    draw_legend,
+    room_of,
+    tidy,
+)
 from edgewise.plot._labels import label_sizes
 from edgewise.plot.curves import draw_grid
 
@@ -84,7 +93,7 @@ def plot_change_path(
     if names is not None and len(names) != np.shape(changes)[1]:
         raise InputError(f"There are {np.shape(changes)[1]} variables but {len(names)} names.")
     is_drawn: BoolArray = (values != 0).any(axis=0)
-    ax = axes_or_new(ax, (6.4, 4.2))
+    ax = axes_or_new(ax)
     ax.axhline(0, color=INK, linewidth=0.6)
     if is_true is None:
         color = np.where(values[0] < 0, NEGATIVE, POSITIVE)
@@ -248,16 +257,15 @@ def _draw_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
     share = min((12.0 * -(-len(handles) // columns) + 8.0) / height, 0.5)
     bottom, top = ax.get_ylim()
     ax.set_ylim(bottom, top + (top - bottom) * share / (1 - share))
-    ax.legend(
-        handles=handles,
+    draw_legend(
+        ax,
+        handles,
+        columns,
         loc="upper right",
-        ncols=columns,
-        fontsize=8,
+        frameon=True,
         edgecolor="none",
         framealpha=1.0,
-        borderaxespad=0.2,
         labelspacing=0.3,
-        columnspacing=1.5,
     )
 
 

@@ -15,12 +15,14 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
 from edgewise.plot._canvas import (
+    ABOVE,
     INK,
     NEGATIVE,
     NEUTRAL,
     PLAIN,
     POSITIVE,
-    axes_or_new,
+    axes_of_rows,
+    draw_legend,
     room_of,
     tidy,
 )
@@ -126,30 +128,24 @@ def plot_arc_changes(changes: pd.DataFrame, ax: Axes | None = None, *, most: int
     'a → b | sick'
     """
     shown = changes.head(most)
-    n_rows = max(len(shown), 1)
-    ax = axes_or_new(ax, (6.5, 1.2 + 0.24 * n_rows))
-    height = np.arange(len(shown))[::-1]
-    before, after = shown["before"].to_numpy(), shown["after"].to_numpy()
-    for rises, color, word in ((True, POSITIVE, "grew"), (False, NEGATIVE, "fell")):
-        kept = (after > before) == rises
-        ax.hlines(height[kept], before[kept], after[kept], color=color, linewidth=2.0, label=word)
-        marker = ">" if rises else "<"
-        ax.scatter(after[kept], height[kept], color=color, marker=marker, s=28, zorder=3)
-    ax.scatter(before, height, facecolor="white", edgecolor=INK, s=20, zorder=3, label="before")
-    ax.axvline(0.0, color=NEUTRAL, linewidth=0.8, zorder=0)
     names = [
         f"{tidy(str(row.source), 20)} → {tidy(str(row.target), 20)} | {tidy(str(label), 14)}"
         for row, label in zip(shown.itertuples(), shown["class"], strict=True)
     ]
-    ax.set_yticks(height, names, fontsize=8, **PLAIN)
-    ax.set_ylim(-0.8, n_rows - 0.2)
-    ax.set_xlabel("coefficient, standardised columns")
-    draw_grid(ax)
-    ax.grid(visible=False, axis="y")
+    ax, rows = axes_of_rows(ax, names, 0.24)
+    before, after = shown["before"].to_numpy(), shown["after"].to_numpy()
+    for rises, color, word in ((True, POSITIVE, "grew"), (False, NEGATIVE, "fell")):
+        kept = (after > before) == rises
+        ax.hlines(rows[kept], before[kept], after[kept], color=color, linewidth=2.0, label=word)
+        marker = ">" if rises else "<"
+        ax.scatter(after[kept], rows[kept], color=color, marker=marker, s=28, zorder=3)
+    ax.scatter(before, rows, facecolor="white", edgecolor=INK, s=20, zorder=3, label="before")
+    ax.axvline(0.0, color=NEUTRAL, linewidth=0.8, zorder=0)
     hidden = len(changes) - len(shown)
-    title = f"{hidden} smaller changes not shown" if hidden else None
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.9 / (0.24 * n_rows + 0.5) + 0.04),
-              ncols=3, frameon=False, fontsize=8, title=title, title_fontsize=8)  # fmt: skip
+    more = f" (without {hidden} smaller changes)" if hidden else ""
+    ax.set_xlabel(f"coefficient, standardised columns{more}")
+    draw_grid(ax, axis="x")
+    draw_legend(ax, ax.get_legend_handles_labels()[0], 3, **ABOVE)
     return ax
 
 
@@ -168,11 +164,10 @@ def plot_accuracy(accuracy: Any, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
     """
     table = accuracy.table()
-    ax = axes_or_new(ax, (6.0, 1.1 + 0.36 * len(table)))
-    height = np.arange(len(table))[::-1]
+    ax, rows = axes_of_rows(ax, [tidy(name) for name in table["classifier"]], 0.3)
     ax.errorbar(
         table["accuracy"],
-        height,
+        rows,
         xerr=table["standard_error"],
         fmt="o",
         color=POSITIVE,
@@ -182,12 +177,9 @@ def plot_accuracy(accuracy: Any, ax: Axes | None = None) -> Axes:
     ax.axvline(
         accuracy.chance, color=NEUTRAL, linestyle="--", linewidth=1, label="most frequent class"
     )
-    ax.set_yticks(height, [tidy(name) for name in table["classifier"]], **PLAIN)
-    ax.set_ylim(-0.6, len(table) - 0.4)
     ax.set_xlabel("share of held-out rows in their class")
-    draw_grid(ax)
-    ax.grid(visible=False, axis="y")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False, fontsize=8)
+    draw_grid(ax, axis="x")
+    draw_legend(ax, ax.get_legend_handles_labels()[0], 2, **ABOVE)
     return ax
 
 

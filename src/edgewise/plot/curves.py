@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,18 +23,16 @@ from edgewise.plot._canvas import (
     INK,
     NEGATIVE,
     NEUTRAL,
-    PLAIN,
     POSITIVE,
+    axes_of_rows,
     axes_or_new,
+    draw_legend,
     tidy,
 )
 from edgewise.selection import Selection
 
 if TYPE_CHECKING:
     from edgewise.inference import PermutationTest
-
-
-_SIZE = (6.4, 4.2)
 
 
 def plot_path(
@@ -75,7 +73,7 @@ def plot_path(
     [1, 0]
     """
     strengths, graphs = _sorted_path(alphas, graphs)
-    ax = axes_or_new(ax, _SIZE)
+    ax = axes_or_new(ax)
     if kind == "edges":
         counts = [graph.n_edges for graph in graphs]
         ax.plot(strengths, counts, color=POSITIVE, marker="o", markersize=3)
@@ -90,7 +88,7 @@ def plot_path(
     ax.set_xlim(strengths[0] / margin, strengths[-1] * margin)
     ax.set_xlabel("alpha")
     if chosen is not None:
-        mark_chosen(ax, chosen)
+        mark_value(ax, "chosen", chosen, linestyle="--", linewidth=1)
     draw_grid(ax)
     return ax
 
@@ -108,14 +106,14 @@ def _sorted_path(alphas: ArrayLike, graphs: Sequence[Graph]) -> tuple[FloatArray
     return strengths[order], [graphs[index] for index in order]
 
 
-def mark_chosen(ax: Axes, chosen: float) -> None:
-    """Draw a line at an alpha, named on the side that has more room; the limits must be set."""
-    ax.axvline(chosen, color=INK, linestyle="--", linewidth=1)
-    # Where on the axes, whatever the scale of alpha.
-    is_right = ax.transLimits.transform(ax.transScale.transform((chosen, 1.0)))[0] > 0.5
+def mark_value(ax: Axes, what: str, value: float, **look: Any) -> None:
+    """Draw a line at a value, named on the side that has more room; the limits must be set."""
+    ax.axvline(value, color=INK, **look)
+    # Where on the axes, whatever their scale.
+    is_right = ax.transLimits.transform(ax.transScale.transform((value, 1.0)))[0] > 0.5
     ax.annotate(
-        f"chosen {chosen:.3g}",
-        (chosen, 1.0),
+        f"{what} {value:.3g}",
+        (value, 1.0),
         (-3 if is_right else 3, -3),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
@@ -126,9 +124,9 @@ def mark_chosen(ax: Axes, chosen: float) -> None:
     )
 
 
-def draw_grid(ax: Axes) -> None:
+def draw_grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """Draw faint lines behind the curves."""
-    ax.grid(color="#E5E5E5", linewidth=0.6)
+    ax.grid(axis=axis, color="#E5E5E5", linewidth=0.6)
     ax.set_axisbelow(True)
 
 
@@ -199,7 +197,8 @@ def plot_permutation(
     ax = axes_or_new(ax, (6.4, 3.8))
     border = observed * (1.0 - _TIES)
     highest = _draw_bars(ax, null, border)
-    _mark(ax, observed, highest)
+    ax.set_ylim(0, 1.2 * highest)
+    mark_value(ax, "observed", observed, linewidth=1.2)
     n_reached = int(np.count_nonzero(null >= border))
     verb = "reaches" if n_reached == 1 else "reach"
     words = f"{n_reached} of {len(null)} permutations {verb} the observed value"
@@ -255,28 +254,22 @@ def _draw_bars(ax: Axes, null: FloatArray, border: float) -> int:
     return int(counts.max())
 
 
-def _mark(ax: Axes, observed: float, highest: int) -> None:
-    """Draw the observed value as a line, and name it on the side that has more room."""
-    ax.axvline(observed, color=INK, linewidth=1.2)
-    ax.set_ylim(0, 1.2 * highest)
-    is_right = observed > sum(ax.get_xlim()) / 2
-    ax.annotate(
-        f"observed {observed:.3g}",
-        (observed, 1.0),
-        (-4 if is_right else 4, -3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="right" if is_right else "left",
-        va="top",
-        fontsize=9,
-        color=INK,
-    )
-
-
 #: Seven colours of Okabe and Ito, without the yellow that fades on white.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 #: Curves whose names find room inside the axes.
 _INSIDE = 2
+#: Options of the legend in both places.
+_WITHIN: Final[dict[str, Any]] = {
+    "loc": "best",
+    "frameon": True,
+    "edgecolor": "none",
+    "framealpha": 0.7,
+}
+_BESIDE: Final[dict[str, Any]] = {
+    "loc": "center left",
+    "bbox_to_anchor": (1.0, 0.5),
+    "borderaxespad": 0.6,
+}
 
 Curve: TypeAlias = PrecisionRecallCurve | tuple[ArrayLike, ArrayLike]
 
@@ -340,7 +333,7 @@ def plot_precision_recall(
     # A long legend has a place of its own, beside axes that are made here.
     is_beside = ax is None and len(runs) > _INSIDE
     ax = axes_or_new(ax, (8.6 if is_beside else 6.4, 4.2))
-    entries = []
+    entries: list[Line2D] = []
     for index, (name, steps) in enumerate(runs.items()):
         look = {
             "color": _COLORS[index % len(_COLORS)],
@@ -348,12 +341,13 @@ def plot_precision_recall(
         }
         line = _draw_mean(ax, steps, look)
         if isinstance(curves, Mapping):
-            entries.append((line, f"{tidy(name)} (area {_area(steps)})"))
+            line.set_label(f"{tidy(name)} (area {_area(steps)})")
+            entries.append(line)
     if chance is not None:
-        line = ax.axhline(chance, color=NEUTRAL, linestyle=":", linewidth=1.2)
-        entries.append((line, f"chance ({chance:.2f})"))
+        entries.append(ax.axhline(chance, color=NEUTRAL, linestyle=":", linewidth=1.2))
+        entries[-1].set_label(f"chance ({chance:.2f})")
     if entries:
-        _draw_legend(ax, entries, is_beside=is_beside)
+        draw_legend(ax, entries, 1, **(_BESIDE if is_beside else _WITHIN))
     ax.set_xlabel("recall")
     ax.set_ylabel("precision")
     ax.set_xlim(-0.02, 1.02)
@@ -414,17 +408,6 @@ def _area(runs: Sequence[_Steps]) -> str:
     return f"{areas.mean():.2f} ± {areas.std(ddof=1) / np.sqrt(len(areas)):.2f}"
 
 
-def _draw_legend(ax: Axes, entries: Sequence[tuple[Line2D, str]], *, is_beside: bool) -> None:
-    lines, texts = zip(*entries, strict=True)
-    legend = ax.legend(lines, texts, fontsize=8, edgecolor="none", framealpha=0.7)
-    if is_beside:
-        legend.set_loc("center left")
-        legend.set_bbox_to_anchor((1.0, 0.5), ax.transAxes)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-        text.set_usetex(False)
-
-
 _SEARCH_SIZE: Final = (6.0, 3.6)
 #: What the criterion of each rule is.
 CRITERIA: Final = {
@@ -472,7 +455,7 @@ def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
     ax.set_xlim(selection.alphas.min() / margin, selection.alphas.max() * margin)
     ax.set_xlabel("alpha")
     ax.set_ylabel(CRITERIA.get(selection.rule, selection.rule))
-    mark_chosen(ax, selection.alpha)
+    mark_value(ax, "chosen", selection.alpha, linestyle="--", linewidth=1)
     draw_grid(ax)
     return ax
 
@@ -507,10 +490,6 @@ def plot_score_history(history: ArrayLike, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("score (larger is better)")
     draw_grid(ax)
     return ax
-
-
-#: Height in inches of a row, and of the rest of the picture.
-_ROW, _REST = 0.2, 0.9
 
 
 def plot_intervals(
@@ -556,20 +535,15 @@ def plot_intervals(
     largest = np.argsort(-np.abs(weights), kind="stable")[:most]
     order = largest[np.argsort(-weights[largest], kind="stable")]
     shown, (low, high) = weights[order], ends[:, source[order], target[order]]
-    ax = axes_or_new(ax, (7.0, _REST + _ROW * max(len(order), 3)))
-    rows = np.arange(len(order))
-    colors = [POSITIVE if weight > 0 else NEGATIVE for weight in shown]
-    ax.hlines(rows, low, high, colors=colors, linewidth=2.0, alpha=0.5)
-    ax.scatter(shown, rows, c=colors, s=16, zorder=3)
     mark = " → " if graph.directed else " - "
     names = [tidy(name, 18) for name in graph.names]
     labels = [f"{names[source[k]]}{mark}{names[target[k]]}" for k in order]
-    ax.set_yticks(rows, labels=labels, fontsize=8, **PLAIN)
-    ax.set_ylim(len(order) - 0.4, -0.6)
+    ax, rows = axes_of_rows(ax, labels)
+    colors = [POSITIVE if weight > 0 else NEGATIVE for weight in shown]
+    ax.hlines(rows, low, high, colors=colors, linewidth=2.0, alpha=0.5)
+    ax.scatter(shown, rows, c=colors, s=16, zorder=3)
     left_out = len(weights) - len(order)
     more = f" (without {left_out} weaker edge{'s' if left_out > 1 else ''})" if left_out else ""
     ax.set_xlabel(f"weight, and its interval over the resamples{more}")
     ax.axvline(0.0, color=INK, linewidth=0.6, linestyle=":")
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right", "left"]].set_visible(False)
     return ax

@@ -18,6 +18,7 @@ from edgewise.graph import Graph
 from edgewise.graph.equivalence import extend_pattern, find_cycle, longest_paths
 from edgewise.graph.metrics import as_adjacency
 from edgewise.plot._canvas import (
+    ABOVE,
     ENTRY,
     INK,
     NEGATIVE,
@@ -25,6 +26,7 @@ from edgewise.plot._canvas import (
     PLAIN,
     POSITIVE,
     Entry,
+    axes_of_rows,
     axes_or_new,
     check_labels,
     draw_legend,
@@ -205,8 +207,6 @@ def _set_heights(places: _Places, layers: list[IntArray]) -> FloatArray:
     return heights
 
 
-#: Height of one pair in inches, and of what stands above and below.
-_ROW, _REST = 0.2, 0.9
 #: What a pair of columns is called.
 _ARROW: Final = "\N{RIGHTWARDS ARROW}"
 
@@ -251,21 +251,16 @@ def plot_arc_confidence(graph: Graph, ax: Axes | None = None, *, most: int = 40)
         raise InputError(f"most must be at least 1, got {most!r}.")
     pairs = _pairs(graph)
     shown = pairs[:most]
-    ax = axes_or_new(ax, (7.0, _REST + _ROW * max(len(shown), 3)))
-    rows = np.arange(len(shown))
+    ax, rows = axes_of_rows(ax, _names(graph, shown))
     source, target = shown.T
     ahead, back = graph.confidence[source, target], graph.confidence[target, source]
     ax.barh(rows, ahead, color=POSITIVE, label="in this direction")
     ax.barh(rows, back, left=ahead, color=NEGATIVE, label="the other way round")
-    ax.set_yticks(rows, labels=_names(graph, shown), fontsize=8, **PLAIN)
-    ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set_xlim(0, 1)
     ax.set_xlabel(_about(len(pairs) - len(shown)))
     ax.axvline(0.5, color=INK, linewidth=0.6, linestyle=":")
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right", "left"]].set_visible(False)
     if len(shown):
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8)
+        draw_legend(ax, ax.get_legend_handles_labels()[0], 2, **ABOVE)
     return ax
 
 

@@ -207,7 +207,7 @@ def plot_tree_risk(tree: GraphTree, ax: Axes | None = None) -> Axes:
     """
     tree = check_tree(tree)
     risks = np.asarray(tree.risk_path_)
-    ax = axes_or_new(ax, (6.4, 4.2))
+    ax = axes_or_new(ax)
     splits = np.arange(len(risks))
     ax.plot(splits, risks, color=POSITIVE, marker="o", markersize=3.5)
     if len(risks) > 1:
