@@ -1,6 +1,7 @@
 """Options that every command has for the table it reads: missing values, rows and columns."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -207,3 +208,30 @@ def test_what_is_unusual_is_said_before_the_fit_and_recorded(run, table, command
 def test_one_row_in_so_many(run, table):
     table.to_csv("data.csv", index=False)
     assert record_of(run, "learn", "--every", "4")["data"]["n_samples"] == 15
+
+
+def test_blocks(run, table):
+    rng = np.random.default_rng(0)
+    for name in ("dose", "pulse", "weight"):
+        noise = rng.normal(size=60)
+        for t in range(1, 60):
+            noise[t] += 0.9 * noise[t - 1]
+        table[name] = noise
+    table["group"] = np.repeat(["after", "before"], 30)
+    table.to_csv("data.csv", index=False)
+    for command in ("learn", "direct"):
+        notes = record_of(run, command, "--blocks", "6")["treatment"]
+        assert any(
+            re.match(r"60 rows in order count as [123]\d independent ones.*blocks of 6", note)
+            for note in notes
+        )
+    notes = record_of(run, "compare", "--blocks", "6")["treatment"]
+    assert "labels permuted in blocks of 6 rows, as --blocks asks" in notes
+    line = complaint(run, "learn", "data.csv", "--drop", "group", "--blocks", "40")
+    assert line.endswith("Use `edgewise learn data.csv --drop group --blocks 6`.")
+    line = complaint(run, "compare", "data.csv", *COMMANDS["compare"], "--blocks", "7")
+    assert "leaves fewer than 5 blocks in a group" in line
+    in_windows = ("--drop", "group", "--window", "20", "--blocks", "2")
+    line = complaint(run, "compare", "data.csv", *in_windows)
+    assert "--blocks goes with --by" in line
+    assert "No such option" in run("regress", "data.csv", "--blocks", "2", code=2).stderr

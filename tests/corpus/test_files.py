@@ -3,6 +3,7 @@
 import re
 import shlex
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -74,6 +75,75 @@ def test_sound_files_give_the_same_network(command, tmp_path):
         (tmp_path / case.name).mkdir()
         found = edges(case.build(tmp_path / case.name), f"{case.name}-out")
         pd.testing.assert_frame_equal(found, expected, rtol=1e-8, atol=1e-8)
+
+
+def unusual(kind):
+    """A table that a command warns of, with names that a shell would take apart."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(80, 4))
+    if kind == "order":
+        for t in range(1, 80):
+            values[t] += 0.75 * values[t - 1]
+    if kind == "trend":
+        values = np.cumsum(values, axis=0)
+    frame = pd.DataFrame(values, columns=["body weight", "$dose", "pulse", "a,b"])
+    frame["group"] = np.repeat(["after", "before"], 40)
+    frame["age"] = rng.uniform(20, 60, 80)
+    if kind == "outliers":
+        frame.loc[[3, 50], "$dose"] = [5000.0, 7000.5]
+    if kind == "codes":
+        frame.loc[[3, 50], "$dose"] = -999.0
+    if kind == "skew":
+        frame["pulse"] = np.exp(2 * frame["pulse"])
+    if kind == "categories":
+        frame["body weight"] = rng.integers(1, 6, 80)
+    if kind == "identifier":
+        frame["a,b"] = np.arange(80) + 100
+    return frame
+
+
+def follow_advice(command, *options):
+    """Run a command, and the ones that its warnings advise; return those."""
+    given = [command, "my table.csv", "--out", "out", *options]
+    result = invoke(*given)
+    assert result.exit_code == 0, result.stderr
+    found = ADVICE.findall(result.stderr)
+    for advice in found:
+        words = shlex.split(advice)
+        assert words[: len(given)] == given
+        again = invoke(*words)
+        assert again.exit_code == 0, f"{advice}: {again.stderr}"
+        assert advice not in again.stderr
+    return found
+
+
+@pytest.mark.parametrize("kind", ["codes", "skew", "trend", "categories", "identifier"])
+def test_advice_before_a_fit_works_as_printed(kind, undrawn):
+    unusual(kind).to_csv("my table.csv", index=False)
+    for command in ("compare",) if kind == "categories" else ("learn", "compare"):
+        assert follow_advice(command, *COMMANDS[command])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_advice_of_every_command_works_as_printed(command, undrawn):
+    unusual("outliers").to_csv("my table.csv", index=False)
+    assert follow_advice(command, *COMMANDS[command])
+    unusual("order").to_csv("my table.csv", index=False)
+    # What follows a covariate may follow the rows too.
+    assert bool(follow_advice(command, *COMMANDS[command])) == (command != "regress")
+
+
+def test_advice_to_transpose_works_as_printed(undrawn):
+    rng = np.random.default_rng(0)
+    genes = 3 * rng.normal(size=(60, 1)) + rng.normal(size=(60, 8))
+    frame = pd.DataFrame(genes, columns=[f"s{k}" for k in range(8)])
+    frame.insert(0, "gene", [f"gene{k}" for k in range(60)])
+    frame.to_csv("my table.csv", index=False)
+    options = ["--alpha", "0.5", "--no-confidence"]
+    result = invoke("learn", "my table.csv", "--drop", "gene", *options)
+    (advice,) = ADVICE.findall(result.stderr)
+    assert shlex.split(advice) == ["learn", "my table.csv", *options, "--transpose"]
+    assert invoke(*shlex.split(advice)).exit_code == 0
 
 
 ADVICE = re.compile(r"`edgewise ([^`]*)`")

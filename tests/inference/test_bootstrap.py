@@ -19,6 +19,7 @@ from edgewise import (
     NeighborhoodGraph,
     SolverError,
 )
+from edgewise.selection.criteria import independent_rows
 
 
 def pair(n_rows=80, seed=0):
@@ -271,3 +272,63 @@ def test_prefit_takes_what_was_fitted_to_these_columns():
     learner = GaussianGraph(0.3).fit(X[:, :3])
     with pytest.raises(InputError, match="X has 4 columns, and the estimator was fitted to 3"):
         BootstrapGraph(learner, prefit=True).fit(X)
+
+
+def in_time(n_rows, n_columns, rho, rng):
+    """Columns that have nothing to do with each other, each an autoregression."""
+    noise = rng.normal(size=(n_rows, n_columns))
+    values = noise.copy()
+    for t in range(1, n_rows):
+        values[t] = rho * values[t - 1] + np.sqrt(1 - rho**2) * noise[t]
+    return values
+
+
+class TestBlocks:
+    def test_consecutive_rows_are_drawn_together(self):
+        seen = []
+
+        class Rows(BaseEstimator):
+            def fit(self, X, y=None):
+                seen.append(X[:, 0].astype(int))
+                self.graph_ = Graph(1.0 - np.eye(2))
+                return self
+
+        X = np.column_stack([np.arange(50), np.arange(50) ** 2])
+        BootstrapGraph(Rows(), n_resamples=4, block_length=8, random_state=0).fit(X)
+        for rows in seen[1:]:
+            assert len(rows) == 50
+            steps = np.diff(rows)
+            assert (np.delete(steps, np.arange(7, 49, 8)) == 1).all()
+        with pytest.raises(InputError, match="block_length must be at least 1, got 0"):
+            BootstrapGraph(Rows(), block_length=0).fit(X)
+
+    def test_intervals_of_rows_in_time_are_wide_enough(self):
+        rng = np.random.default_rng(1)
+        covered = {1: 0, 20: 0}
+        for _ in range(25):
+            X = in_time(300, 2, 0.9, rng)
+            for length in covered:
+                fit = BootstrapGraph(
+                    GaussianGraph(1e-3), n_resamples=60, block_length=length, random_state=0
+                ).fit(X)
+                low, high = fit.interval_[:, 0, 1]
+                covered[length] += bool(low <= 0 <= high)
+        # At 95 %, and with few blocks a little below.
+        assert covered[1] <= 17
+        assert covered[20] >= 20
+
+    def test_rows_are_counted_by_what_they_are_worth(self):
+        rng = np.random.default_rng(0)
+        n_edges = np.zeros(2)
+        for _ in range(15):
+            X = in_time(400, 6, 0.8, rng)
+            n_rows = independent_rows(X, 25)
+            # Bartlett's formula for an autoregression.
+            assert n_rows == pytest.approx(400 * (1 - 0.64) / (1 + 0.64), rel=0.35)
+            weights = np.full(400, n_rows / 400)
+            n_edges += [
+                GaussianGraph().fit(X).graph_.n_edges,
+                GaussianGraph().fit(X, sample_weight=weights).graph_.n_edges,
+            ]
+        assert n_edges[0] >= 15
+        assert n_edges[1] <= 4

@@ -12,6 +12,7 @@ from scipy import stats
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.inference import network_difference_test
+from edgewise.inference.difference import _draw
 
 
 def two_tables(
@@ -205,6 +206,41 @@ class TestRun:
             np.concatenate([X, X]), np.repeat(["a", "b"], 20), n_permutations=99, random_state=0
         )
         assert test.pvalue == 1.0
+
+    def test_blocks_keep_the_level_of_rows_in_time(self) -> None:
+        rng = np.random.default_rng(4)
+        found = {1: 0, 12: 0}
+        for _ in range(30):
+            noise = rng.normal(size=(240, 4))
+            X = noise.copy()
+            for t in range(1, 240):
+                X[t] = 0.85 * X[t - 1] + noise[t]
+            for length in found:
+                test = network_difference_test(
+                    X,
+                    np.repeat([0, 1], 120),
+                    n_permutations=99,
+                    block_length=length,
+                    random_state=0,
+                )
+                found[length] += test.pvalue <= 0.05
+        assert found[1] >= 12
+        assert found[12] <= 6
+
+    def test_blocks_stay_together(self) -> None:
+        orders = _draw((10, 7), 4, np.random.default_rng(0), 20)
+        for order in orders:
+            assert sorted(order) == list(range(17))
+            places = np.argsort(order)
+            for block in ([0, 1, 2, 3], [4, 5, 6, 7], [8, 9], [10, 11, 12, 13], [14, 15, 16]):
+                assert (np.diff(places[block]) == 1).all()
+
+    def test_too_few_blocks(self) -> None:
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        with pytest.raises(InputError, match=r"fewer than 5 blocks of 6.*at most 4"):
+            network_difference_test(X, np.repeat([0, 1], 20), block_length=6)
+        with pytest.raises(InputError, match="block_length must be at least 1"):
+            network_difference_test(X, np.repeat([0, 1], 20), block_length=0)
 
     @pytest.mark.parametrize(
         ("rows", "columns", "n_permutations", "words"),

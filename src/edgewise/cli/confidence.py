@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.shell import is_watched, tell
+from edgewise.cli.prepare import preparation
+from edgewise.cli.shell import again, is_watched, tell
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
+
+    from edgewise._core.typing import FloatArray
 
 #: Resamples, where nobody said how many.
 RESAMPLES: Final = 100
@@ -50,14 +53,18 @@ class Confidence:
         return self.n_resamples is not None and not self.only_if_quick
 
 
-def timed_fit(learner: Any, frame: Any) -> tuple[Any, float]:
+def timed_fit(
+    learner: Any, frame: Any, sample_weight: FloatArray | None = None
+) -> tuple[Any, float]:
     """Fit to all rows; also return the seconds, less those in which kernels were compiled."""
     from numba.core.event import install_timer
 
     compiling: list[float] = []
     start = time.perf_counter()
     with install_timer("numba:compile", compiling.append):
-        fit = learner.fit(frame)
+        # A discrete network takes no weights.
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fit = learner.fit(frame, **options)
     return fit, time.perf_counter() - start - sum(compiling)
 
 
@@ -69,6 +76,7 @@ def bootstrap_edges(
     seconds: float,
     seed: int,
     n_jobs: int,
+    sample_weight: FloatArray | None = None,
     **changed: Any,
 ) -> tuple[Any, tuple[str, ...]]:
     """Bootstrap the edges of a fit; return the bootstrap, or the fit without one, and notes.
@@ -86,6 +94,8 @@ def bootstrap_edges(
         What was asked for.
     seed, n_jobs
         Of the bootstrap.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Weights of the rows in the fit.
     **changed
         Parameters in which the fits to the resamples differ from ``fit``.
     """
@@ -111,14 +121,37 @@ def bootstrap_edges(
     bootstrap = BootstrapGraph(
         learner,
         n_resamples=n_resamples,
+        block_length=preparation().blocks,
         prefit=True,
         n_jobs=n_jobs,
         random_state=seed,
         verbose=int(is_watched()),
-    ).fit(frame)
+    ).fit(frame, sample_weight=sample_weight)
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)
     return bootstrap, ()
+
+
+def in_order(frame: pd.DataFrame) -> tuple[FloatArray | None, tuple[str, ...]]:
+    """Weigh rows by what they are worth where ``--blocks`` says that they are in order; notes."""
+    import numpy as np
+
+    from edgewise.selection.criteria import independent_rows
+
+    length = preparation().blocks
+    if length == 1:
+        return None, ()
+    if 2 * length > len(frame):
+        raise InputError(
+            f"--blocks {length} leaves fewer than two blocks of the {len(frame)} rows. Use "
+            f"{again('--blocks', str(max(len(frame) // 10, 1)))}."
+        )
+    n_rows = independent_rows(frame.to_numpy(dtype=np.float64), length)
+    note = (
+        f"{len(frame)} rows in order count as {n_rows:.0f} independent ones, and resamples are "
+        f"drawn in blocks of {length}, as --blocks asks"
+    )
+    return np.full(len(frame), n_rows / len(frame)), (note,)
 
 
 #: The intervals of the weights, among the files of a run with resamples.

@@ -24,7 +24,7 @@ from edgewise.cli.prepare import (
     treat_missing,
     with_rows,
 )
-from edgewise.cli.shell import again, drop_command
+from edgewise.cli.shell import again, drop_command, options_given, options_here
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,10 @@ class Reading:
             # What follows the covariates of a tree may follow the rows as well.
             is_ordered="--on" not in self.apart,
             is_ranks=is_ranks,
+            in_blocks="--blocks" in options_here() and "--window" not in options_given(),
         )
+        if preparation().blocks > 1:
+            found = tuple(one for one in found if one.kind != "order")
         turned = None if labels is None else find_transposed(table.values, table.names, labels)
         return found if turned is None else (turned,)
 

@@ -72,6 +72,19 @@ Every: TypeAlias = Annotated[
         rich_help_panel=ROWS,
     ),
 ]
+Blocks: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--blocks",
+        help=(
+            "Resample and permute blocks of so many consecutive rows, and count rows in order by "
+            "what they are worth, where they are like the rows before them."
+        ),
+        metavar="N",
+        min=1,
+        rich_help_panel=ROWS,
+    ),
+]
 Transpose: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -110,11 +123,16 @@ _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "na": (Na, None),
     "where": (Where, None),
     "every": (Every, 1),
+    "blocks": (Blocks, 1),
     "transpose": (Transpose, False),
     "difference": (Difference, False),
     "detrend": (Detrend, False),
     "covariance": (ScaleOption, "empirical"),
 }
+
+
+#: Commands that resample or permute rows, and so have ``--blocks``.
+IN_BLOCKS: Final = ("learn", "compare", "direct")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +149,8 @@ class Preparation:
         Condition for the rows to keep.
     every : int
         Rows from one that is kept to the next.
+    blocks : int
+        Consecutive rows that are resampled or permuted together.
     transpose, difference, detrend : bool
         Whether rows are columns; whether columns are differenced, or lose a straight line.
     ranks : bool
@@ -141,6 +161,7 @@ class Preparation:
     na: tuple[str, ...] = ()
     where: str | None = None
     every: int = 1
+    blocks: int = 1
     transpose: bool = False
     difference: bool = False
     detrend: bool = False
@@ -150,7 +171,11 @@ class Preparation:
     def options(self) -> list[str]:
         """Options that were given and need all rows."""
         asked = {"--where": self.where, "--every": self.every > 1, "--transpose": self.transpose}
-        asked |= {"--difference": self.difference, "--detrend": self.detrend}
+        asked |= {
+            "--blocks": self.blocks > 1,
+            "--difference": self.difference,
+            "--detrend": self.detrend,
+        }
         return [option for option, value in asked.items() if value]
 
 
@@ -170,6 +195,8 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command)
     hints = get_type_hints(command, include_extras=True)
     added = {name: option for name, option in _OPTIONS.items() if name not in own.parameters}
+    if command.__name__ not in IN_BLOCKS:
+        del added["blocks"]
 
     def with_options(**given: Any) -> None:
         options = {name: given.pop(name) for name in added}

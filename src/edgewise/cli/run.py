@@ -22,6 +22,7 @@ from edgewise._core.errors import DataWarning, EdgewiseError, InputError
 from edgewise._core.lazy import postpone
 from edgewise._version import __version__
 from edgewise.cli.shell import (
+    advised,
     cleared,
     is_interrupted,
     not_stopped,
@@ -280,7 +281,9 @@ def carry_out(
     with warnings_told() as told:
         start = time.perf_counter()
         for one in source.findings:
-            said = f"{one.text[:1].upper()}{one.text[1:]}. Option: {one.advice}."
+            command_line = advised(one.advice)
+            advice = f"Option: {one.advice}" if command_line is None else f"Use {command_line}"
+            said = f"{one.text[:1].upper()}{one.text[1:]}. {advice}."
             warnings.warn(said, DataWarning, stacklevel=2)
         result = fit()
         record = {

@@ -202,7 +202,7 @@ def _watch(reader: socket.socket) -> None:
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
 
-_ASSIGNMENT: Final = re.compile(r"\b([a-z]\w*)=['\"]?([\w.+-]*\w)['\"]?")
+_ASSIGNMENT: Final = re.compile(r"(?<![-\w])([a-z]\w*)=['\"]?([\w.+-]*\w)['\"]?")
 #: A rule with one parameter, which is an option of its own.
 _RULE: Final = re.compile(r"\balpha=\w+\((\w+=[^()]*)\)")
 #: Names that are no English words, so that they stand for the parameter also on their own.
@@ -317,13 +317,14 @@ def again(*changes: str, without: Sequence[str] = ()) -> str:
     Parameters
     ----------
     *changes : str
-        Options and their values, in turn.
+        Options and their values, in turn; the value of a switch is empty.
     without : sequence of str
         Options to leave out, which have one value each.
     """
     words, many = _arguments.get(([], frozenset()))
     options, values = changes[::2], changes[1::2]
-    gone = {*without, *options} - many
+    gone = {option for option, value in zip(options, values, strict=True) if value} - many
+    gone |= {*without}
     places = {k for k, word in enumerate(words) if word in gone}
     places |= {k + 1 for k in places}
     kept = [
@@ -336,8 +337,35 @@ def again(*changes: str, without: Sequence[str] = ()) -> str:
         word
         for option, value in zip(options, values, strict=True)
         for word in ([f"{option}={value}"] if value.startswith("-") else [option, value])
+        if word
     ]
     return f"`{shlex.join(['edgewise', *kept, *more])}`"
+
+
+def advised(options: str) -> str | None:
+    """Write the running command with options as a shell reads them; None if it has not got them."""
+    changes: list[str] = []
+    for word in shlex.split(options):
+        if word.startswith("--"):
+            changes += word.partition("=")[::2]
+        else:
+            changes[-1] = word
+    if not options_here().issuperset(changes[::2]):
+        return None
+    # Names of columns are others then.
+    without = ("--drop", "--columns") if "--transpose" in changes else ()
+    return again(*changes, without=without)
+
+
+def options_here() -> frozenset[str]:
+    """Return the options that the running command has."""
+    return frozenset(_options.get().values())
+
+
+def options_given() -> frozenset[str]:
+    """Return the options that it was given."""
+    words, _ = _arguments.get(([], frozenset()))
+    return frozenset(word.partition("=")[0] for word in words if word.startswith("--"))
 
 
 def drop_command(names: Sequence[str], *more: str) -> str:

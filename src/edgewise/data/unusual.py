@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Finding:
     text : str
         What was found, in one sentence.
     advice : str
-        The option of the commands that deals with it.
+        The option of the commands that deals with it, quoted for the shell.
     """
 
     kind: str
@@ -60,6 +61,7 @@ def find_unusual(
     groups: IntArray | None = None,
     is_ordered: bool = True,
     is_ranks: bool = False,
+    in_blocks: bool = True,
 ) -> tuple[Finding, ...]:
     """Look for rows and columns that most methods are misled by.
 
@@ -74,6 +76,8 @@ def find_unusual(
         Whether the rows may be in an order that means something.
     is_ranks : bool
         Whether only ranks will be seen, which neither outliers nor skew mislead.
+    in_blocks : bool
+        Whether blocks of consecutive rows can be resampled or permuted.
 
     Returns
     -------
@@ -94,7 +98,7 @@ def find_unusual(
     if not is_ranks:
         found += _shapes(values, names)
     if is_ordered:
-        found.append(_order(values, names, groups))
+        found.append(_order(values, names, groups, in_blocks=in_blocks))
     return tuple(one for one in found if one is not None)
 
 
@@ -113,7 +117,7 @@ def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
         figure=float(len(which)),
         text=f"{column_nouns(which)} {agree(which, 'numbers', 'number')} the rows: whole numbers "
         "in order, another in every row",
-        advice=f"--drop {','.join(which)}",
+        advice=_drop(which),
     )
 
 
@@ -132,7 +136,16 @@ def _categories(values: FloatArray, names: Sequence[str]) -> Finding | None:
         text=f"{column_nouns(labels)} {agree(labels, 'has', 'have')} at most "
         f"{max(counts[k] for k in which)} different whole numbers, taken for measurements, which "
         "codes of categories are not",
-        advice=f"--drop {','.join(labels)}",
+        advice=_drop(labels),
+    )
+
+
+def _drop(names: Sequence[str]) -> str:
+    """Write the option that leaves columns out, quoted for the shell."""
+    texts = names if any("," in name for name in names) else [",".join(names)]
+    return " ".join(
+        shlex.quote(f"--drop={text}") if text.startswith("-") else f"--drop {shlex.quote(text)}"
+        for text in texts
     )
 
 
@@ -206,7 +219,9 @@ def _about_skews(skews: dict[str, float]) -> Finding | None:
     )
 
 
-def _order(values: FloatArray, names: Sequence[str], groups: IntArray | None) -> Finding | None:
+def _order(
+    values: FloatArray, names: Sequence[str], groups: IntArray | None, *, in_blocks: bool
+) -> Finding | None:
     """Rows that are like the rows before them: columns that drift, or a series in time."""
     n_samples = len(values)
     member = np.zeros(n_samples, dtype=np.int64) if groups is None else groups
@@ -231,6 +246,7 @@ def _order(values: FloatArray, names: Sequence[str], groups: IntArray | None) ->
             "prices do or rows sorted by a group, and whatever drifts seems linked",
             advice="--difference",
         )
+    fewest = n_samples if groups is None else int(np.unique(groups, return_counts=True)[1].min())
     mean = float(lagged.mean())
     if mean <= max(ALIKE, 4.0 / np.sqrt(n_samples)):
         return None
@@ -241,8 +257,43 @@ def _order(values: FloatArray, names: Sequence[str], groups: IntArray | None) ->
         text=f"rows are like the rows before them (autocorrelation {mean:.2f} on average), so that "
         f"{n_samples} of them say less than as many independent ones, and links look surer than "
         "they are",
-        advice=f"--every {int(np.ceil(np.log(ALIKE) / np.log(min(mean, 0.95))))}",
+        advice=f"--blocks {block_length(mean, fewest)}"
+        if in_blocks
+        else f"--every {int(np.ceil(np.log(ALIKE) / np.log(min(mean, 0.95))))}",
     )
+
+
+def block_length(autocorrelation: float, n_samples: int) -> int:
+    r"""Return the length of blocks to resample rows in order by.
+
+    For rows of a first-order autoregression with autocorrelation :math:`\rho`, blocks of
+    :math:`(\sqrt 6 \rho / (1 - \rho^2))^{2/3} n^{1/3}` rows estimate the variance of a mean best
+    [1]_. There are ten blocks at least.
+
+    Parameters
+    ----------
+    autocorrelation : float
+        :math:`\rho`, above 0.
+    n_samples : int
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    .. [1] Carlstein (1986). The use of subseries values for estimating the variance of a general
+       statistic from a stationary sequence. *Annals of Statistics* 14(3).
+       https://doi.org/10.1214/aos/1176350057
+
+    Examples
+    --------
+    >>> block_length(0.3, 300), block_length(0.7, 300), block_length(0.95, 300)
+    (6, 16, 30)
+    """
+    rho = min(autocorrelation, 0.99)
+    length = (np.sqrt(6.0) * rho / (1.0 - rho**2)) ** (2 / 3) * n_samples ** (1 / 3)
+    return int(np.clip(np.ceil(length), 2, max(n_samples // 10, 2)))
 
 
 def find_transposed(

@@ -56,6 +56,9 @@ class BootstrapGraph(ResamplingGraph):
         Draws of the rows.
     level : float
         Share of the resampled weights that ``interval_`` covers.
+    block_length : int
+        Rows that are drawn together: blocks of so many consecutive ones [2]_, for rows in order
+        that are like the rows before them. 1 draws rows one by one.
     prefit : bool
         Whether ``estimator`` has been fitted to the rows that are passed to ``fit``. It is then
         used as it is, and copies of it are fitted to the resamples only.
@@ -90,6 +93,8 @@ class BootstrapGraph(ResamplingGraph):
     ----------
     .. [1] Efron (1979). Bootstrap methods: another look at the jackknife. *Annals of Statistics*
        7(1). https://doi.org/10.1214/aos/1176344552
+    .. [2] Künsch (1989). The jackknife and the bootstrap for general stationary observations.
+       *Annals of Statistics* 17(3). https://doi.org/10.1214/aos/1176347265
 
     Examples
     --------
@@ -114,6 +119,7 @@ class BootstrapGraph(ResamplingGraph):
         *,
         n_resamples: int = 200,
         level: float = 0.95,
+        block_length: int = 1,
         prefit: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -122,6 +128,7 @@ class BootstrapGraph(ResamplingGraph):
         self.estimator = estimator
         self.n_resamples = n_resamples
         self.level = level
+        self.block_length = block_length
         self.prefit = prefit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -154,12 +161,15 @@ class BootstrapGraph(ResamplingGraph):
                 "n_resamples must be at least 2 and level between 0 and 1, got "
                 f"n_resamples={self.n_resamples!r} and level={self.level!r}."
             )
+        if self.block_length < 1:
+            raise InputError(f"block_length must be at least 1, got {self.block_length!r}.")
         problem = self._problem(X, y, sample_weight, None)
         generator = as_generator(self.random_state)
         # Drawn in either case, so that the resamples do not depend on ``prefit``.
         seed = int(generator.integers(2**31 - 1))
         graph = self._fit_all(problem, seed)
-        outcomes = self._resample(problem, _draw, generator, self.n_resamples, "Bootstrap")
+        draw = partial(_draw, block_length=self.block_length)
+        outcomes = self._resample(problem, draw, generator, self.n_resamples, "Bootstrap")
         # A model file has none of them, as they would be most of it.
         self._outcomes = outcomes
         self.edge_frequency_ = frequency(outcomes, graph.n_nodes)
@@ -636,9 +646,16 @@ def _fitted_graph(estimator: Any, X: Any) -> Graph:
     return graph_of(estimator)
 
 
-def _draw(generator: np.random.Generator, groups: list[IntArray]) -> list[IntArray]:
-    """Draw as many rows as there are, with replacement, within each class."""
-    return [np.concatenate([generator.choice(rows, size=len(rows)) for rows in groups])]
+def _draw(
+    generator: np.random.Generator, groups: list[IntArray], *, block_length: int
+) -> list[IntArray]:
+    """Draw as many rows as there are, with replacement, within each class; or blocks of them."""
+    drawn = []
+    for rows in groups:
+        n, length = len(rows), min(block_length, len(rows))
+        starts = generator.choice(n - length + 1, size=-(-n // length))
+        drawn.append(rows[(starts[:, None] + np.arange(length)).ravel()[:n]])
+    return [np.concatenate(drawn)]
 
 
 def _intervals(outcomes: list[Outcome], n_nodes: int, level: float) -> FloatArray:

@@ -156,6 +156,7 @@ def network_difference_test(
     *,
     ranks: bool = True,
     n_permutations: int = 999,
+    block_length: int = 1,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -190,6 +191,10 @@ def network_difference_test(
         Turn columns into normal scores within each group. Without, a few far rows decide.
     n_permutations : int
         Number of shuffles; where there are fewer ways to deal out the labels, each is used once.
+    block_length : int
+        Rows that change groups together: blocks of so many consecutive rows of a group, for rows in
+        order that are like the rows before them. One block of a shuffle may be cut, so that groups
+        keep their sizes.
     n_jobs : int, optional
         Blocks of shuffles at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -239,17 +244,22 @@ def network_difference_test(
     """
     if n_permutations < 1:
         raise InputError(f"n_permutations must be at least 1, got {n_permutations!r}.")
+    if block_length < 1:
+        raise InputError(f"block_length must be at least 1, got {block_length!r}.")
     table = Table.from_input(X)
     table.refuse_text()
     check_columns(table.values, table.names, kinds=table.kinds, allow_identical=True)
     groups = two_groups(y, len(table.values))
-    _check_groups(table, groups)
+    _check_groups(table, groups, block_length)
     problem = _Problem.make(table.values, groups, ranks=ranks)
     blocks = parallel_map(
         _compare,
         [
             (problem, at_least(np.abs(problem.differences)), deal)
-            for deal in [problem.as_given, *_deals(problem, n_permutations, random_state)]
+            for deal in [
+                problem.as_given,
+                *_deals(problem, n_permutations, block_length, random_state),
+            ]
         ],
         n_jobs=n_jobs,
         description="Comparison of networks",
@@ -258,10 +268,16 @@ def network_difference_test(
     return _result(problem, table, groups, blocks)
 
 
-def _check_groups(table: Table, groups: TwoGroups) -> None:
+def _check_groups(table: Table, groups: TwoGroups, block_length: int) -> None:
     if table.n_features < 2:
         raise InputError("X has one column. A change of links needs at least 2 variables.")
     for label, rows in zip(groups.classes, groups.rows, strict=True):
+        if block_length > 1 and len(rows) < FEWEST_ROWS * block_length:
+            raise InputError(
+                f"The group {label!r} has {len(rows)} rows, fewer than {FEWEST_ROWS} blocks of "
+                f"{block_length}: shuffles of so few say nothing. Take a block_length of at most "
+                f"{max(len(rows) // FEWEST_ROWS, 1)}."
+            )
         if len(rows) < FEWEST_ROWS:
             raise InputError(
                 f"The group {label!r} has {len(rows)} rows, and a test of its network needs "
@@ -483,21 +499,34 @@ class _Block(NamedTuple):
 
 
 def _deals(
-    problem: _Problem, n_permutations: int, random_state: RandomState
+    problem: _Problem, n_permutations: int, block_length: int, random_state: RandomState
 ) -> list[Callable[[], IntArray]]:
     """Draw shuffles block by block, or list all that there are if those are few enough."""
     n = problem.n_rows
-    if comb(n, problem.n_first) <= n_permutations + 1:
+    if block_length == 1 and comb(n, problem.n_first) <= n_permutations + 1:
         firsts = np.array(list(combinations(range(n), problem.n_first)))[1:]
         orders = np.array([[*first, *np.setdiff1d(np.arange(n), first)] for first in firsts])
         return [partial(np.asarray, orders)]
     counts = [len(part) for part in np.array_split(range(n_permutations), N_BLOCKS) if len(part)]
     streams = spawn(as_generator(random_state), len(counts))
-    return [partial(_draw, stream, n, count) for stream, count in zip(streams, counts, strict=True)]
+    draw = partial(_draw, problem.sizes, block_length)
+    return [partial(draw, stream, count) for stream, count in zip(streams, counts, strict=True)]
 
 
-def _draw(stream: np.random.Generator, n_rows: int, n_shuffles: int) -> IntArray:
-    return stream.permuted(np.tile(np.arange(n_rows), (n_shuffles, 1)), axis=1)
+def _draw(
+    sizes: tuple[int, int], block_length: int, stream: np.random.Generator, n_shuffles: int
+) -> IntArray:
+    """Draw orders of the rows in which those of a block follow each other."""
+    if block_length == 1:
+        return stream.permuted(np.tile(np.arange(sum(sizes)), (n_shuffles, 1)), axis=1)
+    starts = [np.arange(0, size, block_length) for size in sizes]
+    blocks = np.split(np.arange(sum(sizes)), np.concatenate([starts[0], sizes[0] + starts[1]])[1:])
+    return np.stack(
+        [
+            np.concatenate([blocks[k] for k in stream.permutation(len(blocks))])
+            for _ in range(n_shuffles)
+        ]
+    )
 
 
 def _compare(

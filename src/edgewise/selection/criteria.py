@@ -129,6 +129,55 @@ def effective_rows(
     return n_samples if excess <= LIGHT_TAILS else max(n_samples / excess, min(n_samples, 4.0))
 
 
+def independent_rows(X: FloatArray, block_length: int) -> float:
+    r"""Count the independent rows that say as much of correlations as rows in order do.
+
+    With autocorrelations :math:`\rho_i(k)` at lag :math:`k`, the correlation of two columns that
+    have nothing to do with each other has the variance [1]_
+
+    .. math:: \frac{1}{n} \Bigl(1 + 2 \sum_{k=1}^{b-1} (1 - k/n) \rho_i(k) \rho_j(k)\Bigr),
+
+    and the mean of the bracket over all pairs divides the number of rows. Rows that are a block of
+    :math:`b` rows apart count as unrelated.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Rows in order, NaN where a value is missing.
+    block_length : int
+        :math:`b`.
+
+    Returns
+    -------
+    float
+        At most n.
+
+    References
+    ----------
+    .. [1] Bartlett (1946). On the theoretical specification and sampling properties of
+       autocorrelated time-series. *Supplement to the Journal of the Royal Statistical Society*
+       8(1).
+       https://doi.org/10.2307/2983611
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> round(independent_rows(X, 10)), round(independent_rows(X[1:] + X[:-1], 10))
+    (200, 141)
+    """
+    n, p = X.shape
+    Z = X - np.nanmean(X, axis=0)
+    spread = np.sqrt(np.nanmean(Z**2, axis=0))
+    Z = np.nan_to_num(Z / np.where(spread > 0, spread, 1.0))
+    excess = 0.0
+    for lag in range(1, min(block_length, n - 1)):
+        lagged = (Z[lag:] * Z[:-lag]).sum(axis=0) / (n - lag)
+        pairs = (lagged.sum() ** 2 - (lagged**2).sum()) / max(p * (p - 1), 1)
+        excess += 2.0 * (1.0 - lag / n) * pairs
+    return float(n / max(1.0 + excess, 1.0))
+
+
 def smallest_p_value(S: FloatArray, n_samples: float) -> float:
     """Test whether any correlation differs from 0, corrected for their number by Bonferroni.
 

@@ -26,6 +26,7 @@ from edgewise.cli.options import (
     given,
     penalty,
 )
+from edgewise.cli.prepare import preparation
 
 ORDER: Final = "Rows in order"
 
@@ -282,6 +283,11 @@ def _check_rows(
     ):
         if value is not None and not is_there:
             raise InputError(f"{option} goes with {needed}. Leave it out.")
+    if preparation().blocks > 1 and by is None:
+        raise InputError(
+            "--blocks goes with --by: windows of rows are compared as they are. Leave it out, or "
+            "keep one row in several with --every."
+        )
     for option, rows in (("--window", window), ("--reference", reference)):
         if rows is not None and rows < 2:
             raise InputError(f"{option} must be at least 2 rows, got {rows}.")

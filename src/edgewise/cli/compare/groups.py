@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 from edgewise.cli.labels import TWO_VALUES, Groups
 from edgewise.cli.learn.fit import draw_search
+from edgewise.cli.prepare import preparation
 from edgewise.cli.run import SEARCH, Result, estimator_of
-from edgewise.cli.shell import is_watched
+from edgewise.cli.shell import again, is_watched
 from edgewise.cli.wording import (
     STRONGEST,
     about_fit,
@@ -86,6 +87,8 @@ def compare_groups(
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(is_watched()))
     model = learner.fit(frame, groups.y)
     test = _test(model, source.frame, groups, n_permutations) if n_permutations else None
+    if test is not None and preparation().blocks > 1:
+        notes.append(f"labels permuted in blocks of {preparation().blocks} rows, as --blocks asks")
     if n_permutations and test is None:
         notes.append(f"not tested: a group has fewer than {FEWEST_ROWS} rows")
     directions = model.check_directions(frame, groups.y) if method == RATIO else None
@@ -138,10 +141,17 @@ def _test(
 
     if min(groups.counts) < FEWEST_ROWS:
         return None
+    length, longest = preparation().blocks, min(groups.counts) // FEWEST_ROWS
+    if length > longest:
+        raise InputError(
+            f"--blocks {length} leaves fewer than {FEWEST_ROWS} blocks in a group. Use "
+            f"{again('--blocks', str(longest))}."
+        )
     return network_difference_test(
         frame,
         groups.y,
         n_permutations=n_permutations,
+        block_length=preparation().blocks,
         n_jobs=model.n_jobs,
         random_state=model.random_state,
         verbose=int(is_watched()),

@@ -12,6 +12,7 @@ from edgewise.cli.confidence import (
     Confidence,
     bootstrap_edges,
     draw_intervals,
+    in_order,
     interval_table,
     timed_fit,
 )
@@ -134,7 +135,8 @@ def direct_columns(
     n_jobs : int
         Resamples at a time.
     """
-    fit, seconds = timed_fit(_learner(first), source.frame)
+    weights, in_blocks = in_order(source.frame)
+    fit, seconds = timed_fit(_learner(first), source.frame, sample_weight=weights)
     resampled, skipped = bootstrap_edges(
         fit,
         source.frame,
@@ -142,8 +144,9 @@ def direct_columns(
         seconds=seconds,
         seed=first["random_state"],
         n_jobs=n_jobs,
+        sample_weight=weights,
     )
-    other, pattern, notes = _second_opinion(source.frame, fit, first, second)
+    other, pattern, notes = _second_opinion(source.frame, fit, first, second, weights)
     graph = resampled.graph_
     both = _Networks(
         fit=fit,
@@ -160,7 +163,7 @@ def direct_columns(
         text=_summary(both, source),
         parameters={**parameters_of(fit), "n_resamples": n_resamples},
         found=_found(both),
-        notes=[*notes, *skipped, *fit.treatment_],
+        notes=[*notes, *in_blocks, *skipped, *fit.treatment_],
         figures=lambda: {**_draw(both), **draw_intervals(resampled)},
         words=ALT,
         tables={"arcs.csv": both.arcs, **interval_table(resampled)},
@@ -180,22 +183,30 @@ def _learner(options: dict[str, Any]) -> Any:
 
 
 def _second_opinion(
-    frame: pd.DataFrame, fit: Any, first: dict[str, Any], second: dict[str, Any]
+    frame: pd.DataFrame,
+    fit: Any,
+    first: dict[str, Any],
+    second: dict[str, Any],
+    sample_weight: FloatArray | None,
 ) -> tuple[Any, BoolArray, list[str]]:
     """Fit the second network: beside a score by tests, and beside tests by a score, unless told."""
     options = dict(second)
     method = options.pop("method", None)
     if method == PENALIZED:
-        return _by_order(frame, first, options)
+        return _by_order(frame, first, options, sample_weight)
     if method is None:
         method = "blankets" if fit.method in SCORED else "boss"
     known = {name: first.get(name) for name in ("forbidden", "required", "tiers")}
-    other = _learner({"method": method, **options, **known}).fit(frame)
+    learner = _learner({"method": method, **options, **known})
+    other = learner.fit(frame, sample_weight=sample_weight)
     return other, other.cpdag_.adjacency, []
 
 
 def _by_order(
-    frame: pd.DataFrame, first: dict[str, Any], penalized: dict[str, Any]
+    frame: pd.DataFrame,
+    first: dict[str, Any],
+    penalized: dict[str, Any],
+    sample_weight: FloatArray | None,
 ) -> tuple[Any, BoolArray, list[str]]:
     """Fit the second network, with what is known in advance as weights of the penalty."""
     import numpy as np
@@ -211,7 +222,7 @@ def _by_order(
     weights[~known.allowed] = np.inf
     fit = GaussianBayesNet(
         weights=None if known.is_empty else weights, verbose=int(is_watched()), **penalized
-    ).fit(frame)
+    ).fit(frame, sample_weight=sample_weight)
     notes = []
     if known.required.any():
         notes.append("required arcs are almost unpenalised in the penalised fit")

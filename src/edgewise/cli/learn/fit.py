@@ -11,6 +11,7 @@ from edgewise.cli.confidence import (
     Confidence,
     bootstrap_edges,
     draw_intervals,
+    in_order,
     interval_table,
     timed_fit,
 )
@@ -75,7 +76,9 @@ def learn_graph(
 ) -> Result:
     """Fit the estimator of a method to all rows, and to resamples where they are asked for."""
     learner = estimator_of(ESTIMATORS[method], parameters)
-    fit, seconds = timed_fit(learner.set_params(verbose=int(is_watched())), source.frame)
+    weights, in_blocks = (None, ()) if method == DISCRETE else in_order(source.frame)
+    learner.set_params(verbose=int(is_watched()))
+    fit, seconds = timed_fit(learner, source.frame, sample_weight=weights)
     # A search of two penalties takes longer than all resamples do without one.
     is_searched_once = method == IN_SPACE and any(_rules(fit))
     resampled, notes = bootstrap_edges(
@@ -85,6 +88,7 @@ def learn_graph(
         seconds=seconds,
         seed=parameters["random_state"],
         n_jobs=n_jobs,
+        sample_weight=weights,
         **({"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once else {}),
     )
     graph, n_resamples = resampled.graph_, getattr(resampled, "n_resamples_", None)
@@ -100,7 +104,12 @@ def learn_graph(
             "converged": bool(fit.converged_),
             "n_iter": int(fit.n_iter_),
         },
-        notes=[*([once] if is_searched_once and n_resamples else []), *_treatment(fit), *notes],
+        notes=[
+            *([once] if is_searched_once and n_resamples else []),
+            *_treatment(fit),
+            *in_blocks,
+            *notes,
+        ],
         figures=lambda: draw(fit, graph, resampled),
         words=ALT,
         tables=interval_table(resampled),
