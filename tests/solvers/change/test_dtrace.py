@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError, SolverError
-from edgewise.solvers.change.dtrace import dtrace, dtrace_alpha_max, dtrace_path
-from edgewise.solvers.change.dtrace_steps import DTraceProblem, Entries
+from edgewise.solvers.change.dtrace import Entries, dtrace, dtrace_alpha_max, dtrace_path
+from edgewise.solvers.change.dtrace_problem import DTraceProblem
 
 
 def covariance(rng, d, n, mixing):

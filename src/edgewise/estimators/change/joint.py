@@ -184,6 +184,50 @@ class JointGraphs(TableEstimator):
             raise InputError(
                 f"coupling must be a number of at least 0 or 'search', got {self.coupling!r}."
             )
+        labelled, classes = self._read(X, y)
+        pairs = self._pairs(len(classes))
+        if is_searched:
+            width = max(len(classes) - 1, 1) if pairs is None else 1
+            couplings = [ratio / width for ratio in RATIOS]
+        else:
+            couplings = [float(self.coupling)]
+        problems = [
+            JointProblem(
+                n_groups=len(classes),
+                coupling=coupling,
+                is_ratio=is_searched,
+                penalty=self.penalty,
+                pairs=pairs,
+                covariance=self.covariance,
+                penalize_diagonal=self.penalize_diagonal,
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
+            for coupling in couplings
+        ]
+        statistics = problems[0].summarize(labelled, None)
+        tried = [self._choose(problem, labelled, statistics) for problem in problems]
+        choice, problem, told = min(tried, key=lambda one: _cost(one[0]))
+        for warning in told:
+            warnings.warn(warning.message, warning.category, stacklevel=2)
+        fit: JointFit = choice.fit
+        names = self._names()
+        self.classes_ = np.array(classes)
+        self.precisions_ = fit.solution.value
+        self.graphs_ = tuple(Graph.from_precision(one, names=names) for one in self.precisions_)
+        weights = np.stack([graph.weights for graph in self.graphs_])
+        is_joined = (weights != 0).any(axis=0)
+        self.graph_ = Graph(weights.mean(axis=0), names=names, adjacency=is_joined)
+        self.alpha_ = choice.alpha
+        self.coupling_ = problem.strength(choice.alpha)
+        self.alphas_ = choice.alphas
+        self.selection_ = choice.selection
+        self.gap_, self.objective_ = fit.solution.gap, fit.solution.objective
+        self.converged_, self.n_iter_ = fit.converged, fit.solution.n_iter
+        return self
+
+    def _read(self, X: Any, y: Any) -> tuple[FloatArray, list[Any]]:
+        """Return the rows, each after the number of its group, and the labels of the groups."""
         rows = self._as_rows(X, reset=True)
         self._refuse_missing(rows)
         refuse_covariance(rows, "JointGraphs learns from the rows behind it.")
@@ -195,32 +239,7 @@ class JointGraphs(TableEstimator):
             )
         classes, member = label_codes(y, len(rows))
         self._check_groups(rows, classes, member)
-        labelled = np.column_stack([member, rows])
-        if is_searched:
-            width = max(len(classes) - 1, 1) if self._pairs(len(classes)) is None else 1
-            choices = [self._choose(labelled, len(classes), r / width, True) for r in RATIOS]
-            choice, problem = _best(choices)
-        else:
-            coupling = float(self.coupling)
-            choice, problem, told = self._choose(labelled, len(classes), coupling, False)
-            _tell(told)
-        fit: JointFit = choice.fit
-        self.classes_ = np.array(classes)
-        self.precisions_ = fit.solution.value
-        self.graphs_ = tuple(
-            Graph.from_precision(one, names=self._names()) for one in fit.solution.value
-        )
-        weights = np.stack([graph.weights for graph in self.graphs_])
-        self.graph_ = Graph(
-            weights.mean(axis=0), names=self._names(), adjacency=(weights != 0).any(axis=0)
-        )
-        self.alpha_ = choice.alpha
-        self.coupling_ = problem.strength(choice.alpha)
-        self.alphas_ = choice.alphas
-        self.selection_ = choice.selection
-        self.gap_, self.objective_ = fit.solution.gap, fit.solution.objective
-        self.converged_, self.n_iter_ = fit.converged, fit.solution.n_iter
-        return self
+        return np.column_stack([member, rows]), classes
 
     def _check_groups(self, rows: FloatArray, classes: list[Any], member: IntArray) -> None:
         if len(classes) < 2:
@@ -250,21 +269,9 @@ class JointGraphs(TableEstimator):
         return self.order
 
     def _choose(
-        self, labelled: FloatArray, n_groups: int, coupling: float, is_ratio: bool
+        self, problem: JointProblem, labelled: FloatArray, statistics: JointStatistics
     ) -> tuple[Choice, JointProblem, list[warnings.WarningMessage]]:
         """Choose alpha for one coupling, and keep what there is to warn of."""
-        problem = JointProblem(
-            n_groups=n_groups,
-            coupling=float(coupling),
-            is_ratio=is_ratio,
-            penalty=self.penalty,
-            pairs=self._pairs(n_groups),
-            covariance=self.covariance,
-            penalize_diagonal=self.penalize_diagonal,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        statistics = problem.summarize(labelled, None)
         rule = self._alpha.grid_rule(self.alpha)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -282,27 +289,13 @@ class JointGraphs(TableEstimator):
         return choice, problem, told
 
 
-def _best(
-    choices: list[tuple[Choice, JointProblem, list[warnings.WarningMessage]]],
-) -> tuple[Choice, JointProblem]:
-    """Take the coupling whose best alpha has the best criterion; the first where alpha is given."""
-
-    def cost(item: tuple[Choice, JointProblem, list[warnings.WarningMessage]]) -> float:
-        selection = item[0].selection
-        if selection is None:
-            fit: JointFit = item[0].fit
-            return fit.ebic(0.5)
-        value = float(selection.values[selection.index])
-        return value if selection.rule == "ebic" else -value
-
-    choice, problem, told = min(choices, key=cost)
-    _tell(told)
-    return choice, problem
-
-
-def _tell(told: list[warnings.WarningMessage]) -> None:
-    for warning in told:
-        warnings.warn(warning.message, warning.category, stacklevel=3)
+def _cost(choice: Choice) -> float:
+    """Return the criterion of a choice, the smaller the better; EBIC where alpha is a number."""
+    if choice.selection is None:
+        fit: JointFit = choice.fit
+        return fit.ebic(0.5)
+    value = float(choice.selection.values[choice.selection.index])
+    return value if choice.selection.rule == "ebic" else -value
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
