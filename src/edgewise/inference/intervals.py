@@ -22,7 +22,7 @@ from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
 from edgewise.inference.resample import MAX_DRAWS, varies
 from edgewise.selection.criteria import debiased, edge_tests
-from edgewise.solvers.change.ratio_certificate import log_softmax, log_total
+from edgewise.solvers.change.ratio_problem import log_softmax, log_total
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats.moments import covariance as sample_covariance
 from edgewise.stats.pair_features import pair_features

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from edgewise.solvers import density_ratio
-from edgewise.solvers.change.ratio_certificate import log_softmax
-from edgewise.solvers.change.ratio_problem import Coefficients, RatioProblem
+from edgewise.solvers.change.ratio_problem import Coefficients, RatioProblem, log_softmax
 from edgewise.stats.pair_features import pair_features
 from tests.solvers.change.exact_ratio import ExactRatio
 from tests.solvers.change.ratio_problems import listed

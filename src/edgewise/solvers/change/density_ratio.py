@@ -12,12 +12,6 @@ from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.ratio_certificate import (
-    log_softmax,
-    log_total,
-    moment_distance,
-    moment_rounding,
-)
 from edgewise.solvers.change.ratio_path import (
     RatioPoint,
     Stop,
@@ -25,7 +19,14 @@ from edgewise.solvers.change.ratio_path import (
     solve_with_screening,
     starting_point,
 )
-from edgewise.solvers.change.ratio_problem import Coefficients, RatioProblem
+from edgewise.solvers.change.ratio_problem import (
+    Coefficients,
+    RatioProblem,
+    log_softmax,
+    log_total,
+    moment_distance,
+    moment_rounding,
+)
 from edgewise.stats import Moments
 from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features, pair_means
 

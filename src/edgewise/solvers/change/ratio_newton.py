@@ -20,8 +20,12 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.change.ratio_certificate import divergence, log_softmax
-from edgewise.solvers.change.ratio_problem import Coefficients, RatioProblem
+from edgewise.solvers.change.ratio_problem import (
+    Coefficients,
+    RatioProblem,
+    divergence,
+    log_softmax,
+)
 from edgewise.stats.pair_features import PairMoments
 
 #: Largest system that is factored.

@@ -10,9 +10,13 @@ from scipy.optimize import linprog
 
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.change.ratio_certificate import log_softmax
 from edgewise.solvers.change.ratio_newton import DualProblem, Proximal, newton
-from edgewise.solvers.change.ratio_problem import Certificate, Coefficients, RatioProblem
+from edgewise.solvers.change.ratio_problem import (
+    Certificate,
+    Coefficients,
+    RatioProblem,
+    log_softmax,
+)
 from edgewise.stats.pair_features import PairMoments
 
 #: Pairs added to the linear programme at a time.

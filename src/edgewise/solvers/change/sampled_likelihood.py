@@ -12,7 +12,7 @@ from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.ratio_certificate import (
+from edgewise.solvers.change.ratio_problem import (
     conjugate_gap,
     divergence_rounding,
     log_softmax,
