@@ -17,7 +17,7 @@ def test_nul_can_be_seen(is_old, tmp_path):
     file = tmp_path / "x.csv"
     file.write_bytes("ä\n1.\x005\r\n".encode())
     with _old_pandas.readable(file, "utf-8") as source:
-        assert source.read() == "ä\n1.\ufffd5\r\n" if is_old else source == file
+        assert source.read() == ("ä\n1.\ufffd5\r\n" if is_old else file.read_bytes())
 
 
 @pytest.mark.parametrize(

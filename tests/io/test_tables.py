@@ -1,6 +1,7 @@
 import builtins
 import datetime
 import decimal
+import hashlib
 import sys
 import zipfile
 
@@ -186,6 +187,19 @@ def test_missing_folder_and_unknown_suffix(tmp_path):
 
 def test_suffix_in_capitals(tmp_path):
     assert read_table(write(tmp_path, "a\n1\n", "DATA.CSV")).n_rows == 1
+
+
+def test_a_text_file_is_read_once_unless_it_is_large(tmp_path, monkeypatch):
+    file = tmp_path / "data.csv"
+    file.write_text("a;b\n1,5;x\n2,5;\n", encoding="utf-8")
+    whole = read_table(file)
+    assert whole.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setattr("edgewise.io.tables.AT_ONCE", 0)
+    in_passes = read_table(file)
+    assert in_passes.sha256 is None
+    assert (in_passes.names, in_passes.notes) == (whole.names, whole.notes)
+    for one, other in zip(whole.columns, in_passes.columns, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_unreadable_file(tmp_path, monkeypatch):

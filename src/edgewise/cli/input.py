@@ -102,7 +102,10 @@ class Reading:
         return Source(
             name=self.raw.source,
             frame=frame,
-            fingerprint={**fingerprint([path], path, table.n_samples, table.names), **more},
+            fingerprint={
+                **fingerprint([path], path, table.n_samples, table.names, self.raw.sha256),
+                **more,
+            },
             notes=(*self.notes, *notes),
             is_discrete=is_discrete,
             findings=findings,
@@ -412,16 +415,20 @@ def refuse_covariance_file(path: Path | str, table: Table) -> None:
 
 
 def fingerprint(
-    files: Sequence[Path], path: Path, n_samples: int, names: Sequence[str]
+    files: Sequence[Path],
+    path: Path,
+    n_samples: int,
+    names: Sequence[str],
+    sha256: str | None = None,
 ) -> dict[str, Any]:
-    """Say which files a table was in, and what of it was used."""
+    """Say which files a table was in, and what of it was used; their digest may be known."""
     digest = hashlib.sha256()
-    for file in files:
+    for file in files if sha256 is None else ():
         with file.open("rb") as handle:
             hashlib.file_digest(handle, lambda: digest)
     return {
         "file": str(path),
-        "sha256": digest.hexdigest(),
+        "sha256": sha256 or digest.hexdigest(),
         "n_samples": n_samples,
         "n_features": len(names),
         "names": list(names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ PARQUET_DAMAGE: Final = (
     TypeError,
     ValueError,
 )
+#: Text files of up to so many bytes are read once; larger ones in several passes.
+AT_ONCE: Final = 2**28
 #: Arrays of an npz file that may hold the column names, first match wins.
 NAME_ARRAYS: Final = ("names", "columns", "feature_names")
 
@@ -58,6 +61,8 @@ class RawTable:
         What was assumed in reading, in sentences for the user; mostly empty.
     row_names : tuple of str or None
         What a first column without a name held, as R and pandas write it.
+    sha256 : str or None
+        Digest of a text file that was read at once.
 
     Examples
     --------
@@ -71,6 +76,7 @@ class RawTable:
     source: str
     notes: tuple[str, ...] = ()
     row_names: tuple[str, ...] | None = None
+    sha256: str | None = None
 
 
 def read_table(path: str | os.PathLike[str], *, na: Sequence[str] = ()) -> RawTable:
@@ -175,7 +181,9 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
 
 def _read_text(file: Path, na: Sequence[str]) -> RawTable:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    frame, notes = parse_text(text_layout(file, delimiter, check_names=_check_named, na=na))
+    content = file.read_bytes() if file.stat().st_size <= AT_ONCE else None
+    layout = text_layout(file, delimiter, check_names=_check_named, na=na, content=content)
+    frame, notes = parse_text(layout)
     row_names = None
     if not frame.columns[0]:
         # As R and pandas write the names of rows.
@@ -188,7 +196,8 @@ def _read_text(file: Path, na: Sequence[str]) -> RawTable:
             "labels and left out."
         )
         notes = (*notes, note)
-    return replace(from_frame(frame, file, notes), row_names=row_names)
+    digest = None if content is None else hashlib.sha256(content).hexdigest()
+    return replace(from_frame(frame, file, notes), row_names=row_names, sha256=digest)
 
 
 def _read_parquet(file: Path, na: Sequence[str]) -> RawTable:

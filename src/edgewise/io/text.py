@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self, TextIO
 
 from edgewise._core.errors import InputError
 
@@ -29,13 +29,16 @@ def number_options() -> dict[str, Any]:
 
 
 @contextmanager
-def readable(file: Path, encoding: str) -> Iterator[Any]:
+def readable(file: Path, encoding: str, content: bytes | None = None) -> Iterator[Any]:
     """Yield what pandas is to read; old versions take a NUL for the end of a field."""
-    if not is_old():
-        yield file
-        return
-    with _WithoutNul(file.open("rb"), encoding=encoding, newline="") as handle:
+    raw = _opened(file, content)
+    with _WithoutNul(raw, encoding=encoding, newline="") if is_old() else raw as handle:
         yield handle
+
+
+def _opened(file: Path, content: bytes | None) -> BinaryIO:
+    """Open a file, or what was read of it before."""
+    return file.open("rb") if content is None else io.BytesIO(content)
 
 
 class _WithoutNul(io.TextIOWrapper):
@@ -97,6 +100,8 @@ class TextLayout(NamedTuple):
         What was assumed.
     na : tuple of str
         Words that stand for missing values, besides `MISSING_WORDS`.
+    content : bytes or None
+        All of the file, where it was read at once.
     """
 
     file: Path
@@ -104,6 +109,7 @@ class TextLayout(NamedTuple):
     names: tuple[str, ...]
     notes: tuple[str, ...]
     na: tuple[str, ...] = ()
+    content: bytes | None = None
 
 
 def text_layout(
@@ -112,6 +118,7 @@ def text_layout(
     *,
     check_names: Callable[[tuple[str, ...], Path], None],
     na: Sequence[str] = (),
+    content: bytes | None = None,
 ) -> TextLayout:
     """Find out how a file is divided, and that every row has a field per column.
 
@@ -126,27 +133,29 @@ def text_layout(
         every row look wrong.
     na : sequence of str
         Words that stand for missing values, besides `MISSING_WORDS`.
+    content : bytes, optional
+        All of the file, which is then not read again.
 
     Returns
     -------
     TextLayout
     """
     try:
-        delimiter, names = _scan(file, expected, check_names)
+        delimiter, names = _scan(file, content, expected, check_names)
     except UnicodeDecodeError as error:
-        raise _encoding_error(file) from error
+        raise _encoding_error(file, content) from error
     notes: tuple[str, ...] = ()
     if delimiter != expected:
         found, promised = DELIMITERS[delimiter], DELIMITERS[expected]
         notes = (f"{file} was split at the {found}: its header has no {promised}.",)
-    return TextLayout(file, delimiter, names, notes, tuple(na))
+    return TextLayout(file, delimiter, names, notes, tuple(na), content)
 
 
 def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read all rows; return them with what was assumed."""
     import pandas as pd
 
-    with _parser_errors(layout.file), readable(layout.file, ENCODING) as source:
+    with _parser_errors(layout.file), readable(layout.file, ENCODING, layout.content) as source:
         frame: pd.DataFrame = pd.read_csv(source, **_options(layout))
     return _with_decimal_points(with_large_numbers(frame), layout)
 
@@ -212,21 +221,24 @@ def _with_decimal_points(
 
 
 def _scan(
-    file: Path, expected: str, check_names: Callable[[tuple[str, ...], Path], None]
+    file: Path,
+    content: bytes | None,
+    expected: str,
+    check_names: Callable[[tuple[str, ...], Path], None],
 ) -> tuple[str, tuple[str, ...]]:
     """Find the delimiter and the header, and check that every row has as many fields.
 
     pandas pads short rows, takes surplus fields for row labels and renames columns that have
     the same name, all without a word.
     """
-    delimiter, header = _header(file, expected)
+    delimiter, header = _header(file, content, expected)
     names = tuple(name.strip() for name in header)
     check_names(names, file)
     if _is_numeric_row(names):
         raise InputError(
             f"The first line of {file} holds numbers, not column names. Add a line of names."
         )
-    with file.open(encoding=ENCODING, newline="") as handle:
+    with _as_text(file, content) as handle:
         has_header, line = False, 1
         try:
             for row, n_lines in _records(handle, delimiter):
@@ -252,12 +264,16 @@ def _scan(
     return delimiter, names
 
 
-def _header(file: Path, expected: str) -> tuple[str, list[str]]:
+def _as_text(file: Path, content: bytes | None) -> TextIO:
+    return io.TextIOWrapper(_opened(file, content), encoding=ENCODING, newline="")
+
+
+def _header(file: Path, content: bytes | None, expected: str) -> tuple[str, list[str]]:
     """Find the delimiter (the expected one if the header has it) and the fields of the header."""
     candidates = [expected, *(other for other in DELIMITERS if other != expected)]
     header: list[str] = []
     for delimiter in candidates:
-        with file.open(encoding=ENCODING, newline="") as handle:
+        with _as_text(file, content) as handle:
             try:
                 header = next((row for row, _ in _records(handle, delimiter) if row), [])
             except csv.Error as error:
@@ -332,9 +348,9 @@ def _may_be_thousands(column: pd.Series) -> bool:
     return all(THOUSANDS.fullmatch(value) for value in values)
 
 
-def _encoding_error(file: Path) -> InputError:
-    """Say where UTF-8 failed; the position in the stream is lost, so the bytes are read again."""
-    raw = file.read_bytes()
+def _encoding_error(file: Path, content: bytes | None) -> InputError:
+    """Say where UTF-8 failed; the position in the stream is lost, so it is looked for."""
+    raw = file.read_bytes() if content is None else content
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return InputError(f"{file} is UTF-16 text, not UTF-8. Save it as UTF-8.")
     for signature, kind in PACKED.items():
