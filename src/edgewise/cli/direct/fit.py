@@ -153,7 +153,7 @@ def direct_columns(
         graph=graph,
         second=other,
         second_pattern=pattern,
-        arcs=arc_table(graph, fit.cpdag_.adjacency, other.graph_),
+        arcs=arc_table(graph, fit.cpdag_.adjacency, other.graph_, pattern),
         varsortability=_varsortability(source.frame, graph),
     )
     n_resamples = getattr(resampled, "n_resamples_", None)
@@ -233,12 +233,13 @@ def _by_order(
     return fit, complete_dag(fit.graph_.adjacency, known.allowed), notes
 
 
-def arc_table(graph: Graph, cpdag: BoolArray, other: Graph) -> pd.DataFrame:
+def arc_table(graph: Graph, cpdag: BoolArray, other: Graph, other_cpdag: BoolArray) -> pd.DataFrame:
     """List the arcs of the first network, the largest first, and then those only the second has.
 
     Weights are coefficients of standardised columns; that of an arc which the second network has
     the other way round is given for its own direction. ``told`` says whether the direction is
-    identified in the first network, and unsure where resamples often turn it round.
+    identified in the first network, and unsure where resamples often turn it round. The two are
+    opposite only where both identify a direction.
     """
     import numpy as np
     import pandas as pd
@@ -248,7 +249,9 @@ def arc_table(graph: Graph, cpdag: BoolArray, other: Graph) -> pd.DataFrame:
     for arcs in (ours, theirs & ~ours & ~ours.T):
         source, target = np.nonzero(arcs)
         second = other.weights[source, target] + other.weights[target, source]
-        is_ours, agrees = ours[source, target], theirs[source, target]
+        is_ours = ours[source, target]
+        is_open = cpdag[target, source] | (other_cpdag & other_cpdag.T)[source, target]
+        agrees = theirs[source, target] | (theirs[target, source] & is_open)
         turned = np.where(theirs[target, source], OPPOSITE, FIRST)
         part: dict[str, Any] = {
             "source": [graph.names[k] for k in source],
@@ -362,9 +365,10 @@ def _arcs(both: _Networks) -> list[str]:
 
 
 def _rows(arcs: pd.DataFrame) -> list[str]:
+    """Write an arc per line; each resample picks a direction where none is identified."""
     names = [
-        f"{short_name(a)} -> {short_name(b)}"
-        for a, b in zip(arcs["source"], arcs["target"], strict=True)
+        f"{short_name(a)} {'-' if told == UNTOLD else '->'} {short_name(b)}"
+        for a, b, told in zip(arcs["source"], arcs["target"], arcs["told"], strict=True)
     ]
     width = max(map(len, names))
     lines = [
@@ -372,12 +376,14 @@ def _rows(arcs: pd.DataFrame) -> list[str]:
         for name, weight in zip(names, arcs["weight"], strict=True)
     ]
     if "confidence" in arcs.columns:
-        shares = zip(arcs["confidence"], arcs["confidence_reversed"], strict=True)
+        shares = zip(arcs["confidence"], arcs["confidence_reversed"], arcs["told"], strict=True)
         lines = [
-            f"{line}  {ahead:4.0%} {back:4.0%}"
-            for line, (ahead, back) in zip(lines, shares, strict=True)
+            f"{line}  {ahead + back:4.0%}     "
+            if told == UNTOLD
+            else f"{line}  {ahead:4.0%} {back:4.0%}"
+            for line, (ahead, back, told) in zip(lines, shares, strict=True)
         ]
-    words = {UNTOLD: "  direction not identified", UNSURE: "  direction unsure"}
+    words = {UNTOLD: "  either way: direction not identified", UNSURE: "  direction unsure"}
     return [f"{line}{words.get(told, '')}" for line, told in zip(lines, arcs["told"], strict=True)]
 
 
@@ -428,7 +434,7 @@ def _opinions(both: _Networks) -> list[str]:
     text = f"Second opinion, by {how}: {count(other.graph_.n_edges, 'arc')}."
     if n_arcs:
         text += (
-            f" It has {both.n_found_by(BOTH)} of the {n_arcs} the same way,"
+            f" It has {both.n_found_by(BOTH)} of the {n_arcs} without contradiction,"
             f" {both.n_found_by(OPPOSITE)} the other way round, {both.n_found_by(FIRST)} not at"
             f" all, and {both.n_found_by(SECOND)} more (arcs.csv)."
         )
