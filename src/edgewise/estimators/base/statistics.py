@@ -472,7 +472,8 @@ def _latent(
         treatment.append(f'covariance="auto": {describe_kinds(ordinal, names)}')
     if found.n_corrected:
         treatment.append(
-            f"half a row was put into the empty cell of {found.n_corrected} tables of two by two"
+            f"half a row was put into the empty cell of {found.n_corrected} of the tables of two "
+            "by two answers"
         )
     n_pairs = found.n_samples[np.triu_indices(len(n_missing), min(1, len(n_missing) - 1))]
     if n_missing.any():
