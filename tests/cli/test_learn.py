@@ -36,6 +36,16 @@ def test_everything_is_written_and_agrees(learn, frame, tmp_path):
     assert "; the strongest joins b and c (-" in page
 
 
+@pytest.mark.drawn
+def test_pictures_for_print_are_written_besides(learn, frame):
+    run = learn(frame, "--alpha", "0.1", "--format", "svg", "--format", "pdf")
+    written = {path.name: path.read_bytes()[:5] for path in run.out.iterdir()}
+    assert written["network.svg"] == b"<?xml"
+    assert written["matrix.pdf"] == b"%PDF-"
+    assert written["network.png"].startswith(b"\x89PNG")
+    assert set(written) == set(run.record["files"])
+
+
 def test_record_tells_what_was_done(learn, frame, tmp_path):
     record = learn(frame, "--alpha", "0.1", "--seed", "3").record
     data = (tmp_path / "data.csv").read_bytes()

@@ -1,6 +1,7 @@
 """The drawn network: what is on the page, where, and in which colours."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from edgewise import Graph, InputError
-from edgewise.plot import plot_network
+from edgewise.plot import plot_network, shared_layout
 
 BLUE, ORANGE, GREY = to_rgb("#0072B2"), to_rgb("#D55E00"), to_rgb("#767676")
 
@@ -48,17 +49,15 @@ def boxes(ax):
 @pytest.mark.parametrize(
     ("graph", "least"),
     [
-        (random_graph(10, 12, isolated=2), 10),
+        (random_graph(10, 12, isolated=2), 9),
         (random_graph(10, 12, directed=True), 10),
-        (random_graph(200, 260, isolated=30), 190),
+        (random_graph(200, 260, isolated=30), 150),
         pytest.param(
-            random_graph(200, 200, isolated=30, directed=True), 190, marks=pytest.mark.slow
+            random_graph(200, 200, isolated=30, directed=True), 140, marks=pytest.mark.slow
         ),
-        (Graph(np.zeros((12, 12))), 12),
-        (Graph([[0.0]]), 1),
         (Graph([[0, -1], [-1, 0]]), 2),
     ],
-    ids=["10", "10 directed", "200", "200 directed", "no edges", "one node", "two nodes"],
+    ids=["10", "10 directed", "200", "200 directed", "two nodes"],
 )
 def test_names_are_written_without_covering_each_other(graph, least):
     ax = plot_network(graph)
@@ -86,21 +85,118 @@ def test_nodes_keep_apart_and_inside():
         assert (points < [ax.get_xlim()[1], ax.get_ylim()[1]]).all()
 
 
-def test_isolated_nodes_stand_below_the_rest():
-    graph = random_graph(40, 50, isolated=15)
+def notes(ax):
+    return " ".join(text.get_text() for text in ax.texts if " " in text.get_text())
+
+
+def test_isolated_nodes_are_a_line_of_text():
+    graph = random_graph(12, 10, isolated=3)
     joined = graph.adjacency.any(axis=0)
-    points = node_points(plot_network(graph))
-    assert points[~joined, 1].max() < points[joined, 1].min()
-    # They must not squash the rest: the connected part keeps most of the height.
-    assert np.ptp(points[joined, 1]) > 2 * np.ptp(points[~joined, 1])
+    ax = plot_network(graph)
+    assert len(node_points(ax)) == joined.sum()
+    assert notes(ax).startswith("Without an edge:")
+    assert all((f"gene{k}" in notes(ax)) == (not joined[k]) for k in (0, 9, 10, 11))
+    alone = 12 - joined.sum()
+    assert notes(plot_network(graph, labels="none")) == f"{alone} of 12 nodes have no edge."
+    # Where nodes have places of their own, they stay there.
+    for layout in ("circle", np.arange(24.0).reshape(12, 2)):
+        assert len(node_points(plot_network(graph, layout=layout))) == 12
 
 
-def test_many_isolated_nodes_leave_room_for_the_rest():
+def test_many_isolated_nodes_take_three_lines():
     weights = np.zeros((600, 600))
     weights[0, 1] = weights[1, 2] = weights[2, 0] = 1
-    points = node_points(plot_network(Graph(weights + weights.T), labels="none"))
-    assert np.ptp(points[:3, 1]) > 0.05 * np.ptp(points[:, 1])
-    assert points[3:, 1].max() < points[:3, 1].min()
+    ax = plot_network(Graph(weights + weights.T))
+    (text,) = [text for text in ax.texts if " " in text.get_text()]
+    ax.figure.draw_without_rendering()
+    assert len(text.get_text().splitlines()) <= 3
+    assert text.get_window_extent().x1 < ax.get_window_extent().x1
+    assert re.search(r"x3, x4, .* and \d+ more\.$", notes(ax).replace("\n", " "))
+    assert node_points(ax)[:, 1].max() < ax.get_ylim()[1] - 3 * 11
+
+
+@pytest.mark.parametrize("n_nodes", [1, 12])
+def test_a_network_without_edges_says_so(n_nodes):
+    ax = plot_network(Graph(np.zeros((n_nodes, n_nodes))))
+    ax.figure.draw_without_rendering()
+    assert notes(ax).startswith("No edges among: x0")
+
+
+def test_a_network_shows_as_many_edges_as_can_be_told_apart():
+    graph = random_graph(25, 153)
+    ax = plot_network(graph)
+    assert notes(ax) == "Showing 60 of 153 edges, the strongest ones."
+    assert len(lines(ax).get_segments()) == 60
+    assert len(node_points(ax)) == 25
+    assert len(lines(plot_network(graph, max_edges=None)).get_segments()) == 153
+    assert not notes(plot_network(graph, max_edges=153))
+    chain = np.diag(np.linspace(1, 2, 99), 1) + np.diag(np.linspace(0.5, 1, 98), 2)
+    assert len(lines(plot_network(Graph(chain + chain.T))).get_segments()) == 150
+    for bad in (0, -1, 2.5, True, "all"):
+        with pytest.raises(InputError, match="max_edges must be 'auto', None or a number from 1"):
+            plot_network(graph, max_edges=bad)
+
+
+def test_hidden_edges_are_the_weak_ones_of_nodes_that_show_others():
+    weights = np.triu(np.random.default_rng(0).uniform(0.3, 1, size=(20, 20)), 1)
+    weights[:19, 19] = 0.0
+    weights[0, 19] = 0.01  # the only edge of the last node
+    ax = plot_network(Graph(weights + weights.T), max_edges=30)
+    ends = np.array(lines(ax).get_segments())
+    assert len(ends) == 30
+    last = node_points(ax)[19]
+    assert (ends == last).all(axis=2).any()
+    widths = np.sort(lines(ax).get_linewidths())
+    assert widths[1] > 0.5 + 0.5 * (widths[-1] - 0.5)
+
+
+def survey(p=25, factors=5, seed=0):
+    """Partial correlations of answers to items of a few scales, the 153 largest."""
+    rng = np.random.default_rng(seed)
+    loadings = rng.normal(scale=0.08, size=(p, factors))
+    loadings[np.arange(p), np.arange(p) % factors] += rng.uniform(0.4, 0.85, p)
+    S = loadings @ (0.25 + 0.75 * np.eye(factors)) @ loadings.T
+    S += np.diag(np.maximum(1 - np.diag(S), 0.2))
+    X = rng.multivariate_normal(np.zeros(p), S, size=2000)
+    Theta = np.linalg.inv(np.corrcoef(X.T))
+    weights = -Theta / np.sqrt(np.outer(np.diag(Theta), np.diag(Theta)))
+    weights = np.triu(weights, 1) + np.triu(weights, 1).T
+    least = np.sort(np.abs(weights[np.triu_indices(p, 1)]))[-153]
+    return Graph(np.where(np.abs(weights) >= least, weights, 0.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strong_edges_are_short(seed):
+    graph = survey(seed=seed)
+    for most in ("auto", None):
+        ax = plot_network(graph, max_edges=most)
+        ends, widths = np.array(lines(ax).get_segments()), lines(ax).get_linewidths()
+        length = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+        strongest = np.argsort(widths)[-10:]
+        assert length[strongest].mean() <= 0.5 * length.mean()
+    assert len([text for text in ax.texts if " " not in text.get_text()]) == 25
+
+
+def test_nodes_of_several_networks_keep_their_places():
+    first, second = survey(seed=0), survey(seed=1)
+    places = shared_layout([first, second])
+    for graph in (first, second):
+        np.testing.assert_array_equal(node_points(plot_network(graph, layout=places)), places)
+    # What is strong in either is close.
+    far = np.linalg.norm(places[:, None] - places, axis=2)
+    for graph in (first, second):
+        strong = np.abs(graph.weights) > 0.35
+        assert far[strong].mean() < 0.5 * far[graph.adjacency].mean()
+    with pytest.raises(InputError, match="all over the same nodes"):
+        shared_layout([first, Graph([[0.0]])])
+
+
+def test_weak_edges_fade():
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = 1.0, 0.1
+    edges = lines(plot_network(Graph(weights + weights.T)))
+    faint, solid = edges.get_colors()[np.argsort(edges.get_linewidths()), 3]
+    assert faint < 0.6 * solid
 
 
 def test_components_do_not_overlap():
@@ -200,7 +296,7 @@ def test_labels_option():
     counts = {}
     for labels in ("none", "auto", "all"):
         ax = plot_network(crowded, ax=Figure(**size).add_subplot(), labels=labels)
-        counts[labels] = len(ax.texts)
+        counts[labels] = sum(" " not in text.get_text() for text in ax.texts)
     assert counts["none"] == 0
     assert counts["none"] < counts["auto"] < counts["all"] == 100
     with pytest.raises(InputError, match="'auto', 'all' or 'none', got 'some'"):

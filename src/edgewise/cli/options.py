@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -82,6 +83,14 @@ Repair: TypeAlias = Literal["ridge", "clip"]
 
 #: What to do with columns that have one value in every row.
 Constant: TypeAlias = Literal["error", "drop", "ridge"]
+
+
+class PictureFormat(StrEnum):
+    """Formats of pictures besides PNG; typer takes no list of a Literal."""
+
+    SVG = "svg"
+    PDF = "pdf"
+
 
 #: Families of graphs to simulate from.
 Kind: TypeAlias = Literal["erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"]
@@ -238,6 +247,14 @@ Jobs: TypeAlias = Annotated[
         "--jobs",
         help="Number of parallel fits, -1 for all cores; the result does not depend on it.",
         callback=_check_jobs,
+    ),
+]
+Formats: TypeAlias = Annotated[
+    list[PictureFormat] | None,
+    typer.Option(
+        "--format",
+        help="Write each picture in this format too, for print. Give it again for both.",
+        show_default=False,
     ),
 ]
 Json: TypeAlias = Annotated[

@@ -243,6 +243,7 @@ def run(
     *,
     message: str,
     seed: int,
+    formats: Sequence[str],
     as_json: bool,
 ) -> None:
     """Fit, write everything into a folder, and say what was found.
@@ -261,6 +262,8 @@ def run(
         Said before the work, to whoever follows the run.
     seed : int
         For the record.
+    formats : sequence of str
+        Formats of pictures besides PNG.
     as_json : bool
         Whether to print one JSON object instead of the summary.
     """
@@ -268,12 +271,18 @@ def run(
 
     with results_folder(out) as folder:
         tell(f"{message} ...")
-        result, report = carry_out(command, source, fit, folder, seed=seed)
+        result, report = carry_out(command, source, fit, folder, seed=seed, formats=formats)
     wording.announce(result, report.record, out, as_json=as_json)
 
 
 def carry_out(
-    command: str, source: Source, fit: Callable[[], Result], folder: Path, *, seed: int
+    command: str,
+    source: Source,
+    fit: Callable[[], Result],
+    folder: Path,
+    *,
+    seed: int,
+    formats: Sequence[str] = (),
 ) -> tuple[Result, Report]:
     """Fit and write everything into a folder; return the result and what its page says."""
     # scikit-learn and igraph import them first thing, and nothing here uses them.
@@ -302,7 +311,7 @@ def carry_out(
             "seconds": round(time.perf_counter() - start, 3),
         }
         tell("Writing the files ...")
-        report = _write(folder, result, record)
+        report = _write(folder, result, record, formats)
     return result, report
 
 
@@ -324,14 +333,16 @@ def estimator_of(name: str, parameters: Mapping[str, Any]) -> Any:
     return learner
 
 
-def _write(folder: Path, result: Result, record: dict[str, Any]) -> Report:
+def _write(folder: Path, result: Result, record: dict[str, Any], formats: Sequence[str]) -> Report:
     """Write the record, the model, networks, tables, pictures and the page to look at."""
     from edgewise.plot import save_figure
 
     figures = result.figures()
-    pictures = [name for name in figures if name != SEARCH]
-    for name in pictures:
-        save_figure(figures[name], folder / name)
+    pictures = []
+    for name in (name for name in figures if name != SEARCH):
+        for file in (name, *(Path(name).with_suffix(f".{other}").name for other in formats)):
+            save_figure(figures[name], folder / file)
+            pictures.append(file)
     for name, graph in {EDGES: result.graph, GRAPH: result.graph, **result.networks}.items():
         graph.write(folder / name)
     for name, table in result.tables.items():

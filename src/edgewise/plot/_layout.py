@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
+from scipy.spatial.distance import pdist, squareform
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
@@ -19,8 +21,13 @@ _MARGIN = 0.9
 _LARGEST_UNIT = 100.0
 #: Points between the connected part and the isolated nodes.
 _GAP = 22.0
-#: Above this many nodes the start from a full eigendecomposition costs more than it saves.
-_LARGEST_SPECTRAL = 1000
+#: Above this many nodes all distances cost more than they show.
+_LARGEST_STRESS = 1500
+#: An edge of a share of the largest weight should be ``share ** -_PULL`` as long as the strongest,
+#: and no longer than ``_LONGEST``.
+_PULL, _LONGEST = 1.0, 6.0
+#: Nodes keep this share of the side of the square that each would have by itself.
+_APART = 0.45
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,32 +192,59 @@ def _packed(graph: Graph, page: Page) -> FloatArray:
 
 def _components(graph: Graph, ratio: float) -> FloatArray:
     """Lay out each component by itself and put them into rows, neighbours one unit apart."""
-    network = graph.to_igraph().as_undirected()
-    parts = [np.array(part) for part in network.connected_components() if len(part) > 1]
+    from scipy.sparse.csgraph import connected_components
+
+    lengths = _lengths(graph)
+    _, membership = connected_components(lengths, directed=False)
+    sizes = np.bincount(membership)
+    parts = [np.flatnonzero(membership == k) for k in np.flatnonzero(sizes > 1)]
     placed = np.zeros((graph.n_nodes, 2))
     boxes = []
     for part in parts:
-        placed[part] = _component(network.induced_subgraph(part.tolist()))
+        placed[part] = _component(lengths[part][:, part])
         boxes.append(np.ptp(placed[part], axis=0) + 2 * _MARGIN)
     for part, corner in zip(parts, _shelves(np.array(boxes), ratio), strict=True):
         placed[part] += corner + _MARGIN - placed[part].min(axis=0)
     return placed
 
 
-def _component(network: Any) -> FloatArray:
-    """Kamada-Kawai, then springs and charges to even out the spacing; no chance involved."""
-    n_nodes = network.vcount()
-    start = _start(network, n_nodes)
-    # Beyond a few hundred nodes iterations cost much and show little.
-    layout = network.layout_kamada_kawai(
-        seed=start.tolist(), maxiter=int(min(50 * n_nodes, 4e7 / n_nodes))
-    )
-    # The springs have a length of some thirty units.
-    layout = network.layout_graphopt(
-        seed=(30 * np.array(layout.coords)).tolist(),
-        niter=int(np.clip(1e8 / n_nodes**2, 20, 500)),
-    )
-    coordinates = np.array(layout.coords)
+def _lengths(graph: Graph) -> Any:
+    """Length that each edge should have, as a symmetric sparse matrix: strong edges are short.
+
+    The strongest has length 1; an edge of unknown weight counts as one of median strength.
+    """
+    from scipy.sparse import csr_array
+
+    joined = graph.adjacency | graph.adjacency.T
+    strength = np.maximum(np.abs(graph.weights), np.abs(graph.weights.T))[joined]
+    known = strength[strength > 0]
+    if len(known):
+        strength = np.where(strength > 0, strength, np.median(known)) / known.max()
+    else:
+        strength = np.ones(len(strength))
+    rows, columns = np.nonzero(joined)
+    values = np.minimum(strength**-_PULL, _LONGEST)
+    return csr_array((values, (rows, columns)), shape=joined.shape)
+
+
+def _component(lengths: Any) -> FloatArray:
+    """Place connected nodes so that distances on paper are those along the edges.
+
+    Stress majorisation from classical scaling, after which nodes that are too close are pushed
+    apart. No chance is involved.
+
+    References
+    ----------
+    Gansner, E. R., Koren, Y. and North, S. (2004). Graph drawing by stress majorization. *Graph
+    Drawing*, LNCS 3383. https://doi.org/10.1007/978-3-540-31843-9_25
+    """
+    from scipy.sparse.csgraph import shortest_path
+
+    if lengths.shape[0] > _LARGEST_STRESS:
+        coordinates = _springs(lengths)
+    else:
+        distances = shortest_path(lengths, directed=False)
+        coordinates = _parted(_least_stress(_start(distances), distances))
     coordinates -= coordinates.mean(axis=0)
     _, _, axes = np.linalg.svd(coordinates, full_matrices=False)
     # The sign of a singular vector is arbitrary; fix it so that every machine draws the same.
@@ -220,17 +254,68 @@ def _component(network: Any) -> FloatArray:
     return flat
 
 
-def _start(network: Any, n_nodes: int) -> FloatArray:
-    """Classical scaling of the path lengths, with a little noise to part equal nodes."""
-    noise = np.random.default_rng(0).normal(scale=0.05, size=(n_nodes, 2))
-    if n_nodes > _LARGEST_SPECTRAL:
-        return float(np.sqrt(n_nodes)) * _circle(n_nodes) + noise
-    squares = np.array(network.distances(), dtype=np.float64) ** 2
+def _start(distances: FloatArray) -> FloatArray:
+    """Classical scaling of the distances, with a little noise to part equal nodes."""
+    noise = np.random.default_rng(0).normal(scale=0.05, size=(len(distances), 2))
+    squares = distances**2
     centred = squares - squares.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(-centred / 2)
     start: FloatArray = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0)) + noise
     return start
+
+
+def _least_stress(places: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Lower the squared errors of all distances, relative to those wanted, step by step."""
+    n_nodes = len(places)
+    weight = wanted + np.eye(n_nodes)
+    weight **= -2.0
+    np.fill_diagonal(weight, 0.0)
+    pull = weight * wanted
+    # The first node stays: stress does not change when all nodes move alike.
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    factor = cho_factor(laplacian[1:, 1:])
+    for _ in range(int(np.clip(4e7 / n_nodes**2, 20, 300))):
+        ratio = pull / np.maximum(squareform(pdist(places)), 1e-9)
+        target = ratio.sum(axis=1)[:, None] * places - ratio @ places
+        moved = places.copy()
+        moved[1:] = cho_solve(factor, target[1:] - laplacian[1:, :1] * places[0])
+        change = float(np.abs(moved - places).max())
+        places = moved
+        if change < 1e-3 * float(np.ptp(places)) / np.sqrt(n_nodes):
+            break
+    return places
+
+
+def _springs(lengths: Any) -> FloatArray:
+    """Place many nodes by springs and charges, from a circle, in time that is linear in them."""
+    import igraph
+
+    n_nodes = lengths.shape[0]
+    pairs = lengths.tocoo()
+    once = pairs.row < pairs.col
+    network = igraph.Graph(n_nodes, list(zip(pairs.row[once], pairs.col[once], strict=True)))
+    layout = network.layout_fruchterman_reingold(
+        weights=(1 / pairs.data[once]).tolist(),
+        seed=(np.sqrt(n_nodes) * _circle(n_nodes)).tolist(),
+        niter=100,
+        grid=True,
+    )
+    return np.array(layout.coords)
+
+
+def _parted(places: FloatArray) -> FloatArray:
+    """Push apart nodes that would touch, as far as their share of the area."""
+    n_nodes = len(places)
+    least = _APART * float(np.sqrt(max(np.prod(np.ptp(places, axis=0)), 1e-12) / n_nodes))
+    for _ in range(int(np.clip(1e7 / n_nodes**2, 5, 60))):
+        step = places[:, None] - places
+        distance = np.linalg.norm(step, axis=2) + np.eye(n_nodes)
+        short = np.maximum(least - distance, 0.0) * (1 - np.eye(n_nodes))
+        if not short.any():
+            break
+        places = places + np.einsum("ij,ijk->ik", 0.4 * short / np.maximum(distance, 1e-9), step)
+    return places
 
 
 def _shelves(boxes: FloatArray, ratio: float) -> list[FloatArray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,14 +14,17 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
+from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
+from edgewise.graph.graph import edge_positions
 from edgewise.plot import _layout
 from edgewise.plot._canvas import (
     ENTRY,
     INK,
     NEGATIVE,
     NEUTRAL,
+    PLAIN,
     POSITIVE,
     Entry,
     axes_or_new,
@@ -33,7 +38,7 @@ from edgewise.plot._canvas import (
     tidy,
     weight_entries,
 )
-from edgewise.plot._labels import MOST_LABELS, label_sizes, place_labels, write_labels
+from edgewise.plot._labels import label_sizes, place_labels, write_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +65,8 @@ def strokes_of(graph: Graph, widest: float) -> Strokes:
         sign[~graph.signed[source, target]] = 1
     color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[sign]
     if graph.confidence is None:
-        color[:, 3] = 0.85
+        # A weight that is not known is no weak one.
+        color[:, 3] = np.where(weight == 0, 0.9, 0.35 + 0.55 * np.abs(weight) / heaviest)
     else:
         color[:, 3] = opacity(graph.confidence[source, target])
     # Faint edges go first, so that strong ones lie on top.
@@ -96,6 +102,10 @@ def stroke_entries(graph: Graph) -> list[Entry]:
 
 #: Printer's points kept free at the left and right, at the top, and at the bottom.
 _SIDE, _TOP, _BOTTOM = 34.0, 24.0, 20.0
+#: So many edges can be told apart on any page, and so many for each node on a large one.
+_FEW_EDGES, _EDGES_PER_NODE = 60, 1.5
+#: Size and height of a line of the notes above a network, in points, and lines for names at most.
+_NOTE, _NOTE_LINE, _NOTE_LINES = 8.0, 11.0, 3
 
 
 def plot_network(
@@ -105,10 +115,12 @@ def plot_network(
     layout: Literal["auto", "circle"] | ArrayLike = "auto",
     labels: Literal["auto", "all", "none"] = "auto",
     legend: bool = True,
+    max_edges: Literal["auto"] | int | None = "auto",
 ) -> Axes:
     """Draw a network: blue edges are positive, orange ones negative, wide ones strong.
 
-    Edges fade with falling confidence; an edge whose weight is not known or has no sign is grey.
+    Strong edges are drawn short. Weak ones fade, or, in a graph that has confidence, uncertain
+    ones; an edge whose weight is not known or has no sign is grey.
     In a directed graph an edge that is there both ways with one weight is drawn as a line without
     arrows. The same graph always gives the same picture.
 
@@ -119,13 +131,18 @@ def plot_network(
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a new figure, found at ``.figure`` of the result.
     layout : {"auto", "circle"} or array-like of shape (n_nodes, 2), default="auto"
-        ``"auto"`` places each connected component by Kamada-Kawai and isolated nodes in a grid
-        below; ``"circle"`` keeps node order; an array gives the positions.
+        ``"auto"`` places each connected component so that strong edges are short, and lists the
+        nodes without an edge in a line above; ``"circle"`` keeps node order; an array gives the
+        positions, such as those of `shared_layout`.
     labels : {"auto", "all", "none"}, default="auto"
         ``"auto"`` writes the names that fit without covering anything, those of nodes with many
         neighbours first.
     legend : bool, default=True
         Whether to explain colours, widths and fading below the network.
+    max_edges : int or None, default="auto"
+        Edges to draw at most: the strongest of each node, then the strongest of all; a line
+        above the network says how many there are. ``"auto"`` draws 60, or three for every two
+        nodes where those are more; None draws all. Hidden edges count in the layout.
 
     Returns
     -------
@@ -141,32 +158,192 @@ def plot_network(
     ['a', 'b']
     """
     check_labels(labels)
+    if not (max_edges is None or max_edges == "auto" or _is_count(max_edges)):
+        raise InputError(f"max_edges must be 'auto', None or a number from 1, got {max_edges!r}.")
     ax = axes_or_new(ax, network_size(graph.n_nodes), fill=True)
     ax.set_axis_off()
-    _draw(ax, graph, layout, labels, stroke_entries(graph) if legend else [])
+    notes = []
+    joined = _layout.is_joined(graph)
+    if isinstance(layout, str) and layout == "auto" and not joined.all():
+        notes.append(_about_alone(graph, np.flatnonzero(~joined), labels))
+        if not joined.any():
+            _write_notes(ax, notes)
+            return ax
+        graph = _part(graph, joined)
+    if max_edges == "auto":
+        max_edges = max(_FEW_EDGES, int(_EDGES_PER_NODE * graph.n_nodes))
+    shown = graph if max_edges is None else _strongest(graph, max_edges)
+    if shown is not graph:
+        text = f"Showing {shown.n_edges} of {graph.n_edges} edges, the strongest ones."
+        notes.insert(0, Note(text=text))
+    _draw(
+        ax,
+        graph,
+        shown,
+        layout=layout,
+        labels=labels,
+        entries=stroke_entries(shown) if legend else [],
+        top=_write_notes(ax, notes),
+    )
     return ax
 
 
+def shared_layout(graphs: Sequence[Graph]) -> FloatArray:
+    """Return one place for every node of several networks over the same nodes.
+
+    Nodes that are strongly joined in any of them stand close; draw each network with
+    ``plot_network(graph, layout=places)``.
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+        Over the same nodes, in the same order.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, 2)
+        Places, in printer's points.
+
+    Examples
+    --------
+    >>> from edgewise import Graph
+    >>> from edgewise.plot import plot_network, shared_layout
+    >>> before, after = Graph([[0, 0.5], [0.5, 0]]), Graph([[0, 0.1], [0.1, 0]])
+    >>> places = shared_layout([before, after])
+    >>> ax = plot_network(after, layout=places)
+    """
+    if not graphs or any(graph.names != graphs[0].names for graph in graphs):
+        raise InputError("graphs must be at least one, all over the same nodes.")
+    size = 72.0 * np.array(network_size(graphs[0].n_nodes))
+    joined = np.any([graph.adjacency | graph.adjacency.T for graph in graphs], axis=0)
+    heaviest = np.max([np.abs(graph.weights) for graph in graphs], axis=0)
+    union = Graph(np.maximum(heaviest, heaviest.T), adjacency=joined)
+    page = _layout.Page(low=np.zeros(2), high=size, cell=np.full(2, 40.0), radius=8.0)
+    return _layout.place(union, "auto", page).points
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A sentence above the network, ended by a list of names where there are ``names``."""
+
+    text: str
+    names: Sequence[str] = ()
+
+    def lines(self, width: float) -> list[str]:
+        """Break the sentence into lines of that width in points; leave out names beyond three."""
+        letters = max(int(width / (0.55 * _NOTE)), 20)
+        ends = np.cumsum([len(name) + 2 for name in self.names])
+        room = _NOTE_LINES * letters - len(self.text) - len(" and 1000 more.") - letters // 4
+        n_written = int(np.searchsorted(ends, room)) if len(ends) and ends[-1] > room else len(ends)
+        text = f"{self.text} {', '.join(self.names[:n_written])}".rstrip()
+        if n_written < len(self.names):
+            text += f" and {len(self.names) - n_written} more"
+        return textwrap.wrap(text if text.endswith(".") else f"{text}.", letters)
+
+
+def _write_notes(ax: Axes, notes: Sequence[Note]) -> float:
+    """Write the sentences at the top, and return the height that they take in points."""
+    lines = [line for note in notes for line in note.lines(room_of(ax)[0] - _SIDE)]
+    if lines:
+        ax.text(
+            0.01,
+            0.99,
+            "\n".join(lines),
+            transform=ax.transAxes,
+            va="top",
+            fontsize=_NOTE,
+            color=NEUTRAL,
+            **PLAIN,
+        )
+    return len(lines) * _NOTE_LINE
+
+
+def _about_alone(graph: Graph, alone: IntArray, labels: str) -> Note:
+    """Say which nodes have no edge."""
+    if labels == "none":
+        return Note(text=f"{len(alone)} of {graph.n_nodes} nodes have no edge.")
+    text = "Without an edge:" if len(alone) < graph.n_nodes else "No edges among:"
+    return Note(text=text, names=[tidy(graph.names[k]) for k in alone])
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
+
+
+def _part(graph: Graph, kept: BoolArray) -> Graph:
+    """Return the network of some of its nodes."""
+    where = np.ix_(kept, kept)
+    return Graph(
+        graph.weights[where],
+        names=[name for name, is_kept in zip(graph.names, kept, strict=True) if is_kept],
+        directed=graph.directed,
+        adjacency=graph.adjacency[where],
+        confidence=None if graph.confidence is None else graph.confidence[where],
+        signed=None if graph.signed is None else graph.signed[where],
+    )
+
+
+def _strongest(graph: Graph, most: int) -> Graph:
+    """Return the network with no more than its strongest edges; all nodes stay.
+
+    The strongest edge of each node goes first: without any, it would seem to have none.
+    """
+    if graph.n_edges <= most:
+        return graph
+    rows, columns = edge_positions(graph.adjacency, directed=graph.directed)
+    size = np.abs(graph.weights[rows, columns])
+    largest = np.zeros(graph.n_nodes)
+    np.maximum.at(largest, rows, size)
+    np.maximum.at(largest, columns, size)
+    is_first = (size == largest[rows]) | (size == largest[columns])
+    order = np.lexsort((-size, ~is_first))[:most]
+    kept = np.zeros_like(graph.adjacency)
+    kept[rows[order], columns[order]] = True
+    if not graph.directed:
+        kept |= kept.T
+    return Graph(
+        np.where(kept, graph.weights, 0.0),
+        names=graph.names,
+        directed=graph.directed,
+        adjacency=kept,
+        confidence=graph.confidence,
+        signed=graph.signed,
+    )
+
+
 def _draw(
-    ax: Axes, graph: Graph, layout: str | ArrayLike, labels: str, entries: list[Entry]
+    ax: Axes,
+    graph: Graph,
+    shown: Graph,
+    *,
+    layout: str | ArrayLike,
+    labels: str,
+    entries: list[Entry],
+    top: float,
 ) -> None:
-    """Place nodes, edges, names and legend, each where the ones before leave room."""
+    """Place nodes, edges, names and legend, each where the ones before leave room.
+
+    The nodes of ``graph`` are placed, and the edges of ``shown`` drawn; ``top`` points are left to
+    the notes.
+    """
     names = [tidy(name) for name in graph.names]
     font_size = network_font_size(graph.n_nodes)
     sizes = label_sizes(names, font_size) * (labels != "none")
-    room = room_of(ax)
+    whole = room_of(ax)
+    room = whole - np.array([0.0, top])
     columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
     legend_height = -(-len(entries) // columns) * ENTRY[1]
-    # Beyond what can be read, isolated nodes stand close together without their names.
-    is_readable = labels == "all" or graph.n_nodes <= MOST_LABELS
-    page = _page(graph, room, sizes * is_readable, legend_height)
+    radius = 8.0 if graph.n_nodes <= 30 else 6.0 if graph.n_nodes <= 100 else 4.5
+    low = np.array([_SIDE, _BOTTOM + legend_height])
+    high = np.maximum(room - [_SIDE, _TOP], low + 20.0)
+    page = _layout.Page(low=low, high=high, cell=np.full(2, 2 * radius), radius=radius)
     placement = _layout.place(graph, layout, page)
-    set_limits(ax, placement, room)
+    set_limits(ax, placement, whole)
     joined = _layout.is_joined(graph)
     apart = min(_layout.spacing(placement.points[joined]), 60.0)
-    radius = float(np.clip(0.22 * apart, 1.5, page.radius))
-    widest = _widest(graph, apart)
-    strokes = strokes_of(graph, widest)
+    radius = float(np.clip(0.22 * apart, 1.5, radius))
+    widest = _widest(shown, apart)
+    strokes = strokes_of(shown, widest)
     ends = np.column_stack([strokes.source, strokes.target])
     _draw_edges(ax, placement.data[ends], strokes, radius)
     _draw_nodes(ax, placement.data, joined, radius)
@@ -184,19 +361,6 @@ def _draw(
         write_labels(ax, names, placement.data, placed, font_size)
     if entries:
         draw_legend(ax, entries, columns, widest)
-
-
-def _page(graph: Graph, room: FloatArray, sizes: FloatArray, legend_height: float) -> _layout.Page:
-    """Keep room at the sides for names and at the bottom for the legend."""
-    radius = 8.0 if graph.n_nodes <= 30 else 6.0 if graph.n_nodes <= 100 else 4.5
-    low = np.array([_SIDE, _BOTTOM + legend_height])
-    name = sizes[~_layout.is_joined(graph)].max(axis=0, initial=0.0)
-    return _layout.Page(
-        low=low,
-        high=np.maximum(room - [_SIDE, _TOP], low + 20.0),
-        cell=np.array([2 * radius + name[0] + 10.0, max(2 * radius, name[1]) + 3.0]),
-        radius=radius,
-    )
 
 
 def _widest(graph: Graph, apart: float) -> float:

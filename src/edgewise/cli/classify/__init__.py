@@ -13,6 +13,7 @@ from edgewise.cli.options import (
     Columns,
     DataFile,
     Drop,
+    Formats,
     Jobs,
     Json,
     OutFolder,
@@ -104,6 +105,7 @@ def classify(
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
+    formats: Formats = None,
     json: Json = False,
     quiet: Quiet = False,
     random_state: Seed = 0,
@@ -138,5 +140,6 @@ def classify(
         out,
         message=f"Learning networks of the classes in {source.n_samples} rows of {source.name}",
         seed=random_state,
+        formats=formats or (),
         as_json=json,
     )

@@ -17,6 +17,7 @@ from edgewise.cli.options import (
     Columns,
     DataFile,
     Drop,
+    Formats,
     Jobs,
     Json,
     MaxIter,
@@ -206,6 +207,7 @@ def compare(
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
+    formats: Formats = None,
     json: Json = False,
     quiet: Quiet = False,
     random_state: Seed = 0,
@@ -262,7 +264,16 @@ def compare(
         message = f"Comparing windows of the {source.n_samples} rows of {source.name}"
         sizes: dict[str, Any] = {"window": window, "step": step, "reference": reference}
         fit = partial(compare_windows, source, parameters, **sizes, **what)
-    run("compare", source, fit, out, message=message, seed=random_state, as_json=json)
+    run(
+        "compare",
+        source,
+        fit,
+        out,
+        message=message,
+        seed=random_state,
+        formats=formats or (),
+        as_json=json,
+    )
 
 
 def _check_rows(

@@ -18,6 +18,7 @@ from edgewise.cli.options import (
     ConfidenceOption,
     DataFile,
     Drop,
+    Formats,
     Jobs,
     Json,
     OutFolder,
@@ -140,6 +141,7 @@ def direct(
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
+    formats: Formats = None,
     json: Json = False,
     quiet: Quiet = False,
     random_state: Seed = 0,
@@ -188,6 +190,7 @@ def direct(
         out,
         message=f"Learning directions from the {source.n_samples} rows of {source.name}",
         seed=random_state,
+        formats=formats or (),
         as_json=json,
     )
 

@@ -24,6 +24,7 @@ from edgewise.cli.options import (
     CriterionOption,
     DataFile,
     Drop,
+    Formats,
     Grid,
     Jobs,
     Json,
@@ -54,6 +55,7 @@ def learn(
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
+    formats: Formats = None,
     json: Json = False,
     quiet: Quiet = False,
     random_state: Seed = 0,
@@ -133,6 +135,7 @@ def learn(
         out,
         message=f"Learning from the {source.n_samples} rows of {source.name}",
         seed=random_state,
+        formats=formats or (),
         as_json=json,
     )
 

@@ -12,6 +12,7 @@ from edgewise.cli.options import (
     Cluster,
     DataFile,
     Drop,
+    Formats,
     Jobs,
     Json,
     OutFolder,
@@ -183,6 +184,7 @@ def regress(
     drop: Drop = None,
     held_out: HeldOut = None,
     out: OutFolder = Path("edgewise-out"),
+    formats: Formats = None,
     json: Json = False,
     quiet: Quiet = False,
     random_state: Seed = 0,
@@ -239,6 +241,7 @@ def regress(
         out,
         message=f"Growing a tree of networks on {source.n_samples} rows of {source.name}",
         seed=random_state,
+        formats=formats or (),
         as_json=json,
     )
 
