@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from edgewise import EBIC, GaussianGraph
+from edgewise.cli.wording import about_fit
 from edgewise.report.page import details
 
 
@@ -66,6 +68,27 @@ def test_criterion_with_gamma(methods, table):
     assert "The networks rest on Pearson correlations." in paragraph
     assert "@inproceedings{foygel2010" in references
     assert "resamples" not in paragraph
+
+
+def test_fits_that_kept_their_penalty_are_described_as_such(methods, table):
+    same = table.assign(d=-2 * table["a"])
+    options = ["--drop", "group", "--no-confidence"]
+    record, paragraph, _ = methods(same, "learn", *options)
+    assert record["gamma"] == 0.5
+    assert not record["is_refitted"]
+    assert "with gamma = 0.5 (Foygel and Drton 2010)" in paragraph
+    assert "estimated by the graphical lasso" in paragraph
+    assert "maximum likelihood" not in paragraph
+
+
+def test_python_rules_without_a_refit_are_recorded_as_such(table):
+    X = table[list("abcd")]
+    kept, refitted = (
+        about_fit(GaussianGraph(EBIC(refit=refit), covariance="correlation").fit(X))
+        for refit in (False, True)
+    )
+    assert (kept["gamma"], kept["is_refitted"]) == (0.5, False)
+    assert (refitted["gamma"], refitted["is_refitted"]) == (0.25, True)
 
 
 @pytest.mark.parametrize(

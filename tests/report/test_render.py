@@ -185,14 +185,15 @@ def test_every_estimator_says_what_a_methods_section_would_and_cites_papers():
 
 
 def test_methods_of_refitted_graphs_say_that_the_estimate_has_no_penalty():
-    def paragraph(rule):
-        record = {"alpha": 0.1, "alpha_rule": rule}
+    def paragraph(rule, is_refitted):
+        record = {"alpha": 0.1, "alpha_rule": rule, "is_refitted": is_refitted}
         return details(replace(report(graph_of(4, 3)), record=record, methods=("GaussianGraph",)))[
             "paragraph"
         ]
 
-    assert "maximum likelihood under the chosen graph" in paragraph("ebic")
-    assert "maximum likelihood" not in paragraph("cv")
+    assert "maximum likelihood under the chosen graph" in paragraph("ebic", True)
+    assert "maximum likelihood" not in paragraph("ebic", False)
+    assert "maximum likelihood" not in paragraph("cv", False)
 
 
 def test_the_stored_figures_are_those_that_bokeh_makes():

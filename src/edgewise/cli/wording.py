@@ -141,11 +141,12 @@ def about_fit(fit: Any) -> dict[str, Any]:
     """Record the penalty of a convex fit, the rule that chose it, and the certificate."""
     from edgewise.selection.rules import rule_name
 
-    rule: Any = fit._alpha.resolve(fit.alpha) if hasattr(fit, "_alpha") else None
+    selection: Any = getattr(fit, "selection_", None)
+    gamma = getattr(selection, "gamma", None)
     return {
         "alpha": float(fit.alpha_),
         "alpha_rule": rule_name(fit.alpha),
-        **({"gamma": rule.used_gamma} if hasattr(rule, "used_gamma") else {}),
+        **({} if gamma is None else {"gamma": gamma, "is_refitted": selection.is_refitted}),
         "gap": _finite(fit.gap_),
         "objective": _finite(fit.objective_),
     }

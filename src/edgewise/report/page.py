@@ -188,8 +188,10 @@ SENTENCES: Final = {"ebic": "_methods_refitted", "fdr": "_methods_tested"}
 
 
 def _sentence(learner: Any, record: Mapping[str, Any]) -> str:
-    """Say what an estimator does; by some rules there is no penalty in the end."""
-    special = getattr(learner, SENTENCES.get(record.get("alpha_rule") or "", ""), "")
+    """Say what an estimator does; a graph that was fitted again has no penalty."""
+    rule = record.get("alpha_rule") or ""
+    is_other = rule != "ebic" or record.get("is_refitted")
+    special = getattr(learner, SENTENCES.get(rule, ""), "") if is_other else ""
     return str(special or learner._methods)
 
 

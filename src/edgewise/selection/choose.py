@@ -46,6 +46,10 @@ class Selection:
     details : ndarray
         Held-out log-likelihood of every fold (n_alphas, n_folds) for ``"cv"``; number of edges
         for ``"ebic"``; instability before it is made monotone for ``"stars"``.
+    gamma : float or None
+        That of the extended BIC, where it chose.
+    is_refitted : bool
+        Whether graphs were judged, and the result fitted, without the penalty.
     """
 
     rule: str
@@ -56,6 +60,8 @@ class Selection:
     end: Literal["", "largest", "smallest"]
     n_unconverged: int = 0
     details: FloatArray = field(default_factory=lambda: np.empty(0))
+    gamma: float | None = None
+    is_refitted: bool = False
 
 
 def alpha_grid(largest: float, n_alphas: int = 30, ratio: float = 0.01) -> FloatArray:

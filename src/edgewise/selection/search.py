@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from operator import attrgetter, methodcaller
@@ -239,6 +239,7 @@ def search(
                     attrgetter("n_edges"),
                     takes_last_tie=takes_last_tie,
                 )
+                chosen = replace(chosen, gamma=rule.used_gamma)
             else:
                 chosen = _by_resampling(problem, rule, rows, weights, alphas, options)
             way = alphas[: chosen.index + 1] if is_warm else np.array([chosen.alpha])

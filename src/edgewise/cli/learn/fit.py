@@ -223,10 +223,8 @@ def _none(fit: Any, method: str) -> list[str]:
 
 def _penalties(fit: Any, method: str) -> str:
     """Give alpha, and tau where there is one, and tell how they were chosen."""
-    from edgewise.selection.rules import rule_name
-
     alpha = f"alpha {fit.alpha_:.3g}"
-    if method == "gaussian" and rule_name(fit.alpha) == "ebic":
+    if getattr(fit.selection_, "is_refitted", False):
         refitted = "by the extended BIC of refitted graphs, then edge by edge"
         return f"{alpha}, the best of {len(fit.alphas_)} {refitted}"
     if method != IN_SPACE:

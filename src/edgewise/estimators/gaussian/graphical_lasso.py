@@ -534,7 +534,8 @@ def choose_refitted(
     """
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
     p = len(R)
-    price = ebic(0.0, 1, n_rows, p, rule.used_gamma) / n_rows
+    gamma = rule.used_gamma
+    price = ebic(0.0, 1, n_rows, p, gamma) / n_rows
     largest = problem.largest_alpha(statistics)
     for n_extensions in range(grid.n_extensions + 1):
         alphas = grid.alphas(largest, n_extensions)
@@ -578,6 +579,7 @@ def choose_refitted(
         n_unconverged,
         np.array([fit.n_edges for fit in fits]),
     )
+    selection = replace(selection, gamma=gamma, is_refitted=True)
     fit = _refit(statistics, start)
     if fit is None:
         _warn_of_no_maximum()
