@@ -57,7 +57,8 @@ class EBIC(Rule):
     ----------
     gamma : float, optional
         From 0, the ordinary BIC, to 1, which allows the fewest edges. By default 0.25 with
-        ``refit`` and 0.5 without.
+        ``refit``, more where rows are few beside columns (`GaussianGraph.selection_` has it), and
+        0.5 without.
     refit : bool, optional
         Judge each graph by its maximum likelihood, without the penalty, and go on from the best
         on the path by adding and removing edges; the result is that maximum likelihood. Without

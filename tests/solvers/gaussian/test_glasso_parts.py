@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers import graphical_lasso
-from edgewise.solvers.gaussian.component import solve_component, split_likelihood
+from edgewise.solvers.gaussian.component import orthant_newton, solve_component, split_likelihood
 from edgewise.solvers.gaussian.descent import FEW, descend, empty_columns
-from edgewise.solvers.gaussian.newton import orthant_newton
 from edgewise.solvers.gaussian.standard_form import (
     check_problem,
     clip_to_box,

@@ -43,9 +43,15 @@ from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, FDR, SelectionWarning, StARS, ebic
 from edgewise.selection.choose import make_selection
-from edgewise.selection.criteria import edge_tests, effective_rows, smallest_p_value
+from edgewise.selection.criteria import (
+    default_gamma,
+    edge_tests,
+    effective_rows,
+    smallest_p_value,
+)
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search, warn_of_unconverged
+from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
 from edgewise.solvers.gaussian.graphical_lasso import (
     SMALL,
     PrecisionSolution,
@@ -53,19 +59,13 @@ from edgewise.solvers.gaussian.graphical_lasso import (
     graphical_lasso,
     graphical_lasso_path,
 )
-from edgewise.solvers.gaussian.refit import (
-    fit_graph,
-    refit_precision,
-    search_graph,
-)
+from edgewise.solvers.gaussian.refit import refit_precision
 from edgewise.stats import Moments
 
 #: A path that takes more memory than this is solved and judged one alpha at a time.
 PATH_BYTES: Final = 2**30
 #: Alphas after which a criterion that keeps rising ends a path of large problems.
 PATIENCE: Final = 6
-#: Above this many columns, half as many: a graph whose components have merged takes minutes.
-WIDE: Final = 1000
 #: Level of the Bonferroni test that rules out the empty graph.
 LEVEL: Final = 0.05
 
@@ -509,7 +509,9 @@ def choose_refitted(
 
     The graphs along the path are judged first, and edges added to and removed from the best. The
     path ends where a graph has no maximum likelihood, which those with more edges have not either,
-    and, where its fits take long, once the criterion has been rising for `PATIENCE` of them. The
+    and, where its fits take long, once the criterion has been rising for `PATIENCE` of them or a
+    graph is worse than that at the largest alpha, which is empty: along the path ever weaker pairs
+    are joined, and edges that do not pay for themselves together are no start for a search. The
     graph is empty if and only if no correlation passes a Bonferroni test at `LEVEL`, so that noise
     has edges in no more than 5 of 100 tables, and a plain dependence is never missed.
 
@@ -534,7 +536,7 @@ def choose_refitted(
     """
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
     p = len(R)
-    gamma = rule.used_gamma
+    gamma = rule.used_gamma if rule.gamma is not None else default_gamma(n_rows, p)
     price = ebic(0.0, 1, n_rows, p, gamma) / n_rows
     largest = problem.largest_alpha(statistics)
     for n_extensions in range(grid.n_extensions + 1):
@@ -682,7 +684,7 @@ def _refit_path(
         refits.append(Judged(refit.adjacency, refit.n_edges, refit.cost(price)))
         if refits[-1].cost < best:
             best, best_at = refits[-1].cost, k
-        elif p > SMALL and k >= best_at + (PATIENCE if p <= WIDE else PATIENCE // 2):
+        elif p > SMALL and (k >= best_at + PATIENCE or refits[-1].cost >= refits[0].cost):
             break
     return refits, n_unconverged
 

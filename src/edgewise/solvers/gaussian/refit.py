@@ -1,4 +1,4 @@
-"""Gaussian maximum likelihood under a given graph, and the search for the graph itself."""
+"""Gaussian maximum likelihood under a given graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.gaussian.newton import newton_direction
+from edgewise.solvers.gaussian.component import newton_direction
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale, writable
 from edgewise.solvers.linalg.admm import UNBOUNDED
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
@@ -29,14 +29,6 @@ MAX_STEPS = 300
 DENSE = 2000
 #: From this decrement on steps are taken whole.
 CLOSE = 0.25
-#: Duality gap per variable of the fits that a search for a graph compares.
-SEARCH_TOL = 1e-10
-#: Sweeps of such a fit.
-SEARCH_SWEEPS = 200
-#: Steps that a search computes exactly where none is known to be an improvement.
-N_TRIALS = 10
-#: A search changes one edge at a time per so many variables.
-VARIABLES_PER_STEP = 50
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,17 +177,114 @@ def fit_to_graph(
 
 
 @kernel
-def _start(S: FloatArray, adjacency: BoolArray, state: Regressions) -> None:
-    """List the neighbours, start at the sample covariance, and put the variables in order.
+def update_fit(
+    S: FloatArray,
+    adjacency: BoolArray,
+    Theta: FloatArray,
+    Sigma: FloatArray,
+    is_due: BoolArray,
+    state: Regressions,
+    target: float,
+    max_sweeps: int,
+) -> float:
+    """Do the same from the fit of a graph that differs at the edges of a few variables.
+
+    New edges are those whose precision is 0. Regressions are repeated where ``is_due``, and at
+    the neighbours of variables whose column of the covariance has moved; the effect of an edge
+    fades with the distance from it. Overwrites ``Theta``, ``Sigma`` and ``is_due``. Returns the
+    duality gap, or -1 as above.
+    """
+    p = S.shape[0]
+    for i in range(p):
+        if is_due[i]:
+            for j in range(i):
+                if adjacency[i, j] and Theta[i, j] == 0.0:
+                    _join(i, j, S[i, j], Theta, Sigma)
+    _start(Sigma, adjacency, state)
+    for i in range(p):
+        state.theta[i] = Theta[i, i]
+        for a in range(state.degree[i]):
+            state.beta[i, a] = -Theta[i, state.neighbors[i, a]] / Theta[i, i]
+    return _settle(S, is_due, state, target, max_sweeps)
+
+
+@kernel
+def fit_by_neighbors(
+    S: FloatArray, adjacency: BoolArray, state: Regressions, target: float, max_sweeps: int
+) -> float:
+    """Do the same as `fit_to_graph`, and let rest what does not move; for large graphs."""
+    _start(S, adjacency, state)
+    return _settle(S, np.ones(len(S), np.bool_), state, target, max_sweeps)
+
+
+@kernel
+def _settle(
+    S: FloatArray, is_due: BoolArray, state: Regressions, target: float, max_sweeps: int
+) -> float:
+    """Repeat regressions where they are due and where a neighbour has moved; return the gap."""
+    still = 0.1 * np.sqrt(target / len(S))
+    gap = np.inf
+    for count in range(1, max_sweeps + 1):
+        is_over = True
+        for j in state.order:
+            if not is_due[j]:
+                continue
+            is_due[j] = False
+            moved = _regress(j, S, state)
+            if moved < 0.0:
+                return -1.0
+            if moved > still:
+                is_over = False
+                for a in range(state.degree[j]):
+                    is_due[state.neighbors[j, a]] = True
+        if is_over or count == max_sweeps:
+            _assemble(state)
+            gap = _bound_gap(state)
+            if gap <= target:
+                break
+            still *= 0.1
+            is_due[:] = True
+    return gap
+
+
+@kernel
+def _join(i: int, j: int, s: float, Theta: FloatArray, Sigma: FloatArray) -> None:
+    """Change one entry of the precision so that the covariance is ``s`` there.
+
+    Both stay positive definite, which setting the entry of the covariance would not ensure.
+    """
+    a, b, w = Sigma[i, i], Sigma[j, j], Sigma[i, j]
+    det = a * b - w * w
+    linear = det + 2.0 * w * s
+    step = 2.0 * (w - s) / (linear + np.sqrt(max(linear * linear - 4.0 * det * s * (w - s), 0.0)))
+    # By Woodbury's identity, with both terms multiplied by the step.
+    cross = 1.0 + w * step
+    scale = step / (a * b * step * step - cross * cross)
+    if not np.isfinite(scale):
+        return
+    Theta[i, j] += step
+    Theta[j, i] += step
+    first, second = Sigma[i].copy(), Sigma[j].copy()
+    for k in range(len(Sigma)):
+        to_first = scale * (b * step * first[k] - cross * second[k])
+        to_second = scale * (a * step * second[k] - cross * first[k])
+        if to_first != 0.0 or to_second != 0.0:
+            for other in range(len(Sigma)):
+                Sigma[k, other] -= to_first * first[other] + to_second * second[other]
+
+
+@kernel
+def _start(start: FloatArray, adjacency: BoolArray, state: Regressions) -> None:
+    """List the neighbours, start at a covariance, and put the variables in order.
 
     Few neighbours come first: with fewer rows than a hub has neighbours, their covariance is
     singular until they have been made independent given the hub.
     """
-    p = S.shape[0]
+    p = start.shape[0]
     for i in range(p):
         degree = 0
         for j in range(p):
-            state.W[i, j] = S[i, j]
+            state.W[i, j] = start[i, j]
             if i != j and adjacency[i, j]:
                 state.neighbors[i, degree] = j
                 degree += 1
@@ -520,200 +609,3 @@ def _singular_clique(S: FloatArray, adjacency: BoolArray) -> list[int]:
                 if np.linalg.eigvalsh(block)[0] <= SINGULAR:
                     return sorted(clique)
     return []
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GraphFit:
-    r"""Maximum likelihood under a graph, of a covariance with unit variances.
-
-    Attributes
-    ----------
-    adjacency : ndarray of bool, shape (p, p)
-        The graph.
-    Theta, Sigma : ndarray of shape (p, p)
-        Precision and covariance.
-    terms : ndarray of shape (p,)
-        What each component, at its first variable, adds to ``objective``.
-    """
-
-    adjacency: BoolArray
-    Theta: FloatArray
-    Sigma: FloatArray
-    terms: FloatArray
-
-    @property
-    def objective(self) -> float:
-        r""":math:`\operatorname{tr}(S \Theta) - \log\det \Theta`."""
-        return float(self.terms.sum())
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges."""
-        return int(np.count_nonzero(self.adjacency)) // 2
-
-    def cost(self, price: float) -> float:
-        """Objective with a price per edge."""
-        return self.objective + price * self.n_edges
-
-
-def fit_graph(
-    S: FloatArray, adjacency: BoolArray, known: GraphFit | None = None
-) -> GraphFit | None:
-    """Fit a unit-variance ``S`` to a graph, without a proof of optimality.
-
-    Each connected component is fitted by itself; those that a ``known`` fit has too are taken
-    from there.
-
-    None says that the regressions on the neighbours became singular: the likelihood has no
-    maximum, or is close to having none. No graph with more edges has one then.
-    """
-    p = len(S)
-    Theta, Sigma, terms = np.eye(p), np.eye(p), np.ones(p)
-    changed = np.ones(p, bool) if known is None else (known.adjacency != adjacency).any(axis=0)
-    for index in connected(adjacency):
-        if index.size == 1:
-            continue
-        block = np.ix_(index, index)
-        terms[index] = 0.0
-        if known is not None and not changed[index].any():
-            Theta[block], Sigma[block] = known.Theta[block], known.Sigma[block]
-            terms[index] = known.terms[index]
-            continue
-        part = S[block]
-        state = allocate_regressions(index.size)
-        gap, _ = fit_to_graph(part, adjacency[block], state, SEARCH_TOL * index.size, SEARCH_SWEEPS)
-        factor = factorize(state.Theta) if 0.0 <= gap < np.inf else None
-        if factor is None:
-            return None
-        Theta[block], Sigma[block] = state.Theta, state.W
-        terms[index[0]] = float(np.vdot(part, state.Theta)) - factor.logdet
-    return GraphFit(adjacency=adjacency, Theta=Theta, Sigma=Sigma, terms=terms)
-
-
-def search_graph(
-    S: FloatArray,
-    start: BoolArray,
-    price: float,
-    *,
-    allowed: BoolArray | None = None,
-    required: BoolArray | None = None,
-    max_degree: float = np.inf,
-    least: int = 0,
-) -> GraphFit:
-    r"""Add and remove edges while that lowers the likelihood criterion with a price per edge.
-
-    Looks for a graph with E edges that minimises
-
-    .. math::
-
-        \min_{\Theta} \; \operatorname{tr}(S \Theta) - \log\det\Theta + c E,
-
-    the minimum being over precision matrices with zeros where there is no edge. With n rows and
-    a price :math:`c = (\log n + 4 \gamma \log p) / n` this is the extended BIC.
-
-    Parameters
-    ----------
-    S : ndarray of shape (p, p)
-        Correlation matrix.
-    start : ndarray of bool, shape (p, p)
-        Graph to start from, under which the likelihood has a maximum.
-    price : float
-        The c above.
-    allowed, required : ndarray of bool, shape (p, p), optional
-        Pairs that may be joined, by default all, and pairs that stay joined, by default none.
-    max_degree : float
-        No edge is added to a variable with so many.
-    least : int
-        Number of edges to keep at least.
-
-    Returns
-    -------
-    GraphFit
-
-    Notes
-    -----
-    Changing one entry of the precision and nothing else bounds the gain of an edge from below,
-    and the loss of one from above, in closed form. The step with the best bound is taken first; a
-    bound above 0 makes it an improvement for sure. Where no bound is above 0, the best ten
-    steps are computed exactly, and the search ends if none of them improves. Large problems take
-    several steps that share no variable at a time, and stop after a number of rounds.
-    """
-    p = len(S)
-    may_flip = np.triu(np.ones_like(start) if allowed is None else allowed, 1)
-    if required is not None:
-        may_flip &= ~(required & start)
-    found = fit_graph(S, start)
-    if found is None:
-        raise InputError("The likelihood has no maximum under the graph to start from.")
-    for _ in range(max(10, 10**7 // p**2)):
-        gains = _bound_gains(S, found, price)
-        is_full = _degrees(found.adjacency) >= max_degree
-        blocked = ~may_flip | (~found.adjacency & (is_full | is_full[:, None]))
-        if found.n_edges <= least:
-            blocked |= found.adjacency
-        gains[blocked] = -np.inf
-        pairs, bounds = _largest(gains, max(N_TRIALS, p))
-        batch = _apart(pairs[bounds > 0.0], max(1, p // VARIABLES_PER_STEP))
-        trials = ([batch] if len(batch) > 1 else []) + [pairs[k : k + 1] for k in range(N_TRIALS)]
-        for trial in trials:
-            fit = fit_graph(S, _flip(found.adjacency, trial), found) if len(trial) else None
-            if fit is not None and fit.cost(price) < found.cost(price) - 1e-12:
-                found = fit
-                break
-        else:
-            break
-    return found
-
-
-def _degrees(adjacency: BoolArray) -> IntArray:
-    """Count the neighbours of each variable."""
-    degree: IntArray = np.count_nonzero(adjacency, axis=0)
-    return degree
-
-
-def _bound_gains(S: FloatArray, fit: GraphFit, price: float) -> FloatArray:
-    r"""Bound from below how much adding or removing each edge lowers the criterion.
-
-    With :math:`t` added to entries (i, j) and (j, i) of the precision, the log-determinant grows
-    by :math:`\log((1 + t \Sigma_{ij})^2 - t^2 \Sigma_{ii} \Sigma_{jj})`, the trace by
-    :math:`2 t S_{ij}`. The best t solves a quadratic equation; t = -Theta removes the edge.
-    """
-    W = fit.Sigma
-    variance = W.diagonal()
-    det = np.outer(variance, variance) - W * W
-    linear = det + 2.0 * W * S
-    root = np.sqrt(np.maximum(linear * linear - 4.0 * det * S * (W - S), 0.0))
-    step = np.where(fit.adjacency, -fit.Theta, 2.0 * (W - S) / (linear + root))
-    growth = 1.0 + 2.0 * step * W - step * step * det
-    gain = np.log(np.maximum(growth, 1e-300)) - 2.0 * step * S
-    gain += np.where(fit.adjacency, price, -price)
-    return np.asarray(gain)
-
-
-def _largest(values: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
-    """Positions and values of the largest finite entries, largest first."""
-    flat = values.ravel()
-    top = np.argpartition(-flat, count)[:count] if count < flat.size else np.arange(flat.size)
-    top = top[np.argsort(-flat[top], kind="stable")]
-    top = top[np.isfinite(flat[top])]
-    return np.column_stack(np.unravel_index(top, values.shape)), flat[top]
-
-
-def _apart(pairs: IntArray, limit: int) -> IntArray:
-    """Take pairs from the front that share no variable, up to a number of them."""
-    taken: list[int] = []
-    used: set[int] = set()
-    for position, (i, j) in enumerate(pairs.tolist()):
-        if len(taken) == limit:
-            break
-        if i not in used and j not in used:
-            taken.append(position)
-            used |= {i, j}
-    return pairs[taken]
-
-
-def _flip(adjacency: BoolArray, pairs: IntArray) -> BoolArray:
-    flipped = adjacency.copy()
-    rows, columns = pairs.T
-    flipped[rows, columns] = flipped[columns, rows] = ~adjacency[rows, columns]
-    return flipped
