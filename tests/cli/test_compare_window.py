@@ -10,7 +10,7 @@ import pytest
 
 import edgewise
 from edgewise import Graph, NetworkChange
-from edgewise.inference.windows import window_changes
+from edgewise.inference.change_test import window_changes
 from tests.cli.files import WINDOW_FILES
 
 QUICK = ("--alpha", "0.7", "--permutations", "20")

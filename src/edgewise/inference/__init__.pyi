@@ -5,7 +5,11 @@ from .bootstrap import (
     Differences as Differences,
     case_dropping as case_dropping,
 )
-from .change_test import max_change_test as max_change_test
+from .change_test import (
+    WindowChange as WindowChange,
+    max_change_test as max_change_test,
+    window_changes as window_changes,
+)
 from .difference import (
     NetworkDifference as NetworkDifference,
     network_difference_test as network_difference_test,
@@ -21,4 +25,3 @@ from .stability import (
     StabilitySelection as StabilitySelection,
     false_edge_bound as false_edge_bound,
 )
-from .windows import WindowChange as WindowChange, window_changes as window_changes

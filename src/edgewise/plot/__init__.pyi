@@ -17,6 +17,11 @@ from .curves import (
 from .directed import plot_arc_confidence as plot_arc_confidence, plot_dag as plot_dag
 from .matrix import plot_coefficients as plot_coefficients, plot_matrix as plot_matrix
 from .network import plot_network as plot_network, shared_layout as shared_layout
+from .nodes import (
+    plot_case_dropping as plot_case_dropping,
+    plot_centrality as plot_centrality,
+    plot_differences as plot_differences,
+)
 from .partition import plot_leaf_map as plot_leaf_map, plot_partition as plot_partition
 from .seed_maps import plot_seed_map as plot_seed_map, plot_seed_maps as plot_seed_maps
 from .space import plot_sites as plot_sites

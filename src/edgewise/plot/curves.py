@@ -255,7 +255,7 @@ def _draw_bars(ax: Axes, null: FloatArray, border: float) -> int:
 
 
 #: Seven colours of Okabe and Ito, without the yellow that fades on white.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 #: Curves whose names find room inside the axes.
 _INSIDE = 2
 #: Options of the legend in both places.
@@ -336,8 +336,8 @@ def plot_precision_recall(
     entries: list[Line2D] = []
     for index, (name, steps) in enumerate(runs.items()):
         look = {
-            "color": _COLORS[index % len(_COLORS)],
-            "linestyle": ("-", "--", ":")[index // len(_COLORS) % 3],
+            "color": COLORS[index % len(COLORS)],
+            "linestyle": ("-", "--", ":")[index // len(COLORS) % 3],
         }
         line = _draw_mean(ax, steps, look)
         if isinstance(curves, Mapping):

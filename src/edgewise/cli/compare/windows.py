@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from edgewise.cli.input import Source
     from edgewise.graph import Graph
-    from edgewise.inference.windows import WindowChange
+    from edgewise.inference.change_test import WindowChange
 
 #: Windows that the summary lists.
 LISTED: Final = 12
@@ -45,7 +45,7 @@ def compare_windows(
     n_permutations: int,
 ) -> Result:
     """Compare the first rows with each window that follows them."""
-    from edgewise.inference.windows import window_changes
+    from edgewise.inference.change_test import window_changes
 
     if n_permutations < 1:
         raise InputError(

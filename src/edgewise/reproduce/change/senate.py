@@ -15,7 +15,7 @@ from edgewise.data import load_senate
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
 from edgewise.inference import StabilitySelection, permutation_test
-from edgewise.inference.windows import window_changes
+from edgewise.inference.change_test import window_changes
 from edgewise.plot import plot_change
 from edgewise.reproduce.study import Part, Report, Row
 from edgewise.reproduce.tables import fill, records_table, rows_of
