@@ -61,6 +61,68 @@ def test_what_was_done_is_there_and_true(methods, table, command):
             assert f"There were {number} " in paragraph
 
 
+#: What is to be in the paragraph of each command besides, and among the references.
+TOLD = {
+    "learn": (
+        ["rest on Pearson correlations", "the extended BIC with gamma = 0.25", "5 bootstrap"],
+        ["friedman2008", "efron1979", "foygel2010"],
+    ),
+    "direct": (
+        ["rest on Pearson correlations", "best order score search", "criterion (Schwarz 1978)"],
+        ["andrews2023", "schwarz1978", "efron1979"],
+    ),
+    "compare": (
+        ["standardised within each group", "harmonic mean", "chosen by cross-validation"],
+        ["liu2014", "wilson2019", "westfall1993"],
+    ),
+    "regress": (
+        ["rest on Pearson correlations", "smallest risk on held-out rows"],
+        ["liu2010", "friedman2008"],
+    ),
+    "classify": (
+        ["standardised columns within each class", "The penalty was alpha = ", "folds"],
+        ["zhou2016", "nadeau2003"],
+    ),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_correlations_penalty_criterion_and_references(methods, table, command):
+    _, paragraph, references = methods(table, command, *COMMANDS[command])
+    words, keys = TOLD[command]
+    assert not [word for word in words if word not in paragraph]
+    assert not [key for key in [*keys, "numpy", "scipy"] if f"{{{key}," not in references]
+
+
+@pytest.mark.parametrize(
+    ("method", "words", "key"),
+    [
+        ("ges", "greedy equivalence search (Chickering 2002)", "chickering2002"),
+        ("exact", "the best score of all directed graphs", "silander2006"),
+        ("pc", "PC-stable (Colombo and Maathuis 2014)", "colombo2014"),
+        ("iamb", "IAMB (Tsamardinos et al. 2003)", "tsamardinos2003"),
+        ("gs", "grow-shrink (Margaritis and Thrun 1999)", "margaritis1999"),
+    ],
+)
+def test_direct_names_its_method(methods, table, method, words, key):
+    options = ["--drop", "group", "--no-confidence", "--method", method]
+    _, paragraph, references = methods(table, "direct", *options)
+    assert words in paragraph
+    assert key in references
+    assert "Andrews" not in paragraph + references
+    is_scored = method in ("ges", "exact")
+    assert ("Graphs were scored by the Bayesian information criterion" in paragraph) == is_scored
+    assert ("Each test had a level of " in paragraph) != is_scored
+
+
+def test_blocks_are_told(methods, table):
+    options = ["--drop", "group", "--resamples", "3", "--blocks", "4"]
+    _, paragraph, references = methods(table, "learn", *options)
+    assert "drawn in blocks of 4" in paragraph
+    assert "kunsch1989" in references
+    assert "bartlett1946" in references
+
+
 def test_criterion_with_gamma(methods, table):
     record, paragraph, references = methods(table, "learn", "--drop", "group", "--no-confidence")
     assert record["gamma"] == 0.25

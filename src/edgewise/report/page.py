@@ -89,8 +89,9 @@ def details(report: Report) -> dict[str, Any]:
     record = report.record
     # The package imports each estimator when it is asked for its name.
     learners = [getattr(importlib.import_module("edgewise"), name) for name in report.methods]
-    paragraph, cited = _paragraph(record, [_sentence(learner, record) for learner in learners])
-    keys = dict.fromkeys([*(key for learner in learners for key in learner._cites), *cited])
+    said = [_sentence(learner, record) for learner in learners]
+    paragraph, cited = _paragraph(record, [sentence for sentence, _ in said])
+    keys = dict.fromkeys([*(key for _, keys in said for key in keys), *cited])
     entries = read_references()
     return {
         "done": _done(record),
@@ -183,16 +184,43 @@ RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "stars": ("stability on subsamples, StARS (Liu, Roeder and Wasserman 2010)", ("liu2010stars",)),
     "fdr": ("the tests, whose regressions it belongs to (Liu 2013)", ("liu2013",)),
 }
+#: Methods that search for the best score of a directed graph, and the scores.
+SCORED: Final = ("boss", "ges", "exact")
+SCORES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "bic": ("the Bayesian information criterion (Schwarz 1978)", ("schwarz1978",)),
+    "bge": ("the marginal likelihood BGe (Kuipers, Moffa and Heckerman 2014)", ("kuipers2014",)),
+}
+#: What the networks of a command rest on, where no parameter says it.
+RESTS_ON: Final = {
+    "direct": "The networks rest on Pearson correlations.",
+    "compare": "Columns were standardised within each group.",
+    "regress": "The networks of the leaves rest on Pearson correlations of their rows.",
+    "classify": "The networks rest on the covariances of standardised columns within each class.",
+}
+#: Criteria of a tree that its held-out rows judge, and what they choose.
+PRUNED: Final = ("heldout",)
+PRUNED_BY: Final = "those with the smallest risk on held-out rows (Liu et al. 2010)"
+#: The test of whether two networks differ.
+TEST: Final = (
+    "Whether the networks differ was tested by the harmonic mean of the p-values (Wilson 2019) of "
+    "several statistics of the differences between correlations of normal scores, held against "
+    "those of permuted labels (Westfall and Young 1993)."
+)
 #: Sentence of an estimator in place of its own, by the rule.
 SENTENCES: Final = {"ebic": "_methods_refitted", "fdr": "_methods_tested"}
 
 
-def _sentence(learner: Any, record: Mapping[str, Any]) -> str:
-    """Say what an estimator does; a graph that was fitted again has no penalty."""
+def _sentence(learner: Any, record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Say what an estimator does, with references; a graph that was fitted again has no penalty."""
     rule = record.get("alpha_rule") or ""
     is_other = rule != "ebic" or record.get("is_refitted")
     special = getattr(learner, SENTENCES.get(rule, ""), "") if is_other else ""
-    return str(special or learner._methods)
+    sentence = str(special or learner._methods)
+    ways = getattr(learner, "_methods_by", {})
+    how, cited = ways.get(record.get("parameters", {}).get("method"), ("", ()))
+    if how:
+        sentence = f"{sentence.rstrip('.')} by {how}."
+    return sentence, (*learner._cites, *cited)
 
 
 def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -210,6 +238,9 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if (known := CORRELATIONS.get(parameters.get("covariance"))) is not None:
         parts.append(f"The networks rest on {known[0]}.")
         cited += known[1]
+    elif (rests := RESTS_ON.get(record.get("command", ""))) and parameters.get("basis") != "ising":
+        pooled = parameters.get("scale") == "pooled"
+        parts.append(rests.replace("within each group", "over both groups") if pooled else rests)
     treatment = [str(note) for note in record.get("treatment", ())]
     parts += [f"{note[:1].upper()}{note[1:]}." for note in treatment if "Pearson" in note[-60:]]
     notes = [note for note in treatment if "missing" in note]
@@ -218,6 +249,30 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if sentence or not notes:
         parts.append(sentence or "There were no missing values.")
         cited += keys
+    if parameters.get("method") in SCORED:
+        name, keys = SCORES[parameters["score"]]
+        discount = parameters.get("penalty_discount")
+        penalty = "doubled, or that of the extended BIC with gamma = 1 where this is more"
+        if discount is not None:
+            penalty = f"times {discount:g}"
+        more = f", its penalty {penalty}" if parameters["score"] == "bic" else ""
+        parts.append(f"Graphs were scored by {name}{more}.")
+        cited += keys
+    elif "significance" in parameters:
+        parts.append(f"Each test had a level of {parameters['significance']:g}.")
+    if parameters.get("criterion") in PRUNED:
+        parts.append(f"Penalties of the leaves and the size of the tree were {PRUNED_BY}.")
+    if "n_folds" in record and parameters.get("alpha") is not None:
+        parts.append(
+            f"The penalty was alpha = {parameters['alpha']:.3g}; there were {record['n_folds']} "
+            "folds."
+        )
+    if "test" in record:
+        parts.append(TEST)
+        cited += ("wilson2019", "westfall1993")
+    parts += [f"{note[:1].upper()}{note[1:]}." for note in treatment if "--blocks" in note]
+    if any("--blocks" in note and "resamples" in note for note in treatment):
+        cited += ("kunsch1989", "bartlett1946")
     if (criterion := parameters.get("criterion")) in CRITERIA:
         parts.append(f"The criterion was the {CRITERIA[criterion]}.")
     if (alpha := record.get("alpha")) is not None:

@@ -296,11 +296,28 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     """
 
     _methods = (
-        "Directions were learned from Markov blankets found by tests of partial correlations "
-        "(Tsamardinos et al. 2003) and oriented by Meek's rules (Meek 1995), up to Markov "
-        "equivalence."
+        "Directions were learned up to Markov equivalence, by Meek's rules (Meek 1995), from "
+        "Markov blankets."
     )
-    _cites = ("tsamardinos2003", "meek1995")
+    _cites = ("meek1995",)
+    #: How blankets are found, and the references of it.
+    _methods_by: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+        "iamb": ("tests, IAMB (Tsamardinos et al. 2003)", ("tsamardinos2003",)),
+        "inter-iamb": ("tests, Inter-IAMB (Tsamardinos et al. 2003)", ("tsamardinos2003",)),
+        "iamb-npc": ("tests, IAMBnPC (Tsamardinos et al. 2003)", ("tsamardinos2003",)),
+        "inter-iamb-npc": ("tests, Inter-IAMBnPC (Tsamardinos et al. 2003)", ("tsamardinos2003",)),
+        "fast-iamb": (
+            "tests, Fast-IAMB (Yaramakala and Margaritis 2005)",
+            ("yaramakala2005",),
+        ),
+        "gs": ("tests, grow-shrink (Margaritis and Thrun 1999)", ("margaritis1999",)),
+        "tc": ("tests, total conditioning (Pellet and Elisseeff 2008)", ("pellet2008",)),
+        "tc-bw": ("tests, total conditioning (Pellet and Elisseeff 2008)", ("pellet2008",)),
+        "l1mb": (
+            "lasso regressions, L1MB (Schmidt, Niculescu-Mizil and Murphy 2007)",
+            ("schmidt2007",),
+        ),
+    }
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "method": OneOf(*METHODS),

@@ -140,11 +140,25 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     array([ 2.1, -0. , -0. ,  2. ])
     """
 
-    _methods = (
-        "Directions were learned up to Markov equivalence by the best order score search (Andrews "
-        "et al. 2023) with the Bayesian information criterion."
-    )
-    _cites = ("andrews2023",)
+    _methods = "Directions were learned up to Markov equivalence."
+    _cites = ()
+    #: The same with the method, and its references.
+    _methods_by: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+        "boss": ("the best order score search (Andrews et al. 2023)", ("andrews2023",)),
+        "ges": ("greedy equivalence search (Chickering 2002)", ("chickering2002",)),
+        "exact": (
+            "the best score of all directed graphs (Silander and Myllymäki 2006)",
+            ("silander2006",),
+        ),
+        "pc": (
+            "tests, PC-stable (Colombo and Maathuis 2014), and Meek's rules (Meek 1995)",
+            ("colombo2014", "meek1995"),
+        ),
+        "blankets": (
+            "tests, IAMB (Tsamardinos et al. 2003), and Meek's rules (Meek 1995)",
+            ("tsamardinos2003", "meek1995"),
+        ),
+    }
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "method": OneOf("boss", "ges", "exact", "pc", "blankets"),
