@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.estimators.base.statistics import ON_LATENT_SCALE, Statistics, Summarizer
+from edgewise.estimators.base.statistics import Statistics, Summarizer
+from edgewise.estimators.base.table import ON_LATENT_SCALE
 from edgewise.graph import Graph
 from edgewise.selection import ebic, gaussian_log_likelihood, row_log_likelihood
 from edgewise.selection.choose import decreasing

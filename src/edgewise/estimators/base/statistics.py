@@ -14,10 +14,9 @@ from scipy import linalg
 from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from edgewise.data.checks import ROUNDING, check_columns, check_weights, refuse_covariance
-from edgewise.estimators.base.table import named
+from edgewise.data.checks import ROUNDING, check_columns
+from edgewise.estimators.base.table import LATENT, RANKS
 from edgewise.io.messages import quote_names
-from edgewise.selection.rules import EBIC, needs_rows
 from edgewise.stats import (
     Moments,
     check_covariance,
@@ -32,15 +31,11 @@ from edgewise.stats import (
     repair_covariance,
     spearman_correlation,
 )
-from edgewise.stats.polychoric import describe_kinds, ordinal_columns
+from edgewise.stats.polychoric import describe_kinds
 from edgewise.stats.positive import find_relations
 
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")
-RANKS: Final = ("nonparanormal", "spearman", "kendall")
-LATENT: Final = ("polychoric", "auto")
-#: Covariances whose unit is that of latent normal variables, not of the columns.
-ON_LATENT_SCALE: Final = (*RANKS, *LATENT)
 #: Constraints of the parameters that most estimators of a covariance have.
 CONSTRAINTS: Final[dict[str, Constraint]] = {
     "missing": OneOf(*MISSING),
@@ -208,97 +203,6 @@ def positive_rows(
     if sample_weight is None or sample_weight.all():
         return X, sample_weight
     return X[sample_weight > 0], sample_weight[sample_weight > 0]
-
-
-def read_table(
-    estimator: Any, X: Any, sample_weight: Any, *, advice: str = ', or alpha="ebic"'
-) -> tuple[FloatArray | Moments, FloatArray | None]:
-    """Return what was handed to ``fit``, with the weights of its rows; note the column names.
-
-    Parameters
-    ----------
-    estimator : TableEstimator
-        Its ``covariance`` says what X is; what it takes for ordered answers is noted too.
-    X : array-like, data frame or Moments
-        Rows, a covariance, or a summary of rows.
-    sample_weight : array-like or None
-        Weights of the rows.
-    advice : str
-        What else to pass in place of a rule that resamples rows.
-    """
-    is_given = estimator.covariance == "precomputed"
-    if isinstance(X, Moments) or is_given:
-        given = 'covariance="precomputed"' if is_given else "a summary (Moments)"
-        for name in ("alpha", "tau"):
-            if needs_rows(rule := getattr(estimator, name, None)):
-                shown = f'"{rule}"' if isinstance(rule, str) else repr(rule)
-                raise InputError(
-                    f"{name}={shown} resamples rows, which {given} does not have. Pass the rows, "
-                    f"or a number for {name}{advice}."
-                )
-        if sample_weight is not None:
-            kind = 'covariance="precomputed"' if is_given else "Moments, which have weights"
-            raise InputError(f"sample_weight has no meaning with {kind}.")
-    if isinstance(X, Moments):
-        if estimator.covariance in ON_LATENT_SCALE:
-            seen = "ranks" if estimator.covariance in RANKS else "answers"
-            raise InputError(
-                f'covariance="{estimator.covariance}" sees the {seen} of rows, which Moments do '
-                'not have. Pass covariance="empirical".'
-            )
-        estimator._as_rows(named(X.scatter, X.names), reset=True)
-        return X, None
-    if is_given:
-        _check_n_samples(estimator)
-        return estimator._as_rows(X, reset=True), None
-    takes_covariance = "covariance" in estimator.get_params(deep=False)
-    way = 'covariance="precomputed"' if takes_covariance else "Moments.from_covariance(S, n)"
-    rows = read_rows(estimator, X, sample_weight, f"Pass {way} to use it as one.")
-    if estimator.covariance in LATENT:
-        is_auto = estimator.covariance == "auto"
-        estimator.ordinal_ = (
-            ordinal_columns(rows[0]) if is_auto else np.ones(rows[0].shape[1], bool)
-        )
-    return rows
-
-
-def read_rows(
-    estimator: Any, X: Any, sample_weight: Any, advice: str
-) -> tuple[FloatArray, FloatArray | None]:
-    """Return the rows of a fit with their weights or None; note the column names."""
-    if isinstance(X, Moments):
-        raise InputError(f"{type(estimator).__name__} learns from rows, not from their Moments.")
-    rows = estimator._as_rows(X, reset=True)
-    refuse_covariance(rows, advice)
-    return rows, None if sample_weight is None else check_weights(sample_weight, len(rows))
-
-
-def _check_n_samples(estimator: Any) -> None:
-    """Refuse a covariance where the EBIC would not know how many rows are behind it."""
-    n_samples = getattr(estimator, "n_samples", None)
-    is_ebic = isinstance(estimator.alpha, EBIC) or estimator.alpha == EBIC.name
-    if is_ebic and n_samples is None:
-        raise InputError(
-            'alpha="ebic" needs to know how many rows are behind the covariance. '
-            "Pass n_samples, or a number for alpha."
-        )
-    if n_samples is not None and not n_samples > 1:
-        raise InputError(f"n_samples must be above 1, got {n_samples!r}.")
-
-
-def read_new_rows(
-    estimator: Any, X: Any, sample_weight: Any
-) -> tuple[FloatArray, FloatArray | None]:
-    """Return rows to be scored, with their weights, or name columns that the fit did not allow."""
-    rows = estimator._as_rows(X, reset=False)
-    is_bad = ~np.isfinite(rows) if estimator.missing == "error" else np.isinf(rows)
-    if is_bad.any():
-        bad = np.flatnonzero(is_bad.any(axis=0)).tolist()
-        raise InputError(
-            f"Columns {quote_names(labels(estimator._names(), bad))} hold NaN or inf. Drop those "
-            'rows; missing="pairwise" or missing="em" lets NaN pass.'
-        )
-    return rows, None if sample_weight is None else check_weights(sample_weight, len(rows))
 
 
 def edge_weights(weights: Any, n_features: int) -> FloatArray | None:

@@ -18,11 +18,9 @@ from edgewise.estimators.base.statistics import (
     Summarizer,
     labels,
     positive_rows,
-    read_new_rows,
-    read_rows,
     refuse_relations,
 )
-from edgewise.estimators.base.table import column_number
+from edgewise.estimators.base.table import column_number, read_new_rows, read_rows
 from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import longest_paths

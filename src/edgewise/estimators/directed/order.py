@@ -29,10 +29,9 @@ from edgewise.estimators.base.statistics import (
     Summarizer,
     labels,
     positive_rows,
-    read_rows,
     refuse_relations,
 )
-from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.base.table import TableEstimator, read_rows
 from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork, fit_equations
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import cpdag

@@ -29,16 +29,18 @@ from edgewise.estimators.base.fits import (
 )
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
-    ON_LATENT_SCALE,
     Statistics,
     Summarizer,
     edge_weights,
     labels,
-    read_new_rows,
-    read_table,
     warn_of_scales,
 )
-from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.base.table import (
+    ON_LATENT_SCALE,
+    TableEstimator,
+    read_new_rows,
+    read_table,
+)
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, FDR, SelectionWarning, StARS, ebic

@@ -24,16 +24,13 @@ from edgewise.estimators.base.fits import (
     path_alphas,
     residual_variances,
 )
-from edgewise.estimators.base.statistics import (
-    CONSTRAINTS,
+from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, Summarizer, labels
+from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
-    Statistics,
-    Summarizer,
-    labels,
+    TableEstimator,
     read_new_rows,
     read_table,
 )
-from edgewise.estimators.base.table import TableEstimator
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, StARS
 from edgewise.selection.rules import Rule, Strength

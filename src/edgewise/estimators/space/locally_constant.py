@@ -35,11 +35,9 @@ from edgewise.estimators.base.statistics import (
     constant_columns,
     labels,
     positive_rows,
-    read_new_rows,
-    read_table,
     refuse_constant,
 )
-from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.base.table import TableEstimator, read_new_rows, read_table
 from edgewise.graph import Graph
 from edgewise.selection import CV, PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
 from edgewise.selection.choose import decreasing
