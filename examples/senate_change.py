@@ -12,7 +12,7 @@ from pathlib import Path
 
 from edgewise import NetworkChange, permutation_test
 from edgewise.data import load_senate
-from edgewise.inference.windows import window_changes
+from edgewise.inference import window_changes
 from edgewise.plot import plot_change, plot_change_strip, save_figure
 
 #: Enough to tell one in twenty from chance.
