@@ -7,7 +7,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise._core.typing import AnyArray
-    from edgewise.cli.confidence import Confidence
     from edgewise.data import Table
     from edgewise.data.unusual import Finding
     from edgewise.io import RawTable
@@ -231,14 +230,6 @@ def _labels(column: AnyArray) -> bool:
 
 
 TEXT: Final = "categorical"
-#: Values of options that need all rows at once, or again.
-NEEDS_ROWS: Final = {
-    "alpha": ("cv", "stars"),
-    "missing": ("pairwise", "em", "drop", "auto"),
-    "covariance": ("nonparanormal", "spearman", "kendall", "polychoric", "auto"),
-    "tau": ("cv",),
-    "constant": ("error", "drop", "ridge"),
-}
 #: Above this many text columns, the advice does not spell them out.
 NAMES_SHOWN: Final = 20
 
@@ -265,6 +256,10 @@ class Source:
         What an estimator is to do with missing values.
     findings : tuple of Finding
         What misleads a fit, as `edgewise.data.unusual.find_unusual` has it.
+    kinds : mapping of str to str
+        Kind of each column of a table that is learned by them; empty for others.
+    columns : tuple of dict
+        What these columns hold, in words.
     """
 
     name: str
@@ -275,6 +270,8 @@ class Source:
     has_answers: bool = False
     missing: str = "error"
     findings: tuple[Finding, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[dict[str, str], ...] = ()
 
     @property
     def n_samples(self) -> int:
@@ -291,6 +288,8 @@ def read_source(
     allow_identical: bool = False,
     is_discrete: bool | None = None,
     covariance: str | None = "correlation",
+    kinds: Sequence[str] = (),
+    is_mixed: bool = False,
 ) -> Source:
     """Read a table and refuse what no graph can be learned from.
 
@@ -310,6 +309,11 @@ def read_source(
     covariance : str or None
         What a network of numbers is learned from, which decides what can be done with missing
         values; None where that depends on whether columns are ordered answers.
+    kinds : sequence of str
+        Kinds of columns as ``--kinds`` has them.
+    is_mixed : bool
+        Whether to learn by the kinds of columns, whatever they are; by default where text with a
+        few levels stands beside numbers.
     """
     import pandas as pd
 
@@ -317,6 +321,8 @@ def read_source(
     table = reading.table()
     text, n_levels = text_columns(table), most_levels(table)
     ordered = _with_order(table)
+    if is_mixed:
+        return _mixed_source(reading, kinds)
     if is_discrete or (is_discrete is None and n_levels is not None and not ordered):
         kinds = "is text, is yes / no or has two values" if text else "has two values"
         note = f"every column {kinds}: learned as levels without an order"
@@ -325,6 +331,8 @@ def read_source(
         reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts are of complete rows")
         table = reading.table()
         return reading.source(table, _categories(table), *notes, is_discrete=True)
+    if text and is_discrete is None and all(_has_levels(table, name) for name in text):
+        return _mixed_source(reading, kinds)
     if text and n_levels is not None:
         raise InputError(_about_levels(path, table, text, ordered))
     if text:
@@ -352,6 +360,63 @@ def read_source(
         kept = tuple(one for one in source.findings if one.kind != "categories")
         source = replace(source, findings=kept)
     return replace(source, has_answers=has_answers, missing=missing)
+
+
+def _has_levels(table: Table, name: str) -> bool:
+    """Whether a column of text has a few levels, none of them a number or a word for missing."""
+    import numpy as np
+
+    k = table.names.index(name)
+    codes = table.values[~table.missing[:, k], k]
+    n_levels = len(np.unique(codes))
+    is_few = n_levels <= min(_few_levels(table.n_samples), table.n_samples // 5)
+    return is_few and table.stray_word(name) is None
+
+
+def _mixed_source(reading: Reading, given: Sequence[str]) -> Source:
+    """Return a table that is learned by the kinds of its columns, and say which these are."""
+    from edgewise.data.kinds import column_kinds, describe_columns
+    from edgewise.io import quote_names
+
+    table = reading.table()
+    found = column_kinds(table, _as_kinds(given), option="--kinds")
+    kinds = dict(zip(table.names, found, strict=True))
+    if labels := [name for name, kind in kinds.items() if kind in ("identifier", "date")]:
+        what = "labels the rows" if kinds[labels[0]] == "identifier" else "holds dates"
+        raise InputError(
+            f"Column '{labels[0]}' {what}, and has no place in a network. Leave it out: "
+            f"{drop_command(labels)}; or say what else it is by --kinds."
+        )
+    reading, _ = treat_missing(reading, COMPLETE_ROWS, "regressions are of complete rows")
+    table = reading.table()
+    check_table(table, allow_constant=False, allow_identical=False)
+    which = {kind: [name for name in kinds if kinds[name] == kind] for kind in sorted({*found})}
+    listed = ", ".join(f"{kind} {quote_names(names)}" for kind, names in which.items())
+    note = (
+        f"each column was regressed on the others by its kind, {listed}; --kinds NAME=KIND takes "
+        "a column for another, --method discrete all of them for levels without an order"
+    )
+    source = reading.source(table, _categories(table), note, is_discrete=True, kinds=kinds)
+    columns = tuple(describe_columns(table, found))
+    return replace(source, is_discrete=False, kinds=kinds, columns=columns)
+
+
+def _as_kinds(given: Sequence[str]) -> dict[str, str]:
+    """Read kinds as the option has them: NAME=KIND, separated by commas."""
+    kinds: dict[str, str] = {}
+    for part in (part.strip() for text in given for part in text.split(",")):
+        name, sign, kind = (piece.strip() for piece in part.rpartition("="))
+        if not (name and sign and kind):
+            raise InputError(
+                f"--kinds takes NAME=KIND, separated by commas, as in --kinds item1=ordinal, and "
+                f"not '{part}'."
+            )
+        if kinds.get(name, kind) != kind:
+            raise InputError(
+                f"--kinds says both {kinds[name]} and {kind} of column '{name}'. Say one of them."
+            )
+        kinds[name] = kind
+    return kinds
 
 
 #: Correlations of ranks and of ordered answers, which EM has no model for.
@@ -516,6 +581,11 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     return f"Did you mean {' or '.join(repr(other) for other in near)}?"
 
 
+def _few_levels(n_samples: int) -> int:
+    """Most levels of a column that is none of measurements or row labels."""
+    return max(2, min(20, n_samples // 5))
+
+
 def most_levels(table: Table) -> int | None:
     """Count the levels of a discrete table, at most in any column; None where it is not discrete.
 
@@ -525,7 +595,7 @@ def most_levels(table: Table) -> int | None:
     """
     import numpy as np
 
-    limit = max(2, min(20, table.n_samples // 5))
+    limit = _few_levels(table.n_samples)
     most = 0
     for k, kind in enumerate(table.kinds):
         seen = table.values[~np.isnan(table.values[:, k]), k]
@@ -629,18 +699,6 @@ def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
         f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "
         f"{drop_command(others, '--na', ','.join(words), *for_gaps(True))}."
     )
-
-
-def check_stream(confidence: Confidence, **options: Any) -> None:
-    """Raise where an option needs all rows at once, or again."""
-    asked = ["--confidence"] if confidence.is_asked else []
-    asked += preparation().options
-    asked += [f"--{name} {value}" for name, value in options.items() if value in NEEDS_ROWS[name]]
-    if asked:
-        raise InputError(
-            f"{asked[0]} needs all rows at once, and --stream reads them piece by piece. Leave "
-            "one of the two out; for penalties, pass numbers or --alpha ebic."
-        )
 
 
 def stream_source(

@@ -68,7 +68,7 @@ Cluster: TypeAlias = Annotated[
 ]
 
 #: How the graph is learned.
-Method: TypeAlias = Literal["gaussian", "neighborhood", "discrete"]
+Method: TypeAlias = Literal["gaussian", "neighborhood", "discrete", "mixed"]
 
 #: What the graph is learned from.
 Covariance: TypeAlias = Literal[
@@ -124,10 +124,23 @@ MethodOption: TypeAlias = Annotated[
     Method | None,
     typer.Option(
         help=(
-            "Graphical lasso; a lasso regression of each column on the others; or a Markov network "
-            "of discrete columns, which a table of few levels in every column gets by itself."
+            "Graphical lasso; a lasso regression of each column on the others; a Markov network of "
+            "discrete columns, which a table of levels gets by itself; or a regression by the kind "
+            "of each column, which a table of numbers and levels gets."
         ),
-        show_default="gaussian; discrete where every column has few levels",
+        show_default="by the kinds of the columns",
+    ),
+]
+KindsOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kinds",
+        help=(
+            "What columns are, as in item1=ordinal,city=nominal: continuous, ordinal, binary, "
+            "nominal or count. The others are guessed. Learns by --method mixed."
+        ),
+        metavar="NAME=KIND",
+        show_default=False,
     ),
 ]
 CriterionOption: TypeAlias = Annotated[

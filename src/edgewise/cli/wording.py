@@ -122,7 +122,8 @@ def certificate(fit: Any, method: str = "") -> str:
     """Tell how far a convex fit is from the optimum, at most."""
     from edgewise.estimators.base.table import describe_gap
 
-    what = "The regressions are together" if method == "neighborhood" else "The fit is"
+    is_many = method in ("neighborhood", "mixed")
+    what = "The regressions are together" if is_many else "The fit is"
     return f"{what} {describe_gap(fit)}."
 
 

@@ -281,6 +281,12 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         how = f", chosen by {name.format(gamma=gamma)}" if name else ", as given"
         parts.append(f"The penalty was alpha = {alpha:.3g}{how}.")
         cited += keys
+    if alphas := record.get("alphas"):
+        name, keys = RULES.get(record.get("alpha_rule") or "", ("", ()))
+        how = f", each chosen by {name.format(gamma='')}" if name else ", as given"
+        low, high = min(alphas.values()), max(alphas.values())
+        parts.append(f"The penalties of the regressions were {low:.3g} to {high:.3g}{how}.")
+        cited += keys
     for name, what in (("n_resamples", "bootstrap resamples"), ("n_permutations", "permutations")):
         if (number := parameters.get(name) or record.get(name)) is not None:
             parts.append(f"There were {number} {what}.")

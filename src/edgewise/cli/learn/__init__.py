@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
-from edgewise.cli.input import Source, check_stream, read_source, stream_source
+from edgewise.cli.input import Source, read_source, stream_source
 from edgewise.cli.learn.places import PLACES, Place, chosen_place
 from edgewise.cli.options import (
     Alpha,
@@ -28,6 +28,7 @@ from edgewise.cli.options import (
     Grid,
     Jobs,
     Json,
+    KindsOption,
     MaxIter,
     Method,
     MethodOption,
@@ -46,11 +47,21 @@ from edgewise.cli.options import (
 )
 from edgewise.cli.prepare import preparation
 
+#: Values of options that need all rows at once, or again.
+NEEDS_ROWS: Final = {
+    "alpha": ("cv", "stars"),
+    "missing": ("pairwise", "em", "drop", "auto"),
+    "covariance": ("nonparanormal", "spearman", "kendall", "polychoric", "auto"),
+    "tau": ("cv",),
+    "constant": ("error", "drop", "ridge"),
+}
+
 
 def learn(
     data: DataFile,
     alpha: Alpha = None,
     method: MethodOption = None,
+    kinds: KindsOption = None,
     covariance: CovarianceOption = None,
     columns: Columns = None,
     drop: Drop = None,
@@ -81,18 +92,19 @@ def learn(
     Two columns are joined when they are dependent given all the others.
     Writes the graph, its edges, pictures, the model and a record of the run.
     """
-    from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, learn_graph
+    from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, MIXED, learn_graph
     from edgewise.cli.run import run
 
     place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
     resamples = Confidence.asked(confidence, n_resamples)
     _check_space(place, method, covariance, tau, constant)
+    is_mixed = _is_mixed(kinds, method, place, covariance, is_stream=stream)
     chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
     if stream:
         searched = "cv" if place is not None and tau in (None, "cv") else None
         rule = alpha or ("ebic" if place is None else "cv")
         asked = given(alpha=rule, missing=preparation().missing, covariance=covariance)
-        check_stream(resamples, **asked, tau=searched, constant=constant)
+        _check_stream(resamples, **asked, tau=searched, constant=constant)
         resamples = Confidence()
         source = stream_source(data, is_discrete=method == "discrete", **chosen)
     else:
@@ -102,6 +114,8 @@ def learn(
             allow_identical=repair is not None,
             is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
             covariance="empirical" if place is not None else covariance,
+            kinds=kinds or (),
+            is_mixed=is_mixed,
             **chosen,
         )
     name: str = method or "gaussian"
@@ -109,6 +123,11 @@ def learn(
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
         name, parameters = DISCRETE, {**parameters, "criterion": criterion or "ib"}
+    elif source.kinds and criterion is None:
+        _check_discrete(source, repair=repair)
+        name, options = MIXED, given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
+        parameters |= {"alpha": penalty(alpha or "ebic"), "n_jobs": n_jobs, **options}
+        parameters["kinds"] = dict(source.kinds)
     elif criterion is not None:
         raise InputError(
             f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "
@@ -140,11 +159,48 @@ def learn(
     )
 
 
+def _check_stream(confidence: Confidence, **options: Any) -> None:
+    """Raise where an option needs all rows at once, or again."""
+    asked = ["--confidence"] if confidence.is_asked else []
+    asked += preparation().options
+    asked += [f"--{name} {value}" for name, value in options.items() if value in NEEDS_ROWS[name]]
+    if asked:
+        raise InputError(
+            f"{asked[0]} needs all rows at once, and --stream reads them piece by piece. Leave "
+            "one of the two out; for penalties, pass numbers or --alpha ebic."
+        )
+
+
 def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
     """Whether the options say that columns are levels, or numbers; None where they do not."""
     if method is None:
         return False if is_forced else None
     return method == "discrete"
+
+
+def _is_mixed(
+    kinds: list[str] | None,
+    method: Method | None,
+    place: Place | None,
+    covariance: Covariance | None,
+    *,
+    is_stream: bool,
+) -> bool:
+    """Whether the options ask for regressions by the kinds of columns; other options may not."""
+    is_asked = bool(kinds) or method == "mixed"
+    option = "--kinds" if kinds else "--method mixed"
+    others = {
+        f"--method {method}": method not in (None, "mixed"),
+        f"--covariance {covariance}": covariance is not None,
+        "--stream": is_stream,
+        "" if place is None else place.option: place is not None,
+    }
+    if is_asked and (given := [name for name, is_given in others.items() if is_given]):
+        raise InputError(
+            f"{option} learns by a regression of each column on the others, which {given[0]} does "
+            "not go with. Leave one of the two out."
+        )
+    return is_asked
 
 
 def _scale(method: str, covariance: Covariance | None, *, has_answers: bool) -> str:
@@ -163,7 +219,8 @@ def _check_discrete(source: Source, **numerical: Any) -> None:
         if value is not None:
             raise InputError(
                 f"{name}={value} is for columns of numbers, and {source.name} is learned as a "
-                "discrete network. Leave it out, or pass --method gaussian."
+                f"{'mixed' if source.kinds else 'discrete'} network. Leave it out, or pass "
+                "--method gaussian."
             )
 
 

@@ -16,7 +16,7 @@ from edgewise.cli.confidence import (
     timed_fit,
 )
 from edgewise.cli.run import SEARCH, Result, estimator_of
-from edgewise.cli.shell import is_watched
+from edgewise.cli.shell import is_watched, tell
 from edgewise.cli.wording import (
     RULES,
     STRONGEST,
@@ -26,11 +26,16 @@ from edgewise.cli.wording import (
     count,
     pair_names,
     parameters_of,
+    short_name,
+    short_rows,
     strongest_edge,
     weight_text,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
@@ -41,11 +46,14 @@ if TYPE_CHECKING:
 IN_SPACE: Final = "locally-constant"
 #: The method for columns of levels.
 DISCRETE: Final = "discrete"
+#: The method for columns of several kinds.
+MIXED: Final = "mixed"
 #: Estimator of each method.
 ESTIMATORS: Final = {
     "gaussian": "GaussianGraph",
     "neighborhood": "NeighborhoodGraph",
     DISCRETE: "DiscreteMarkovNet",
+    MIXED: "MixedGraph",
     IN_SPACE: "LocallyConstantGraph",
 }
 #: What is known of an edge of a discrete network without resamples.
@@ -62,6 +70,10 @@ ALT: Final = {
     INTERVALS_PICTURE: INTERVALS_WORDS,
     SEARCH: "How the network was chosen",
 }
+#: What the columns of a mixed network are, and what the others tell of each.
+COLUMNS: Final = "columns.csv"
+#: So many columns are listed before a fit.
+COLUMNS_LISTED: Final = 30
 #: Level of the test that the words on an empty graph refer to.
 LEVEL: Final = 0.05
 
@@ -75,6 +87,8 @@ def learn_graph(
     n_jobs: int = 1,
 ) -> Result:
     """Fit the estimator of a method to all rows, and to resamples where they are asked for."""
+    for line in _kinds_table(source.columns):
+        tell(line)
     learner = estimator_of(ESTIMATORS[method], parameters)
     weights, in_blocks = (None, ()) if method == DISCRETE else in_order(source.frame)
     learner.set_params(verbose=int(is_watched()))
@@ -93,7 +107,7 @@ def learn_graph(
     )
     graph, n_resamples = resampled.graph_, getattr(resampled, "n_resamples_", None)
     once = "resamples fitted at the alpha and tau that suit all rows"
-    edges = graph.edges()
+    edges, columns = graph.edges(), _columns(fit, source)
     return Result(
         model=resampled,
         graph=graph,
@@ -112,11 +126,32 @@ def learn_graph(
         ],
         figures=lambda: draw(fit, graph, resampled),
         words=ALT,
-        tables=interval_table(resampled),
+        tables={**interval_table(resampled), **({COLUMNS: columns} if len(columns) else {})},
+        shown={"Columns, and what the others tell of them": columns},
         finding=strongest_edge(graph),
         # The confidence only where it is known.
         rows=("edges", edges.drop(columns="confidence") if graph.confidence is None else edges),
     )
+
+
+def _kinds_table(columns: Sequence[dict[str, str]]) -> list[str]:
+    """List columns with their kinds and what they hold, in lines of a table."""
+    widths = [max((len(row[key]) for row in columns), default=0) for key in ("column", "kind")]
+    lines = [
+        f"  {row['column']:<{widths[0]}}  {row['kind']:<{widths[1]}}  {row['values']}"
+        for row in columns
+    ]
+    return short_rows(lines, COLUMNS_LISTED, COLUMNS)
+
+
+def _columns(fit: Any, source: Source) -> pd.DataFrame:
+    """List the columns of a mixed network, with what the others tell of each."""
+    import pandas as pd
+
+    if not source.columns:
+        return pd.DataFrame()
+    told = fit.predictability_.drop(columns="kind").rename(columns={"value": "predicted"})
+    return pd.DataFrame(list(source.columns)).join(told.reset_index(drop=True))
 
 
 def _treatment(fit: Any) -> list[str]:
@@ -125,8 +160,13 @@ def _treatment(fit: Any) -> list[str]:
 
 
 def _found(fit: Any, method: str) -> dict[str, Any]:
+    from edgewise.selection.rules import rule_name
+
     if method == DISCRETE:
         return {"score": float(fit.criterion_value_), "n_tests": int(fit.n_tests_)}
+    if method == MIXED:
+        alphas = dict(zip(fit.kinds_, fit.alpha_.tolist(), strict=True))
+        return {"alphas": alphas, "alpha_rule": rule_name(fit.alpha), "gap": fit.gap_}
     if method != IN_SPACE:
         return about_fit(fit)
     tau = {"tau": float(fit.tau_), "tau_rule": _rules(fit)[1]}
@@ -163,8 +203,22 @@ def _summary(fit: Any, graph: Graph, method: str, n_resamples: int | None, sourc
                 if method == DISCRETE
                 else [_penalties(fit, method), certificate(fit, method)]
             ),
+            *([_predicted(fit)] if method == MIXED and graph.n_edges else []),
         ]
     )
+
+
+def _predicted(fit: Any) -> str:
+    """Name the columns that the others tell most of."""
+    table = fit.predictability_
+    gain = (table["value"] - table["baseline"]) / (1.0 - table["baseline"])
+    parts = []
+    for name in gain.sort_values(ascending=False).index[:2]:
+        row = table.loc[name]
+        words = f"{row['measure']} {row['value']:.0%}"
+        more = f" (most frequent level {row['baseline']:.0%})" if row["baseline"] else ""
+        parts.append(f"{short_name(name)}, {words}{more}")
+    return f"Best predicted from the others: {'; '.join(parts)}."
 
 
 def _rows(fit: Any, source: Source) -> str:
@@ -180,6 +234,10 @@ def _strongest(fit: Any, graph: Graph, method: str, n_resamples: int | None) -> 
         weight = "standardised coefficient"
     if method == DISCRETE:
         weight = f"{_association(graph)} given the neighbours"
+    if method == MIXED:
+        has_none = graph.signed is not None and not graph.signed[graph.adjacency].all()
+        unsigned = ", which has no sign beside levels without an order" if has_none else ""
+        weight = f"standardised effect{unsigned}"
     top = graph.edges().head(STRONGEST)
     weights = [f"{weight_text(graph, edge, 3):>6}" for _, edge in top.iterrows()]
     lines = [f"  {pair}  {value}" for pair, value in zip(pair_names(top), weights, strict=True)]
@@ -223,6 +281,14 @@ def _none(fit: Any, method: str) -> list[str]:
 
 def _penalties(fit: Any, method: str) -> str:
     """Give alpha, and tau where there is one, and tell how they were chosen."""
+    from edgewise.selection.rules import rule_name
+
+    if method == MIXED:
+        low, high = fit.alpha_.min(), fit.alpha_.max()
+        if rule_name(fit.alpha) is None:
+            return f"alpha {low:.3g}, as given"
+        n_alphas = max(len(chosen.alphas) for chosen in fit.selection_)
+        return f"alpha {low:.3g} to {high:.3g}, for each column {choice(fit.alpha, n_alphas)}"
     alpha = f"alpha {fit.alpha_:.3g}"
     if getattr(fit.selection_, "is_refitted", False):
         refitted = "by the extended BIC of refitted graphs, then edge by edge"

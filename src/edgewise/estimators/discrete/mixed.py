@@ -87,9 +87,10 @@ class MixedGraph(TableEstimator):
     ----------
     graph_ : Graph
         The weight of an edge is the mean, over its two regressions, of the standardised effect: the
-        change of one column, in its standard deviations, with one of the other, where the network
-        has no other edge. Without a sign where one of the columns is nominal, or text
-        other than yes / no; then, like Cramér's V, a root mean square over levels.
+        change of one column, in standard deviations of the scale on which it is linear, with a
+        standard deviation of the other. Of numbers that is the standardised coefficient, as in
+        `NeighborhoodGraph`. Without a sign where one of the columns is nominal, or text other than
+        yes / no; then a root mean square over levels.
     kinds_ : dict of str to str
         Kind of each column, by name.
     levels_ : list

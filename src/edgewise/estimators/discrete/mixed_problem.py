@@ -330,33 +330,25 @@ class ColumnFit:
     def effects(self) -> FloatArray:
         """Standardised effect of each other column: of numbers with a sign, else a length.
 
-        Where a linear predictor rises by 1, the mean of the column rises by the variance of its
-        family; in standard deviations, by their quotient. Of several levels that is a matrix, whose
-        root mean square over the smaller number of free levels is taken, as in Cramér's V.
+        What the linear predictor gains with a standard deviation of the other, over the standard
+        deviation of the column on the scale of the predictor: that of the predictor and of the
+        noise of its family, as of a latent variable. Of several levels it is the root mean square.
         """
-        regression, starts = self.posed.regression, self.posed.design.starts
-        sizes = np.diff(starts)
-        B = self.solution.value
-        if regression.family == MULTINOMIAL:
-            mean = regression.response @ regression.row_weights
-            value, vector = np.linalg.eigh(np.diag(mean) - np.outer(mean, mean))
-            B = B @ (vector * np.sqrt(np.maximum(value, 0.0)))
+        regression, design = self.posed.regression, self.posed.design
+        B, mean = self.solution.value, regression.response @ regression.row_weights
+        variance = np.sum(B * (design.gram @ B), axis=0)
+        if regression.family == GAUSSIAN:
+            variance[:] = 1.0
+        elif regression.family == BINARY:
+            variance += np.pi**2 / 3
+        elif regression.family == POISSON:
+            variance += np.log1p(1.0 / mean)
         else:
-            B = B * self._slope
-        square = np.add.reduceat(np.sum(B**2, axis=1), starts[:-1])
-        effect = np.sqrt(square / np.minimum(sizes, self.n_predictors))
-        sign = np.sign(B[starts[:-1]].sum(axis=1)) if B.shape[1] == 1 else 1.0
-        return np.asarray(np.where(sizes == 1, sign, 1.0) * effect)
-
-    @property
-    def _slope(self) -> float:
-        """Change of the column in its standard deviations, per unit of the linear predictor."""
-        design, j = self.posed.design, self.posed.column
-        if self.posed.regression.family == GAUSSIAN:
-            return 1.0
-        if self.posed.regression.family == BINARY:
-            return float(design.scale[j])
-        return float(design.location[j] / design.scale[j])
+            # Of the utility of a level, less the mean of all.
+            variance += np.pi**2 / 6 * (1.0 - 1.0 / len(mean))
+        square = np.add.reduceat(np.mean(B**2 / variance, axis=1), design.starts[:-1])
+        sign = np.sign(B[design.starts[:-1]].sum(axis=1)) if B.shape[1] == 1 else 1.0
+        return np.asarray(np.where(np.diff(design.starts) == 1, sign, 1.0) * np.sqrt(square))
 
     @property
     def predictability(self) -> tuple[float, float]:
