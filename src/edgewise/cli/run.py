@@ -287,6 +287,7 @@ def carry_out(
     """Fit and write everything into a folder; return the result and what its page says."""
     # scikit-learn and igraph import them first thing, and nothing here uses them.
     postpone("scipy.stats", "matplotlib.pyplot")
+    _import_without_docstrings()
     with warnings_told() as told:
         start = time.perf_counter()
         for one in source.findings:
@@ -313,6 +314,13 @@ def carry_out(
         tell("Writing the files ...")
         report = _write(folder, result, record, formats)
     return result, report
+
+
+def _import_without_docstrings() -> None:
+    """Keep matplotlib from writing a docstring for each of its classes: nobody reads them here."""
+    from matplotlib import artist
+
+    artist.kwdoc = lambda artist: ""
 
 
 def estimator_of(name: str, parameters: Mapping[str, Any]) -> Any:
