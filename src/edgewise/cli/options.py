@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -98,9 +99,9 @@ Kind: TypeAlias = Literal["erdos-renyi", "barabasi-albert", "hub", "chain", "rin
 #: Ways for a network to vary with covariates.
 Varying: TypeAlias = Literal["cells", "line", "square"]
 
-_SPACE = "Columns that are sites in space"
-CONFIDENCE = "Confidence"
-NUMERICS = "Numerics"
+space_option: Final = partial(typer.Option, rich_help_panel="Columns that are sites in space")
+confidence_option: Final = partial(typer.Option, rich_help_panel="Confidence")
+numerics_option: Final = partial(typer.Option, rich_help_panel="Numerics")
 
 DataFile: TypeAlias = Annotated[
     Path,
@@ -176,79 +177,69 @@ Drop: TypeAlias = Annotated[
 ]
 Grid: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    space_option(
         help=(
             "The columns are the sites of a grid of these sizes, row by row, as the pixels of an "
             "image: 8x8, or 4x5x6. Edges of neighbouring sites are drawn to equal strength."
         ),
         metavar="SIZES",
         show_default=False,
-        rich_help_panel=_SPACE,
     ),
 ]
 Ring: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--ring",
-        help="The columns follow each other around a closed line, as along an outline.",
-        rich_help_panel=_SPACE,
+    space_option(
+        "--ring", help="The columns follow each other around a closed line, as along an outline."
     ),
 ]
 Chain: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--chain", help="The columns follow each other along a line.", rich_help_panel=_SPACE
-    ),
+    space_option("--chain", help="The columns follow each other along a line."),
 ]
 Pairs: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    space_option(
         help=(
             "Table of neighbours, two columns per line: names, or numbers that start at 0. A line "
             "of headings may come first."
         ),
         metavar="FILE",
         show_default=False,
-        rich_help_panel=_SPACE,
     ),
 ]
 Tau: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    space_option(
         help="How strongly edges of neighbours are drawn together: a number, or cv to pick it.",
         metavar="NUMBER|cv",
         show_default="cv",
-        rich_help_panel=_SPACE,
     ),
 ]
 ConstantOption: TypeAlias = Annotated[
     Constant | None,
-    typer.Option(
+    space_option(
         help=(
             "Columns with one value in every row, as pixels at the border of an image: refuse "
             "them, leave them without an edge, or add a thousandth of the mean variance to every "
             "variance."
         ),
         show_default="error",
-        rich_help_panel=_SPACE,
     ),
 ]
 ConfidenceOption: TypeAlias = Annotated[
     bool | None,
-    typer.Option(
+    confidence_option(
         "--confidence/--no-confidence",
         help="Learn again from resampled rows and tell how often each edge comes back.",
         show_default="where it takes less than a minute",
-        rich_help_panel=CONFIDENCE,
     ),
 ]
 Resamples: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    confidence_option(
         "--resamples",
         help="Number of bootstrap resamples; also skips the time estimate.",
         show_default="100",
-        rich_help_panel=CONFIDENCE,
     ),
 ]
 Seed: TypeAlias = Annotated[
@@ -295,34 +286,29 @@ Quiet: TypeAlias = Annotated[
 OutFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder to write.", metavar="DIR")]
 RepairOption: TypeAlias = Annotated[
     Repair | None,
-    typer.Option(
+    numerics_option(
         help="Repair correlations that are not positive definite instead of refusing them.",
         show_default=False,
-        rich_help_panel=NUMERICS,
     ),
 ]
 AlphaRatio: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    numerics_option(
         help="Smallest alpha (and tau) that a rule tries, as a share of the largest.",
         show_default="by number of rows; in space 1e-3",
-        rich_help_panel=NUMERICS,
     ),
 ]
 Tolerance: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    numerics_option(
         help="Duality gap per column at which the fit stops.",
         show_default="1e-6; neighborhood 1e-8",
-        rich_help_panel=NUMERICS,
     ),
 ]
 MaxIter: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        help="Largest number of iterations of one fit.",
-        show_default="that of the method",
-        rich_help_panel=NUMERICS,
+    numerics_option(
+        help="Largest number of iterations of one fit.", show_default="that of the method"
     ),
 ]
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from edgewise.cli.input import Reading
     from edgewise.io import RawTable
 
-ROWS: Final = "The table"
+table_option: Final = partial(typer.Option, rich_help_panel="The table")
 
 #: What to do with missing values.
 Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "auto"]
@@ -30,7 +31,7 @@ Scale: TypeAlias = Literal["empirical", "nonparanormal"]
 
 Na: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    table_option(
         "--na",
         help=(
             "More words that stand for missing values, separated by commas; an empty field, NA "
@@ -38,43 +39,39 @@ Na: TypeAlias = Annotated[
         ),
         metavar="WORDS",
         show_default=False,
-        rich_help_panel=ROWS,
     ),
 ]
 MissingOption: TypeAlias = Annotated[
     Missing,
-    typer.Option(
+    table_option(
         "--missing",
         help=(
             "Missing values: refuse them; drop the rows that have any; use, for each pair of "
             "columns, the rows that have both; fit by EM; or the best of these that the method "
             "allows."
         ),
-        rich_help_panel=ROWS,
     ),
 ]
 Where: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    table_option(
         help="Keep the rows for which this holds, as in 'age > 18 and sex == f'.",
         metavar="CONDITION",
         show_default=False,
-        rich_help_panel=ROWS,
     ),
 ]
 Every: TypeAlias = Annotated[
     int,
-    typer.Option(
+    table_option(
         "--every",
         help="Keep one row in so many, for rows in order that are like the rows before them.",
         metavar="N",
         min=1,
-        rich_help_panel=ROWS,
     ),
 ]
 Blocks: TypeAlias = Annotated[
     int,
-    typer.Option(
+    table_option(
         "--blocks",
         help=(
             "Resample and permute blocks of so many consecutive rows, and count rows in order by "
@@ -82,39 +79,32 @@ Blocks: TypeAlias = Annotated[
         ),
         metavar="N",
         min=1,
-        rich_help_panel=ROWS,
     ),
 ]
 Transpose: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    table_option(
         "--transpose",
         help="Take rows as columns, as for genes in rows; the first column holds their names.",
-        rich_help_panel=ROWS,
     ),
 ]
 Difference: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    table_option(
         "--difference",
         help="Take changes from each row to the next, as for prices; rows are in order.",
-        rich_help_panel=ROWS,
     ),
 ]
 Detrend: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--detrend",
-        help="Take a straight line along the rows off every column; rows are in order.",
-        rich_help_panel=ROWS,
+    table_option(
+        "--detrend", help="Take a straight line along the rows off every column; rows are in order."
     ),
 ]
 ScaleOption: TypeAlias = Annotated[
     Scale,
-    typer.Option(
-        "--covariance",
-        help="Take measurements as they are, or as normal scores of their ranks.",
-        rich_help_panel=ROWS,
+    table_option(
+        "--covariance", help="Take measurements as they are, or as normal scores of their ranks."
     ),
 ]
 #: Options by the parameter that each is handed to, with what holds where none is given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from edgewise.cli.options import (
     given,
 )
 
-ACCURACY: Final = "Accuracy"
+accuracy_option: Final = partial(typer.Option, rich_help_panel="Accuracy")
 
 #: How the networks of the classes are learned.
 Learning: TypeAlias = Literal["margin", "fisher", "generative"]
@@ -85,11 +86,11 @@ BiasOption: TypeAlias = Annotated[
 ]
 Folds: TypeAlias = Annotated[
     int,
-    typer.Option("--folds", help="Number of cross-validation folds.", rich_help_panel=ACCURACY),
+    accuracy_option("--folds", help="Number of cross-validation folds."),
 ]
 Repeats: TypeAlias = Annotated[
     int,
-    typer.Option("--repeats", help="Repeats of the cross-validation.", rich_help_panel=ACCURACY),
+    accuracy_option("--repeats", help="Repeats of the cross-validation."),
 ]
 
 

@@ -11,8 +11,6 @@ import typer
 from edgewise._core.errors import InputError
 from edgewise.cli.labels import TWO_VALUES, read_rows
 from edgewise.cli.options import (
-    CONFIDENCE,
-    NUMERICS,
     Cluster,
     Columns,
     DataFile,
@@ -24,12 +22,14 @@ from edgewise.cli.options import (
     OutFolder,
     Quiet,
     Seed,
+    confidence_option,
     given,
+    numerics_option,
     penalty,
 )
 from edgewise.cli.prepare import preparation
 
-ORDER: Final = "Rows in order"
+order_option: Final = partial(typer.Option, rich_help_panel="Rows in order")
 
 #: How a change between two groups is learned.
 ChangeMethod: TypeAlias = Literal["ratio", "dtrace", "fused", "separate"]
@@ -121,11 +121,10 @@ Sparsity: TypeAlias = Annotated[
 ]
 Permutations: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    confidence_option(
         "--permutations",
         help="Permutations of the labels to test the changes against; 0 for none.",
         show_default="999; in each window 100",
-        rich_help_panel=CONFIDENCE,
     ),
 ]
 Negligible: TypeAlias = Annotated[
@@ -133,48 +132,41 @@ Negligible: TypeAlias = Annotated[
 ]
 WindowOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    order_option(
         "--window",
         help="Compare the first rows with windows of this many rows that follow them.",
         metavar="ROWS",
         show_default=False,
-        rich_help_panel=ORDER,
     ),
 ]
 Step: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        help="Rows from one window to the next.",
-        metavar="ROWS",
-        show_default="half a window",
-        rich_help_panel=ORDER,
+    order_option(
+        help="Rows from one window to the next.", metavar="ROWS", show_default="half a window"
     ),
 ]
 Reference: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    order_option(
         help="How many of the first rows are the reference.",
         metavar="ROWS",
         show_default="as many as a window",
-        rich_help_panel=ORDER,
     ),
 ]
 ChangeAlphaRatio: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    numerics_option(
         "--alpha-ratio",
         help="Smallest alpha that a rule tries, as a share of the largest.",
         show_default="0.1",
-        rich_help_panel=NUMERICS,
     ),
 ]
 ChangeTolerance: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    numerics_option(
         "--tol",
         help="Duality gap per column at which the fit stops.",
         show_default="1e-8; other methods 1e-6",
-        rich_help_panel=NUMERICS,
     ),
 ]
 

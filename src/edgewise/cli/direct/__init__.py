@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -12,7 +13,6 @@ from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import did_you_mean, named_columns, read_source
 from edgewise.cli.options import (
-    CONFIDENCE,
     Cluster,
     Columns,
     ConfidenceOption,
@@ -25,11 +25,12 @@ from edgewise.cli.options import (
     Quiet,
     RepairOption,
     Seed,
+    confidence_option,
     given,
     penalty,
 )
 
-KNOWN: Final = "What is known in advance"
+known_option: Final = partial(typer.Option, rich_help_panel="What is known in advance")
 
 #: Ways to find Markov blankets.
 Blankets: TypeAlias = Literal[
@@ -91,42 +92,36 @@ Standardize: TypeAlias = Annotated[
 ]
 Forbid: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    known_option(
         help="A forbidden arc; give the option once for each.",
         metavar="FROM,TO",
         show_default=False,
-        rich_help_panel=KNOWN,
     ),
 ]
 Require: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A required arc; give the option once for each.",
-        metavar="FROM,TO",
-        show_default=False,
-        rich_help_panel=KNOWN,
+    known_option(
+        help="A required arc; give the option once for each.", metavar="FROM,TO", show_default=False
     ),
 ]
 Tier: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    known_option(
         help=(
             "Columns that come before those of the next --tier, such as in time: no arc leads "
             "back. Columns that none names may stand anywhere."
         ),
         metavar="NAMES",
         show_default=False,
-        rich_help_panel=KNOWN,
     ),
 ]
 ArcResamples: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    confidence_option(
         "--resamples",
         "--bootstrap",
         help="Number of bootstrap resamples; also skips the time estimate.",
         show_default="100",
-        rich_help_panel=CONFIDENCE,
     ),
 ]
 

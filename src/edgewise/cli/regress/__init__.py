@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -21,7 +22,7 @@ from edgewise.cli.options import (
     given,
 )
 
-GROWTH: Final = "How the tree grows"
+growth_option: Final = partial(typer.Option, rich_help_panel="How the tree grows")
 
 #: Which score a split is validated by.
 Criterion: TypeAlias = Literal["heldout", "penalized"]
@@ -74,105 +75,84 @@ HeldOut: TypeAlias = Annotated[
 ]
 SearchOption: TypeAlias = Annotated[
     Search,
-    typer.Option(
+    growth_option(
         "--search",
         help=(
             "Take the best split of each leaf, or find the best of all trees, which stops where "
             "there are too many."
         ),
-        rich_help_panel=GROWTH,
     ),
 ]
 CriterionOption: TypeAlias = Annotated[
     Criterion,
-    typer.Option(
+    growth_option(
         "--criterion",
         help=(
             "Validate a split on held-out rows; or on the rows themselves, with a penalty per leaf "
             "(--gamma)."
         ),
-        rich_help_panel=GROWTH,
     ),
 ]
 Gamma: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        help="Penalty per leaf for --criterion penalized.",
-        show_default="0.03",
-        rich_help_panel=GROWTH,
-    ),
+    growth_option(help="Penalty per leaf for --criterion penalized.", show_default="0.03"),
 ]
 Lookahead: TypeAlias = Annotated[
     int | None,
-    typer.Option(
+    growth_option(
         help="Levels that the greedy search goes on below a split that does not pay off yet.",
         show_default="2",
-        rich_help_panel=GROWTH,
     ),
 ]
 GrowRiskOption: TypeAlias = Annotated[
     GrowRisk,
-    typer.Option(
+    growth_option(
         "--grow-risk",
         help="Score splits by the graphical lasso, by its graph fitted anew, or by the better.",
-        rich_help_panel=GROWTH,
     ),
 ]
 MeanOption: TypeAlias = Annotated[
     Mean,
-    typer.Option(
-        "--mean",
-        help="A mean of the responses for each group of rows that differ, or one for all.",
-        rich_help_panel=GROWTH,
+    growth_option(
+        "--mean", help="A mean of the responses for each group of rows that differ, or one for all."
     ),
 ]
 SplitForOption: TypeAlias = Annotated[
     SplitFor,
-    typer.Option(
+    growth_option(
         "--split-for",
         help=(
             "Split where the network changes, whatever means and variances do; or where any of "
             "the three does."
         ),
-        rich_help_panel=GROWTH,
     ),
 ]
 ScaleOption: TypeAlias = Annotated[
     Scale,
-    typer.Option(
-        "--scale", help="Halve the range of a column, or its rows.", rich_help_panel=GROWTH
-    ),
+    growth_option("--scale", help="Halve the range of a column, or its rows."),
 ]
 Depth: TypeAlias = Annotated[
     int,
-    typer.Option("--depth", help="How often each column can be halved.", rich_help_panel=GROWTH),
+    growth_option("--depth", help="How often each column can be halved."),
 ]
 TotalDepth: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--total-depth",
-        help="Largest number of splits above a leaf.",
-        show_default="no limit",
-        rich_help_panel=GROWTH,
+    growth_option(
+        "--total-depth", help="Largest number of splits above a leaf.", show_default="no limit"
     ),
 ]
 MinLeaf: TypeAlias = Annotated[
     int,
-    typer.Option(
-        "--min-leaf",
-        help="Fewest rows of a leaf, for fitting and for validation.",
-        rich_help_panel=GROWTH,
-    ),
+    growth_option("--min-leaf", help="Fewest rows of a leaf, for fitting and for validation."),
 ]
 MinGain: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    growth_option(
         help=(
             "What a split must add to the log-likelihood of its validation rows; more gives fewer "
             "and larger leaves."
         ),
         show_default="0 to 5, more with few columns",
-        rich_help_panel=GROWTH,
     ),
 ]
 
