@@ -211,7 +211,8 @@ def _components(graph: Graph, ratio: float) -> FloatArray:
 def _lengths(graph: Graph) -> Any:
     """Length that each edge should have, as a symmetric sparse matrix: strong edges are short.
 
-    The strongest has length 1; an edge of unknown weight counts as one of median strength.
+    The strongest has length 1; an edge of unknown weight counts as one of median strength. The
+    strongest edge of a node is never long, so that a node with weak edges alone is not far out.
     """
     from scipy.sparse import csr_array
 
@@ -223,7 +224,10 @@ def _lengths(graph: Graph) -> Any:
     else:
         strength = np.ones(len(strength))
     rows, columns = np.nonzero(joined)
-    values = np.minimum(strength**-_PULL, _LONGEST)
+    largest = np.zeros(graph.n_nodes)
+    np.maximum.at(largest, rows, strength)
+    is_first = strength >= np.minimum(largest[rows], largest[columns])
+    values = np.minimum(strength**-_PULL, np.where(is_first, _LONGEST / 2, _LONGEST))
     return csr_array((values, (rows, columns)), shape=joined.shape)
 
 
