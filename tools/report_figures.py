@@ -63,7 +63,7 @@ def network() -> Any:
         frame_height=FRAME_SIZE,
         x_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
         y_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools="pan,wheel_zoom,box_zoom,tap,reset,save",
         active_scroll=None,
         toolbar_location="above",
         name=f"network-{KEY}",

@@ -117,6 +117,86 @@ def test_confidence_has_a_slider(visit):
     assert drawn(driver, "edges-0") == int((confidence >= 0.4).sum())
 
 
+def chosen_nodes(driver):
+    script = "return [...Bokeh.documents[0].get_model_by_name('nodes-0').selected.indices]"
+    return sorted(driver.execute_script(script))
+
+
+def chosen_rows(driver, table):
+    script = "return [...document.querySelectorAll(arguments[0])].map((row) => row.dataset.nodes)"
+    return driver.execute_script(script, f"table.{table} tr.chosen")
+
+
+def lit(driver):
+    """Ends of the edges that are not faint."""
+    script = (
+        "const e = Bokeh.documents[0].get_model_by_name('edges-0').data;"
+        "return [...e.color].flatMap((c, k) => c === '#E6E6E6' ? [] : [[e.source[k], e.target[k]]])"
+    )
+    return {tuple(ends) for ends in driver.execute_script(script)}
+
+
+def test_an_edge_that_is_chosen_is_shown_everywhere(visit):
+    from selenium.webdriver.common.keys import Keys
+
+    graph = graph_of(12, 20)
+    first = graph.edges().iloc[0]
+    both = [graph.names.index(first.source), graph.names.index(first.target)]
+    table = graph.edges().head(3)[["source", "target", "weight"]]
+    driver = visit(one(graph, tables={"Strongest": table}))
+    row = find(driver, "table.edges tbody tr")
+    row.send_keys(Keys.ENTER)
+    assert chosen_nodes(driver) == sorted(both)
+    assert chosen_rows(driver, "edges") == [f"{both[0]} {both[1]}"]
+    assert chosen_rows(driver, "sortable:not(.edges):not(.nodes)") == [f"{both[0]} {both[1]}"]
+    assert sorted(map(int, chosen_rows(driver, "nodes"))) == sorted(both)
+    assert lit(driver) == {(first.source, first.target)}
+    row.send_keys(Keys.ENTER)
+    assert chosen_nodes(driver) == []
+    assert len(lit(driver)) == graph.n_edges
+
+
+def test_a_node_that_is_chosen_in_the_picture_lights_its_edges_and_rows(visit):
+    graph = graph_of(12, 20)
+    node = int(graph.adjacency.sum(axis=0).argmax())
+    driver = visit(one(graph))
+    driver.execute_async_script(
+        "Bokeh.documents[0].get_model_by_name('nodes-0').selected.indices = [arguments[0]];"
+        "setTimeout(arguments[1], 200)",
+        node,
+    )
+    edges = graph.edges()
+    mine = edges[(edges.source == graph.names[node]) | (edges.target == graph.names[node])]
+    assert lit(driver) == set(zip(mine.source, mine.target, strict=True))
+    assert len(chosen_rows(driver, "edges")) == len(mine)
+    assert chosen_rows(driver, "nodes") == [str(node)]
+    find(driver, ".clear").click()
+    assert chosen_nodes(driver) == chosen_rows(driver, "edges") == []
+
+
+def test_a_dense_network_shows_its_strongest_edges_until_all_are_asked_for(visit):
+    graph = graph_of(25, 400)
+    driver = visit(one(graph))
+    assert drawn(driver, "edges-0") == 60 < graph.n_edges
+    assert find(driver, ".count").text == f"60 of {graph.n_edges} edges shown"
+    assert drawn(driver, "cells-0") == 2 * graph.n_edges
+    assert len(driver.find_elements("css selector", "table.edges tbody tr")) == graph.n_edges
+    find(driver, ".all-edges").click()
+    assert drawn(driver, "edges-0") == graph.n_edges
+
+
+def test_nothing_is_wider_than_a_phone(visit, browser):
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        driver = visit(one(graph_of(30, 60), headline="x" * 300, findings="  a -- b  0.5"))
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= 390
+        width = "return Bokeh.documents[0].get_model_by_name('network-0').frame_width"
+        assert driver.execute_script(width) < 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_search_finds_nodes(visit):
     names = ["alpha", "beta", "alphabet", "gamma"]
     driver = visit(one(graph_of(4, 6, names=names)))
@@ -223,4 +303,7 @@ def test_hostile_names_do_no_harm(visit):
 @pytest.mark.slow
 def test_a_thousand_nodes(visit):
     graph = graph_of(1000, 4000)
-    assert drawn(visit(one(graph)), "edges-0") == graph.n_edges
+    driver = visit(one(graph))
+    assert drawn(driver, "edges-0") == 1500
+    find(driver, ".all-edges").click()
+    assert drawn(driver, "edges-0") == graph.n_edges

@@ -171,7 +171,7 @@ def plot_network(
             return ax
         graph = _part(graph, joined)
     if max_edges == "auto":
-        max_edges = max(_FEW_EDGES, int(_EDGES_PER_NODE * graph.n_nodes))
+        max_edges = most_edges(graph.n_nodes)
     shown = graph if max_edges is None else _strongest(graph, max_edges)
     if shown is not graph:
         text = f"Showing {shown.n_edges} of {graph.n_edges} edges, the strongest ones."
@@ -186,6 +186,11 @@ def plot_network(
         top=_write_notes(ax, notes),
     )
     return ax
+
+
+def most_edges(n_nodes: int) -> int:
+    """Say how many edges of a network of that many nodes can be told apart."""
+    return max(_FEW_EDGES, int(_EDGES_PER_NODE * n_nodes))
 
 
 def shared_layout(graphs: Sequence[Graph]) -> FloatArray:

@@ -4,7 +4,7 @@
   const SHOWN = 1000; // rows of the table of edges; the download has all of them
   const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7, most: 10 }; // half: of its height; node: radius kept free
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-  const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888";
+  const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888", FAINT = dark ? "#2E3238" : "#E6E6E6";
   const PAPER = dark ? 45 : 247;
   const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
   const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
@@ -59,18 +59,30 @@
       this.sizes = this.data.weight.map((w) => (w === null ? 0 : Math.abs(w)));
       this.largest = Math.max(0, ...this.sizes);
       this.kept = [];
+      this.marked = new Set();
+      this.isPair = false;
       const names = element.querySelector("datalist");
       for (const name of this.data.names.slice(0, 2000)) {
         const option = document.createElement("option");
         option.value = name;
         names.append(option);
       }
-      for (const control of [".by-weight", ".by-confidence"]) {
+      for (const control of [".by-weight", ".by-confidence", ".all-edges"]) {
         element.querySelector(control)?.addEventListener("input", () => this.filter());
       }
       element.querySelector(".search").addEventListener("input", () => this.search());
+      element.querySelector(".clear").addEventListener("click", () => this.choose([]));
+      this.number = new Map(this.data.names.map((name, k) => [name, k]));
+      this.link();
       element.querySelector(".download").addEventListener("click", () => this.download());
       const frame = model(`network-${this.key}`);
+      const fit = () => {
+        const size = Math.min(600, Math.max(240, element.querySelector(".drawing").clientWidth - 10));
+        if (size !== frame.frame_width) frame.setv({ frame_width: size, frame_height: size });
+      };
+      fit();
+      window.addEventListener("resize", () => { fit(); this.relabel(); });
+      this.listen();
       for (const range of [frame.x_range, frame.y_range]) range.change.connect(() => this.relabel());
       const labels = model(`labels-${this.key}`);
       labels.text_color = { value: INK };
@@ -100,9 +112,11 @@
       };
       tell(".least-weight", weight.toPrecision(2));
       tell(".least-confidence", confidence.toFixed(2));
-      tell(".count", `${this.kept.length} of ${this.data.n_edges} edges shown`);
       this.draw();
+      tell(".count", `${this.drawn.length} of ${this.data.n_edges} edges shown`);
       this.list();
+      this.listNodes();
+      this.light();
     }
 
     draw() {
@@ -122,16 +136,29 @@
       const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };
       const cells = { x: [], y: [], color: [], weight: [], confidence: [], source: [], target: [] };
+      const isLit = (k) => this.isLit(source[k], target[k]);
       const hasSign = (k) => this.data.signed === null || this.data.signed[k];
       const cell = (row, column, k) => {
-        cells.x.push(column); cells.y.push(row); cells.color.push(shade(weight[k] ?? 0, this.largest, hasSign(k)));
+        cells.x.push(column); cells.y.push(row);
+        cells.color.push(isLit(k) ? shade(weight[k] ?? 0, this.largest, hasSign(k)) : FAINT);
         cells.weight.push(weight[k]); cells.confidence.push(confidence ? confidence[k] : null);
         cells.source.push(names[source[k]]); cells.target.push(names[target[k]]);
       };
+      // No more edges than can be told apart, unless all are asked for; what is chosen is drawn, on top of the rest.
+      const most = this.element.querySelector(".all-edges")?.checked ? Infinity : Number(this.element.dataset.most);
+      const isChosen = (k) => this.marked.size > 0 && isLit(k);
+      const shown = this.kept.filter((k, rank) => rank < most || isChosen(k));
+      this.drawn = [...shown.filter((k) => !isChosen(k)), ...shown.filter(isChosen)];
       for (const k of this.kept) {
+        cell(source[k], target[k], k);
+        if (!directed) cell(target[k], source[k], k);
+      }
+      for (const k of this.drawn) {
         const [a, b] = [places[source[k]], places[target[k]]];
-        const width = 0.6 + 4 * (this.largest > 0 ? this.sizes[k] / this.largest : 0);
-        const color = sign(weight[k] ?? 0, hasSign(k));
+        const share = this.largest > 0 ? this.sizes[k] / this.largest : 1;
+        const width = 0.6 + 4 * share;
+        const solid = Math.round(255 * (0.4 + 0.6 * share)).toString(16);
+        const color = isLit(k) ? `${sign(weight[k] ?? 0, hasSign(k))}${isChosen(k) ? "FF" : solid}` : FAINT;
         edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
         edges.width.push(width); edges.color.push(color); edges.weight.push(weight[k]);
         edges.confidence.push(confidence ? confidence[k] : null);
@@ -144,13 +171,85 @@
           arrows.angle.push(Math.atan2(dy, dx) - Math.PI / 2); arrows.color.push(color);
           arrows.size.push(6 + width);
         }
-        cell(source[k], target[k], k);
-        if (!directed) cell(target[k], source[k], k);
       }
       model(`edges-${this.key}`).data = edges;
       model(`arrows-${this.key}`).data = arrows;
       model(`cells-${this.key}`).data = cells;
-      nodes.selected.indices = [...(this.marked ?? [])];
+      this.isDrawing = true;
+      nodes.selected.indices = [...this.marked];
+      model(`edges-${this.key}`).selected.indices = [];
+      this.isDrawing = false;
+    }
+
+    // An edge is lit when nothing is chosen, when a chosen node is one of its ends, or when it is itself chosen.
+    isLit(a, b) {
+      if (this.marked.size === 0) return true;
+      return this.isPair ? this.marked.has(a) && this.marked.has(b) : this.marked.has(a) || this.marked.has(b);
+    }
+
+    // Choose nodes, or the pair of an edge, in the figures and in all tables.
+    choose(nodes, isPair = false) {
+      this.marked = new Set(nodes);
+      this.isPair = isPair;
+      this.draw();
+      this.light();
+      const names = nodes.slice(0, 3).map((k) => this.data.names[k]);
+      this.element.querySelector(".clear").hidden = nodes.length === 0;
+      this.element.querySelector(".found").textContent = nodes.length ? `Chosen: ${names.join(isPair ? " and " : ", ")}` : "";
+    }
+
+    // Pointers on nodes and edges; both may be told of one click, and nodes lie on top.
+    listen() {
+      const sources = ["nodes", "edges"].map((name) => model(`${name}-${this.key}`));
+      let isWaiting = false;
+      for (const { selected } of sources) {
+        selected.properties.indices.change.connect(() => {
+          if (this.isDrawing || isWaiting) return;
+          isWaiting = true;
+          window.setTimeout(() => {
+            isWaiting = false;
+            const [[node], [edge]] = sources.map((source) => [...source.selected.indices]);
+            if (node !== undefined) this.choose([node]);
+            else if (edge !== undefined) this.chooseEdge(this.drawn[edge]);
+            else this.choose([]);
+          }, 0);
+        });
+      }
+    }
+
+    chooseEdge(k) {
+      this.choose([this.data.source[k], this.data.target[k]], true);
+    }
+
+    // Rows of tables choose the nodes that they name.
+    link() {
+      for (const row of this.element.querySelectorAll("table.sortable:not(.edges):not(.nodes) tbody tr")) {
+        const nodes = [...row.cells].map((cell) => this.number.get(cell.textContent)).filter((k) => k !== undefined);
+        if (nodes.length) this.linkRow(row, nodes);
+      }
+      const act = (event) => {
+        const row = event.target.closest("tr[data-nodes]");
+        if (!row || (event.type === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
+        event.preventDefault();
+        const nodes = row.dataset.nodes.split(" ").map(Number);
+        this.choose(row.classList.contains("own") ? [] : nodes, nodes.length > 1);
+        row.classList.toggle("own", this.marked.size > 0);
+      };
+      this.element.addEventListener("click", act);
+      this.element.addEventListener("keydown", act);
+    }
+
+    linkRow(row, nodes) {
+      row.dataset.nodes = nodes.slice(0, 2).join(" ");
+      row.tabIndex = 0;
+    }
+
+    light() {
+      for (const row of this.element.querySelectorAll("tr[data-nodes]")) {
+        const [a, b = a] = row.dataset.nodes.split(" ").map(Number);
+        row.classList.toggle("chosen", this.marked.size > 0 && (a === b ? this.marked.has(a) : this.isLit(a, b)));
+        row.classList.remove("own");
+      }
     }
 
     // The nodes that were searched for come first, then those with most neighbours; a pointer tells the rest.
@@ -164,7 +263,7 @@
       const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
       const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
       const texts = names.map((name) => plain(short(name)));
-      const rank = (k) => this.degree[k] + (this.marked?.has(k) ? names.length : 0);
+      const rank = (k) => this.degree[k] + (this.marked.has(k) ? names.length : 0);
       const order = names.map((_, k) => k).sort((a, b) => rank(b) - rank(a) || a - b);
       const offsets = placeLabels(points, texts, order, size);
       return {
@@ -187,14 +286,9 @@
     search() {
       const text = this.element.querySelector(".search").value.trim().toLowerCase();
       const found = this.element.querySelector(".found");
-      this.marked = new Set();
-      if (text) {
-        this.data.names.forEach((name, k) => {
-          if (name.toLowerCase().includes(text)) this.marked.add(k);
-        });
-      }
+      const isFound = (k) => this.data.names[k].toLowerCase().includes(text);
+      this.choose(text ? [...this.data.names.keys()].filter(isFound) : []);
       found.textContent = text ? `${this.marked.size} ${this.marked.size === 1 ? "node" : "nodes"} found` : "";
-      this.draw();
     }
 
     head() {
@@ -216,13 +310,8 @@
     list() {
       const body = this.element.querySelector(".edges tbody");
       body.replaceChildren(...this.kept.slice(0, SHOWN).map((k) => {
-        const row = document.createElement("tr");
-        for (const value of this.values(k)) {
-          const cell = document.createElement("td");
-          cell.textContent = value === null ? "" : String(value);
-          if (typeof value === "number") cell.className = "n";
-          row.append(cell);
-        }
+        const row = this.row(this.values(k));
+        this.linkRow(row, [this.data.source[k], this.data.target[k]]);
         return row;
       }));
       if (this.kept.length > SHOWN) {
@@ -231,6 +320,32 @@
         cell.colSpan = 4;
         cell.textContent = `${this.kept.length - SHOWN} more in the download`;
       }
+    }
+
+    row(values) {
+      const row = document.createElement("tr");
+      for (const value of values) {
+        const cell = document.createElement("td");
+        cell.textContent = value === null ? "" : String(value);
+        if (typeof value === "number") cell.className = "n";
+        row.append(cell);
+      }
+      return row;
+    }
+
+    // Nodes with their neighbours and the sum of the strengths of their edges, among those shown.
+    listNodes() {
+      const strength = this.data.names.map(() => 0);
+      for (const k of this.kept) {
+        strength[this.data.source[k]] += this.sizes[k];
+        strength[this.data.target[k]] += this.sizes[k];
+      }
+      const order = [...this.data.names.keys()].sort((a, b) => strength[b] - strength[a]);
+      this.element.querySelector(".nodes tbody").replaceChildren(...order.slice(0, SHOWN).map((k) => {
+        const row = this.row([this.data.names[k], this.degree[k], Number(strength[k].toPrecision(3))]);
+        this.linkRow(row, [k]);
+        return row;
+      }));
     }
 
     download() {

@@ -6,6 +6,7 @@ import base64
 import importlib
 import importlib.util
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.graph import Graph
+from edgewise.plot.network import most_edges
 from edgewise.report.network import MOST_EDGES, as_script, asset, network_data, network_figures
 
 if TYPE_CHECKING:
@@ -82,6 +84,69 @@ TOLD = (
     "n_edges",
     "files",
 )
+
+
+#: What the commands answer.
+QUESTIONS: Final[Mapping[str, str]] = {
+    "learn": "Which variables are linked?",
+    "compare": "What changed between two conditions?",
+    "regress": "How does the network vary with covariates?",
+    "direct": "Which way do influences run?",
+    "classify": "Do the networks of groups tell them apart?",
+}
+#: An edge of this confidence counts as sure.
+SURE: Final = 0.95
+
+
+def _certainty(report: Report) -> list[str]:
+    """Say how sure the edges are, and how exact the computation is."""
+    lines = []
+    graph = report.graph
+    if graph.confidence is not None and graph.n_edges:
+        found = graph.confidence[graph.adjacency]
+        n_sure = round(float((found >= SURE).sum()) * graph.n_edges / len(found))
+        lines.append(
+            f"{n_sure} of {graph.n_edges} edges have a confidence of at least {SURE:g}; the least "
+            f"sure has {found.min():.2g}."
+        )
+    return lines + _certificate(report.record)
+
+
+def _main_figures(report: Report) -> list[tuple[str, str]]:
+    """List the numbers that a reader looks for first."""
+    graph, record = report.graph, report.record
+    data = record.get("data", {})
+    alone = graph.n_nodes - int((graph.adjacency | graph.adjacency.T).any(axis=0).sum())
+    alpha = record.get("alpha")
+    figures = {
+        "rows": data.get("n_samples"),
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "nodes without an edge": alone,
+        "penalty alpha": f"{alpha:.3g}" if isinstance(alpha, float) else None,
+    }
+    return [(name, f"{value}") for name, value in figures.items() if value is not None]
+
+
+def _blocks(text: str) -> list[dict[str, Any]]:
+    """Split the lines of a summary: those that are indented are rows of a table, others text."""
+    blocks: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        if line.startswith("  "):
+            row = [
+                {"text": part, "is_number": _NUMBER.fullmatch(part) is not None}
+                for part in re.split(r"\s{2,}", line.strip())
+            ]
+            if not blocks or not blocks[-1]["rows"]:
+                blocks.append({"rows": [], "width": 0})
+            blocks[-1]["rows"].append(row)
+            blocks[-1]["width"] = max(blocks[-1]["width"], len(row))
+        elif line.strip():
+            blocks.append({"text": line.strip(), "rows": []})
+    return blocks
+
+
+_NUMBER: Final = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?%?")
 
 
 def details(report: Report) -> dict[str, Any]:
@@ -370,12 +435,15 @@ def _section(report: Report, k: int) -> dict[str, Any]:
     graph = report.graph
     return {
         "key": str(k),
-        "question": report.question,
+        "question": report.question or QUESTIONS.get(report.record.get("command", ""), ""),
         "headline": report.headline,
-        "findings": report.findings.strip("\n"),
+        "certainty": _certainty(report),
+        "main": _main_figures(report),
+        "findings": _blocks(report.findings),
         "data": as_script(network_data(graph)),
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
+        "most": most_edges(graph.n_nodes),
         "n_hidden": max(graph.n_edges - MOST_EDGES, 0),
         "has_confidence": graph.confidence is not None,
         "pictures": [
