@@ -2,9 +2,10 @@
 
 import time
 
+import numpy as np
 import pytest
 
-from edgewise._core.parallel import parallel_map, spawn
+from edgewise._core.parallel import counted, parallel_map, progress, spawn, step_counter
 
 
 def slow_first(position, delay):
@@ -53,6 +54,30 @@ def test_the_bar_is_on_standard_error_only(capsys, monkeypatch):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "counting" in captured.err
+
+
+def test_a_pipe_has_plain_lines_now_and_then(capsys, monkeypatch):
+    clock = iter(np.arange(0.0, 1000.0, 4.0))
+    monkeypatch.setattr("edgewise._core.parallel.time.monotonic", lambda: next(clock))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with progress("counting", 9, 1) as advance:
+        for _ in range(9):
+            advance()
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert captured.out == ""
+    assert 2 <= len(lines) <= 6
+    assert all(line.startswith("counting: ") and "about" in line for line in lines)
+    assert captured.err.replace("\n", "").isprintable()
+
+
+def test_short_work_writes_nothing_to_a_pipe(capsys, monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    parallel_map(abs, [(k,) for k in range(3)], description="counting", verbose=1)
+    assert list(counted(iter("abc"), "path", 3, 1)) == ["a", "b", "c"]
+    with step_counter(1) as watch:
+        watch(1, 2.0)
+    assert capsys.readouterr().err == ""
 
 
 def test_silence_is_the_default(capsys):

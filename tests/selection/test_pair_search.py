@@ -170,7 +170,9 @@ def test_impossible_folds_are_refused(rows, cv):
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
-def test_progress_only_when_asked(rows, verbose, is_drawn, capsys):
+def test_progress_only_when_asked(rows, verbose, is_drawn, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
     choose(rows, verbose=verbose)
     printed = capsys.readouterr()
     assert printed.out == ""

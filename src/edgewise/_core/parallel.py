@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -51,7 +52,8 @@ def parallel_map(
     description : str
         Label of the progress bar.
     verbose : int
-        Above 0, a progress bar is drawn on standard error.
+        Above 0, progress is shown on standard error: a bar at a terminal, else a line in ten
+        seconds.
 
     Returns
     -------
@@ -67,7 +69,9 @@ def parallel_map(
     run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     with (
         not_resumable(),
-        _progress(description, len(task_list) - len(left), len(task_list), verbose) as advance,
+        progress(
+            description, len(task_list), verbose, n_done=len(task_list) - len(left)
+        ) as advance,
         interrupts_raised() as check,
     ):
         sender = os.getpid()
@@ -94,18 +98,81 @@ def _call(sender: int, k: int, function: Callable[..., Result], *task: Any) -> t
     return k, function(*task)
 
 
+#: Seconds from one line of progress to the next, and to the first, where there is no terminal.
+LINE_EVERY = 10.0
+
+
 @contextmanager
-def _progress(label: str, n_done: int, total: int, verbose: int) -> Iterator[Callable[[], None]]:
-    """Yield what counts a task as done, on a bar on standard error that estimates the time left."""
+def progress(
+    label: str, total: int, verbose: int, *, n_done: int = 0, is_even: bool = True
+) -> Iterator[Callable[[], None]]:
+    """Yield a function that counts a task as done, on a bar or in lines on standard error.
+
+    A terminal has a bar with the time left. Anything else has plain lines, one in `LINE_EVERY`
+    seconds, none for what takes less; they tell the time left where tasks ``is_even`` in what
+    they take.
+    """
     if verbose <= 0:
         yield lambda: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task(label, completed=n_done, total=total)
-        yield lambda: progress.advance(task)
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        write = _lines()
+        start, done = time.monotonic(), n_done
+
+        def count() -> None:
+            nonlocal done
+            done += 1
+            left = (time.monotonic() - start) / (done - n_done) * (total - done)
+            ahead = f", about {duration(left)} left" if is_even else ""
+            if done < total:
+                write(f"{label}: {done} of {total} done{ahead}")
+
+        yield count
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(label, completed=n_done, total=total)
+        yield lambda: bar.advance(task)
+
+
+def counted(items: Iterable[Result], label: str, total: int, verbose: int) -> Iterator[Result]:
+    """Yield the items, and count each when it is done with; later ones may take longer."""
+    with progress(label, total, verbose, is_even=False) as advance:
+        for item in items:
+            yield item
+            advance()
+
+
+def _lines() -> Callable[[str], None]:
+    """Return a function that writes a line to standard error if the last is long ago."""
+    last = time.monotonic()
+
+    def write(text: str) -> None:
+        nonlocal last
+        if (now := time.monotonic()) - last >= LINE_EVERY:
+            last = now
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+    return write
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(42.4), duration(600), duration(7200)
+    ('1 second', '42 seconds', '10 minutes', '2 hours')
+    """
+    for size, unit in ((3600.0, "hour"), (60.0, "minute"), (1.0, "second")):
+        if seconds >= 1.5 * size or unit == "second":
+            number = max(1, round(seconds / size))
+            break
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def check_jobs(n_jobs: int | None) -> None:
@@ -141,14 +208,17 @@ def step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
     if verbose <= 0:
         yield None
         return
-    import sys
-
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
-    text = TextColumn("{task.description}")
-    with Progress(text, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("Searching")
-        yield lambda step, score: progress.update(
-            task, description=f"Searching: step {step}, score {score:.2f}"
-        )
+    def words(step: int, score: float) -> str:
+        return f"Searching: step {step}, score {score:.2f}"
+
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        write = _lines()
+        yield lambda step, score: write(words(step, score))
+        return
+    with Progress(TextColumn("{task.description}"), console=console, transient=True) as bar:
+        task = bar.add_task("Searching")
+        yield lambda step, score: bar.update(task, description=words(step, score))

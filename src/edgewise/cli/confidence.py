@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.prepare import preparation
-from edgewise.cli.shell import again, is_watched, tell
+from edgewise.cli.shell import again, shows_progress, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def bootstrap_edges(
         prefit=True,
         n_jobs=n_jobs,
         random_state=seed,
-        verbose=int(is_watched()),
+        verbose=int(shows_progress()),
     ).fit(frame, sample_weight=sample_weight)
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)
@@ -203,6 +203,8 @@ def _forecast(
 
 def _announce_cost(seconds: float, n_resamples: int) -> None:
     """Tell before the work what it costs."""
+    from edgewise._core.parallel import duration
+
     tell(
         f"{n_resamples} resamples for the confidence of each edge, about {duration(seconds)} "
         "(--no-confidence leaves them out) ..."
@@ -211,22 +213,9 @@ def _announce_cost(seconds: float, n_resamples: int) -> None:
 
 def _left_out(seconds: float, n_resamples: int) -> str:
     """Tell why there is no confidence, and how to have it."""
+    from edgewise._core.parallel import duration
+
     return (
         f"no confidence of the edges, since {n_resamples} resamples would take about "
         f"{duration(seconds)}; --confidence asks for it"
     )
-
-
-def duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    Examples
-    --------
-    >>> duration(0.2), duration(42.4), duration(600), duration(7200)
-    ('1 second', '42 seconds', '10 minutes', '2 hours')
-    """
-    for size, unit in ((3600.0, "hour"), (60.0, "minute"), (1.0, "second")):
-        if seconds >= 1.5 * size or unit == "second":
-            number = max(1, round(seconds / size))
-            break
-    return f"{number} {unit}{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ import typer
 
 from edgewise._core.errors import InputError
 from edgewise.cli.options import Cluster, Jobs, Json, Quiet, Seed
-from edgewise.cli.shell import is_watched, say, say_json, tell, warnings_told
+from edgewise.cli.shell import say, say_json, shows_progress, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _run(
         if fresh:
             forget(folder / CHECKPOINTS)
         tell(f"{study.title}: compiling and running ...")
-        outcome = run_study(study, folder / CHECKPOINTS, **amount, verbose=is_watched())
+        outcome = run_study(study, folder / CHECKPOINTS, **amount, verbose=shows_progress())
         tell("Writing the tables and figures ...")
         report = write_results(draft, study, outcome.results, quick=quick, seed=seed)
         files = [*sorted(file.name for file in draft.iterdir()), "run.json"]

@@ -28,6 +28,7 @@ from edgewise.cli.shell import (
     not_stopped,
     printable,
     tell,
+    tell_all,
     warnings_told,
 )
 
@@ -46,6 +47,8 @@ DRAFT: Final = ".edgewise-"
 EARLIER: Final = "earlier"
 #: Folder, inside that of the results, with the finished parts of a run that did not end.
 UNFINISHED: Final = ".unfinished"
+#: Seconds of a fit that are announced before it.
+LONG: Final = 5.0
 #: The record of a run, among its files.
 RECORD: Final = "run.json"
 #: What every command on a table leaves in the folder, besides tables and pictures of its own.
@@ -245,6 +248,7 @@ def run(
     seed: int,
     formats: Sequence[str],
     as_json: bool,
+    seconds: float = 0.0,
 ) -> None:
     """Fit, write everything into a folder, and say what was found.
 
@@ -266,11 +270,18 @@ def run(
         Formats of pictures besides PNG.
     as_json : bool
         Whether to print one JSON object instead of the summary.
+    seconds : float
+        Time that the fit may take, where that is known; said, also to a file, if it is long.
     """
     from edgewise.cli import wording
 
     with results_folder(out) as folder:
-        tell(f"{message} ...")
+        if seconds > LONG:
+            from edgewise._core.parallel import duration
+
+            tell_all(f"{message}: about {duration(seconds)}, more if columns depend strongly ...")
+        else:
+            tell(f"{message} ...")
         result, report = carry_out(command, source, fit, folder, seed=seed, formats=formats)
     wording.announce(result, report.record, out, as_json=as_json)
 

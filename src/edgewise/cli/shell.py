@@ -285,9 +285,20 @@ def is_watched() -> bool:
     return sys.stderr.isatty() and not _is_quiet.get()
 
 
+def shows_progress() -> bool:
+    """Whether to show progress of long work: a bar at a terminal, else a line now and then."""
+    return not _is_quiet.get()
+
+
 def tell(text: str) -> None:
     """Say what goes on, on standard error, to whoever follows the run."""
     if is_watched():
+        tell_all(text)
+
+
+def tell_all(text: str) -> None:
+    """Say what goes on, on standard error, also where that is a file."""
+    if shows_progress():
         typer.echo(printable(text), err=True)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import as_generator
+from edgewise._core.parallel import as_generator, counted
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.selection.choose import (
     PairSelection,
@@ -233,7 +233,12 @@ def search(
                 chosen = selection
             elif isinstance(rule, EBIC):
                 chosen = take_smallest(
-                    problem.solve_path(statistics, alphas),
+                    counted(
+                        problem.solve_path(statistics, alphas),
+                        "Path of alphas",
+                        len(alphas),
+                        verbose,
+                    ),
                     alphas,
                     methodcaller("ebic", rule.used_gamma),
                     attrgetter("n_edges"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise.cli.run import Result
-from edgewise.cli.shell import is_watched
+from edgewise.cli.shell import shows_progress
 from edgewise.cli.wording import count, parameters_of, short_name
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def classify_rows(
         n_repeats=n_repeats,
         n_jobs=n_jobs,
         random_state=parameters["random_state"],
-        verbose=int(is_watched()),
+        verbose=int(shows_progress()),
     )
     changes, table = model.explain(), accuracy.table()
     return Result(

@@ -11,7 +11,7 @@ from edgewise.cli.labels import TWO_VALUES, Groups
 from edgewise.cli.learn.fit import draw_search
 from edgewise.cli.prepare import preparation
 from edgewise.cli.run import SEARCH, Result, estimator_of
-from edgewise.cli.shell import again, is_watched
+from edgewise.cli.shell import again, shows_progress
 from edgewise.cli.wording import (
     STRONGEST,
     about_fit,
@@ -84,7 +84,7 @@ def compare_groups(
         notes.append("columns standardised within each group; --scale pooled counts spreads too")
         if method != RATIO:
             frame = _standardized(frame, groups)
-    learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(is_watched()))
+    learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(shows_progress()))
     model = learner.fit(frame, groups.y)
     test = _test(model, source.frame, groups, n_permutations) if n_permutations else None
     if test is not None and preparation().blocks > 1:
@@ -154,7 +154,7 @@ def _test(
         block_length=preparation().blocks,
         n_jobs=model.n_jobs,
         random_state=model.random_state,
-        verbose=int(is_watched()),
+        verbose=int(shows_progress()),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 from edgewise.cli.compare.groups import ESTIMATORS, LEVEL, RULES, is_signed
 from edgewise.cli.run import Result, estimator_of
-from edgewise.cli.shell import is_watched
+from edgewise.cli.shell import shows_progress
 from edgewise.cli.wording import (
     about_fit,
     certificate,
@@ -65,7 +65,7 @@ def compare_windows(
         level=LEVEL,
         n_jobs=parameters["n_jobs"],
         random_state=learner.random_state,
-        verbose=int(is_watched()),
+        verbose=int(shows_progress()),
     )
     names = tuple(source.frame.columns)
     windows = [replace(one, graph=replace(one.graph, names=names)) for one in found]

@@ -17,7 +17,7 @@ from edgewise.cli.confidence import (
     timed_fit,
 )
 from edgewise.cli.run import Result
-from edgewise.cli.shell import is_watched
+from edgewise.cli.shell import shows_progress
 from edgewise.cli.wording import about_fit, choice, count, parameters_of, short_name, short_rows
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _by_order(
     weights: FloatArray = np.where(known.required, NEARLY_FREE, 1.0)
     weights[~known.allowed] = np.inf
     fit = GaussianBayesNet(
-        weights=None if known.is_empty else weights, verbose=int(is_watched()), **penalized
+        weights=None if known.is_empty else weights, verbose=int(shows_progress()), **penalized
     ).fit(frame, sample_weight=sample_weight)
     notes = []
     if known.required.any():

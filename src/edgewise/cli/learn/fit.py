@@ -16,7 +16,7 @@ from edgewise.cli.confidence import (
     timed_fit,
 )
 from edgewise.cli.run import SEARCH, Result, estimator_of
-from edgewise.cli.shell import is_watched, tell
+from edgewise.cli.shell import shows_progress, tell
 from edgewise.cli.wording import (
     RULES,
     STRONGEST,
@@ -91,7 +91,7 @@ def learn_graph(
         tell(line)
     learner = estimator_of(ESTIMATORS[method], parameters)
     weights, in_blocks = (None, ()) if method == DISCRETE else in_order(source.frame)
-    learner.set_params(verbose=int(is_watched()))
+    learner.set_params(verbose=int(shows_progress()))
     fit, seconds = timed_fit(learner, source.frame, sample_weight=weights)
     # A search of two penalties takes longer than all resamples do without one.
     is_searched_once = method == IN_SPACE and any(_rules(fit))

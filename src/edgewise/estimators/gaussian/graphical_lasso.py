@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
+from edgewise._core.parallel import counted, step_counter
 from edgewise._core.resume import chain
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.estimators.base.fits import (
@@ -133,7 +134,7 @@ class GaussianGraph(TableEstimator):
     random_state : int, Generator, RandomState or None
         Shuffles folds and draws subsamples.
     verbose : int
-        Above 0, a progress bar of folds or subsamples is drawn on standard error.
+        Above 0, progress of paths, folds, subsamples and searches is shown on standard error.
 
     Attributes
     ----------
@@ -275,7 +276,7 @@ class GaussianGraph(TableEstimator):
         if isinstance(rule, EBIC) and rule.refit:
             rows = None if isinstance(table, Moments) else table
             n_rows = problem.count_rows(statistics, rows, weights)
-            choice = choose_refitted(problem, rule, statistics, grid, n_rows)
+            choice = choose_refitted(problem, rule, statistics, grid, n_rows, self.verbose)
             rule = replace(rule, refit=False)
         if isinstance(rule, FDR):
             choice = choose_tested(problem, rule, statistics)
@@ -505,7 +506,12 @@ class Judged(NamedTuple):
 
 
 def choose_refitted(
-    problem: GaussianProblem, rule: EBIC, statistics: Statistics, grid: Grid, n_rows: float
+    problem: GaussianProblem,
+    rule: EBIC,
+    statistics: Statistics,
+    grid: Grid,
+    n_rows: float,
+    verbose: int = 0,
 ) -> Choice | None:
     """Search for the graph with the best extended BIC at its maximum likelihood.
 
@@ -529,6 +535,8 @@ def choose_refitted(
         The alphas.
     n_rows : float
         Number of rows in the criterion.
+    verbose : int
+        Above 0, progress is shown on standard error.
 
     Returns
     -------
@@ -543,7 +551,7 @@ def choose_refitted(
     largest = problem.largest_alpha(statistics)
     for n_extensions in range(grid.n_extensions + 1):
         alphas = grid.alphas(largest, n_extensions)
-        fits, n_unconverged = _refit_path(problem, statistics, R, alphas, price, n_rows)
+        fits, n_unconverged = _refit_path(problem, statistics, R, alphas, price, n_rows, verbose)
         if not fits:
             _warn_of_no_maximum()
             return None
@@ -566,15 +574,17 @@ def choose_refitted(
     elif not start.any():
         start = _strongest_pair(candidates)
     if is_dependent:
-        start = search_graph(
-            R,
-            start,
-            price,
-            allowed=allowed,
-            required=required,
-            max_degree=n_rows / 2,
-            least=1,
-        ).adjacency
+        with step_counter(verbose) as watch:
+            start = search_graph(
+                R,
+                start,
+                price,
+                allowed=allowed,
+                required=required,
+                max_degree=n_rows / 2,
+                least=1,
+                watch=watch,
+            ).adjacency
     selection = make_selection(
         "ebic",
         alphas[: len(fits)],
@@ -667,6 +677,7 @@ def _refit_path(
     alphas: FloatArray,
     price: float,
     n_rows: float,
+    verbose: int,
 ) -> tuple[list[Judged], int]:
     """Fit the graphs along a path without the penalty, up to where none can be chosen any more.
 
@@ -677,7 +688,8 @@ def _refit_path(
     refit = None
     n_unconverged = 0
     best, best_at = np.inf, 0
-    for k, fit in enumerate(problem.solve_path(statistics, alphas, at_once=p <= SMALL)):
+    path = problem.solve_path(statistics, alphas, at_once=p <= SMALL)
+    for k, fit in enumerate(counted(path, "Path of alphas", len(alphas), verbose)):
         n_unconverged += not fit.converged
         has_room = fit.n_edges <= max(p - 1, n_rows * p / 4)
         refit = fit_graph(R, fit.adjacency, refit) if has_room or k == 0 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,6 +171,7 @@ def search_graph(
     required: BoolArray | None = None,
     max_degree: float = np.inf,
     least: int = 0,
+    watch: Callable[[int, float], None] | None = None,
 ) -> GraphFit:
     r"""Add and remove edges while that lowers the likelihood criterion with a price per edge.
 
@@ -197,6 +198,8 @@ def search_graph(
         No edge is added to a variable with so many.
     least : int
         Number of edges to keep at least.
+    watch : callable, optional
+        Called with the number of rounds and the criterion after each.
 
     Returns
     -------
@@ -223,8 +226,12 @@ def search_graph(
     if required is not None:
         may_flip &= ~(required & start)
     search = _GraphSearch(S, found, price, may_flip, max_degree, least)
+    n_rounds = 0
     while search.take_round():
-        pass
+        n_rounds += 1
+        if watch is not None:
+            objective = math.fsum(part.objective for part in search.parts.values())
+            watch(n_rounds, objective + price * search.n_edges)
     return GraphFit(adjacency=search.adjacency, parts=tuple(search.parts.values()))
 
 
