@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -147,13 +148,21 @@ def note_choice(estimator: Any, choice: Choice, statistics: Statistics) -> None:
     estimator.smallest_p_value_ = smallest_p_value(statistics.S, statistics.n_samples or math.nan)
 
 
-def path_alphas(
-    alphas: Any, problem: PathProblem, statistics: Statistics, grid: Grid
-) -> FloatArray:
-    """Return the alphas of a path as given, from large to small, or those of a grid."""
-    if alphas is not None:
-        return decreasing(np.asarray(alphas))
-    return grid.alphas(problem.largest_alpha(statistics))
+def grid_of(estimator: Any, statistics: Statistics, least_ratio: float = 0.0) -> Grid:
+    """Return the alphas that the rule of an estimator tries, or its path by default."""
+    rule = estimator._alpha.grid_rule(estimator.alpha)
+    return Grid.of(rule, statistics.n_rows, len(statistics.S), least_ratio)
+
+
+def solve_grid(
+    alphas: Any, problem: PathProblem, statistics: Any, grid: Grid
+) -> tuple[FloatArray, list[Any]]:
+    """Fit at the alphas that are given, from large to small, or at those of a grid."""
+    if alphas is None:
+        alphas = grid.alphas(problem.largest_alpha(statistics))
+    else:
+        alphas = decreasing(np.asarray(alphas))
+    return alphas, list(problem.solve_path(statistics, alphas))
 
 
 class GaussianModel(NamedTuple):
@@ -263,6 +272,19 @@ class GraphPath:
     graphs: tuple[Graph, ...]
     gaps: FloatArray
     converged: BoolArray
+
+    @classmethod
+    def of(
+        cls, alphas: FloatArray, fits: Sequence[Any], graphs: Iterable[Graph], **more: FloatArray
+    ) -> Self:
+        """Collect the fits of a path, their graphs, and what a subclass has besides."""
+        return cls(
+            alphas=alphas,
+            graphs=tuple(graphs),
+            gaps=np.array([fit.solution.gap for fit in fits]),
+            converged=np.array([fit.converged for fit in fits]),
+            **more,
+        )
 
     @property
     def n_edges(self) -> IntArray:

@@ -136,13 +136,8 @@ class ChangeEstimator(TableEstimator):
         else:
             grid = decreasing(np.asarray(alphas))
         fits = list(problem.solve_path(statistics, grid))
-        return ChangePath(
-            alphas=grid,
-            graphs=tuple(model._graph(fit) for fit in fits),
-            gaps=np.array([fit.solution.gap for fit in fits]),
-            converged=np.array([fit.converged for fit in fits]),
-            changes=np.stack([fit.change for fit in fits]),
-        )
+        graphs = (model._graph(fit) for fit in fits)
+        return ChangePath.of(grid, fits, graphs, changes=np.stack([fit.change for fit in fits]))
 
     def changes(self, X: Any = None, y: Any = None) -> pd.DataFrame:
         """List the pairs that changed, the largest change first.

@@ -17,15 +17,15 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.estimators.base.fits import (
     CoefficientPath,
+    grid_of,
     is_complete,
     note_choice,
-    path_alphas,
     residual_variances,
+    solve_grid,
 )
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
     ArrangedStatistics,
-    Statistics,
     Summarizer,
     labels,
     positive_rows,
@@ -37,7 +37,7 @@ from edgewise.graph import Graph
 from edgewise.graph.equivalence import cpdag
 from edgewise.selection import CV, EBIC, StARS, ebic
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import Grid, search
+from edgewise.selection.search import search
 from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
 from edgewise.stats import correlation_from_covariance
@@ -384,7 +384,7 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
             rows,
             weights,
             statistics,
-            problem.grid(statistics, self._alpha.grid_rule(self.alpha)),
+            grid_of(self, statistics, RATIO),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -433,16 +433,10 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         """
         model = clone(self)
         _, _, problem, statistics = model._pose(X, sample_weight)
-        grid = problem.grid(statistics, self._alpha.grid_rule(self.alpha))
-        strengths = path_alphas(alphas, problem, statistics, grid)
-        fits = list(problem.solve_path(statistics, strengths))
-        return CoefficientPath(
-            alphas=strengths,
-            graphs=tuple(fit.graph(model._names()) for fit in fits),
-            coefs=np.stack([fit.model.coef for fit in fits]),
-            gaps=np.array([fit.solution.gap for fit in fits]),
-            converged=np.array([fit.converged for fit in fits]),
-        )
+        grid, fits = solve_grid(alphas, problem, statistics, grid_of(self, statistics, RATIO))
+        graphs = (fit.graph(model._names()) for fit in fits)
+        coefs = np.stack([fit.model.coef for fit in fits])
+        return CoefficientPath.of(grid, fits, graphs, coefs=coefs)
 
     def _pose(
         self, X: Any, sample_weight: Any
@@ -484,10 +478,6 @@ class BayesNetProblem:
         """Return the statistics of the columns in an order of their own."""
         statistics = self.covariance.of_arranged_rows(rows, weights, is_fold=is_fold)
         return statistics.on_correlation_scale() if self.standardize else statistics
-
-    def grid(self, statistics: Statistics, rule: Rule) -> Grid:
-        """Return the alphas that a rule tries; small ones take long."""
-        return Grid.of(rule, statistics.n_rows, len(statistics.S), RATIO)
 
     def largest_alpha(self, statistics: ArrangedStatistics) -> float:
         """Return the smallest alpha without arcs."""

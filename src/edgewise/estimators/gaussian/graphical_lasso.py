@@ -24,9 +24,10 @@ from edgewise.estimators.base.fits import (
     PrecisionPath,
     describe_gap,
     gaussian_score,
+    grid_of,
     is_complete,
     note_choice,
-    path_alphas,
+    solve_grid,
 )
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
@@ -271,7 +272,7 @@ class GaussianGraph(TableEstimator):
         GaussianGraph
         """
         table, weights, problem, statistics = self._pose(X, sample_weight)
-        rule, grid = self._alpha.resolve(self.alpha), self._grid(statistics)
+        rule, grid = self._alpha.resolve(self.alpha), grid_of(self, statistics)
         choice = None
         if isinstance(rule, EBIC) and rule.refit:
             rows = None if isinstance(table, Moments) else table
@@ -352,15 +353,13 @@ class GaussianGraph(TableEstimator):
         """
         model = clone(self)
         _, _, problem, statistics = model._pose(X, sample_weight)
-        grid = path_alphas(alphas, problem, statistics, self._grid(statistics))
+        grid, fits = solve_grid(alphas, problem, statistics, grid_of(self, statistics))
         names = model._names()
-        fits = list(problem.solve_path(statistics, grid))
-        return PrecisionPath(
-            alphas=grid,
-            graphs=tuple(Graph.from_precision(fit.solution.value, names=names) for fit in fits),
+        return PrecisionPath.of(
+            grid,
+            fits,
+            (Graph.from_precision(fit.solution.value, names=names) for fit in fits),
             precisions=np.stack([fit.precision for fit in fits]),
-            gaps=np.array([fit.solution.gap for fit in fits]),
-            converged=np.array([fit.converged for fit in fits]),
         )
 
     def _pose(
@@ -373,11 +372,6 @@ class GaussianGraph(TableEstimator):
         statistics = problem.covariance.of_table(table, weights, self.n_samples)
         problem.refuse_unbounded(statistics, self.alpha)
         return table, weights, problem, statistics
-
-    def _grid(self, statistics: Statistics) -> Grid:
-        """Return the alphas that the rule tries, or a path by default."""
-        rule = self._alpha.grid_rule(self.alpha)
-        return Grid.of(rule, statistics.n_rows, len(statistics.S))
 
     def _problem(self) -> GaussianProblem:
         return GaussianProblem(

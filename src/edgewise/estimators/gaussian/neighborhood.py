@@ -20,9 +20,10 @@ from edgewise.estimators.base.fits import (
     NeighborhoodFit,
     NeighborhoodModel,
     describe_gap,
+    grid_of,
     note_choice,
-    path_alphas,
     residual_variances,
+    solve_grid,
 )
 from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, Summarizer, labels
 from edgewise.estimators.base.table import (
@@ -34,7 +35,7 @@ from edgewise.estimators.base.table import (
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, StARS
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import Grid, search
+from edgewise.selection.search import search
 from edgewise.solvers import Solution
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats import correlation_from_covariance, covariance as covariance_of
@@ -206,7 +207,7 @@ class NeighborhoodGraph(TableEstimator):
             table,
             weights,
             statistics,
-            self._grid(statistics),
+            grid_of(self, statistics),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -268,16 +269,9 @@ class NeighborhoodGraph(TableEstimator):
         """
         model = clone(self)
         _, _, problem, statistics = model._pose(X, sample_weight)
-        grid = path_alphas(alphas, problem, statistics, self._grid(statistics))
-        names = model._names()
-        fits = list(problem.solve_path(statistics, grid))
-        return CoefficientPath(
-            alphas=grid,
-            graphs=tuple(fit.graph(names) for fit in fits),
-            coefs=np.stack([fit.coef for fit in fits]),
-            gaps=np.array([fit.solution.gap for fit in fits]),
-            converged=np.array([fit.converged for fit in fits]),
-        )
+        grid, fits = solve_grid(alphas, problem, statistics, grid_of(self, statistics))
+        graphs = (fit.graph(model._names()) for fit in fits)
+        return CoefficientPath.of(grid, fits, graphs, coefs=np.stack([fit.coef for fit in fits]))
 
     def _pose(
         self, X: Any, sample_weight: Any
@@ -290,11 +284,6 @@ class NeighborhoodGraph(TableEstimator):
             problem.covariance.of_table(table, weights, self.n_samples)
         )
         return table, weights, problem, statistics
-
-    def _grid(self, statistics: Statistics) -> Grid:
-        """Return the alphas that the rule tries, or a path by default."""
-        rule = self._alpha.grid_rule(self.alpha)
-        return Grid.of(rule, statistics.n_rows, len(statistics.S))
 
     def _problem(self) -> NeighborhoodProblem:
         return NeighborhoodProblem(

@@ -308,13 +308,12 @@ class LocallyConstantGraph(TableEstimator):
         fits = [
             fit for alpha in first for fit in problem.solve_taus(statistics, float(alpha), second)
         ]
-        return LocallyConstantPath(
-            alphas=np.repeat(first, len(second)),
+        return LocallyConstantPath.of(
+            np.repeat(first, len(second)),
+            fits,
+            (model._graph(fit) for fit in fits),
             taus=np.tile(second, len(first)),
-            graphs=tuple(model._graph(fit) for fit in fits),
             precisions=np.stack([fit.precision for fit in fits]),
-            gaps=np.array([fit.solution.gap for fit in fits]),
-            converged=np.array([fit.converged for fit in fits]),
         )
 
     def _pose(
