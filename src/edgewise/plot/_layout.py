@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
-from scipy.spatial.distance import pdist, squareform
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
@@ -98,7 +97,7 @@ def spacing(coordinates: FloatArray) -> float:
     if len(coordinates) < 2:
         return float("inf")
     if len(coordinates) <= FEW:
-        apart = np.linalg.norm(coordinates[:, None] - coordinates, axis=2)
+        apart = _distances(coordinates)
         np.fill_diagonal(apart, np.inf)
         nearest = apart.min(axis=1)
     else:
@@ -106,6 +105,13 @@ def spacing(coordinates: FloatArray) -> float:
 
         nearest = np.asarray(cKDTree(coordinates).query(coordinates, k=2)[0])[:, 1]
     return float(np.quantile(nearest, 0.3))
+
+
+def _distances(points: FloatArray) -> FloatArray:
+    """Distances between all points of the plane; scipy's take long to import."""
+    across, up = (column[:, None] - column for column in points.T)
+    apart: FloatArray = np.sqrt(across * across + up * up)
+    return apart
 
 
 def is_joined(graph: Graph) -> BoolArray:
@@ -280,7 +286,7 @@ def _least_stress(places: FloatArray, wanted: FloatArray) -> FloatArray:
     laplacian = np.diag(weight.sum(axis=1)) - weight
     factor = cho_factor(laplacian[1:, 1:])
     for _ in range(int(np.clip(4e7 / n_nodes**2, 20, 300))):
-        ratio = pull / np.maximum(squareform(pdist(places)), 1e-9)
+        ratio = pull / np.maximum(_distances(places), 1e-9)
         target = ratio.sum(axis=1)[:, None] * places - ratio @ places
         moved = places.copy()
         moved[1:] = cho_solve(factor, target[1:] - laplacian[1:, :1] * places[0])
