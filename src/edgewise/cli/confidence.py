@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
+    from edgewise.inference import CaseDropping
 
 #: Resamples, where nobody said how many.
 RESAMPLES: Final = 100
@@ -108,11 +109,7 @@ def bootstrap_edges(
     if not fit.graph_.n_edges:
         return fit, ("no resamples, since there is no edge whose confidence they would tell",)
     n_resamples = confidence.n_resamples
-    # A copy with all that was fitted, so that the fit keeps its own parameters; without workers
-    # and a bar of its own inside those of the resamples.
-    quiet = {"n_jobs": None, "verbose": 0}
-    changed |= {name: value for name, value in quiet.items() if name in fit.get_params()}
-    learner = copy(fit).set_params(**changed)
+    learner = _quiet(fit, changed)
     if confidence.only_if_quick:
         expected = _forecast(learner, frame, seconds, n_resamples, n_jobs)
         if expected > QUICK:
@@ -130,6 +127,53 @@ def bootstrap_edges(
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)
     return bootstrap, ()
+
+
+#: Parts of the rows of each size that tell how stable the order of the nodes is.
+PARTS: Final = 50
+#: Sizes of the parts.
+SIZES: Final = 10
+
+
+def drop_cases(
+    fit: Any,
+    frame: pd.DataFrame,
+    *,
+    seconds: float,
+    seed: int,
+    n_jobs: int,
+    sample_weight: FloatArray | None = None,
+    **changed: Any,
+) -> CaseDropping:
+    """Fit parts of the rows, with parameters as of `bootstrap_edges`, and tell before how long."""
+    import joblib
+
+    from edgewise._core.parallel import duration
+    from edgewise.inference import case_dropping
+
+    n_fits = PARTS * SIZES
+    expected = seconds * math.ceil(n_fits / int(joblib.effective_n_jobs(n_jobs)))
+    tell(f"{n_fits} parts of the rows for the stability, about {duration(expected)} ...")
+    return case_dropping(
+        _quiet(fit, changed),
+        frame,
+        n_resamples=PARTS,
+        prefit=True,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        random_state=seed,
+        verbose=int(shows_progress()),
+    )
+
+
+def _quiet(fit: Any, changed: dict[str, Any]) -> Any:
+    """Copy all that was fitted, so that the fit keeps its own parameters.
+
+    It has no workers and no bar of its own inside those of the resamples.
+    """
+    quiet = {"n_jobs": None, "verbose": 0}
+    changed |= {name: value for name, value in quiet.items() if name in fit.get_params()}
+    return copy(fit).set_params(**changed)
 
 
 def in_order(frame: pd.DataFrame) -> tuple[FloatArray | None, tuple[str, ...]]:

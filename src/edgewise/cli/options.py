@@ -102,6 +102,7 @@ Varying: TypeAlias = Literal["cells", "line", "square"]
 space_option: Final = partial(typer.Option, rich_help_panel="Columns that are sites in space")
 confidence_option: Final = partial(typer.Option, rich_help_panel="Confidence")
 numerics_option: Final = partial(typer.Option, rich_help_panel="Numerics")
+nodes_option: Final = partial(typer.Option, rich_help_panel="Nodes")
 
 DataFile: TypeAlias = Annotated[
     Path,
@@ -240,6 +241,32 @@ Resamples: TypeAlias = Annotated[
         "--resamples",
         help="Number of bootstrap resamples; also skips the time estimate.",
         show_default="100",
+    ),
+]
+Nodes: TypeAlias = Annotated[
+    bool,
+    nodes_option(
+        "--nodes",
+        help="Describe every column too: centrality, community, and how well others predict it.",
+    ),
+]
+Groups: TypeAlias = Annotated[
+    Path | None,
+    nodes_option(
+        "--groups",
+        help=(
+            "Table of groups, a column and its group per line: which nodes are bridges between "
+            "them. A line of headings may come first."
+        ),
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Stability: TypeAlias = Annotated[
+    bool,
+    nodes_option(
+        "--stability",
+        help="Learn again from parts of the rows: does the order of the nodes stay?",
     ),
 ]
 Seed: TypeAlias = Annotated[

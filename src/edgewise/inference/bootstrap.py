@@ -423,6 +423,7 @@ def case_dropping(
     dropped: ArrayLike | None = None,
     n_resamples: int = 100,
     prefit: bool = False,
+    sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -452,6 +453,8 @@ def case_dropping(
         Random parts of each size.
     prefit : bool
         Whether the estimator has been fitted to all these rows.
+    sample_weight : array-like of shape (n,), optional
+        Passed on with the rows; it does not change which are dropped.
     n_jobs : int, optional
         Parts fitted at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -486,7 +489,7 @@ def case_dropping(
             f"dropped={shares.tolist()!r} and n_resamples={n_resamples!r}."
         )
     engine = BootstrapGraph(estimator, prefit=prefit, n_jobs=n_jobs, verbose=verbose)
-    problem = engine._problem(X, y, None, None)
+    problem = engine._problem(X, y, sample_weight, None)
     generator = as_generator(random_state)
     graph = engine._fit_all(problem, int(generator.integers(2**31 - 1)))
     original = [_values(graph, statistic) for statistic in statistics]

@@ -242,6 +242,33 @@ CRITERIA: Final = {
     "ib": "independence-based score",
     "mpl": "marginal pseudo-likelihood",
 }
+#: What was computed of the nodes, by what the record holds of it.
+NODES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "n_communities": (
+        (
+            "Nodes were described by their strength, closeness and betweenness (Opsahl et al. "
+            "2010) and their expected influence (Robinaugh et al. 2016); communities were found by "
+            "the walktrap algorithm (Pons and Latapy 2006)."
+        ),
+        ("opsahl2010", "robinaugh2016", "pons2006"),
+    ),
+    "mean_predictability": (
+        (
+            "Predictability is how well the neighbours of a node predict it in held-out rows: the "
+            "variance explained, or the accuracy over the best guess (Haslbeck and Waldorp 2018)."
+        ),
+        ("haslbeck2018",),
+    ),
+    "cs_coefficient": (
+        (
+            "The stability of centrality was assessed by dropping rows: the correlation-stability "
+            "coefficient is the largest share of rows that can be dropped so that the correlation "
+            "with the centrality in all rows exceeds 0.7 with a probability of 95 % (Epskamp et "
+            "al. 2018)."
+        ),
+        ("epskamp2018",),
+    ),
+}
 #: Rules that choose a penalty.
 RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "ebic": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
@@ -355,6 +382,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     for name, what in (("n_resamples", "bootstrap resamples"), ("n_permutations", "permutations")):
         if (number := parameters.get(name) or record.get(name)) is not None:
             parts.append(f"There were {number} {what}.")
+    for name, (sentence, keys) in NODES.items():
+        if name in record:
+            parts.append(sentence)
+            cited += keys
     if "seed" in record:
         parts.append(f"The seed of random numbers was {record['seed']}.")
     used = [f"{name} {version}" for name, version in versions.items() if name != "edgewise"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import Source, read_source, stream_source
-from edgewise.cli.learn.places import PLACES, Place, chosen_place
+from edgewise.cli.learn.places import PLACES, Place, chosen_place, read_groups
 from edgewise.cli.options import (
     Alpha,
     AlphaRatio,
@@ -26,12 +26,14 @@ from edgewise.cli.options import (
     Drop,
     Formats,
     Grid,
+    Groups,
     Jobs,
     Json,
     KindsOption,
     MaxIter,
     Method,
     MethodOption,
+    Nodes,
     OutFolder,
     Pairs,
     Quiet,
@@ -39,6 +41,7 @@ from edgewise.cli.options import (
     Resamples,
     Ring,
     Seed,
+    Stability,
     Stream,
     Tau,
     Tolerance,
@@ -85,6 +88,9 @@ def learn(
     stream: Stream = False,
     confidence: ConfidenceOption = None,
     n_resamples: Resamples = None,
+    nodes: Nodes = False,
+    groups: Groups = None,
+    stability: Stability = False,
     repair: RepairOption = None,
     alpha_ratio: AlphaRatio = None,
     tol: Tolerance = None,
@@ -95,7 +101,7 @@ def learn(
     Two columns are joined when they are dependent given all the others.
     Writes the graph, its edges, pictures, the model and a record of the run.
     """
-    from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, MIXED, learn_graph
+    from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, MIXED, NodesAsked, learn_graph
     from edgewise.cli.run import run
 
     place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
@@ -103,7 +109,18 @@ def learn(
     _check_space(place, method, covariance, tau, constant)
     is_mixed = _is_mixed(kinds, method, place, covariance, is_stream=stream)
     chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
+    is_about_nodes = nodes or stability or groups is not None
+    if stability and preparation().blocks > 1:
+        raise InputError(
+            "--stability drops rows one by one, and --blocks says that they depend on those "
+            "before. Leave one of the two out."
+        )
     if stream:
+        if is_about_nodes:
+            raise InputError(
+                "--nodes, --groups and --stability need all rows at once, and --stream reads them "
+                "piece by piece. Leave them or --stream out."
+            )
         searched = "cv" if place is not None and tau in (None, "cv") else None
         rule = alpha or ("ebic" if place is None else "cv")
         asked = given(alpha=rule, missing=preparation().missing, covariance=covariance)
@@ -151,10 +168,15 @@ def learn(
             parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
             parameters |= given(neighbors=neighbors, constant=constant)
     n_features = int(source.fingerprint["n_features"])
+    told: tuple[str, ...] = ()
+    members = None
+    if groups is not None:
+        members, told = read_groups(groups, [str(k) for k in source.frame.columns], source.name)
+    asked_nodes = NodesAsked(wanted=is_about_nodes, stability=stability, groups=members, notes=told)
     run(
         "learn",
         source,
-        lambda: learn_graph(source, name, parameters, resamples, n_jobs=n_jobs),
+        lambda: learn_graph(source, name, parameters, resamples, asked_nodes, n_jobs=n_jobs),
         out,
         message=(
             f"Learning from the {source.n_samples} rows and {n_features} columns of {source.name} "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise.cli.confidence import (
@@ -11,6 +13,7 @@ from edgewise.cli.confidence import (
     Confidence,
     bootstrap_edges,
     draw_intervals,
+    drop_cases,
     in_order,
     interval_table,
     timed_fit,
@@ -33,8 +36,6 @@ from edgewise.cli.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
@@ -63,11 +64,16 @@ OTHERWISE: Final = (
     "; --covariance correlation takes them for measurements, --method discrete for levels without "
     "an order"
 )
+#: The nodes and the stability of their order, among the files.
+NODES, CENTRALITY = "nodes.csv", "centrality.png"
+STABILITY_TABLE, STABILITY = "stability.csv", "stability.png"
 #: Pictures in a page, with words for those who cannot see them; the network is there anyway.
 ALT: Final = {
     "sites.png": "The network over the sites",
     "seeds.png": "What single sites are joined to",
     INTERVALS_PICTURE: INTERVALS_WORDS,
+    CENTRALITY: "Centrality of the nodes, which says nothing about causes",
+    STABILITY: "Centrality in parts of the rows beside that in all",
     SEARCH: "How the network was chosen",
 }
 #: What the columns of a mixed network are, and what the others tell of each.
@@ -78,11 +84,44 @@ COLUMNS_LISTED: Final = 30
 LEVEL: Final = 0.05
 
 
+@dataclass(frozen=True, kw_only=True)
+class NodesAsked:
+    """What was asked about the nodes.
+
+    Attributes
+    ----------
+    wanted, stability : bool
+        Whether statistics are, and whether their stability is.
+    groups : sequence of str or None
+        The group of each column, where a file gives them.
+    notes : tuple of str
+        What was assumed in reading it.
+    """
+
+    wanted: bool = False
+    stability: bool = False
+    groups: Sequence[str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AboutNodes:
+    """What there is to say about the nodes, as parts of a `Result`; nothing where not asked."""
+
+    lines: Sequence[str] = ()
+    found: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    shown: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    figures: Callable[[], Mapping[str, Figure | SubFigure]] = dict
+
+
 def learn_graph(
     source: Source,
     method: str,
     parameters: dict[str, Any],
     confidence: Confidence,
+    asked: NodesAsked = NodesAsked(),
     *,
     n_jobs: int = 1,
 ) -> Result:
@@ -95,39 +134,44 @@ def learn_graph(
     fit, seconds = timed_fit(learner, source.frame, sample_weight=weights)
     # A search of two penalties takes longer than all resamples do without one.
     is_searched_once = method == IN_SPACE and any(_rules(fit))
-    resampled, notes = bootstrap_edges(
-        fit,
-        source.frame,
-        confidence,
-        seconds=seconds,
-        seed=parameters["random_state"],
-        n_jobs=n_jobs,
-        sample_weight=weights,
+    how: dict[str, Any] = {
+        "seconds": seconds,
+        "seed": parameters["random_state"],
+        "n_jobs": n_jobs,
+        "sample_weight": weights,
         **({"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once else {}),
-    )
+    }
+    resampled, notes = bootstrap_edges(fit, source.frame, confidence, **how)
+    nodes = _about_nodes(fit, resampled, source, asked, **how) if asked.wanted else AboutNodes()
     graph, n_resamples = resampled.graph_, getattr(resampled, "n_resamples_", None)
     once = "resamples fitted at the alpha and tau that suit all rows"
     edges, columns = graph.edges(), _columns(fit, source)
     return Result(
         model=resampled,
         graph=graph,
-        text=_summary(fit, graph, method, n_resamples, source),
+        text="\n".join([_summary(fit, graph, method, n_resamples, source), *nodes.lines]),
         parameters={"method": method, **parameters_of(fit), "n_resamples": n_resamples},
         found={
             **_found(fit, method),
             "converged": bool(fit.converged_),
             "n_iter": int(fit.n_iter_),
+            **nodes.found,
         },
         notes=[
             *([once] if is_searched_once and n_resamples else []),
             *_treatment(fit),
             *in_blocks,
             *notes,
+            *nodes.notes,
         ],
-        figures=lambda: draw(fit, graph, resampled),
+        figures=lambda: {**draw(fit, graph, resampled), **nodes.figures()},
         words=ALT,
-        tables={**interval_table(resampled), **({COLUMNS: columns} if len(columns) else {})},
-        shown={"Columns, and what the others tell of them": columns},
+        tables={
+            **interval_table(resampled),
+            **({COLUMNS: columns} if len(columns) else {}),
+            **nodes.tables,
+        },
+        shown={"Columns, and what the others tell of them": columns, **nodes.shown},
         finding=strongest_edge(graph),
         # The confidence only where it is known.
         rows=("edges", edges.drop(columns="confidence") if graph.confidence is None else edges),
@@ -152,6 +196,91 @@ def _columns(fit: Any, source: Source) -> pd.DataFrame:
         return pd.DataFrame()
     told = fit.predictability_.drop(columns="kind").rename(columns={"value": "predicted"})
     return pd.DataFrame(list(source.columns)).join(told.reset_index(drop=True))
+
+
+def _about_nodes(
+    fit: Any, resampled: Any, source: Source, asked: NodesAsked, **how: Any
+) -> AboutNodes:
+    """Describe the nodes, with intervals where there are resamples, and their stability."""
+    from edgewise import plot
+
+    graph = resampled.graph_
+    table, n_communities = _node_table(graph, resampled, source, asked.groups)
+    notes = list(asked.notes)
+    found: dict[str, Any] = {"n_communities": n_communities}
+    if "predictability" in table:
+        found["mean_predictability"] = round(float(table["predictability"].mean()), 4)
+    else:
+        notes.append("predictability left out, since rows have missing values")
+    lines = ["", _most_central(table, n_communities)]
+    tables = {NODES: table}
+    dropping = None
+    if asked.stability and graph.n_edges:
+        dropping = drop_cases(fit, source.frame, **how)
+        tables[STABILITY_TABLE] = dropping.table()
+        found["cs_coefficient"] = dropping.coefficient().round(4).to_dict()
+        lines.append(_stability(found["cs_coefficient"]))
+    elif asked.stability:
+        notes.append("no stability, since there is no edge")
+
+    def draw_nodes() -> dict[str, Figure | SubFigure]:
+        drawn: dict[str, Figure | SubFigure] = {
+            CENTRALITY: plot.plot_centrality(table.set_index("node"), order="strength")
+        }
+        if dropping is not None:
+            drawn[STABILITY] = plot.plot_case_dropping(dropping).figure
+        return drawn
+
+    return AboutNodes(
+        lines=lines,
+        found=found,
+        notes=notes,
+        tables=tables,
+        shown={"Nodes": table.drop(columns="measure", errors="ignore").round(3)},
+        figures=draw_nodes,
+    )
+
+
+def _node_table(
+    graph: Graph, resampled: Any, source: Source, groups: Sequence[str] | None
+) -> tuple[pd.DataFrame, int]:
+    """List the nodes with their statistics; also count the communities."""
+    from edgewise.metrics import communities, node_statistics, predictability
+
+    member = communities(graph) + 1
+    between = member.tolist() if groups is None else groups
+    table = node_statistics(graph, communities=between)
+    table.insert(0, "community", member)
+    if groups is not None:
+        table.insert(0, "group", groups)
+    if not source.frame.isna().any(axis=None):
+        table = table.join(predictability(graph, source.frame.set_axis(graph.names, axis=1)))
+    if hasattr(resampled, "node_intervals"):
+        for name, part in resampled.node_intervals().groupby("statistic", sort=False):
+            at = table.columns.tolist().index(name) + 1
+            for end in ("upper", "lower"):
+                table.insert(at, f"{name}_{end}", part[end].to_numpy())
+    return table.rename_axis("node").reset_index(), int(member.max())
+
+
+def _most_central(table: pd.DataFrame, n_communities: int) -> str:
+    top = table.nlargest(3, "strength")
+    names = [
+        f"{short_name(node)} ({strength:.2f})"
+        for node, strength in zip(top["node"], top["strength"], strict=True)
+    ]
+    return f"Most central, by strength: {', '.join(names)}; {communities_text(n_communities)}"
+
+
+def communities_text(number: int) -> str:
+    """Count communities in words."""
+    return "1 community" if number == 1 else f"{number} communities"
+
+
+def _stability(coefficients: Mapping[str, float]) -> str:
+    """Tell the CS coefficients, and whether the order of the nodes can be interpreted."""
+    said = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in coefficients.items()]
+    return f"CS coefficient: {', '.join(said)} (not to be interpreted below 0.25, better 0.5)"
 
 
 def _treatment(fit: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the columns of a table sit, as the options of the command line tell it."""
+"""Where the columns of a table sit, and which belong together, as options tell it."""
 
 from __future__ import annotations
 
@@ -118,6 +118,34 @@ def _read_pairs(path: Path, names: Sequence[str], table: str) -> Neighborhood:
     return Neighborhood(
         neighbors=[list(pair) for pair in lines], fingerprint=fingerprint, notes=notes
     )
+
+
+def read_groups(path: Path, names: Sequence[str], table: str) -> tuple[list[str], tuple[str, ...]]:
+    """Read a column and its group per line; return the group of each column, and notes."""
+    rows = list(_rows(path))
+    notes: tuple[str, ...] = ()
+    if rows and rows[0][1][0] not in names:
+        notes = (f"the first line of {path} was taken for a header: {', '.join(rows[0][1])}",)
+        rows = rows[1:]
+    found: dict[str, str] = {}
+    for line, row in rows:
+        if len(row) != 2 or not row[1]:
+            raise InputError(
+                f"Line {line} of {path} is not a column and its group, as in 'a,mood'."
+            )
+        if row[0] not in names:
+            raise InputError(
+                f"Line {line} of {path} says '{row[0]}', which is no column of {table}. "
+                f"{did_you_mean(row[0], names)}"
+            )
+        if found.setdefault(row[0], row[1]) != row[1]:
+            raise InputError(f"Line {line} of {path} puts '{row[0]}' into a second group.")
+    if left := [name for name in names if name not in found]:
+        raise InputError(
+            f"{path} has no group for column '{left[0]}' of {table}. Give each column one, or "
+            "leave it out with --drop."
+        )
+    return [found[name] for name in names], notes
 
 
 def _numbers(
