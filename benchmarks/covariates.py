@@ -80,7 +80,7 @@ def draw(n: int = N, d: int = D, p: int = P, seed: int = 1) -> PartitionedGraphs
 
 
 def grow(data: PartitionedGraphs, **options: Any) -> GraphTree:
-    tree = GraphTree(bounds=(0, 1), **PAPER, **options)
+    tree = GraphTree(search="halving", bounds=(0, 1), **PAPER, **options)
     return tree.fit(data.X, data.Y, data.X_val, data.Y_val)
 
 
@@ -145,7 +145,7 @@ def exact_rows(plan: Plan) -> list[Row]:
     for name, criterion in (("heldout", HeldOut(min_gain=0)), ("penalized", Penalized())):
         given = () if name == "penalized" else (data.X_val[:, :2], data.Y_val)
         trees = {}
-        for search in ("greedy", "optimal"):
+        for search in ("halving", "optimal"):
             say(f"{search} search, {name}")
             tree = GraphTree(criterion, search, bounds=(0, 1), **where)
             seconds, trees[search] = cpu(tree.fit, data.X[:, :2], data.Y, *given)

@@ -128,7 +128,7 @@ def test_climate_tree(run, tmp_path):
     assert "split by lon" in printed.splitlines()[0]
     risks = re.search(r"held-out risk (\S+) with one network, (\S+) with a tree", printed)
     assert float(risks[2]) < float(risks[1]) - 1
-    hidden = re.search(r"VIS and PWAT in (\d+)", printed)
+    hidden = re.search(r"VIS and AOD in (\d+)", printed)
     assert int(hidden[1]) >= 8
     assert {"climate_partition.png", "climate_map.png", "climate_risk.png"} <= {
         path.name for path in tmp_path.iterdir()

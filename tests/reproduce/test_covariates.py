@@ -12,6 +12,7 @@ from edgewise.metrics import edge_metrics
 from edgewise.reproduce.covariates import (
     STUDY,
     climate,
+    cuts,
     drift,
     partition,
 )
@@ -348,3 +349,20 @@ def test_report_of_the_whole(climate_rows):
     assert len(report.claims) == 13
     for title in ("Section 5.1", "Appendix B", "Section 5.2"):
         assert f"## {title}" in report.text
+
+
+# Where to cut by default
+
+
+def test_cuts_of_both_kinds_are_judged_by_new_rows():
+    task = {"truth": cuts.ELSEWHERE, "n_samples": 300, "draw": 0}
+    rows = cuts.run_task(np.random.default_rng(0), **task)
+    assert [row["rule"] for row in rows] == [*cuts.RULES, cuts.PEER]
+    ours, halves, one, _ = rows
+    assert ours["is_split"]
+    assert ours["error"] < 0.05 < halves["error"]
+    assert not one["is_split"]
+    assert ours["score"] > one["score"]
+    frame = pd.DataFrame([{"task": 0, **task, **row} for row in rows])
+    assert "network elsewhere" in cuts.report(frame).text
+    assert len(cuts.list_tasks(False)) == 4 * 3 * 20

@@ -113,7 +113,7 @@ def test_ties_and_few_values():
 
 def test_a_value_on_a_cut_lies_below_it():
     X, Y = changing_rows(400, 4)
-    tree = GraphTree(random_state=0, bounds=(0, 1)).fit(X, Y)
+    tree = GraphTree(random_state=0, bounds=(0, 1), max_depth=1).fit(X, Y)
     at, above = tree.apply([[0.3, 0.5]]), tree.apply([[0.3, np.nextafter(0.5, 1)]])
     assert at == 0
     assert above == 1

@@ -189,12 +189,12 @@ def test_scale_by_quantiles_does_not_depend_on_units():
     X, Y = changing_rows(400, 7)
     curved = np.column_stack([X[:, 0], np.exp(5 * X[:, 1])])
     rows, others = halves(X, Y), halves(curved, Y)
-    plain = GraphTree(scale="quantile").fit(*rows)
-    bent = GraphTree(scale="quantile").fit(*others)
+    plain = GraphTree(search="halving", scale="quantile").fit(*rows)
+    bent = GraphTree(search="halving", scale="quantile").fit(*others)
     np.testing.assert_array_equal(plain.apply(rows[2]), bent.apply(others[2]))
     assert plain.nodes_[0].split.cut == np.sort(rows[0][:, 1])[99]
     assert plain.leaves_[0].n == plain.leaves_[1].n == 100
-    by_range = GraphTree(scale="range").fit(*others)
+    by_range = GraphTree(search="halving", scale="range").fit(*others)
     middle = (others[0][:, 1].min() + others[0][:, 1].max()) / 2
     cuts = [split.cut for split in splits(by_range) if split.column == 1]
     assert cuts[0] == pytest.approx(middle)
@@ -203,12 +203,12 @@ def test_scale_by_quantiles_does_not_depend_on_units():
 def test_bounds():
     X, Y = changing_rows(400, 8)
     rows = halves(X, Y)
-    free = GraphTree().fit(*rows)
+    free = GraphTree(search="halving").fit(*rows)
     ends = rows[0][:, 1].min(), rows[0][:, 1].max()
     assert free.nodes_[0].box["x1"] == ends
     assert free.nodes_[0].split.cut == pytest.approx(np.mean(ends))
     for bounds in ((0, 1), [[0, 1], [0, 1]], {"x1": (0, 1)}):
-        tree = GraphTree(bounds=bounds).fit(*rows)
+        tree = GraphTree(search="halving", bounds=bounds).fit(*rows)
         assert tree.nodes_[0].split.cut == 0.5
         assert tree.nodes_[0].box["x1"] == (0.0, 1.0)
     # Half a unit further, the middle of the range is elsewhere.
@@ -238,8 +238,10 @@ def test_depth_and_size_of_leaves():
     Y[:, 0] += np.where(X[:, 0] < 0.25, 1.5, -1.5) * Y[:, 1]
     rows = halves(X, Y)
     assert len(GraphTree(max_depth=1, bounds=(0, 1)).fit(*rows).leaves_) == 2
-    deep = GraphTree(max_depth=2, bounds=(0, 1)).fit(*rows)
+    deep = GraphTree(search="halving", max_depth=2, bounds=(0, 1)).fit(*rows)
     assert [leaf.box["x0"] for leaf in deep.leaves_] == [(0.5, 1), (0, 0.25), (0.25, 0.5)]
+    anywhere = GraphTree(max_depth=2, bounds=(0, 1)).fit(*rows)
+    assert [leaf.box["x0"] for leaf in anywhere.leaves_] == [(0, 0.25), (0.25, 1)]
     big = GraphTree(min_samples_leaf=150, bounds=(0, 1)).fit(*rows)
     assert all(leaf.n >= 150 <= leaf.n_validation for leaf in big.leaves_)
     assert len(big.leaves_) < len(deep.leaves_)
@@ -260,11 +262,13 @@ def test_exchange():
 def test_smallest_gain():
     X, Y = changing_rows(600, 10)
     rows = halves(X, Y)
-    tree = GraphTree(bounds=(0, 1), **PAPER).fit(*rows)
+    tree = GraphTree(search="halving", bounds=(0, 1), **PAPER).fit(*rows)
     gain = tree.nodes_[0].risk - tree.risk_
     nats = gain * 300 / 2
     for share, n_leaves in ((0.99, 2), (1.01, 1)):
-        asked = GraphTree(HeldOut(min_gain=share * nats), bounds=(0, 1), **PAPER).fit(*rows)
+        asked = GraphTree(
+            HeldOut(min_gain=share * nats), search="halving", bounds=(0, 1), **PAPER
+        ).fit(*rows)
         assert len(asked.leaves_) == n_leaves
     # By default the gain must outweigh the choice among the covariates.
     rng = np.random.default_rng(4)
@@ -274,7 +278,10 @@ def test_smallest_gain():
     ]
 
     def total(**options):
-        return sum(len(splits(GraphTree(random_state=0, **options).fit(*r))) for r in noise)
+        return sum(
+            len(splits(GraphTree(search="halving", random_state=0, **options).fit(*r)))
+            for r in noise
+        )
 
     free = LeafLasso(penalize_diagonal=False)
     published, ours = (HeldOut(min_gain=gain, exchange=False) for gain in (0, "auto"))

@@ -122,7 +122,7 @@ def test_leaf_risks_add_up_and_greedy_is_no_better_than_the_optimum():
         optimal = optimal_tree(cells)
         for lookahead in (0, 2):
             greedy = greedy_tree(cells, lookahead=lookahead)
-            assert greedy.risk >= optimal.risk
+            assert greedy.risk >= optimal.risk - 1e-12
             leaves, frontier = [], [greedy.tree]
             while frontier:
                 branch = frontier.pop()

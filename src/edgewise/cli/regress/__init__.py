@@ -28,7 +28,7 @@ growth_option: Final = partial(typer.Option, rich_help_panel="How the tree grows
 Criterion: TypeAlias = Literal["heldout", "penalized"]
 
 #: How the tree is found.
-Search: TypeAlias = Literal["greedy", "optimal"]
+Search: TypeAlias = Literal["greedy", "halving", "optimal"]
 
 #: Which fit gives the risk while growing.
 GrowRisk: TypeAlias = Literal["l1", "refit", "best"]
@@ -78,8 +78,8 @@ SearchOption: TypeAlias = Annotated[
     growth_option(
         "--search",
         help=(
-            "Take the best split of each leaf, or find the best of all trees, which stops where "
-            "there are too many."
+            "Cut each leaf where its rows differ most, or at the middle of a range; or find the "
+            "best of all trees of such halves, which stops where there are too many."
         ),
     ),
 ]
@@ -229,7 +229,7 @@ def regress(
 def _check_together(search: Search, criterion: Criterion, **options: Any) -> None:
     """Raise where an option would mean nothing."""
     for name, value, option, is_fine in (
-        ("--lookahead", options["lookahead"], "--search greedy", search == "greedy"),
+        ("--lookahead", options["lookahead"], "--search greedy", search != "optimal"),
         ("--gamma", options["gamma"], "--criterion penalized", criterion == "penalized"),
         ("--min-gain", options["min_gain"], "--criterion heldout", criterion == "heldout"),
     ):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.parallel import as_generator
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import about_size, inspect_columns, varying_columns
 from edgewise.data.table import Table
 from edgewise.estimators.base.table import TableEstimator, note_columns
@@ -206,17 +207,81 @@ def _names(table: Table, is_meant: BoolArray) -> list[str]:
     return [table.names[k] for k in np.flatnonzero(is_meant).tolist()]
 
 
-def describe_covariates(
-    table: Table, names: Sequence[str] | None, bounds: Any = None
-) -> list[Covariate]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeRows:
+    """Training and validation rows, sorted so that nothing depends on their order in the tables.
+
+    Attributes
+    ----------
+    X, X_val : Table
+        Covariates. The second is None where there are no validation rows.
+    Y, Y_val : ndarray of shape (n, p)
+        Responses.
+    responses : tuple of str
+        Their names.
+    """
+
+    X: Table
+    Y: FloatArray
+    X_val: Table | None
+    Y_val: FloatArray | None
+    responses: tuple[str, ...]
+
+    @property
+    def counts(self) -> str:
+        """Say how many rows there are."""
+        n_validation = 0 if self.Y_val is None else len(self.Y_val)
+        return f"{len(self.Y)} training rows, {n_validation} validation rows"
+
+
+def split_rows(
+    rows: tuple[Table, Table],
+    validation: tuple[Table, Table] | None,
+    *,
+    needs_validation: bool,
+    random_state: RandomState,
+) -> TreeRows:
+    """Sort the rows and, if need be, set half of them aside for validation."""
+    X, Y = _sorted(*rows)
+    X_val, Y_val = (None, None) if validation is None else _sorted(*validation)
+    if validation is None and needs_validation:
+        order = as_generator(random_state).permutation(len(Y))
+        n_train = (len(Y) + 1) // 2
+        train, kept = np.sort(order[:n_train]), np.sort(order[n_train:])
+        X_val, Y_val = replace(X, values=X.values[kept]), Y[kept]
+        X, Y = replace(X, values=X.values[train]), Y[train]
+    n_validation = 1 if Y_val is None else len(Y_val)
+    if len(Y) < 2 or n_validation < 1:
+        raise InputError(
+            f"There are {len(Y)} training and {n_validation} validation rows; at least 2 and 1 are "
+            "needed."
+        )
+    names = rows[1].names
+    if flat := [names[k] for k in np.flatnonzero(~varying_columns(Y)).tolist()]:
+        raise InputError(
+            f"Responses {quote_names(flat)} have one value in every training row. Drop them, or "
+            "split the rows in another way."
+        )
+    return TreeRows(X=X, Y=Y, X_val=X_val, Y_val=Y_val, responses=names)
+
+
+def _sorted(X: Table, Y: Table) -> tuple[Table, FloatArray]:
+    """Sort rows by their responses; equal rows may change places."""
+    order: IntArray = np.argsort(Y.values[:, 0], kind="stable")
+    first = Y.values[order, 0]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort(np.column_stack([X.values, Y.values]).T)
+    return replace(X, values=X.values[order]), Y.values[order]
+
+
+def describe_covariates(table: Table, bounds: Any = None) -> list[Covariate]:
     """Note the kind and the range of each covariate.
 
-    ``names`` are those to report, if not the names of the table; ``bounds`` are ends of ranges
-    that take the place of those of the rows, see `GraphTree`.
+    ``bounds`` are ends of ranges that take the place of those of the rows, see `GraphTree`.
     """
     limits = {} if bounds is None else _check_bounds(bounds, table)
     covariates = []
-    for k, name in enumerate(table.names if names is None else names):
+    for k, name in enumerate(table.names):
         kind, levels = table.kinds[k], table.levels[k]
         if kind == "numeric":
             lower, upper = limits.get(k, (table.values[:, k].min(), table.values[:, k].max()))

@@ -195,7 +195,7 @@ class ConditionalGraph(CovariateEstimator):
         """
         check_parameters(self, self._constraints)
         covariates, responses = self._read(X, Y)
-        self.covariates_ = describe_covariates(covariates, self._names())
+        self.covariates_ = describe_covariates(covariates)
         self.response_names_ = list(responses.names)
         design, self.coef_names_ = _design(covariates, self.covariates_)
         problem = ResidualProblem(

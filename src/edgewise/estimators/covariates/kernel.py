@@ -230,7 +230,7 @@ class KernelGraph(CovariateEstimator):
                 f"There are {responses.n_samples} rows, and min_samples={self.min_samples} asks "
                 "for more. Take more rows, or a smaller min_samples."
             )
-        self.covariates_ = describe_covariates(covariates, self._names())
+        self.covariates_ = describe_covariates(covariates)
         self.response_names_ = list(responses.names)
         self.coordinates_ = as_coordinates(covariates, self.covariates_, scale=self.scale)
         self.responses_ = responses.values

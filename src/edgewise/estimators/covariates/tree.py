@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -17,24 +17,18 @@ from edgewise._core.memory import Arrays
 from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.table import Table
-from edgewise.estimators.covariates.base import CovariateEstimator, describe_covariates
+from edgewise.estimators.covariates.base import (
+    CovariateEstimator,
+    describe_covariates,
+    split_rows,
+)
 from edgewise.estimators.covariates.tree_fit import (
-    Coordinate,
-    GrownNode,
-    GrownTree,
-    TreeRows,
-    Units,
-    cells_of,
-    default_gain,
+    ESTIMATES,
+    TreeProblem,
     describe_nodes,
-    encode,
-    list_nodes,
     make_coordinates,
     make_units,
-    prune_to_groups,
     risk_by_leaves,
-    split_gains,
-    split_rows,
     units_by_leaf,
 )
 from edgewise.estimators.covariates.tree_nodes import (
@@ -46,25 +40,11 @@ from edgewise.estimators.covariates.tree_nodes import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, CellFits, PathRules
-from edgewise.solvers.covariates.cells import GaussianCells, Rows
-from edgewise.solvers.covariates.dyadic_tree import (
-    code_length_price,
-    greedy_tree,
-    optimal_tree,
-)
+from edgewise.solvers.covariates.scan import ALL, GRAPH, MOMENTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Estimates that risks can be of, by the name of ``grow_risk``.
-ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
-#: Alphas without a smaller risk after which a path ends. The risk of the lasso is smooth in
-#: alpha, that of the refits jumps.
-PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
-#: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
-#: splits are never found.
-RATE: Final = 1.0
 #: What a split may gain by.
 COMPONENTS: Final = ("mean", "variances", "graph")
 #: How a note begins that says which covariates were not tried.
@@ -81,26 +61,33 @@ class HeldOut:
     min_gain : float or "auto"
         What a split must add to the log-likelihood of the validation rows, in nats; 0 is the
         published rule, which splits on chance now and then, and often with few responses.
-        ``"auto"`` is the code it takes to write a split down, :math:`3 + \log_2 d` bits for d
-        covariates, less 0.3 nats for every response beyond the fourth: a needless split of many
-        responses loses more than that anyway. With 20 responses it is 0 for up to 15 covariates.
+        ``"auto"`` is 0 where splits are tested, see ``significance``; else the code it takes to
+        write a split down, :math:`3 + \log_2 d` bits for d covariates, less 0.3 nats for every
+        response beyond the fourth: a needless split of many responses loses more than that anyway.
     exchange : bool
         Whether training and validation rows change places for a second opinion on every split
         that was found: the risk by which trees are compared in the end is then the mean of both.
         That halves the noise; the published rule is without. For validation rows that are about
         as many as training rows, and like them.
+    significance : float or None
+        Level of a permutation test that every split of ``search="greedy"`` must pass: rows change
+        places, and the largest difference over all cuts of all covariates is looked for again. It
+        is the probability of any split where nothing varies with the covariates. None tests
+        nothing.
 
     Examples
     --------
     >>> from edgewise import GraphTree, HeldOut
-    >>> published = GraphTree(HeldOut(min_gain=0, exchange=False))
+    >>> published = GraphTree(HeldOut(min_gain=0, exchange=False), search="halving")
     """
 
     min_gain: float | str = "auto"
     exchange: bool = True
+    significance: float | None = 0.05
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        check_parameters(self, {"significance": Number(above=0, below=1, or_none=True)})
         if self.min_gain != "auto":
             check_parameters(self, {"min_gain": Number(at_least=0)})
 
@@ -171,9 +158,9 @@ class LeafLasso:
 class GraphTree(CovariateEstimator):
     r"""How the network of some variables varies with others: a tree with a graph in each leaf.
 
-    The responses Y are taken to be Gaussian given the covariates X. Every split halves the range
-    of one covariate. With ``split_for="all"``, mean and sparse precision matrix :math:`\Omega` are
-    constant on each leaf of a tree T, which has the risk
+    The responses Y are taken to be Gaussian given the covariates X. Every split cuts the range
+    of one covariate in two. With ``split_for="all"``, mean and sparse precision matrix
+    :math:`\Omega` are constant on each leaf of a tree T, which has the risk
 
     .. math::
         R(T) = \frac{1}{n'} \sum_{\text{leaves } A} \; \sum_{i:\, x'_i \in A}
@@ -182,27 +169,29 @@ class GraphTree(CovariateEstimator):
     on the :math:`n'` validation rows, with :math:`\mu_A` and :math:`\Omega_A` from the training
     rows in A; :math:`\Omega_A` is the graphical lasso of least risk along its path [1]_.
 
-    By default, a tree splits for the graph alone. Those splits of the tree above that means and
-    variances gain by are kept; its leaves g are groups with means :math:`\mu_g` and standard
-    deviations :math:`D_g = \operatorname{diag}(s_g)`, and a second tree is grown on
-    :math:`z_i = D_{g(i)}^{-1} (y_i - \mu_{g(i)})` by the risk
+    By default, a tree splits for the graph alone. A first tree is grown for means and variances;
+    its leaves g are groups with means :math:`\mu_g` and standard deviations
+    :math:`D_g = \operatorname{diag}(s_g)`, and a second tree is grown on
+    :math:`z_i = D_{g(i)}^{-1} (y_i - \mu_{g(i)})`, whose leaves have the risk
 
     .. math::
         R(T) = \frac{1}{n'} \sum_{\text{leaves } A} \; \sum_{i:\, x'_i \in A}
         z_i'^\top \Omega_A z'_i - \log\det \Omega_A + 2 \log\det D_{g(i)} ,
 
-    minus twice the log-likelihood of :math:`N(\mu_g, D_g \Omega_A^{-1} D_g)`. Groups are the same
-    for all trees that are compared, so that a tree gains by its graphs only: a shift of means
-    moves all risks alike, also where a leaf holds several groups.
+    minus twice the log-likelihood of :math:`N(\mu_g, D_g \Omega_A^{-1} D_g)`. A split of it gains
+    what partial correlations of its own take off the risk of each half, beside means and variances
+    that each half has of its own: what is left of them in z does not count.
 
     Parameters
     ----------
     criterion : {"heldout", "penalized"}, HeldOut or Penalized
         Grow by the risk of validation rows, see `HeldOut`; or by that of the training rows with a
         penalty on leaves, see `Penalized`. The strings stand for either with its defaults.
-    search : {"greedy", "optimal"}
-        Take the best split of each node; or find the best of all trees, which refuses where there
-        are too many cells, see ``max_total_depth``.
+    search : {"greedy", "halving", "optimal"}
+        Cut each node where its rows differ most, by a score test of all cuts between the finest
+        intervals of ``max_depth``, and prune by the risk; halve the range that gains most, as
+        published; or find the best of all trees of such halves, which refuses where there are too
+        many cells, see ``max_total_depth``.
     grow_risk : {"l1", "refit", "best"}
         Whose risk counts while growing: the graphical lasso; maximum likelihood on each graph of
         its path; or the better of both at each alpha. The smaller the risk, the more it adapts to
@@ -214,12 +203,12 @@ class GraphTree(CovariateEstimator):
     split_for : {"graph", "all"}
         What a split must gain by: the graph alone; or mean, variances and graph together.
     lookahead : int
-        How many levels below the last split that paid off the greedy search goes on, before it
-        prunes what did not. Splits that pay off only together are missed with 0.
+        How many levels below the last split that paid off, or was significant, the search goes on,
+        before it prunes what did not. Splits that pay off only together are missed with 0.
     scale : {"range", "quantile"}
         Halve the range of a numeric covariate; or its rows, which does not depend on its units.
     max_depth : int
-        How often each covariate can be halved, at most 20.
+        How often each covariate can be halved, at most 20: it is cut between :math:`2^k` intervals.
     min_samples_leaf : int
         Fewest training rows in a leaf, and fewest validation rows.
     bounds : tuple, array-like of shape (d, 2) or dict, optional
@@ -232,7 +221,7 @@ class GraphTree(CovariateEstimator):
     random_state : int, Generator, RandomState or None
         Chooses the validation rows where none are given.
     n_jobs : int, optional
-        Nodes whose splits are tried at a time. The tree does not depend on it.
+        Nodes whose halves are tried at a time. The tree does not depend on it.
 
     Attributes
     ----------
@@ -300,14 +289,14 @@ class GraphTree(CovariateEstimator):
 
     _methods = (
         "The way the network varies with the covariates was estimated by graph-valued regression "
-        "(Liu et al. 2010): a dyadic tree splits the covariates, and each leaf has a graph of its "
+        "(Liu et al. 2010): a tree splits the covariates, and each leaf has a graph of its "
         "own, by the graphical lasso (Friedman et al. 2008)."
     )
     _cites = ("liu2010", "friedman2008")
 
     _copies_held = 3.0
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "search": OneOf("greedy", "optimal"),
+        "search": OneOf("greedy", "halving", "optimal"),
         "grow_risk": OneOf(*ESTIMATES),
         "mean": OneOf("leaf", "global"),
         "split_for": OneOf("graph", "all"),
@@ -383,28 +372,38 @@ class GraphTree(CovariateEstimator):
             needs_validation=isinstance(criterion, HeldOut),
             random_state=self.random_state,
         )
-        described = describe_covariates(rows.X, self._names(), self.bounds)
-        coordinates = make_coordinates(
-            rows.X, described, scale=self.scale, max_depth=self.max_depth
+        described = describe_covariates(rows.X, self.bounds)
+        problem = TreeProblem(
+            rows=rows,
+            coordinates=make_coordinates(
+                rows.X, described, scale=self.scale, max_depth=self.max_depth
+            ),
+            search=self.search,
+            estimate=ESTIMATES[self.grow_risk],
+            own_mean=self.mean == "leaf",
+            lookahead=self.lookahead,
+            min_samples=self.min_samples_leaf,
+            max_total_depth=self.max_total_depth,
+            lasso=lasso,
+            gamma=criterion.gamma if isinstance(criterion, Penalized) else None,
+            min_gain=criterion.min_gain if isinstance(criterion, HeldOut) else 0.0,
+            exchange=isinstance(criterion, HeldOut) and criterion.exchange,
+            significance=criterion.significance if isinstance(criterion, HeldOut) else None,
+            n_jobs=self.n_jobs,
         )
         units = make_units(rows, standardize=lasso.standardize)
         with blas_threads_for(responses.n_features):
-            cells, validated = self._cells(rows, coordinates, units, criterion, lasso)
-            can_split = cells.can_split().tolist()
-            tried = {one.column for one, can in zip(coordinates, can_split, strict=True) if can}
+            tried = problem.tried(units)
             self.covariates_ = [replace(c, is_tried=k in tried) for k, c in enumerate(described)]
-            about = (coordinates, self.covariates_, rows.responses)
-            found = self._grow(cells, validated, criterion, lasso)
-            if self.split_for == "graph":
-                found = prune_to_groups(found)
+            about = (self.covariates_, rows.responses)
+            found = problem.grow(units, MOMENTS if self.split_for == "graph" else ALL)
             is_floored, self.n_iter_ = found.is_floored, found.n_cells
             self.groups_ = self.nodes_ = describe_nodes(found, units, *about)
             self.risk_path_ = risk_by_leaves(found.nodes) + found.offsets(units)[0]
             steps = found.risk_steps(units)
             if self.split_for == "graph":
                 units = units_by_leaf(found, self.groups_)
-                cells, validated = self._cells(rows, coordinates, units, criterion, lasso)
-                found = self._grow(cells, validated, criterion, lasso)
+                found = problem.grow(units, GRAPH)
                 self.n_iter_ += found.n_cells
                 # Training rows are centred at their own means, which flatters all trees alike;
                 # the risk of one graph for all is known from means of other rows.
@@ -443,74 +442,6 @@ class GraphTree(CovariateEstimator):
             raise InputError(f'bounds go with scale="range" only, and scale is {self.scale!r}.')
         return criterion
 
-    def _cells(
-        self,
-        rows: TreeRows,
-        coordinates: Sequence[Coordinate],
-        units: Units,
-        criterion: HeldOut | Penalized,
-        lasso: LeafLasso,
-    ) -> tuple[GaussianCells, GaussianCells]:
-        """Cells with the rows that the search sees, and with the validation rows."""
-        train = Rows(encode(coordinates, rows.X), units.standardize(rows.Y, units.train))
-        validation = train
-        if rows.X_val is not None and rows.Y_val is not None:
-            validated = units.standardize(rows.Y_val, units.validation)
-            validation = Rows(encode(coordinates, rows.X_val), validated)
-        depths = np.array([coordinate.depth for coordinate in coordinates], dtype=np.int64)
-        is_penalized = isinstance(criterion, Penalized)
-        estimate = ESTIMATES[self.grow_risk]
-        limit = self.max_total_depth
-        cells = GaussianCells(
-            train=train,
-            validation=validation,
-            depths=depths,
-            rules=_path_rules(lasso, estimate, PATIENCE[estimate], RATE if is_penalized else 0.0),
-            own_mean=self.mean == "leaf" and not units.by_leaf,
-            floor=units.floor,
-            min_samples=self.min_samples_leaf,
-            max_total_depth=int(depths.sum()) if limit is None else limit,
-            exchange=isinstance(criterion, HeldOut) and criterion.exchange,
-            n_jobs=self.n_jobs,
-        )
-        return (replace(cells, validation=train) if is_penalized else cells), cells
-
-    def _grow(
-        self,
-        cells: GaussianCells,
-        validated: GaussianCells,
-        criterion: HeldOut | Penalized,
-        lasso: LeafLasso,
-    ) -> GrownTree:
-        """Search for the tree of least risk, and fit its nodes."""
-        n, p = cells.train.Y.shape
-        d = max(len(cells.depths), 1)
-        costs: dict[str, Any] = {}
-        if isinstance(criterion, Penalized):
-            costs["price"] = code_length_price(n, p, d, criterion.gamma)
-        else:
-            gain = criterion.min_gain
-            nats = default_gain(d, p) if isinstance(gain, str) else gain
-            # A risk is minus twice a log-likelihood per validation row.
-            n_validation = len(cells.validation.Y)
-            costs["min_gain"] = nats * (
-                1.0 / n + 1.0 / n_validation if criterion.exchange else 2.0 / n_validation
-            )
-        if self.search == "optimal":
-            found = optimal_tree(cells, **costs)
-        else:
-            found = greedy_tree(cells, lookahead=self.lookahead, **costs)
-        nodes = list_nodes(found.tree)
-        fits = _fit_leaves(nodes, cells, validated, lasso)
-        return GrownTree(
-            cells=cells,
-            validated=validated,
-            nodes=nodes,
-            gains=split_gains(nodes, cells),
-            fits=fits,
-            n_cells=found.n_cells,
-        )
-
     def _untried(self, counts: str) -> list[str]:
         """Say why covariates were never split that could have been."""
         found = self.covariates_
@@ -540,10 +471,14 @@ class GraphTree(CovariateEstimator):
             )
 
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
-        # Sums over both halves of a cell along every covariate, and the path of one cell.
+        # Sums over both halves of a cell along every covariate, the path of one cell, and the
+        # features of the rows that a scan compares, twice.
         halves = 2.0 * self.n_features_in_ + 6.0
-        held = super()._arrays_held(n_rows, n_features)
-        return [*held, Arrays(halves, (n_features, n_features))]
+        scanned = n_features + 3.0 if self.search == "greedy" else 0.0
+        return [
+            Arrays(halves, (n_features, n_features)),
+            Arrays(self._copies_held + scanned, (n_rows, n_features)),
+        ]
 
     def apply(self, X: Any) -> IntArray:
         """Give the number of the leaf that each row lies in.
@@ -605,9 +540,9 @@ class GraphTree(CovariateEstimator):
         -------
         pandas.DataFrame
             One row per node that is split: ``node``, ``covariate``, ``condition`` of its left
-            child, rows ``n``, ``gain`` in risk, and the shares ``mean``, ``variances`` and
-            ``graph`` of it, which add up to 1. A share can be negative or above 1 where one part
-            loses what another gains.
+            child, rows ``n``, ``gain`` in risk, the shares ``mean``, ``variances`` and ``graph``
+            of it, which add up to 1, and the ``p_value`` of the split where it was tested. A share
+            can be negative or above 1 where one part loses what another gains.
         """
         import pandas as pd
 
@@ -618,8 +553,9 @@ class GraphTree(CovariateEstimator):
                 parts = (split.gain_mean, split.gain_variances, split.gain_graph)
                 shares = [part / split.gain if split.gain else np.nan for part in parts]
                 label = split.conditions()[0]
-                rows.append((node.node, split.covariate, label, node.n, split.gain, *shares))
-        columns = ["node", "covariate", "condition", "n", "gain", "mean", "variances", "graph"]
+                about = (node.node, split.covariate, label, node.n, split.gain)
+                rows.append((*about, *shares, split.p_value))
+        columns = ["node", "covariate", "condition", "n", "gain", *COMPONENTS, "p_value"]
         return pd.DataFrame(rows, columns=columns)
 
     def compare_leaves(self, a: int, b: int) -> LeafComparison:
@@ -671,39 +607,3 @@ class GraphTree(CovariateEstimator):
     def _precision_at(self, covariates: Table) -> FloatArray:
         pairs = zip(self._leaf_of(covariates), self._group_of(covariates), strict=True)
         return np.stack([self._gaussian(*pair)[1] for pair in pairs])
-
-
-def _path_rules(lasso: LeafLasso, estimate: int, patience: int, rate: float = 0.0) -> PathRules:
-    """Rules of a path: which estimate has the risk, and when to end; see `PathRules`."""
-    return PathRules(
-        estimate=estimate,
-        n_alphas=lasso.n_alphas,
-        ratio=lasso.alpha_ratio,
-        patience=patience,
-        rate=rate,
-        penalize_diagonal=lasso.penalize_diagonal,
-        price_edges=False,
-    )
-
-
-def _fit_leaves(
-    grown: Sequence[GrownNode], cells: GaussianCells, validated: GaussianCells, lasso: LeafLasso
-) -> CellFits:
-    """Refit every node on the graph that validation rows choose, or the extended BIC without.
-
-    The risk of refits has several dips along a path of strongly correlated responses, so that
-    these paths, few as they are, go to their end.
-    """
-    found = [node.cell for node in grown]
-    rules = _path_rules(lasso, REFIT, patience=lasso.n_alphas)
-    if cells is validated:
-        return cells.fit(found, rules)
-    fits = cells.fit(found, rules._replace(price_edges=True))
-    if validated.validation is validated.train:
-        return fits
-    same = cells_of(grown, validated)
-    seen = [k for k, cell in enumerate(same) if len(cell.validation)]
-    chosen = validated.fit([same[k] for k in seen], rules)
-    for all_of_them, better in zip(fits, chosen, strict=True):
-        all_of_them[seen] = better
-    return fits

@@ -1,19 +1,17 @@
-"""Growing a tree: rows, coordinates that can be halved, cells, gains and nodes."""
+"""Growing a tree: coordinates that can be halved, cells, gains and nodes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgewise._core.errors import InputError
-from edgewise._core.parallel import as_generator
-from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.checks import varying_columns
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.table import Table
+from edgewise.estimators.covariates.base import TreeRows
 from edgewise.estimators.covariates.tree_nodes import (
     Box,
     Covariate,
@@ -23,84 +21,44 @@ from edgewise.estimators.covariates.tree_nodes import (
     whole_box,
 )
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
-from edgewise.solvers.covariates.cell_fits import CellFits, fit_cells
-from edgewise.solvers.covariates.cells import Cell, GaussianCells
-from edgewise.solvers.covariates.dyadic_tree import Branch
+from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, CellFits, PathRules
+from edgewise.solvers.covariates.cells import Cell, GaussianCells, Rows
+from edgewise.solvers.covariates.dyadic_tree import (
+    Branch,
+    code_length_price,
+    greedy_tree,
+    optimal_tree,
+    scanned_tree,
+)
+from edgewise.solvers.covariates.scan import (
+    ALL,
+    GRAPH,
+    MOMENTS,
+    ScannedRows,
+    ScanRules,
+    can_cut,
+    scan_tree,
+)
 
+if TYPE_CHECKING:
+    from edgewise.estimators.covariates.tree import LeafLasso
+
+#: Estimates that risks can be of, by the name of ``grow_risk``.
+ESTIMATES: Final = {"l1": LASSO, "refit": REFIT, "best": BEST}
+#: Alphas without a smaller risk after which a path ends. The risk of the lasso is smooth in
+#: alpha, that of the refits jumps.
+PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
+#: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
+#: splits are never found.
+RATE: Final = 1.0
+#: Without a test, a scan goes on unless a cut is as likely by chance as not.
+NO_TEST: Final = 0.5
 #: Smallest variance of a response in a leaf, as a share of its variance in all rows.
 FLOOR: Final = 1e-6
 #: Nats that the default gain of a split falls by for every response beyond a few. Where there is
 #: nothing to be found, a split loses 0.4 nats per response and more on average.
 NEEDLESS: Final = 0.3
 FEW: Final = 4
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TreeRows:
-    """Training and validation rows, sorted so that nothing depends on their order in the tables.
-
-    Attributes
-    ----------
-    X, X_val : Table
-        Covariates. The second is None where there are no validation rows.
-    Y, Y_val : ndarray of shape (n, p)
-        Responses.
-    responses : tuple of str
-        Their names.
-    """
-
-    X: Table
-    Y: FloatArray
-    X_val: Table | None
-    Y_val: FloatArray | None
-    responses: tuple[str, ...]
-
-    @property
-    def counts(self) -> str:
-        """Say how many rows there are."""
-        n_validation = 0 if self.Y_val is None else len(self.Y_val)
-        return f"{len(self.Y)} training rows, {n_validation} validation rows"
-
-
-def split_rows(
-    rows: tuple[Table, Table],
-    validation: tuple[Table, Table] | None,
-    *,
-    needs_validation: bool,
-    random_state: RandomState,
-) -> TreeRows:
-    """Sort the rows and, if need be, set half of them aside for validation."""
-    X, Y = _sorted(*rows)
-    X_val, Y_val = (None, None) if validation is None else _sorted(*validation)
-    if validation is None and needs_validation:
-        order = as_generator(random_state).permutation(len(Y))
-        n_train = (len(Y) + 1) // 2
-        train, kept = np.sort(order[:n_train]), np.sort(order[n_train:])
-        X_val, Y_val = replace(X, values=X.values[kept]), Y[kept]
-        X, Y = replace(X, values=X.values[train]), Y[train]
-    n_validation = 1 if Y_val is None else len(Y_val)
-    if len(Y) < 2 or n_validation < 1:
-        raise InputError(
-            f"There are {len(Y)} training and {n_validation} validation rows; at least 2 and 1 are "
-            "needed."
-        )
-    names = rows[1].names
-    if flat := [names[k] for k in np.flatnonzero(~varying_columns(Y)).tolist()]:
-        raise InputError(
-            f"Responses {quote_names(flat)} have one value in every training row. Drop them, or "
-            "split the rows in another way."
-        )
-    return TreeRows(X=X, Y=Y, X_val=X_val, Y_val=Y_val, responses=names)
-
-
-def _sorted(X: Table, Y: Table) -> tuple[Table, FloatArray]:
-    """Sort rows by their responses; equal rows may change places."""
-    order: IntArray = np.argsort(Y.values[:, 0], kind="stable")
-    first = Y.values[order, 0]
-    if (first[1:] == first[:-1]).any():
-        order = np.lexsort(np.column_stack([X.values, Y.values]).T)
-    return replace(X, values=X.values[order]), Y.values[order]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,11 +100,17 @@ class Coordinate:
         finest = 2 ** (self.depth - level)
         return float(self.thresholds[position * finest + finest // 2 - 1])
 
+    def cut_once(self, place: int) -> Coordinate:
+        """Return the coordinate that can be cut below one of its finest intervals only."""
+        return replace(self, depth=1, thresholds=self.thresholds[place - 1 : place])
+
 
 def encode(coordinates: Sequence[Coordinate], table: Table) -> IntArray:
     """Give the codes of all coordinates, shape (n_samples, n_coordinates)."""
-    codes = [coordinate.codes(table) for coordinate in coordinates]
-    return np.ascontiguousarray(np.column_stack(codes))
+    codes = np.empty((table.n_samples, len(coordinates)), dtype=np.int64)
+    for k, coordinate in enumerate(coordinates):
+        codes[:, k] = coordinate.codes(table)
+    return codes
 
 
 def make_coordinates(
@@ -311,94 +275,39 @@ def risk_by_leaves(nodes: Sequence[GrownNode]) -> FloatArray:
     risks = [nodes[0].cell.risk]
     to_split = [0] if nodes[0].children else []
     while to_split:
-        worth = [
-            (nodes[k].cell.risk - nodes[k].branch.risk) / (nodes[k].branch.n_leaves - 1)
-            for k in to_split
-        ]
+        below = [nodes[k].branch for k in to_split]
+        worth = [branch.total_gain / (branch.n_leaves - 1) for branch in below]
         best = nodes[to_split.pop(int(np.argmax(worth)))]
-        halves = [nodes[k].cell.risk for k in best.children]
-        risks.append(risks[-1] - best.cell.risk + sum(halves))
+        risks.append(risks[-1] - best.branch.gain)
         to_split += [k for k in best.children if nodes[k].children]
     return np.array(risks)
 
 
 def split_gains(nodes: Sequence[GrownNode], cells: GaussianCells) -> FloatArray:
-    """Parts of the gain of each split: mean, variances, graph, shape (n_nodes, 3); 0 for leaves."""
-    found = [node.cell for node in nodes]
+    """Parts of the gain of each split: mean, variances, graph, shape (n_nodes, 3); 0 for leaves.
+
+    Where the graph alone counts, it has all of the gain.
+    """
     parts = np.zeros((len(nodes), 3))
     for number, node in enumerate(nodes):
-        if node.children:
-            below = [found[k] for k in node.children]
-            between = pooled_risks(below, cells)
-            whole = node.cell.risk
-            # With one mean for all, the first model is the node itself.
-            first = between[0] if cells.own_mean else whole
-            steps = np.array([whole, first, between[1], sum(cell.risk for cell in below)])
+        if node.children and cells.part == GRAPH:
+            parts[number, 2] = node.branch.gain
+        elif node.children:
+            steps = _risk_steps(node.cell, [nodes[k].cell for k in node.children], cells)
             parts[number] = steps[:-1] - steps[1:]
     return parts
 
 
-def pooled_risks(found: Sequence[Cell], cells: GaussianCells) -> FloatArray:
-    """Risk of two models between one Gaussian for some cells together and one for each.
-
-    Cells have their own means but one precision, fitted to the scatter within them; or their own
-    means and variances but one matrix of partial correlations, fitted to their pooled
-    correlations.
-    """
-    train, validation = cells.sums(found)
-    n, n_validation = len(cells.train.Y), len(cells.validation.Y)
-    risks = _pooled_risks(train, validation, cells) / n_validation
-    if cells.exchange:
-        risks = 0.5 * (risks + _pooled_risks(validation, train, cells) / n)
-    return risks
-
-
-def _pooled_risks(train: FloatArray, validation: FloatArray, cells: GaussianCells) -> FloatArray:
-    """Return both risks for one set of rows to fit to, as sums over the others."""
-    risks = []
-    for scale in (0, 1):
-        fit, score, offset = _pool(train, validation, cells, scale=scale)
-        found = fit_cells(fit, score, cells.rules, own_mean=False, floor=cells.floor)
-        risks.append(float(score[0, 0]) * (float(found.risk[0]) + offset))
-    return np.array(risks)
-
-
-def _pool(
-    train: FloatArray, validation: FloatArray, cells: GaussianCells, *, scale: int
-) -> tuple[FloatArray, FloatArray, float]:
-    """Pool the scatter within cells, each in units of its own if ``scale``, else in common units.
-
-    Returns sums over the rows to fit to and to score on, and what the units add to the risk.
-    """
-    p = len(cells.floor)
-    means = train[:, 1 : 1 + p] / train[:, :1] if cells.own_mean else np.zeros((len(train), p))
-    own = [_moments(sums, mean) for sums, mean in zip(train, means, strict=True)]
-    variances = np.stack([S.diagonal() for S in own])
-    if not scale:
-        variances[:] = np.average(variances, axis=0, weights=train[:, 0])
-    deviations = np.sqrt(np.maximum(variances, cells.floor))
-    pooled = np.zeros((2, p, p))
-    for k, deviation in enumerate(deviations):
-        units = np.outer(deviation, deviation)
-        pooled[0] += train[k, 0] * own[k] / units
-        pooled[1] += validation[k, 0] * _moments(validation[k], means[k]) / units
-    offset = 2.0 * float(validation[:, 0] @ np.log(deviations).sum(axis=1))
-    counts = (train[:, 0].sum(), validation[:, 0].sum())
-    fit, score = (
-        np.concatenate([[n], np.zeros(p), S[np.triu_indices(p)]])[None]
-        for n, S in zip(counts, pooled, strict=True)
-    )
-    return fit, score, offset / float(counts[1])
-
-
-def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
-    """Second moments about any mean, from the sums over rows."""
-    p = len(mean)
-    products = np.zeros((p, p))
-    products[np.triu_indices(p)] = sums[1 + p :] / sums[0]
-    products += np.triu(products, 1).T
-    average = sums[1 : 1 + p] / sums[0]
-    return products - np.outer(mean, average) - np.outer(average, mean) + np.outer(mean, mean)
+def _risk_steps(whole: Cell, parts: Sequence[Cell], cells: GaussianCells) -> FloatArray:
+    """Risk of one Gaussian; with the means, and variances, of each part; and of one for each."""
+    steps = np.full(4, whole.risk)
+    if len(parts) > 1:
+        # With one mean for all, the first model is the whole itself.
+        if cells.own_mean:
+            steps[1] = cells.pooled_risk(parts, own_scale=False)
+        steps[2] = cells.pooled_risk(parts, own_scale=True)
+        steps[3] = sum(cell.risk for cell in parts)
+    return steps
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -417,6 +326,8 @@ class GrownTree:
         Gaussian of each node.
     n_cells : int
         Cells whose risk was computed.
+    coordinates : list of Coordinate
+        What the nodes are split by.
     """
 
     cells: GaussianCells
@@ -425,6 +336,7 @@ class GrownTree:
     gains: FloatArray
     fits: CellFits
     n_cells: int
+    coordinates: list[Coordinate]
 
     @property
     def is_floored(self) -> BoolArray:
@@ -438,36 +350,173 @@ class GrownTree:
 
     def risk_steps(self, units: Units) -> FloatArray:
         """Risk of one Gaussian; with means, and variances, of each leaf; and of the tree."""
-        whole, leaves = self.nodes[0].cell, [n.cell for n in self.nodes if not n.children]
-        steps = np.full(4, whole.risk)
-        if len(leaves) > 1:
-            steps[1:3] = pooled_risks(leaves, self.cells)
-            steps[3] = sum(leaf.risk for leaf in leaves)
-        if not self.cells.own_mean:
-            steps[1] = steps[0]
+        leaves = [node.cell for node in self.nodes if not node.children]
+        steps = _risk_steps(self.nodes[0].cell, leaves, self.cells)
         return steps + float(self.offsets(units)[0])
 
 
-def prune_to_groups(found: GrownTree) -> GrownTree:
-    """Keep the splits that means and variances gain by, and those that lead to them."""
-    gain = found.gains[:, :2].sum(axis=1)
-    branches: dict[int, Branch] = {}
-    for number in reversed(range(len(found.nodes))):
-        node, branch = found.nodes[number], Branch(cell=found.nodes[number].cell)
-        if node.children:
-            below = list(node.children)
-            gain[number] += gain[below].sum()
-            if gain[number] > 0.0:
-                children = tuple(branches[k] for k in below)
-                branch = replace(node.branch, children=children)
-            else:
-                gain[number] = 0.0
-        branches[number] = branch
-    nodes = list_nodes(branches[0])
-    place = {node.cell.key: number for number, node in enumerate(found.nodes)}
-    kept = [place[node.cell.key] for node in nodes]
-    fits = CellFits._make(field[kept] for field in found.fits)
-    return replace(found, nodes=nodes, gains=found.gains[kept], fits=fits)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeProblem:
+    """How a tree is grown on some rows, whatever units their responses are in.
+
+    Attributes
+    ----------
+    rows : TreeRows
+        Training and validation rows.
+    coordinates : list of Coordinate
+        What cells may be split by.
+    search, lookahead, min_samples, max_total_depth, n_jobs
+        As in `GraphTree`.
+    estimate : int
+        Which estimate has the risk, see `PathRules`.
+    own_mean : bool
+        Whether each cell has a mean of its own.
+    lasso : LeafLasso
+        Path of the graphical lassos.
+    gamma : float or None
+        Price of the leaves on the training rows; None for the risk of the validation rows.
+    min_gain, exchange, significance
+        As in `HeldOut`.
+    """
+
+    rows: TreeRows
+    coordinates: list[Coordinate]
+    search: str
+    estimate: int
+    own_mean: bool
+    lookahead: int
+    min_samples: int
+    max_total_depth: int | None
+    lasso: LeafLasso
+    gamma: float | None
+    min_gain: float | str
+    exchange: bool
+    significance: float | None
+    n_jobs: int | None
+
+    def grow(self, units: Units, part: str) -> GrownTree:
+        """Search for the tree of least risk, and fit its nodes."""
+        coordinates, first = self.coordinates, None
+        if self.search == "greedy":
+            first = scan_tree(
+                self._scanned(units),
+                np.array([one.depth for one in coordinates], dtype=np.int64),
+                self._scan_rules(part),
+            )
+            cuts = () if first is None else first
+            coordinates = [coordinates[cut.coordinate].cut_once(cut.place) for cut in cuts]
+        cells, validated = self._cells(units, coordinates, part)
+        costs = self._costs(cells)
+        if self.search == "greedy":
+            found = scanned_tree(cells, first, **costs)
+        elif self.search == "halving":
+            found = greedy_tree(cells, lookahead=self.lookahead, **costs)
+        else:
+            found = optimal_tree(cells, **costs)
+        nodes = list_nodes(found.tree)
+        return GrownTree(
+            cells=cells,
+            validated=validated,
+            nodes=nodes,
+            gains=split_gains(nodes, cells),
+            fits=_fit_leaves(nodes, cells, validated, self.lasso),
+            n_cells=found.n_cells,
+            coordinates=coordinates,
+        )
+
+    def tried(self, units: Units) -> set[int]:
+        """Numbers of the covariates that rows can be split by."""
+        if self.max_total_depth == 0:
+            return set()
+        if self.search == "greedy":
+            is_tried = can_cut(self._scanned(units), self.min_samples)
+        else:
+            is_tried = self._cells(units, self.coordinates, ALL)[0].can_split()
+        return {
+            one.column for one, can in zip(self.coordinates, is_tried.tolist(), strict=True) if can
+        }
+
+    def _scanned(self, units: Units) -> ScannedRows:
+        """Rows that the search sees, training rows first; groups have the moments of both kinds.
+
+        Moments of training rows alone leave differences between groups in the validation rows,
+        which a test would find.
+        """
+        cells, _ = self._cells(units, self.coordinates, ALL)
+        kinds = [cells.train]
+        if cells.validation is not cells.train:
+            kinds.append(cells.validation)
+        is_validation = np.repeat(np.arange(len(kinds)), [len(kind.Y) for kind in kinds])
+        Y = np.concatenate([kind.Y for kind in kinds])
+        group = np.concatenate([units.train, units.validation][: len(kinds)])
+        for number in np.unique(group).tolist() if units.by_leaf else ():
+            inside = group == number
+            if self.own_mean:
+                Y[inside] -= Y[inside].mean(axis=0)
+            Y[inside] /= np.sqrt(np.maximum(np.mean(Y[inside] ** 2, axis=0), units.floor))
+        return ScannedRows(
+            codes=np.concatenate([kind.codes for kind in kinds]),
+            Y=Y,
+            is_validation=is_validation.astype(bool),
+        )
+
+    def _scan_rules(self, part: str) -> ScanRules:
+        limit = self.max_total_depth
+        return ScanRules(
+            part=part,
+            own_mean=self.own_mean,
+            # Means and variances need fewer rows than a network does.
+            min_samples=-(-self.min_samples // 2) if part == MOMENTS else self.min_samples,
+            max_depth=sum(one.depth for one in self.coordinates) if limit is None else limit,
+            lookahead=self.lookahead,
+            significance=NO_TEST if self.significance is None else self.significance,
+        )
+
+    def _cells(
+        self, units: Units, coordinates: Sequence[Coordinate], part: str
+    ) -> tuple[GaussianCells, GaussianCells]:
+        """Cells with the rows that the search sees, and with the validation rows."""
+        rows = self.rows
+        train = Rows(encode(coordinates, rows.X), units.standardize(rows.Y, units.train))
+        validation = train
+        if rows.X_val is not None and rows.Y_val is not None:
+            validated = units.standardize(rows.Y_val, units.validation)
+            validation = Rows(encode(coordinates, rows.X_val), validated)
+        depths = np.array([coordinate.depth for coordinate in coordinates], dtype=np.int64)
+        limit = self.max_total_depth
+        rate = 0.0 if self.gamma is None else RATE
+        cells = GaussianCells(
+            train=train,
+            validation=validation,
+            depths=depths,
+            rules=_path_rules(self.lasso, self.estimate, PATIENCE[self.estimate], rate),
+            own_mean=self.own_mean and not units.by_leaf,
+            floor=units.floor,
+            min_samples=self.min_samples,
+            max_total_depth=int(depths.sum()) if limit is None else limit,
+            exchange=self.exchange,
+            n_jobs=self.n_jobs,
+            part=part,
+        )
+        return (cells if self.gamma is None else replace(cells, validation=train)), cells
+
+    def _costs(self, cells: GaussianCells) -> dict[str, Any]:
+        """Say what splits must be worth."""
+        n, p = cells.train.Y.shape
+        d = max(len(self.coordinates), 1)
+        if self.gamma is not None:
+            return {"price": code_length_price(n, p, d, self.gamma)}
+        nats = self.min_gain
+        is_tested = self.search == "greedy" and self.significance is not None
+        if is_tested and (cells.part == MOMENTS or isinstance(nats, str)):
+            # What is left of a difference of means or variances would pass for a network.
+            nats = 0.0
+        elif isinstance(nats, str):
+            nats = default_gain(d, p)
+        # A risk is minus twice a log-likelihood per validation row.
+        n_validation = len(cells.validation.Y)
+        per_row = 1.0 / n + 1.0 / n_validation if self.exchange else 2.0 / n_validation
+        return {"min_gain": nats * per_row}
 
 
 def units_by_leaf(found: GrownTree, nodes: Sequence[TreeNode]) -> Units:
@@ -493,13 +542,12 @@ def units_by_leaf(found: GrownTree, nodes: Sequence[TreeNode]) -> Units:
 def describe_nodes(
     found: GrownTree,
     units: Units,
-    coordinates: Sequence[Coordinate],
     covariates: Sequence[Covariate],
     responses: Sequence[str],
 ) -> list[TreeNode]:
     """Describe the nodes in the units of the data."""
     grown, fits = found.nodes, found.fits
-    gains, offsets = found.gains, found.offsets(units)
+    gains, risks = found.gains, _node_risks(found, units)
     n_validation = [len(cell.validation) for cell in cells_of(grown, found.validated)]
     boxes: list[Box] = [whole_box(covariates)] * len(grown)
     nodes: list[TreeNode] = []
@@ -507,7 +555,7 @@ def describe_nodes(
     for number, node in enumerate(grown):
         split = None
         if node.children:
-            split = _split(node, gains[number].tolist(), coordinates, covariates)
+            split = _split(node, gains[number].tolist(), found.coordinates, covariates)
             boxes[split.left], boxes[split.right] = child_boxes(boxes[number], split)
         counts = np.bincount(units.train[node.cell.train], minlength=len(units.scale))
         shares = counts / counts.sum()
@@ -521,7 +569,7 @@ def describe_nodes(
                 box=boxes[number],
                 n=len(node.cell.train),
                 n_validation=n_validation[number],
-                risk=node.cell.risk + float(offsets[number]),
+                risk=float(risks[number]),
                 mean=shares @ units.location + scale * fits.mean[number],
                 # Within the groups that the units are of, rows have the deviation 1.
                 deviation=scale if units.by_leaf else scale * fits.deviation[number],
@@ -534,6 +582,21 @@ def describe_nodes(
         )
         n_leaves += split is None
     return nodes
+
+
+def _node_risks(found: GrownTree, units: Units) -> FloatArray:
+    """Risk of each node in the units of the data, so that halves have less by the gain of a split.
+
+    What their own risks are off by, where a part of the gain counts only, they share by rows.
+    """
+    risks = found.offsets(units) + [node.cell.risk for node in found.nodes]
+    for number, node in enumerate(found.nodes):
+        if node.children:
+            below = list(node.children)
+            sizes = np.array([len(found.nodes[k].cell.train) for k in below])
+            excess = risks[number] - node.branch.gain - risks[below].sum()
+            risks[below] += excess * sizes / sizes.sum()
+    return np.asarray(risks)
 
 
 def _split(
@@ -563,4 +626,41 @@ def _split(
         gain_mean=gains[0],
         gain_variances=gains[1],
         gain_graph=gains[2],
+        p_value=node.branch.p_value,
     )
+
+
+def _path_rules(lasso: LeafLasso, estimate: int, patience: int, rate: float = 0.0) -> PathRules:
+    """Rules of a path: which estimate has the risk, and when to end; see `PathRules`."""
+    return PathRules(
+        estimate=estimate,
+        n_alphas=lasso.n_alphas,
+        ratio=lasso.alpha_ratio,
+        patience=patience,
+        rate=rate,
+        penalize_diagonal=lasso.penalize_diagonal,
+        price_edges=False,
+    )
+
+
+def _fit_leaves(
+    grown: Sequence[GrownNode], cells: GaussianCells, validated: GaussianCells, lasso: LeafLasso
+) -> CellFits:
+    """Refit every node on the graph that validation rows choose, or the extended BIC without.
+
+    The risk of refits has several dips along a path of strongly correlated responses, so that
+    these paths, few as they are, go to their end.
+    """
+    found = [node.cell for node in grown]
+    rules = _path_rules(lasso, REFIT, patience=lasso.n_alphas)
+    if cells is validated:
+        return cells.fit(found, rules)
+    fits = cells.fit(found, rules._replace(price_edges=True))
+    if validated.validation is validated.train:
+        return fits
+    same = cells_of(grown, validated)
+    seen = [k for k, cell in enumerate(same) if len(cell.validation)]
+    chosen = validated.fit([same[k] for k in seen], rules)
+    for all_of_them, better in zip(fits, chosen, strict=True):
+        all_of_them[seen] = better
+    return fits

@@ -74,6 +74,9 @@ class Split:
     gain_mean, gain_variances, gain_graph : float
         The parts of the gain: from giving either side its own mean; from giving it its own
         variances as well; and from partial correlations of its own.
+    p_value : float
+        How likely a larger difference is by chance, for all cuts that were compared; NaN where
+        there was no test.
     """
 
     column: int
@@ -87,6 +90,7 @@ class Split:
     gain_mean: float
     gain_variances: float
     gain_graph: float
+    p_value: float = np.nan
 
     def conditions(self) -> tuple[str, str]:
         """Say in words what is true to the left and to the right."""

@@ -82,7 +82,11 @@ def run_task(rng: np.random.Generator, *, max_total_depth: int | None) -> list[R
     X, Y, is_held_out = climate.covariates[PLACE], climate.responses, climate.is_validation
     held_out = X[is_held_out], Y[is_held_out]
     tree = GraphTree(
-        mean="global", split_for="all", max_total_depth=max_total_depth, random_state=rng
+        search="halving",
+        mean="global",
+        split_for="all",
+        max_total_depth=max_total_depth,
+        random_state=rng,
     )
     tree.fit(X[~is_held_out], Y[~is_held_out], *held_out)
     pooled, longer = (
@@ -121,7 +125,7 @@ def _stations(tree: GraphTree, X: pd.DataFrame) -> list[Row]:
 
 
 def _splits(tree: GraphTree) -> list[Row]:
-    report = tree.split_report()
+    report = tree.split_report().drop(columns="p_value")
     return [
         {"kind": SPLIT, **{str(name): value for name, value in row.items()}}
         for row in report.to_dict("records")

@@ -59,7 +59,7 @@ def run_task(
         data = drifting_grid(side, rng=rng)
         line = np.linspace(0, side - 1, n_points[GRID]).round().astype(np.int64)
         points = (side * line[:, None] + line).ravel()
-    tree = GraphTree(bounds=(0, 1), mean="global", split_for="all").fit(
+    tree = GraphTree(search="halving", bounds=(0, 1), mean="global", split_for="all").fit(
         data.X, data.Y, data.X_val, data.Y_val
     )
     rows: list[Row] = []

@@ -12,6 +12,7 @@ from edgewise._core.jit import kernel
 from edgewise._core.parallel import parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.covariates.cell_fits import CellFits, PathRules, fit_cells, n_sums
+from edgewise.solvers.covariates.scan import ALL, GRAPH, MOMENTS
 
 #: Cells that are judged together.
 CHUNK = 64
@@ -93,6 +94,8 @@ class GaussianCells:
         Whether training and validation rows change places for a second opinion.
     n_jobs : int or None
         Cells whose splits are tried at a time.
+    part : str
+        What a split gains by: ``ALL``, means and variances (``MOMENTS``) or the ``GRAPH``.
     """
 
     train: Rows
@@ -105,6 +108,7 @@ class GaussianCells:
     max_total_depth: int
     exchange: bool = False
     n_jobs: int | None = None
+    part: str = ALL
 
     def root(self) -> Cell:
         """Return the cell of all rows."""
@@ -116,7 +120,7 @@ class GaussianCells:
             validation=np.arange(len(self.validation.Y)),
             risk=np.nan,
         )
-        return replace(cell, risk=float(self.fit([cell], self.rules).risk[0]))
+        return self.with_risks([cell])[0]
 
     def fit(self, cells: Sequence[Cell], rules: PathRules) -> CellFits:
         """Fit a Gaussian to each cell by any rules; risks are means over the cell."""
@@ -131,6 +135,12 @@ class GaussianCells:
             _add_rows(self.train.Y, cell.train, train[c])
             _add_rows(self.validation.Y, cell.validation, validation[c])
         return train, validation
+
+    def with_risks(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells with the risks of their validation rows."""
+        risks = self.fit(cells, self.rules).risk * [len(cell.validation) for cell in cells]
+        shares = (risks / len(self.validation.Y)).tolist()
+        return [replace(cell, risk=risk) for cell, risk in zip(cells, shares, strict=True)]
 
     def split(self, cells: Sequence[Cell], *, in_order: bool = False) -> list[FloatArray]:
         """Risks of the halves of each cell, per coordinate: arrays of shape (d, 2).
@@ -184,6 +194,39 @@ class GaussianCells:
             for cell, other in zip(cells, second.tolist(), strict=True)
         ]
 
+    def gain(self, whole: Cell, halves: Sequence[Cell]) -> float:
+        """Gain of a split in risk, of the part that counts.
+
+        Means and variances gain what a model with those of each half, but common partial
+        correlations, has less than one Gaussian for both; the graph gains what partial
+        correlations of its own take off the risk of each half, whatever means and variances are.
+        """
+        if self.part == ALL:
+            return whole.risk - sum(half.risk for half in halves)
+        shared = self.pooled_risk(halves, own_scale=True)
+        if self.part == MOMENTS:
+            return whole.risk - shared
+        return shared - sum(self.pooled_risk([half], own_scale=True) for half in halves)
+
+    def pooled_risk(self, found: Sequence[Cell], *, own_scale: bool) -> float:
+        """Risk of a model between one Gaussian for some cells together and one for each.
+
+        Cells have their own means but one precision, fitted to the scatter within them; with
+        ``own_scale`` they have their own variances, too, but one matrix of partial correlations,
+        fitted to their pooled correlations.
+        """
+        sums = self.sums(found)
+        means = self.own_mean or self.part == GRAPH
+        risks = []
+        for train, validation in (sums, sums[::-1]) if self.exchange else (sums,):
+            fit, score, offset = _pool(
+                train, validation, self.floor, own_mean=means, own_scale=own_scale
+            )
+            found_risk = fit_cells(fit, score, self.rules, own_mean=False, floor=self.floor).risk[0]
+            n = len(self.validation.Y) if train is sums[0] else len(self.train.Y)
+            risks.append(float(score[0, 0]) * (float(found_risk) + offset) / n)
+        return sum(risks) / len(risks)
+
     def counts(self, cell: Cell, *, in_order: bool) -> IntArray:
         """Fewer of training and validation rows in each half, -1 where it may not be halved."""
         shifts = self._shifts(cell, in_order=in_order)
@@ -230,6 +273,49 @@ class GaussianCells:
         if in_order and levels.any():
             shifts[: np.flatnonzero(levels)[-1]] = -1
         return shifts
+
+
+def _pool(
+    train: FloatArray,
+    validation: FloatArray,
+    floor: FloatArray,
+    *,
+    own_mean: bool,
+    own_scale: bool,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Pool the scatter within cells, in units of their own or in common ones.
+
+    Returns sums over the rows to fit to and to score on, and what the units add to the risk.
+    """
+    p = len(floor)
+    means = train[:, 1 : 1 + p] / train[:, :1] if own_mean else np.zeros((len(train), p))
+    own = [_moments(sums, mean) for sums, mean in zip(train, means, strict=True)]
+    variances = np.stack([S.diagonal() for S in own])
+    if not own_scale:
+        variances[:] = np.average(variances, axis=0, weights=train[:, 0])
+    deviations = np.sqrt(np.maximum(variances, floor))
+    pooled = np.zeros((2, p, p))
+    for k, deviation in enumerate(deviations):
+        units = np.outer(deviation, deviation)
+        pooled[0] += train[k, 0] * own[k] / units
+        pooled[1] += validation[k, 0] * _moments(validation[k], means[k]) / units
+    offset = 2.0 * float(validation[:, 0] @ np.log(deviations).sum(axis=1))
+    counts = (train[:, 0].sum(), validation[:, 0].sum())
+    fit, score = (
+        np.concatenate([[n], np.zeros(p), S[np.triu_indices(p)]])[None]
+        for n, S in zip(counts, pooled, strict=True)
+    )
+    return fit, score, offset / float(counts[1])
+
+
+def _moments(sums: FloatArray, mean: FloatArray) -> FloatArray:
+    """Second moments about any mean, from the sums over rows."""
+    p = len(mean)
+    products = np.zeros((p, p))
+    products[np.triu_indices(p)] = sums[1 + p :] / sums[0]
+    products += np.triu(products, 1).T
+    average = sums[1 : 1 + p] / sums[0]
+    return products - np.outer(mean, average) - np.outer(average, mean) + np.outer(mean, mean)
 
 
 def _half_risks(

@@ -1,4 +1,4 @@
-r"""Dyadic trees of least risk: greedy growth with lookahead, and the exact optimum.
+r"""Trees of least risk: cuts that a scan found, greedy halving with lookahead, and the optimum.
 
 A tree cuts the unit cube into cells, halving one coordinate at a time. Its risk is the sum over
 its leaves; the penalised risk adds a price that depends on the number of leaves alone. Either
@@ -21,6 +21,7 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.covariates.cells import Cell, GaussianCells
+from edgewise.solvers.covariates.scan import Cut
 
 #: A difference in risk up to this counts as none, so that rounding decides nothing.
 SLACK = 1e-10
@@ -31,11 +32,13 @@ Price = Callable[[int], float]
 
 
 class Halving(NamedTuple):
-    """One way to go on from a cell."""
+    """One way to go on from a cell: what it gains in risk, and how likely that is by chance."""
 
     coordinate: int
     left: Key
     right: Key
+    gain: float = math.nan
+    p_value: float = math.nan
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,16 +53,21 @@ class Branch:
         What it is halved by; None for a leaf.
     children : tuple of Branch
         The lower and the upper half; empty for a leaf.
+    gain, p_value : float
+        What the split gains in risk, and how likely a larger difference is by chance; NaN where
+        that was not tested.
     """
 
     cell: Cell
     coordinate: int | None = None
     children: tuple[Branch, ...] = ()
+    gain: float = 0.0
+    p_value: float = math.nan
 
     @property
-    def risk(self) -> float:
-        """Sum of the risks of the leaves."""
-        return self.cell.risk if not self.children else sum(c.risk for c in self.children)
+    def total_gain(self) -> float:
+        """Gain of all splits from here down."""
+        return self.gain + sum(child.total_gain for child in self.children)
 
     @property
     def n_leaves(self) -> int:
@@ -82,7 +90,7 @@ def best_tree(
     cells : dict
         Cells by key.
     ways : dict
-        For a key the ways to halve that cell, whose halves are among ``cells``.
+        For a key the ways to halve that cell, whose halves are among ``cells``, with their gains.
     root : tuple of int
         Key of the whole.
     min_gain, price
@@ -97,16 +105,17 @@ def best_tree(
     value: dict[Key, float] = {}
     choice: dict[Key, Halving] = {}
     for key in from_below:
-        value[key] = cells[key].risk
+        # Risk in excess of that of the cell itself.
+        value[key] = 0.0
         for way in ways.get(key, ()):
-            total = value[way.left] + value[way.right] + per_halving
+            total = value[way.left] + value[way.right] - way.gain + per_halving
             if total < value[key] - SLACK:
                 value[key] = total
                 choice[key] = way
     if price is None:
         return _follow(cells, choice, root)
     # No tree can pay for more leaves than the least risk of all would leave room for.
-    room = cells[root].risk + price(1) - value[root]
+    room = price(1) - value[root]
     most = 1
     while most < len(cells) and price(most + 1) <= room:
         most += 1
@@ -121,19 +130,29 @@ def _follow(cells: dict[Key, Cell], choice: dict[Key, Halving], key: Key) -> Bra
         return Branch(cell=cells[key])
     way = choice[key]
     children = (_follow(cells, choice, way.left), _follow(cells, choice, way.right))
-    return Branch(cell=cells[key], coordinate=way.coordinate, children=children)
+    return _branch(cells[key], way, children)
+
+
+def _branch(cell: Cell, way: Halving, children: tuple[Branch, ...]) -> Branch:
+    return Branch(
+        cell=cell,
+        coordinate=way.coordinate,
+        children=children,
+        gain=way.gain,
+        p_value=way.p_value,
+    )
 
 
 def _tables(
     cells: dict[Key, Cell], ways: dict[Key, list[Halving]], from_below: list[Key], most: int
 ) -> dict[Key, FloatArray]:
-    """Least risk of each cell with 1, 2, ... leaves, up to ``most``."""
+    """Least risk of each cell with 1, 2, ... leaves, up to ``most``, in excess of its own."""
     tables: dict[Key, FloatArray] = {}
     for key in from_below:
-        halves = [(tables[way.left], tables[way.right]) for way in ways.get(key, ())]
+        halves = [(tables[way.left] - way.gain, tables[way.right]) for way in ways.get(key, ())]
         longest = max((min(most, len(a) + len(b)) for a, b in halves), default=1)
         table = np.full(longest, np.inf)
-        table[0] = cells[key].risk
+        table[0] = 0.0
         for left, right in halves:
             for m, risk in enumerate(left[: most - 1], start=1):
                 reached = table[m : m + len(right)]
@@ -154,7 +173,7 @@ def _unfold(
         return Branch(cell=cells[key])
     best = (math.inf, 0, ways[key][0])
     for way in ways[key]:
-        left, right = tables[way.left], tables[way.right]
+        left, right = tables[way.left] - way.gain, tables[way.right]
         for m in range(max(1, n_leaves - len(right)), min(len(left), n_leaves - 1) + 1):
             total = float(left[m - 1] + right[n_leaves - m - 1])
             if total < best[0] - SLACK:
@@ -164,7 +183,7 @@ def _unfold(
         _unfold(cells, ways, tables, way.left, m),
         _unfold(cells, ways, tables, way.right, n_leaves - m),
     )
-    return Branch(cell=cells[key], coordinate=way.coordinate, children=children)
+    return _branch(cells[key], way, children)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -231,6 +250,46 @@ def greedy_tree(
             grown += [(half, left) for half in halves]
         frontier = grown
     return _best(cells, known, ways, n_cells, min_gain, price)
+
+
+def scanned_tree(
+    cells: GaussianCells,
+    first: Cut | None,
+    *,
+    min_gain: float = 0.0,
+    price: Price | None = None,
+) -> TreeSearch:
+    """Prune a tree of cuts that a scan has found to the best one.
+
+    Parameters
+    ----------
+    cells : GaussianCells
+        Where cells and their risks come from. Each cut is a coordinate, that can be halved once,
+        in the order in which ``first`` goes through them.
+    first : Cut or None
+        The first cut, see `scan_tree`.
+    min_gain, price
+        As in `greedy_tree`.
+
+    Returns
+    -------
+    TreeSearch
+    """
+    cuts = [] if first is None else list(first)
+    numbers = {id(cut): number for number, cut in enumerate(cuts)}
+    root = cells.root()
+    found, ways = [root], {}
+    frontier = [(root, first)]
+    while frontier:
+        cell, cut = frontier.pop()
+        if cut is not None:
+            k = numbers[id(cut)]
+            halves = [cells.child(cell, k, side, math.nan) for side in (0, 1)]
+            found += halves
+            ways[cell.key] = [Halving(k, halves[0].key, halves[1].key, p_value=cut.p_value)]
+            frontier += zip(halves, (cut.left, cut.right), strict=True)
+    known = {cell.key: cell for cell in cells.with_risks(found)}
+    return _best(cells, known, ways, len(known), min_gain, price)
 
 
 def optimal_tree(
@@ -338,8 +397,15 @@ def _best(
     """Judge all cells that were found, the root being the first, and put the best together."""
     judged = {cell.key: cell for cell in cells.judge(list(known.values()))}
     root = next(iter(judged))
-    tree = best_tree(judged, ways, root, min_gain=min_gain, price=price)
-    return TreeSearch(tree=tree, risk=tree.risk, n_cells=n_cells)
+    gaining = {
+        key: [
+            way._replace(gain=cells.gain(judged[key], [judged[way.left], judged[way.right]]))
+            for way in of_cell
+        ]
+        for key, of_cell in ways.items()
+    }
+    tree = best_tree(judged, gaining, root, min_gain=min_gain, price=price)
+    return TreeSearch(tree=tree, risk=judged[root].risk - tree.total_gain, n_cells=n_cells)
 
 
 def _best_halving(cell: Cell, risks: FloatArray) -> tuple[int, float]:
