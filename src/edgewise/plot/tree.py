@@ -98,8 +98,8 @@ def draw_small_graph(
 _TALL, _SHORT, _MANY = 1.15, 0.62, 24
 #: Inches per letter of the small print, and the narrowest column of a tree.
 _LETTER, _NARROW = 0.068, 1.25
-#: Radius of the graph of the whole and room for the names around it, in inches.
-_ROOT, _NAMES = 0.85, 0.62
+#: Radius of the graph of the whole, in inches, and most letters of the names around it.
+_ROOT, _LETTERS = 0.85, 20
 #: Room for what is written beside the graph of a leaf, in inches.
 _WORDS = 1.55
 
@@ -249,6 +249,7 @@ class _Sheet:
     size: tuple[float, float]
     places: FloatArray
     whole: tuple[float, float]
+    names: float
     radius: float
 
 
@@ -256,7 +257,9 @@ def _lay_out(tree: GraphTree) -> _Sheet:
     """Stack the leaves in order, and put every fork half-way between its branches."""
     n_leaves = len(tree.leaves_)
     height = _TALL if n_leaves <= _MANY else _SHORT
-    tallest = max(n_leaves * height, 2.0 * (_ROOT + _NAMES)) + 0.45
+    # Room for the longest of the names around the graph of the whole.
+    names = 0.15 + _LETTER * max(len(tidy(name, _LETTERS)) for name in tree.graph_.names)
+    tallest = max(n_leaves * height, 2.0 * (_ROOT + names)) + 0.45
     depth = np.zeros(len(tree.nodes_), dtype=np.int64)
     widest: dict[int, int] = {}
     for node in tree.nodes_:
@@ -266,7 +269,7 @@ def _lay_out(tree: GraphTree) -> _Sheet:
             at = int(depth[node.node])
             widest[at] = max([widest.get(at, 0), *(len(tidy(word, 40)) for word in words)])
     columns = [max(_NARROW, _LETTER * widest[at] + 0.2) for at in sorted(widest)]
-    start = 2.0 * (_ROOT + _NAMES) + 0.3
+    start = 2.0 * (_ROOT + names) + 0.3
     edges = start + np.concatenate([[0.0], np.cumsum(columns)])
     places = np.empty((len(tree.nodes_), 2))
     offset = (tallest - 0.45 - n_leaves * height) / 2.0 + 0.45
@@ -279,10 +282,12 @@ def _lay_out(tree: GraphTree) -> _Sheet:
             places[node.node] = (edges[depth[node.node]], y)
     radius = 0.42 * height
     width = float(edges[-1]) + 0.25 + 2.0 * radius + _WORDS
+    lowest, highest = 0.45 + _ROOT + names, tallest - _ROOT - names
     return _Sheet(
         size=(width, tallest),
         places=places,
-        whole=(_ROOT + _NAMES, float(places[0, 1])),
+        whole=(_ROOT + names, float(np.clip(places[0, 1], lowest, highest))),
+        names=names,
         radius=radius,
     )
 
@@ -321,7 +326,7 @@ def _draw_whole(ax: Axes, tree: GraphTree, sheet: _Sheet, heaviest: float) -> No
         ax.text(
             float(where[0]),
             float(where[1]),
-            tidy(graph.names[k], 10),
+            tidy(graph.names[k], _LETTERS),
             fontsize=font,
             rotation=angle + 180.0 if is_left else angle,
             rotation_mode="anchor",
@@ -330,7 +335,7 @@ def _draw_whole(ax: Axes, tree: GraphTree, sheet: _Sheet, heaviest: float) -> No
             **PLAIN,
         )
     n_edges = f"{graph.n_edges} edge{'' if graph.n_edges == 1 else 's'}"
-    below = sheet.whole[1] - _ROOT - _NAMES
+    below = sheet.whole[1] - _ROOT - sheet.names
     text = f"all {tree.nodes_[0].n:,} rows: {n_edges}"
     ax.text(sheet.whole[0], max(below, 0.3), text, fontsize=8, ha="center", va="top", **PLAIN)
 
@@ -339,7 +344,7 @@ def _draw_branches(ax: Axes, tree: GraphTree, sheet: _Sheet) -> None:
     """Draw forks and what leads to each side."""
     style: dict[str, Any] = {"color": NEUTRAL, "linewidth": 1.2, "zorder": 1}
     x, y = sheet.places[0]
-    ax.plot([sheet.whole[0] + _ROOT + _NAMES, x], [y, y], **style)
+    ax.plot([sheet.whole[0] + _ROOT + sheet.names, x], [y, y], **style)
     for node in tree.nodes_:
         if (split := node.split) is None:
             continue

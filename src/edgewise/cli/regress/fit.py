@@ -244,7 +244,7 @@ def _reason(tree: GraphTree) -> list[str]:
 
 
 def _no_split(tree: GraphTree) -> list[str]:
-    found = "As far as these rows can tell, the network does not vary: no split lowers the risk."
+    found = "As far as these rows can tell, the network does not vary: no split is beyond chance."
     if not any(covariate.is_tried for covariate in tree.covariates_):
         found = "No split could be tried, so that these rows do not tell how the network varies."
     edges = f"The network of all rows has {count(tree.graph_.n_edges, 'edge')}."
