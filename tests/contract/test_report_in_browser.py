@@ -249,6 +249,23 @@ def test_names_never_cross_each_other_and_zooming_in_shows_more(visit):
     assert 0 < n_near == n_named
 
 
+def test_names_keep_off_edges_where_there_is_room(visit):
+    chain = np.diag(np.ones(5), 1)
+    driver = visit(one(Graph(chain + chain.T, names=[f"a longer name {k}" for k in range(6)])))
+    boxes = np.array(driver.execute_script(LABEL_BOXES))
+    ends = driver.execute_script(
+        "const {x0, y0, x1, y1} = Bokeh.documents[0].get_model_by_name('edges-0').data;"
+        "return [...x0].map((_, k) => [x0[k], y0[k], x1[k], y1[k]])"
+    )
+    steps = np.linspace(0.1, 0.9, 50)[:, None]
+    start, end = np.hsplit(np.array(ends), 2)
+    along = (20 + start[:, None] * (1 - steps) + end[:, None] * steps).reshape(-1, 2)
+    assert len(boxes) == 6
+    for left, right, low, high in boxes:
+        inside = (along > [left + 1, low + 1]) & (along < [right - 1, high - 1])
+        assert not inside.all(axis=1).any()
+
+
 def test_what_is_searched_for_is_named(visit):
     driver = visit(one(graph_of(150, 400)))
     read = "return [...Bokeh.documents[0].get_model_by_name('nodes-0').data.label]"

@@ -90,11 +90,11 @@ def test_the_answer_has_its_question_certainty_and_main_figures():
     sure = Graph(graph.weights, confidence=[[0, 1, 0], [1, 0, 0.6], [0, 0.6, 0]])
     page = render([report(sure)], title="x.csv")
     assert "<h2>Which variables are linked?</h2>" in page
-    assert "1 of 2 edges have a confidence of at least 0.95; the least sure has 0.6." in page
+    assert "1 of 2 edges with a confidence of at least 0.95; the least sure has 0.6." in page
     assert "<dt>rows</dt><dd>50</dd>" in page
     assert "<dt>nodes without an edge</dt><dd>0</dd>" in page
     assert "1 warning: see what was done." in page
-    assert "a confidence of" not in render([report(graph)], title="x.csv")
+    assert "with a confidence of" not in render([report(graph)], title="x.csv")
 
 
 def test_rows_of_the_summary_are_a_table():
@@ -106,6 +106,13 @@ def test_rows_of_the_summary_are_a_table():
     assert '<td colspan="3">... and 3 more</td>' in rows
     assert "<p>Strongest:</p>" in page
     assert "<p>End.</p>" in page
+
+
+def test_branches_of_a_tree_keep_their_depth():
+    findings = "split by age\n|--- age <= 50\n|   |--- leaf 0: 76 rows\n|--- age > 50"
+    page = render([report(graph_of(5, 8), findings=findings)], title="x")
+    depths = re.findall(r'class="branch" style="margin-left: (\d)rem">(.*?)</p>', page)
+    assert depths == [("1", "age &lt;= 50"), ("2", "leaf 0: 76 rows"), ("1", "age &gt; 50")]
 
 
 def test_without_a_record_it_is_a_network_only():

@@ -2,7 +2,7 @@
 // Fills the figures and the table of every section, and filters, searches, sorts and saves.
 (() => {
   const SHOWN = 1000; // rows of the table of edges; the download has all of them
-  const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7, most: 10 }; // half: of its height; node: radius kept free
+  const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7, most: 10, lines: 500 }; // half: of its height; node: radius kept free
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888", FAINT = dark ? "#2E3238" : "#E6E6E6";
   const PAPER = dark ? 45 : 247;
@@ -22,11 +22,26 @@
     return null;
   };
 
+  // Whether a line passes through a box: what is left of it between the sides, then between low and high.
+  const passes = ([[x0, y0], [x1, y1]], [left, right, low, high]) => {
+    let [from, to] = [0, 1];
+    for (const [start, step, least, most] of [[x0, x1 - x0, left, right], [y0, y1 - y0, low, high]]) {
+      if (step === 0) {
+        if (start < least || start > most) return false;
+      } else {
+        const ends = [(least - start) / step, (most - start) / step];
+        from = Math.max(from, Math.min(...ends));
+        to = Math.min(to, Math.max(...ends));
+      }
+    }
+    return from < to;
+  };
+
   // Where names go, in pixels from their nodes: beside, above or below, clear of the frame, of names that came before
-  // and, but for the first few, of nodes. Null for a name without room.
+  // and, but for the first few, of nodes; over as few edges as can be. Null for a name without room.
   const measure = document.createElement("canvas").getContext("2d");
   measure.font = LABEL.font;
-  const placeLabels = (points, texts, order, size) => {
+  const placeLabels = (points, texts, order, size, lines) => {
     const taken = [];
     const offsets = texts.map(() => null);
     const isInside = (k) => points[k].every((value) => value >= 0 && value <= size);
@@ -43,7 +58,10 @@
       const beside = [[9, 0], [-9 - width, 0], [-width / 2, 14], [-width / 2, -14], [6, 11], [6, -11]];
       const box = ([dx, dy]) => [x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half];
       const free = beside.filter((place) => isFree(box(place)));
-      const place = free.find((place) => isClear(box(place), k)) ?? (rank < LABEL.most ? free[0] : undefined);
+      const clear = free.filter((place) => isClear(box(place), k));
+      const crossed = (place) => lines.filter((line) => passes(line, box(place))).length;
+      const counts = clear.map(crossed);
+      const place = clear[counts.indexOf(Math.min(...counts))] ?? (rank < LABEL.most ? free[0] : undefined);
       if (place === undefined) return;
       offsets[k] = place;
       taken.push(box(place));
@@ -130,9 +148,6 @@
       }
       this.degree = degree;
       const size = names.length <= 200 ? 11 : 6;
-      nodes.data = {
-        size: names.map(() => size), x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree, ...this.labels(),
-      };
       const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };
       const cells = { x: [], y: [], color: [], weight: [], confidence: [], source: [], target: [] };
@@ -149,6 +164,9 @@
       const isChosen = (k) => this.marked.size > 0 && isLit(k);
       const shown = this.kept.filter((k, rank) => rank < most || isChosen(k));
       this.drawn = [...shown.filter((k) => !isChosen(k)), ...shown.filter(isChosen)];
+      nodes.data = {
+        size: names.map(() => size), x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree, ...this.labels(),
+      };
       for (const k of this.kept) {
         cell(source[k], target[k], k);
         if (!directed) cell(target[k], source[k], k);
@@ -265,7 +283,9 @@
       const texts = names.map((name) => plain(short(name)));
       const rank = (k) => this.degree[k] + (this.marked.has(k) ? names.length : 0);
       const order = names.map((_, k) => k).sort((a, b) => rank(b) - rank(a) || a - b);
-      const offsets = placeLabels(points, texts, order, size);
+      // Of very many edges the picture is full of lines anyway.
+      const lines = this.drawn.length > LABEL.lines ? [] : this.drawn.map((k) => [points[this.data.source[k]], points[this.data.target[k]]]);
+      const offsets = placeLabels(points, texts, order, size, lines);
       return {
         label: texts.map((text, k) => (offsets[k] ? text : "")),
         dx: offsets.map((offset) => offset?.[0] ?? 0), dy: offsets.map((offset) => offset?.[1] ?? 0),

@@ -106,7 +106,7 @@ def _certainty(report: Report) -> list[str]:
         found = graph.confidence[graph.adjacency]
         n_sure = round(float((found >= SURE).sum()) * graph.n_edges / len(found))
         lines.append(
-            f"{n_sure} of {graph.n_edges} edges have a confidence of at least {SURE:g}; the least "
+            f"{n_sure} of {graph.n_edges} edges with a confidence of at least {SURE:g}; the least "
             f"sure has {found.min():.2g}."
         )
     return lines + _certificate(report.record)
@@ -129,10 +129,15 @@ def _main_figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _blocks(text: str) -> list[dict[str, Any]]:
-    """Split the lines of a summary: those that are indented are rows of a table, others text."""
+    """Split the lines of a summary: those that are indented are rows of a table, others text.
+
+    Branches of a tree that is drawn with letters keep their depth.
+    """
     blocks: list[dict[str, Any]] = []
     for line in text.splitlines():
-        if line.startswith("  "):
+        if branch := _BRANCH.fullmatch(line):
+            blocks.append({"text": branch[2], "rows": [], "depth": 1 + branch[1].count("|")})
+        elif line.startswith("  "):
             row = [
                 {"text": part, "is_number": _NUMBER.fullmatch(part) is not None}
                 for part in re.split(r"\s{2,}", line.strip())
@@ -142,10 +147,11 @@ def _blocks(text: str) -> list[dict[str, Any]]:
             blocks[-1]["rows"].append(row)
             blocks[-1]["width"] = max(blocks[-1]["width"], len(row))
         elif line.strip():
-            blocks.append({"text": line.strip(), "rows": []})
+            blocks.append({"text": line.strip(), "rows": [], "depth": 0})
     return blocks
 
 
+_BRANCH: Final = re.compile(r"((?:\|   )*)\|--- (.*)")
 _NUMBER: Final = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?%?")
 
 
