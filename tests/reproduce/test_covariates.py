@@ -12,7 +12,6 @@ from edgewise.metrics import edge_metrics
 from edgewise.reproduce.covariates import (
     STUDY,
     climate,
-    cuts,
     drift,
     partition,
 )
@@ -355,14 +354,14 @@ def test_report_of_the_whole(climate_rows):
 
 
 def test_cuts_of_both_kinds_are_judged_by_new_rows():
-    task = {"truth": cuts.ELSEWHERE, "n_samples": 300, "draw": 0}
-    rows = cuts.run_task(np.random.default_rng(0), **task)
-    assert [row["rule"] for row in rows] == [*cuts.RULES, cuts.PEER]
+    task = {"truth": partition.ELSEWHERE, "n_samples": 300, "draw": 0}
+    rows = partition.run_cuts(np.random.default_rng(0), **task)
+    assert [row["rule"] for row in rows] == [*partition.CUT_RULES, partition.PEER]
     ours, halves, one, _ = rows
     assert ours["is_split"]
     assert ours["error"] < 0.05 < halves["error"]
     assert not one["is_split"]
     assert ours["score"] > one["score"]
     frame = pd.DataFrame([{"task": 0, **task, **row} for row in rows])
-    assert "network elsewhere" in cuts.report(frame).text
-    assert len(cuts.list_tasks(False)) == 4 * 3 * 20
+    assert "network elsewhere" in partition.report_cuts(frame).text
+    assert len(partition.list_cuts(False)) == 4 * 3 * 20

@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise.reproduce import load_study
-from edgewise.reproduce.gaussian import graphs
+from edgewise.reproduce import gaussian as graphs, load_study
 from edgewise.reproduce.tables import matthews
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.covariates import cuts
+from edgewise.reproduce import gaussian
+from edgewise.reproduce.covariates import partition
 from edgewise.reproduce.discrete import ising
-from edgewise.reproduce.gaussian import graphs
 from edgewise.reproduce.study import Study
 
 STUDY = Study(
@@ -12,5 +12,5 @@ STUDY = Study(
     title="What the defaults do, and why",
     reference="none; rules of ours and of other packages on data with a known truth",
     version=1,
-    parts=(graphs.PART, ising.PART, cuts.PART),
+    parts=(gaussian.PART, ising.PART, partition.CUTS),
 )
