@@ -94,6 +94,8 @@ class TestEnumeration:
             axis=0,
         )
         assert test.pvalue == pytest.approx(np.mean(evidence >= evidence[0] * (1 - 1e-9)))
+        assert test.evidence == pytest.approx(np.log10(evidence[0] / sum(weights.values())))
+        assert len(test.null_evidence) == 461
 
     def squared_norm(self, t: FloatArray) -> FloatArray:
         """Square of the Schatten norm of order 8 of the symmetric matrices of three pairs."""

@@ -124,7 +124,8 @@ class Reading:
             codes = np.unique([str(value) for value in column], return_inverse=True)[1]
             n_levels, n_runs = int(codes.max()) + 1, 1 + int((np.diff(codes) != 0).sum())
             if name in self.apart.get("--by", ()) or n_runs == n_levels <= len(codes) / 5:
-                groups = codes
+                both = codes if groups is None else groups * n_levels + codes
+                groups = np.unique(both, return_inverse=True)[1]
             if labels is None and column.dtype.kind == "O" and n_levels == len(codes):
                 labels = tuple(str(value) for value in column)
         found = find_unusual(

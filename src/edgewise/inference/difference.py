@@ -79,6 +79,10 @@ class NetworkDifference:
         That the networks differ: the verdict, of all statistics together.
     pvalues : dict of str to float
         Of each statistic by itself.
+    evidence : float
+        Minus the logarithm, to base 10, of the weighted harmonic mean of the p-values.
+    null_evidence : ndarray of shape (n_permutations,)
+        The same of each shuffle.
     partial : PermutationTest
         Pair by pair, of partial correlations. ``observed`` holds differences, second group minus
         first, in standard errors.
@@ -114,6 +118,8 @@ class NetworkDifference:
 
     pvalue: float
     pvalues: dict[str, float]
+    evidence: float
+    null_evidence: FloatArray = field(repr=False)
     partial: PermutationTest = field(repr=False)
     marginal: PermutationTest = field(repr=False)
     before: FloatArray = field(repr=False)
@@ -616,11 +622,13 @@ def _result(
         )
         tests.append(test)
     before, after = np.where(np.eye(problem.n_columns, dtype=bool), 0.0, problem.observed[1])
-    pvalue, pvalues = _verdict(totals)
+    pvalue, pvalues, evidence = _verdict(totals)
     columns = _columns(table, groups, np.concatenate([block.columns for block in blocks], axis=2))
     return NetworkDifference(
         pvalue=pvalue,
         pvalues=pvalues,
+        evidence=float(evidence[0]),
+        null_evidence=evidence[1:],
         partial=tests[1],
         marginal=tests[0],
         before=before,
@@ -635,7 +643,7 @@ def _result(
     )
 
 
-def _verdict(totals: FloatArray) -> tuple[float, dict[str, float]]:
+def _verdict(totals: FloatArray) -> tuple[float, dict[str, float], FloatArray]:
     """Hold the weighted harmonic mean of the p-values against those of the shuffles."""
     sizes = {
         name: totals[:, family, aggregate] ** TO_SQUARES[aggregate]
@@ -644,15 +652,15 @@ def _verdict(totals: FloatArray) -> tuple[float, dict[str, float]]:
     }
     if not sizes:
         # Nothing differs in any shuffle.
-        return 1.0, dict.fromkeys(STATISTICS, 1.0)
+        return 1.0, dict.fromkeys(STATISTICS, 1.0), np.zeros(len(totals))
     weights = {name: STATISTICS[name][2] for name in sizes if STATISTICS[name][2]}
     evidence = np.logaddexp.reduce(
         [np.log(weight) - _log_shares(sizes[name]) for name, weight in weights.items()]
     )
     pvalue = np.mean(evidence >= evidence[0] - ROUNDING * (1 + abs(evidence[0])))
-    return float(pvalue), {
-        name: float(np.mean(size >= at_least(size[0]))) for name, size in sizes.items()
-    }
+    pvalues = {name: float(np.mean(size >= at_least(size[0]))) for name, size in sizes.items()}
+    scaled: FloatArray = (evidence - np.log(sum(weights.values()))) / np.log(10)
+    return float(pvalue), pvalues, scaled
 
 
 def _log_shares(sizes: FloatArray) -> FloatArray:

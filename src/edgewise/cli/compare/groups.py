@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
@@ -58,7 +59,7 @@ RULES: Final = {"cv": "held-out rows", "ebic": "the extended BIC"}
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
     "change.png": "Drawing of the changes: blue rose, orange fell",
-    "permutation.png": "The largest change beside those of permuted labels",
+    "permutation.png": "The evidence for a difference beside that of permuted labels",
     SEARCH: "How alpha was chosen",
 }
 #: Hint at the method to hold the density ratio against.
@@ -303,6 +304,18 @@ def _verdict(test: NetworkDifference | None, groups: Groups, source: Source) -> 
     return f"{which[0].upper()}{which[1:]} differ: {against}"
 
 
+def _kinds(test: NetworkDifference) -> str:
+    """Give the smallest p-value of each kind of dependence, for a difference that no pair shows."""
+    smallest: dict[str, float] = {}
+    for name, pvalue in test.pvalues.items():
+        kind = name.partition(",")[0]
+        smallest[kind] = min(pvalue, smallest.get(kind, 1.0))
+    said = ", ".join(f"{kind} {pvalue:.2g}" for kind, pvalue in smallest.items())
+    return (
+        f"The difference lies in many pairs together. Smallest p by kind, each by itself: {said}."
+    )
+
+
 def _ranking(model: Any, top: pd.DataFrame, test: NetworkDifference | None) -> list[str]:
     """List the largest changes, as a ranking where they are not significant."""
     shown = top.head(STRONGEST)
@@ -325,8 +338,8 @@ def _ranking(model: Any, top: pd.DataFrame, test: NetworkDifference | None) -> l
     if test.pvalue > LEVEL or n_sure == 0:
         head = f"Pairs ranked by their change ({unit}), none of them significant by itself:"
         if test.pvalue > LEVEL:
-            head = f"Only a ranking of the pairs by their change ({unit}):"
-        return [head, *lines]
+            return [f"Only a ranking of the pairs by their change ({unit}):", *lines]
+        return [head, *lines, _kinds(test)]
     verb = "has" if n_sure == 1 else "have"
     return [
         f"Largest changes ({unit}), with family-wise p-values:",
@@ -365,5 +378,10 @@ def _draw(
         "matrix.png": plot.plot_matrix(graph).figure,
     }
     if test is not None:
-        drawn["permutation.png"] = plot.plot_permutation(test.partial).figure
+        verdict = SimpleNamespace(
+            observed=test.evidence, null_max=test.null_evidence, pvalue=test.pvalue
+        )
+        ax = plot.plot_permutation(verdict)
+        ax.set_xlabel("evidence for a difference (-log10 of the joint p-value), labels shuffled")
+        drawn["permutation.png"] = ax.figure
     return {**drawn, **draw_search(model)}
