@@ -153,6 +153,20 @@ class TestWhatCounts:
         without = network_difference_test(X, y, ranks=False, n_permutations=199, random_state=0)
         assert without.pvalue <= 0.05
 
+    def test_columns_of_one_value_do_not_hide_a_change(self) -> None:
+        rng = np.random.default_rng(0)
+        X, y = two_tables(rng, np.eye(4), equal(4, 0.5), (60, 60))
+        border = np.zeros((120, 4))
+        border[[3, 70], 0] = border[[3, 90], 1] = border[70, 2] = border[70, 3] = 1.0
+        test = network_difference_test(
+            np.column_stack([X, border]), y, n_permutations=199, random_state=0
+        )
+        assert test.rare == ("x4", "x5", "x6", "x7")
+        assert test.pvalue <= 0.01
+        alone = network_difference_test(X, y, n_permutations=199, random_state=0)
+        assert alone.rare == ()
+        assert alone.pvalue == test.pvalue
+
     def test_dependence_that_no_correlation_shows(self) -> None:
         X, y = two_tables(np.random.default_rng(0), np.eye(5), np.eye(5), (100, 100))
         X[100:, 1] = X[100:, 0] ** 2 + 0.5 * X[100:, 1]

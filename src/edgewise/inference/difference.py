@@ -55,6 +55,9 @@ STATISTICS: Final = {
 #: Rows of the smaller group from which on magnitudes and curves are compared, and at all.
 ROWS_FOR_CURVES: Final = 12
 FEWEST_ROWS: Final = 5
+#: A column whose commonest value most rows have is not compared, unless so many other rows are to
+#: be expected in the smaller group: with fewer, one row more or less decides its correlations.
+OTHER_ROWS: Final = 5
 #: Smallest share of the identity in correlations before they are inverted, and how much of the
 #: share with the least expected error is used: more of it hides links between columns that are
 #: nearly the same.
@@ -98,6 +101,8 @@ class NetworkDifference:
     columns : DataFrame
         A row per column: ``column``, means (``mean_before``, ``mean_after``) with ``mean_p`` and
         ``mean_p_familywise``, and standard deviations (``spread_before``, ...) likewise.
+    rare : tuple of str
+        Columns that vary in too few rows to be compared; they have no part in the networks.
     classes : tuple
         Labels of the first and the second group.
     n_rows : tuple of int
@@ -128,6 +133,7 @@ class NetworkDifference:
     pvalue_means: float
     pvalue_spreads: float
     columns: pd.DataFrame = field(repr=False)
+    rare: tuple[str, ...]
     classes: tuple[Any, Any]
     n_rows: tuple[int, int]
     n_permutations: int
@@ -216,7 +222,8 @@ def network_difference_test(
     -----
     Shuffling tests for equal distributions, and columns standardised by estimates are not exactly
     exchangeable between the groups; `docs/defaults.md` has the share of false alarms that this
-    leads to. Magnitudes and curves are left out where a group has fewer than 12 rows. The
+    leads to. Magnitudes and curves are left out where a group has fewer than 12 rows, and columns
+    of which nearly all rows have one value (fewer than 5 others expected in a group). The
     density ratio of `edgewise.NetworkChange` starts its path at the largest difference of
     correlations, and the area under the path is half the sum of their squares, to first order:
     both are among ``pvalues``, without a fit.
@@ -331,6 +338,7 @@ class _Problem:
         parts = [values[rows] for rows in groups.rows]
         n_rows = [len(part) for part in parts]
         scores = np.concatenate([_scores(part, ranks=ranks) for part in parts])
+        scores[:, _rare_columns(values, min(n_rows))] = 0.0
         d, error = scores.shape[1], 1 / n_rows[0] + 1 / n_rows[1]
         shrinkage = _shrinkage(scores, min(n_rows))
         (precision,) = _precisions(scores[None], shrinkage)
@@ -404,6 +412,14 @@ class _Problem:
         precisions = _precisions(unit[:, :, : self.n_columns], self.shrinkage)
         root = np.sqrt(np.diagonal(precisions, axis1=1, axis2=2))
         return _correlations(unit), -precisions / (root[:, :, None] * root[:, None, :])
+
+
+def _rare_columns(values: FloatArray, n_fewest: int) -> IntArray:
+    """Columns that vary in too few rows to be compared."""
+    n = len(values)
+    commonest = np.array([np.unique(column, return_counts=True)[1].max() for column in values.T])
+    is_rare = (2 * commonest > n) & ((n - commonest) * n_fewest < OTHER_ROWS * n)
+    return np.flatnonzero(is_rare)
 
 
 def _families(n_columns: int, n_scores: int) -> IntArray:
@@ -637,6 +653,9 @@ def _result(
         pvalue_means=float(columns["mean_p_familywise"].min()),
         pvalue_spreads=float(columns["spread_p_familywise"].min()),
         columns=columns,
+        rare=tuple(
+            table.names[k] for k in _rare_columns(table.values, min(problem.sizes)).tolist()
+        ),
         classes=groups.classes,
         n_rows=problem.sizes,
         n_permutations=len(totals) - 1,

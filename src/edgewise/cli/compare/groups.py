@@ -90,6 +90,9 @@ def compare_groups(
     test = _test(model, source.frame, groups, n_permutations) if n_permutations else None
     if test is not None and preparation().blocks > 1:
         notes.append(f"labels permuted in blocks of {preparation().blocks} rows, as --blocks asks")
+    if test is not None and test.rare:
+        named = ", ".join(test.rare)
+        notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
     if n_permutations and test is None:
         notes.append(f"not tested: a group has fewer than {FEWEST_ROWS} rows")
     directions = model.check_directions(frame, groups.y) if method == RATIO else None
