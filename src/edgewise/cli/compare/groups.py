@@ -321,6 +321,13 @@ def _kinds(test: NetworkDifference) -> str:
 
 def _ranking(model: Any, top: pd.DataFrame, test: NetworkDifference | None) -> list[str]:
     """List the largest changes, as a ranking where they are not significant."""
+    which = "Largest changes"
+    if test is not None and test.pvalue <= LEVEL:
+        # Those that are significant first, however small.
+        is_sure = top["p_familywise"] <= LEVEL
+        if is_sure.any() and not is_sure.is_monotonic_decreasing:
+            which = "Significant changes, then the largest"
+            top = top.loc[is_sure.sort_values(ascending=False, kind="stable").index]
     shown = top.head(STRONGEST)
     form = "+.3f" if is_signed(model) or not model.graph_.n_edges else ".3f"
     width = max((len(kind) for kind in shown["kind"]), default=0)
@@ -345,7 +352,7 @@ def _ranking(model: Any, top: pd.DataFrame, test: NetworkDifference | None) -> l
         return [head, *lines, _kinds(test)]
     verb = "has" if n_sure == 1 else "have"
     return [
-        f"Largest changes ({unit}), with family-wise p-values:",
+        f"{which} ({unit}), with family-wise p-values:",
         *lines,
         f"{n_sure} of {count(len(top), 'pair')} {verb} p <= {LEVEL:g}; the others are a ranking.",
     ]
@@ -381,7 +388,7 @@ def _draw(
         "matrix.png": plot.plot_matrix(graph).figure,
     }
     if test is not None:
-        verdict = SimpleNamespace(
+        verdict: Any = SimpleNamespace(
             observed=test.evidence, null_max=test.null_evidence, pvalue=test.pvalue
         )
         ax = plot.plot_permutation(verdict)
