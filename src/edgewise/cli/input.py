@@ -178,7 +178,7 @@ def read_columns(
     # numba and joblib import them first thing, and nothing here uses them.
     postpone("asyncio", "yaml")
     given, asked = {} if apart is None else apart, preparation()
-    raw = prepared(read_table(path, na=asked.na), asked)
+    raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet), asked)
     raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)

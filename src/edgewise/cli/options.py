@@ -107,7 +107,10 @@ nodes_option: Final = partial(typer.Option, rich_help_panel="Nodes")
 DataFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
-        help="Table with a line of column names: csv, tsv, parquet or npz.",
+        help=(
+            "Table with a line of column names: csv, tsv, parquet, npz, xlsx, ods, sav, dta, "
+            "sas7bdat, feather or jsonl; - for csv from standard input."
+        ),
         metavar="DATA",
         show_default=False,
     ),

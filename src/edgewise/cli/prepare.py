@@ -52,6 +52,16 @@ MissingOption: TypeAlias = Annotated[
         ),
     ),
 ]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        help="Sheet of a spreadsheet; the first unless named.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel=ROWS,
+    ),
+]
 Where: TypeAlias = Annotated[
     str | None,
     table_option(
@@ -111,6 +121,7 @@ ScaleOption: TypeAlias = Annotated[
 _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "missing": (MissingOption, "error"),
     "na": (Na, None),
+    "sheet": (Sheet, None),
     "where": (Where, None),
     "every": (Every, 1),
     "blocks": (Blocks, 1),
@@ -135,6 +146,8 @@ class Preparation:
         What to do with missing values.
     na : tuple of str
         Words that stand for missing values.
+    sheet : str or None
+        Sheet of a spreadsheet.
     where : str or None
         Condition for the rows to keep.
     every : int
@@ -149,6 +162,7 @@ class Preparation:
 
     missing: Missing = "error"
     na: tuple[str, ...] = ()
+    sheet: str | None = None
     where: str | None = None
     every: int = 1
     blocks: int = 1

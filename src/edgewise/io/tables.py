@@ -1,16 +1,19 @@
-"""Reading a table from csv, tsv, parquet or npz into named columns."""
+"""Reading a table from text, spreadsheets, statistics programs or arrays into named columns."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
+import re
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -79,8 +82,10 @@ class RawTable:
     sha256: str | None = None
 
 
-def read_table(path: str | os.PathLike[str], *, na: Sequence[str] = ()) -> RawTable:
-    r"""Read a csv, tsv, parquet or npz file.
+def read_table(
+    path: str | os.PathLike[str], *, na: Sequence[str] = (), sheet: str | None = None
+) -> RawTable:
+    r"""Read a table from a file of the format that its suffix tells, or from standard input.
 
     Text files are UTF-8, with or without a byte-order mark, and begin with a line of column
     names. Fields are split at the comma (csv) or the tab (tsv); where the header has none, at
@@ -90,14 +95,20 @@ def read_table(path: str | os.PathLike[str], *, na: Sequence[str] = ()) -> RawTa
     any other word is taken as it stands, unless ``na`` names it. An npz file holds
     one two-dimensional array, or several of which one is called ``X``, and may hold the column
     names as text in ``names``, ``columns`` or ``feature_names``; without them the columns are
-    called ``x0``, ``x1`` and so on. Pickled objects are never loaded.
+    called ``x0``, ``x1`` and so on. Pickled objects are never loaded. Spreadsheets (xlsx, ods),
+    files of SPSS (sav, zsav, por), Stata (dta) and SAS (sas7bdat), feather and JSON lines (jsonl)
+    are read too, some of them by packages that ``pip install "edgewise[files]"`` installs. Codes
+    that SPSS has labels for are read as these where it calls the column nominal.
 
     Parameters
     ----------
     path : str or path
-        The file. Its suffix tells the format.
+        The file. Its suffix tells the format; ``"-"`` is text from standard input.
     na : sequence of str
-        More words that stand for missing values in a text file, such as ``"-99"`` or ``"None"``.
+        More words that stand for missing values, such as ``"-99"`` or ``"None"``.
+    sheet : str, optional
+        Name of the sheet of a spreadsheet; by default the first, which ``notes`` states where
+        there are several.
 
     Returns
     -------
@@ -120,14 +131,30 @@ def read_table(path: str | os.PathLike[str], *, na: Sequence[str] = ()) -> RawTa
     >>> table.columns[0]
     array([1.5, nan])
     """
+    if str(path) == "-":
+        file, content = Path("standard input"), sys.stdin.buffer.read()
+        if not content.strip():
+            raise InputError("Nothing came from standard input. Pipe a table into the command.")
+        return _checked(_read_text(file, na, content), file)
     file = Path(path)
     if file.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a table inside it.")
     reader = reader_of(file, _READERS)
+    if sheet is not None and file.suffix.lower() not in _SPREADSHEETS:
+        raise InputError(
+            f"A sheet is part of a spreadsheet, and {file} is none. Leave {sheet!r} out.",
+            parameter="sheet",
+        )
+    options = {} if sheet is None else {"sheet": sheet}
     try:
-        table = reader(file, na)
+        table = reader(file, na, **options)
     except PermissionError as error:
         raise permission_error(file) from error
+    return _checked(table, file)
+
+
+def _checked(table: RawTable, file: Path) -> RawTable:
+    """Refuse columns without a name, and a table without rows."""
     check_names(table.names, file)
     if table.n_rows == 0:
         raise InputError(
@@ -179,9 +206,10 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
         )
 
 
-def _read_text(file: Path, na: Sequence[str]) -> RawTable:
+def _read_text(file: Path, na: Sequence[str], content: bytes | None = None) -> RawTable:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    content = file.read_bytes() if file.stat().st_size <= AT_ONCE else None
+    if content is None and file.stat().st_size <= AT_ONCE:
+        content = file.read_bytes()
     layout = text_layout(file, delimiter, check_names=_check_named, na=na, content=content)
     frame, notes = parse_text(layout)
     row_names = None
@@ -240,6 +268,77 @@ def parquet_errors(file: Path) -> Iterator[None]:
         raise InputError(
             f"{file} is not a parquet file, or it is damaged. Write it again."
         ) from error
+
+
+def _read_other(file: Path, na: Sequence[str], sheet: str | None = None) -> RawTable:
+    """Read a file of another program by pandas, and the packages that it needs for it."""
+    suffix = file.suffix.lower()
+    package, read = _OTHER[suffix]
+    try:
+        importlib.import_module(package)
+    except ImportError as error:
+        raise InputError(
+            f'Reading {file} needs {package}. Run: pip install "edgewise[files]"; or save the '
+            "table as csv."
+        ) from error
+    try:
+        frame, notes = read(file, sheet)
+    except (EdgewiseError, PermissionError):
+        raise
+    # Each of these packages has exceptions of its own.
+    except Exception as error:
+        raise InputError(
+            f"{file} cannot be read as {suffix}, or it is damaged ({error}). Write it again, or "
+            "save it as csv."
+        ) from error
+    numbers = [float(word) for word in na if re.fullmatch(r"[-+]?\d+(\.\d+)?", word)]
+    return from_frame(frame.mask(frame.isin([*na, *numbers])) if na else frame, file, notes)
+
+
+#: A data frame, with what was assumed in reading it.
+Frame: TypeAlias = "tuple[pd.DataFrame, tuple[str, ...]]"
+
+
+def _read_sheet(file: Path, sheet: str | None) -> Frame:
+    import pandas as pd
+
+    with pd.ExcelFile(file) as book:
+        names = [str(name) for name in book.sheet_names]
+        if sheet is not None and sheet not in names:
+            raise InputError(
+                f"{file} has no sheet {sheet!r}; it has {quote_names(names)}.", parameter="sheet"
+            )
+        frame = pd.read_excel(
+            book,
+            sheet_name=sheet or names[0],
+            keep_default_na=False,
+            na_values=["", "NA", "NaN"],
+        )
+    note = f"The first of {len(names)} sheets was read, '{names[0]}'; --sheet names another."
+    return frame, (note,) if sheet is None and len(names) > 1 else ()
+
+
+def _read_spss(file: Path, _: str | None) -> Frame:
+    """Read codes, and in their place the labels of columns that are called nominal."""
+    pyreadstat: Any = importlib.import_module("pyreadstat")
+    read = pyreadstat.read_por if file.suffix.lower() == ".por" else pyreadstat.read_sav
+    frame, meta = read(file)
+    for name, labels in meta.variable_value_labels.items():
+        if meta.variable_measure.get(name) == "nominal":
+            named = frame[name].map(labels).astype(object)
+            frame[name] = named.where(named.notna() | frame[name].isna(), frame[name].astype(str))
+    return frame, ()
+
+
+def _by_pandas(function: str, **options: Any) -> Callable[[Path, str | None], Frame]:
+    """Return a reader of pandas by its name, which is imported when it is called."""
+
+    def read(file: Path, _: str | None) -> Frame:
+        import pandas as pd
+
+        return getattr(pd, function)(file, **options), ()
+
+    return read
 
 
 def from_frame(frame: pd.DataFrame, file: Path, notes: tuple[str, ...]) -> RawTable:
@@ -353,9 +452,24 @@ def _array_names(arrays: dict[str, AnyArray], n_columns: int, file: Path) -> tup
     return tuple(f"x{k}" for k in range(n_columns))
 
 
-_READERS: Final[dict[str, Callable[[Path, Sequence[str]], RawTable]]] = {
+_SPREADSHEETS: Final = (".xlsx", ".xlsm", ".ods")
+#: Package that reads a format, and the function that does.
+_OTHER: Final[dict[str, tuple[str, Callable[[Path, str | None], Frame]]]] = {
+    ".xlsx": ("openpyxl", _read_sheet),
+    ".xlsm": ("openpyxl", _read_sheet),
+    ".ods": ("odf", _read_sheet),
+    ".sav": ("pyreadstat", _read_spss),
+    ".zsav": ("pyreadstat", _read_spss),
+    ".por": ("pyreadstat", _read_spss),
+    ".dta": ("pandas", _by_pandas("read_stata", convert_categoricals=True)),
+    ".sas7bdat": ("pandas", _by_pandas("read_sas", encoding="utf-8")),
+    ".feather": ("pyarrow", _by_pandas("read_feather")),
+    ".jsonl": ("pandas", _by_pandas("read_json", lines=True)),
+}
+_READERS: Final[dict[str, Callable[..., RawTable]]] = {
     ".csv": _read_text,
     ".tsv": _read_text,
     ".parquet": _read_parquet,
     ".npz": _read_npz,
+    **dict.fromkeys(_OTHER, _read_other),
 }

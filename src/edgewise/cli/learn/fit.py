@@ -195,7 +195,7 @@ def _columns(fit: Any, source: Source) -> pd.DataFrame:
     if not source.columns:
         return pd.DataFrame()
     told = fit.predictability_.drop(columns="kind").rename(columns={"value": "predicted"})
-    return pd.DataFrame(list(source.columns)).join(told.reset_index(drop=True))
+    return pd.DataFrame(list(source.columns)).join(told.round(6).reset_index(drop=True))
 
 
 def _about_nodes(

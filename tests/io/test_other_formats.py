@@ -1,0 +1,106 @@
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgewise import InputError
+from edgewise.io import read_table
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {"age": [31.5, 40.0, np.nan, 28.0], "sex": ["f", "m", "f", None], "n": [1, 2, 3, 999]}
+    )
+
+
+def check(table):
+    assert table.names == ("age", "sex", "n")
+    np.testing.assert_array_equal(table.columns[0], [31.5, 40.0, np.nan, 28.0])
+    assert table.columns[1].tolist()[:3] == ["f", "m", "f"]
+    assert table.columns[2].tolist() == [1, 2, 3, 999]
+
+
+def test_json_lines(frame, tmp_path):
+    frame.to_json(tmp_path / "data.jsonl", orient="records", lines=True)
+    check(read_table(tmp_path / "data.jsonl"))
+
+
+def test_stata(frame, tmp_path):
+    frame.fillna({"sex": ""}).to_stata(tmp_path / "data.dta", write_index=False)
+    check(read_table(tmp_path / "data.dta"))
+
+
+def test_feather(frame, tmp_path):
+    pytest.importorskip("pyarrow")
+    frame.to_feather(tmp_path / "data.feather")
+    check(read_table(tmp_path / "data.feather"))
+
+
+@pytest.mark.parametrize(("suffix", "package"), [(".xlsx", "openpyxl"), (".ods", "odf")])
+def test_spreadsheets(frame, tmp_path, suffix, package):
+    pytest.importorskip(package)
+    file = tmp_path / f"data{suffix}"
+    with pd.ExcelWriter(file) as book:
+        frame.to_excel(book, sheet_name="people", index=False)
+        frame.head(2).to_excel(book, sheet_name="few", index=False)
+    table = read_table(file)
+    check(table)
+    assert "first of 2 sheets was read, 'people'" in table.notes[0]
+    assert read_table(file, sheet="few").n_rows == 2
+    with pytest.raises(InputError, match="no sheet 'none'; it has 'people' and 'few'"):
+        read_table(file, sheet="none")
+
+
+def test_labels_of_spss_stand_for_the_codes_of_nominal_columns(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"sex": [1.0, 2.0, 3.0, np.nan], "mood": [1.0, 2.0, 2.0, 1.0]})
+    pyreadstat.write_sav(
+        frame,
+        tmp_path / "data.sav",
+        variable_value_labels={"sex": {1: "f", 2: "m"}, "mood": {1: "bad", 2: "good"}},
+        variable_measure={"sex": "nominal", "mood": "ordinal"},
+    )
+    table = read_table(tmp_path / "data.sav")
+    assert table.columns[0].tolist() == ["f", "m", "3.0", None]
+    assert table.columns[1].tolist() == [1, 2, 2, 1]
+
+
+def test_words_for_missing_values_count_in_every_format(frame, tmp_path):
+    frame.to_json(tmp_path / "data.jsonl", orient="records", lines=True)
+    table = read_table(tmp_path / "data.jsonl", na=["999", "m"])
+    assert np.isnan(table.columns[2][3])
+    assert table.columns[1].tolist() == ["f", None, "f", None]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".dta", ".sas7bdat", ".feather"])
+def test_a_damaged_file_is_named(tmp_path, suffix):
+    file = tmp_path / f"data{suffix}"
+    file.write_bytes(b"{nothing of the kind" * 40)
+    with pytest.raises(InputError, match=rf"data\{suffix} cannot be read as \{suffix}"):
+        read_table(file)
+
+
+def test_a_package_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    (tmp_path / "data.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"needs openpyxl. Run: pip install \"edgewise\[files\]\""):
+        read_table(tmp_path / "data.xlsx")
+
+
+def test_a_sheet_of_what_is_no_spreadsheet_is_refused(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="A sheet is part of a spreadsheet"):
+        read_table(tmp_path / "data.csv", sheet="first")
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a;b\n1,5;2\n2;3\n")))
+    table = read_table("-")
+    assert table.columns[0].tolist() == [1.5, 2.0]
+    assert table.source == "standard input"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(InputError, match="Nothing came from standard input"):
+        read_table("-")
