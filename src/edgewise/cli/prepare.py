@@ -54,12 +54,11 @@ MissingOption: TypeAlias = Annotated[
 ]
 Sheet: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    table_option(
         "--sheet",
         help="Sheet of a spreadsheet; the first unless named.",
         metavar="NAME",
         show_default=False,
-        rich_help_panel=ROWS,
     ),
 ]
 Where: TypeAlias = Annotated[
