@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import BaseEstimator
 
 import edgewise
@@ -89,6 +90,12 @@ def test_nodes_that_differ(bootstrap):
     found = bootstrap.difference_test("strength")
     assert found.labels == bootstrap.graph_.names
     assert found.is_different()[0, 4], "the hub is stronger than a node by itself"
+    drawn = bootstrap.resampled("strength")
+    spread = np.std(drawn[:, 0] - drawn[:, 4], ddof=1)
+    z = abs(found.estimate[0] - found.estimate[4]) / spread
+    normal = bootstrap.difference_test("strength", method="normal")
+    assert normal.pvalues[0, 4] == pytest.approx(2 * stats.norm.sf(z))
+    np.testing.assert_array_equal(normal.lower, found.lower)
     with pytest.raises(InputError, match="fdr"):
         bootstrap.difference_test(fdr="holm")
     with pytest.raises(InputError, match="level"):
