@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.per_test_counts import THRIFT, PerTestWalk
@@ -34,6 +36,7 @@ from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
+from edgewise import EBIC, MixedGraph
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import learn_structure
@@ -58,10 +61,16 @@ class Plan:
     search: tuple[int, ...]
     large: tuple[int, int]
     stream: tuple[tuple[int, int], ...]
+    mixed: int
 
 
-FULL = Plan(search=(1000, 16_000), large=(500, 10_000), stream=((20, 20_000_000), (40, 5_000_000)))
-QUICK = Plan(search=(1000,), large=(100, 1000), stream=((12, 200_000),))
+FULL = Plan(
+    search=(1000, 16_000),
+    large=(500, 10_000),
+    stream=((20, 20_000_000), (40, 5_000_000)),
+    mixed=3500,
+)
+QUICK = Plan(search=(1000,), large=(100, 1000), stream=((12, 200_000),), mixed=500)
 
 
 def draw(adjacency: Array, n_samples: int, seed: int = 1) -> Array:
@@ -277,6 +286,72 @@ def moral(arcs: list[list[int]], n: int) -> Array:
     return joined
 
 
+#: CPU seconds that `MixedGraph` may take for 20 columns, 3,500 rows and a path of 30 alphas.
+MIXED_GOAL_SECONDS = 2.0
+
+
+def mixed_frame(n_samples: int) -> pd.DataFrame:
+    """Twenty columns of four kinds in a chain: 8 numbers, 5 yes / no, 4 nominal ones, 3 counts."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(n_samples, 20))
+    for j in range(1, 20):
+        z[:, j] = 0.5 * z[:, j - 1] + 0.85 * z[:, j]
+    columns: dict[str, Array] = {f"number{j}": z[:, j] for j in range(8)}
+    columns |= {f"binary{j}": (z[:, j] > 0.5).astype(float) for j in range(8, 13)}
+    for j, n_levels in zip(range(13, 17), (3, 4, 5, 3), strict=True):
+        cuts = np.linspace(-1, 1, n_levels - 1)
+        columns[f"nominal{j}"] = np.array(list("dbaec"))[np.digitize(z[:, j], cuts)]
+    columns |= {f"count{j}": rng.poisson(np.exp(0.5 * z[:, j])) for j in range(17, 20)}
+    return pd.DataFrame(columns)
+
+
+def mixed_rows(plan: Plan) -> list[Row]:
+    """Time a path of 30 alphas for each of 20 columns of several kinds, beside scikit-learn."""
+    from sklearn.linear_model import Lasso, LogisticRegression
+
+    frame = mixed_frame(plan.mixed)
+    kinds = {name: "count" for name in frame if name.startswith("count")}
+    model = MixedGraph(EBIC(n_alphas=30, alpha_ratio=0.01), kinds=kinds)
+    model.fit(frame.head(200))
+    seconds, _ = cpu(model.fit, frame)
+    indicators = pd.get_dummies(frame.select_dtypes(exclude="number"), dtype=float)
+    X = pd.concat([frame.select_dtypes("number"), indicators], axis=1)
+    X = (X - X.mean()) / X.std()
+
+    def peer() -> None:
+        for name, kind in model.kinds_.items():
+            if kind == "count":
+                continue
+            others = X[[column for column in X if column.split("_")[0] != name]].to_numpy()
+            largest = 0.5 if kind == "continuous" else 0.2
+            for alpha in largest * np.geomspace(1, 0.01, 30):
+                if kind == "continuous":
+                    Lasso(alpha).fit(others, frame[name])
+                else:
+                    logistic = LogisticRegression(
+                        l1_ratio=1.0, C=1 / (alpha * len(X)), solver="saga", max_iter=100
+                    )
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        logistic.fit(others, frame[name])
+
+    start = time.process_time()
+    peer()
+    theirs = time.process_time() - start
+    return [
+        {
+            "columns": frame.shape[1],
+            "rows": len(frame),
+            "alphas": 30,
+            "CPU": seconds,
+            "goal": MIXED_GOAL_SECONDS,
+            "sum of gaps": float(model.gap_),
+            "scikit-learn CPU": theirs,
+            "scikit-learn / ours": theirs / seconds,
+        }
+    ]
+
+
 def alone(function: Callable[..., Row], *arguments: Any) -> Row:
     """Call in a fresh process, so that its memory is its own."""
     say(f"{function.__name__.strip('_')} {arguments}")
@@ -289,6 +364,7 @@ TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
     "counting": ("The same walk, every test counted by itself", counting_rows),
     "large": ("A scale-free tree", large_rows),
     "stream": ("From a file", stream_rows),
+    "mixed": ("Columns of several kinds, beside scikit-learn column by column", mixed_rows),
     PGMPY: ("Beside a Bayesian network by pgmpy: karate, 1000 rows", pgmpy_rows),
 }
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
+from edgewise._core.parallel import counted
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.checks import check_weights, refuse_covariance
 from edgewise.data.kinds import MixedTable, code_new_rows, read_mixed
@@ -81,7 +82,7 @@ class MixedGraph(TableEstimator):
     random_state : int, Generator, RandomState or None
         Shuffles folds.
     verbose : int
-        Above 0, a progress bar of folds is drawn on standard error.
+        Above 0, a progress bar of regressions is drawn on standard error.
 
     Attributes
     ----------
@@ -251,7 +252,7 @@ class MixedGraph(TableEstimator):
         choices: list[Choice] = []
         told: dict[type[Warning], list[tuple[str, str]]] = {}
         n_columns = len(coding.names)
-        for j, name in enumerate(coding.names):
+        for j, name in enumerate(counted(coding.names, "Regressions", n_columns, self.verbose)):
             problem = ColumnProblem(coding=coding, column=j, tol=self.tol, max_iter=self.max_iter)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -265,7 +266,6 @@ class MixedGraph(TableEstimator):
                         Grid.of(self._alpha.grid_rule(self.alpha), design.n_samples, n_columns),
                         random_state=self.random_state,
                         n_jobs=self.n_jobs,
-                        verbose=self.verbose,
                     )
                 )
             for one in caught:
