@@ -307,20 +307,11 @@ class _Pairs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Problem:
-    """What every shuffle needs; rows of the first group come first.
+    """What every shuffle needs; the ``n_first`` rows of the first group come first.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n, q)
-        Columns standardised within groups, and their magnitudes if there are rows enough.
-    n_first, n_columns : int
-        Rows of the first group, and columns of the table.
-    shrinkage : float
-        Share of the identity in correlations that are inverted.
-    correlations, partial : _Pairs
-        Of the correlations of ``scores``, and of the partial ones of the columns.
-    columns, deviations : ndarray of shape (p, n)
-        Entries as they are, and how far they lie from the median of their group.
+    ``scores`` has the columns standardised within groups, and their magnitudes if there are rows
+    enough; ``columns`` and ``deviations``, of shape (p, n), the entries as they are and how far
+    they lie from the median of their group.
     """
 
     scores: FloatArray
@@ -508,12 +499,7 @@ def _weights(unit: FloatArray, slopes: FloatArray, error: float) -> FloatArray:
 
 
 class _Block(NamedTuple):
-    """What some shuffles say.
-
-    ``totals`` has shape (b, families, aggregates), ``columns`` (2, p, b): standardised differences
-    of means and of spreads. ``reached`` counts the shuffles that come up to each difference
-    observed, of correlations and of partial ones.
-    """
+    """Of some shuffles the statistics by family, differences of columns, and pairs reached."""
 
     totals: FloatArray
     columns: FloatArray
@@ -543,12 +529,8 @@ def _draw(
         return stream.permuted(np.tile(np.arange(sum(sizes)), (n_shuffles, 1)), axis=1)
     starts = [np.arange(0, size, block_length) for size in sizes]
     blocks = np.split(np.arange(sum(sizes)), np.concatenate([starts[0], sizes[0] + starts[1]])[1:])
-    return np.stack(
-        [
-            np.concatenate([blocks[k] for k in stream.permutation(len(blocks))])
-            for _ in range(n_shuffles)
-        ]
-    )
+    orders = (stream.permutation(len(blocks)) for _ in range(n_shuffles))
+    return np.stack([np.concatenate([blocks[k] for k in order]) for order in orders])
 
 
 def _compare(
@@ -653,9 +635,7 @@ def _result(
         pvalue_means=float(columns["mean_p_familywise"].min()),
         pvalue_spreads=float(columns["spread_p_familywise"].min()),
         columns=columns,
-        rare=tuple(
-            table.names[k] for k in _rare_columns(table.values, min(problem.sizes)).tolist()
-        ),
+        rare=tuple(np.array(table.names)[_rare_columns(table.values, min(problem.sizes))].tolist()),
         classes=groups.classes,
         n_rows=problem.sizes,
         n_permutations=len(totals) - 1,
