@@ -108,6 +108,20 @@ def test_rows_of_the_summary_are_a_table():
     assert "<p>End.</p>" in page
 
 
+def test_pictures_stand_above_the_network_or_below():
+    drawn = (Picture(png=b"x", words="first one"), Picture(png=b"y", words="second one"))
+    for leads in (True, False):
+        page = render([report(graph_of(5, 8), pictures=drawn, leads=leads)], title="x")
+        assert page.count("<img") == 2
+        assert (page.index("<figcaption>first one") < page.index("<h3>The network</h3>")) == leads
+        assert page.index("<h3>The network</h3>") < page.index("<figcaption>second one")
+
+
+def test_a_gap_of_rounding_is_no_number():
+    page = render([report(graph_of(3, 2), record={"converged": True, "gap": 4e-32})], title="x")
+    assert "The fit converged: it is at the optimum, up to rounding." in page
+
+
 def test_branches_of_a_tree_keep_their_depth():
     findings = "split by age\n|--- age <= 50\n|   |--- leaf 0: 76 rows\n|--- age > 50"
     page = render([report(graph_of(5, 8), findings=findings)], title="x")

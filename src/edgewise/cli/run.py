@@ -416,6 +416,8 @@ def _report(
             for name, words in result.words.items()
             if name in figures
         ),
+        # A network leads by itself, unless it has a map.
+        leads="network.png" not in figures or "sites.png" in figures,
         tables={title: _words_first(table) for title, table in result.shown.items() if len(table)},
     )
 

@@ -58,6 +58,8 @@ class Report:
         What was asked, where a page answers several questions.
     pictures : tuple of Picture
         Drawings of the question's own.
+    leads : bool
+        Whether the first of them stands above the network, as what to look at first.
     tables : mapping of str to DataFrame
         Tables of the question's own, by title; the edges have one anyway.
     """
@@ -69,6 +71,7 @@ class Report:
     methods: tuple[str, ...]
     question: str = ""
     pictures: tuple[Picture, ...] = ()
+    leads: bool = True
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
@@ -197,13 +200,17 @@ def _treatment(record: Mapping[str, Any]) -> list[Any]:
 
 def _certificate(record: Mapping[str, Any]) -> list[str]:
     """Convergence in words."""
+    from edgewise.estimators.base.table import ROUNDING
+
     if "converged" not in record:
         return []
     if not record["converged"]:
         return ["The fit stopped before it reached its tolerance: see the warnings."]
-    if (gap := record.get("gap")) is not None:
-        return [f"The fit converged: it is within {gap:.2g} of the optimum (duality gap)."]
-    return ["The fit converged."]
+    if (gap := record.get("gap")) is None:
+        return ["The fit converged."]
+    if gap < ROUNDING:
+        return ["The fit converged: it is at the optimum, up to rounding."]
+    return [f"The fit converged: it is within {gap:.2g} of the optimum (duality gap)."]
 
 
 def _facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -482,6 +489,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "n_edges": graph.n_edges,
         "most": most_edges(graph.n_nodes),
         "n_hidden": max(graph.n_edges - MOST_EDGES, 0),
+        "leads": report.leads and bool(report.pictures),
         "has_confidence": graph.confidence is not None,
         "pictures": [
             {"words": picture.words, "data": base64.b64encode(picture.png).decode("ascii")}
