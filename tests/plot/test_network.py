@@ -340,3 +340,28 @@ def test_layout_engines_of_the_user_cause_no_noise(caplog):
         plot_network(random_graph(10, 12), ax).set_title("title")
     figure.draw_without_rendering()
     assert not caplog.records
+
+
+def test_groups_rings_and_sizes_of_nodes():
+    graph = Graph([[0, 0.5, 0, 0], [0.5, 0, 0.2, 0], [0, 0.2, 0, 0], [0, 0, 0, 0]])
+    plain = plot_network(graph)
+    assert len(plain.collections) == 2, "edges and nodes"
+    look = {"groups": ["a", "a", "b", "c"], "rings": [0.5, -0.1, 1.0, 0.0], "sizes": [4, 1, 0, 2]}
+    ax = plot_network(graph, **look)
+    _, circles, *wedges, nodes = ax.collections
+    assert len(wedges) == 2, "a share below 0 has no part of its ring"
+    colors = nodes.get_facecolors()
+    assert (colors[0] == colors[1]).all()
+    assert (colors[0] != colors[2]).any()
+    discs = nodes.get_sizes()
+    assert discs[0] > discs[1] > discs[2]
+    assert (circles.get_sizes() > discs).all()
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts[-3:] == ["a", "b", "c"]
+    for name, value in look.items():
+        with pytest.raises(InputError, match=f"{name} must have one entry"):
+            plot_network(graph, **{name: value[:2]})
+    with pytest.raises(InputError, match="at most 1"):
+        plot_network(graph, rings=[2, 0, 0, 0])
+    with pytest.raises(InputError, match="at least 0"):
+        plot_network(graph, sizes=[-1, 0, 0, 0])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
+from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
@@ -116,6 +119,9 @@ def plot_network(
     labels: Literal["auto", "all", "none"] = "auto",
     legend: bool = True,
     max_edges: Literal["auto"] | int | None = "auto",
+    groups: Sequence[object] | None = None,
+    rings: ArrayLike | None = None,
+    sizes: ArrayLike | None = None,
 ) -> Axes:
     """Draw a network: blue edges are positive, orange ones negative, wide ones strong.
 
@@ -143,6 +149,13 @@ def plot_network(
         Edges to draw at most: the strongest of each node, then the strongest of all; a line
         above the network says how many there are. ``"auto"`` draws 60, or three for every two
         nodes where those are more; None draws all. Hidden edges count in the layout.
+    groups : sequence, default=None
+        The group of each node, such as its scale or community: a colour, named in the legend.
+    rings : array-like of shape (n_nodes,), default=None
+        A share of each node, such as its `edgewise.metrics.predictability`, drawn as that part of
+        a ring around it; what is below 0 counts as 0.
+    sizes : array-like of shape (n_nodes,), default=None
+        A statistic of each node, such as its strength, from 0: the largest has the largest disc.
 
     Returns
     -------
@@ -160,6 +173,7 @@ def plot_network(
     check_labels(labels)
     if not (max_edges is None or max_edges == "auto" or _is_count(max_edges)):
         raise InputError(f"max_edges must be 'auto', None or a number from 1, got {max_edges!r}.")
+    look = Look.of(graph.n_nodes, groups, rings, sizes)
     ax = axes_or_new(ax, network_size(graph.n_nodes), fill=True)
     ax.set_axis_off()
     notes = []
@@ -169,7 +183,7 @@ def plot_network(
         if not joined.any():
             _write_notes(ax, notes)
             return ax
-        graph = _part(graph, joined)
+        graph, look = _part(graph, joined), look.part(joined)
     if max_edges == "auto":
         max_edges = most_edges(graph.n_nodes)
     shown = graph if max_edges is None else _strongest(graph, max_edges)
@@ -182,10 +196,86 @@ def plot_network(
         shown,
         layout=layout,
         labels=labels,
-        entries=stroke_entries(shown) if legend else [],
+        entries=[*stroke_entries(shown), *look.entries()] if legend else [],
         top=_write_notes(ax, notes),
+        look=look,
     )
     return ax
+
+
+#: Light colours of groups of nodes, under which the blue and orange of edges stay apart.
+_TINTS = ("#F3D08A", "#A8DDC9", "#D9B8D6", "#B5D3F2", "#F2B8A0", "#E8E58F", "#C9C9C9", "#FFFFFF")
+#: The disc of the smallest statistic, as a share of the largest.
+_SMALLEST = 0.45
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """How the nodes look: a colour and a size for each, and the filled share of their rings."""
+
+    colors: tuple[str, ...]
+    scale: FloatArray
+    rings: FloatArray | None
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        n_nodes: int,
+        groups: Sequence[object] | None,
+        rings: ArrayLike | None,
+        sizes: ArrayLike | None,
+    ) -> Look:
+        """Turn what is to be shown of the nodes into colours and sizes."""
+        labels = None if groups is None else [str(group) for group in groups]
+        shares = None if rings is None else np.asarray(rings, dtype=np.float64)
+        values = np.ones(n_nodes) if sizes is None else np.asarray(sizes, dtype=np.float64)
+        given = {"groups": labels, "rings": shares, "sizes": values}
+        for name, value in given.items():
+            if value is not None and np.shape(value) != (n_nodes,):
+                raise InputError(
+                    f"{name} must have one entry for each of the {n_nodes} nodes; its shape is "
+                    f"{np.shape(value)}."
+                )
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            raise InputError("sizes must be numbers of at least 0.")
+        if shares is not None and not (shares <= 1).all():
+            raise InputError("rings must be shares of at most 1.")
+        kinds = list(dict.fromkeys(labels or ()))
+        names = {kind: _TINTS[k % len(_TINTS)] for k, kind in enumerate(kinds)}
+        return cls(
+            colors=("#DDDDDD",) * n_nodes if labels is None else tuple(names[k] for k in labels),
+            scale=_SMALLEST + (1 - _SMALLEST) * np.sqrt(values / (values.max(initial=0.0) or 1.0)),
+            rings=None if shares is None else np.maximum(shares, 0.0),
+            names=names,
+        )
+
+    def part(self, kept: BoolArray) -> Look:
+        """Return the look of some of the nodes."""
+        return replace(
+            self,
+            colors=tuple(
+                color for color, is_kept in zip(self.colors, kept, strict=True) if is_kept
+            ),
+            scale=self.scale[kept],
+            rings=None if self.rings is None else self.rings[kept],
+        )
+
+    def entries(self) -> list[Artist]:
+        """Say which colour is which group."""
+        return [
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="o",
+                markersize=8,
+                markerfacecolor=color,
+                markeredgecolor=INK,
+                label=tidy(name, 14),
+            )
+            for name, color in self.names.items()
+        ]
 
 
 def most_edges(n_nodes: int) -> int:
@@ -323,8 +413,9 @@ def _draw(
     *,
     layout: str | ArrayLike,
     labels: str,
-    entries: list[Entry],
+    entries: Sequence[Entry | Artist],
     top: float,
+    look: Look,
 ) -> None:
     """Place nodes, edges, names and legend, each where the ones before leave room.
 
@@ -339,6 +430,9 @@ def _draw(
     columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
     legend_height = -(-len(entries) // columns) * ENTRY[1]
     radius = 8.0 if graph.n_nodes <= 30 else 6.0 if graph.n_nodes <= 100 else 4.5
+    # A ring takes room of its own.
+    wider = 1.0 if look.rings is None else 1.35
+    radius *= wider
     low = np.array([_SIDE, _BOTTOM + legend_height])
     high = np.maximum(room - [_SIDE, _TOP], low + 20.0)
     page = _layout.Page(low=low, high=high, cell=np.full(2, 2 * radius), radius=radius)
@@ -346,12 +440,12 @@ def _draw(
     set_limits(ax, placement, whole)
     joined = _layout.is_joined(graph)
     apart = min(_layout.spacing(placement.points[joined]), 60.0)
-    radius = float(np.clip(0.22 * apart, 1.5, radius))
+    radius = float(np.clip(0.22 * wider * apart, 1.5, radius))
     widest = _widest(shown, apart)
     strokes = strokes_of(shown, widest)
     ends = np.column_stack([strokes.source, strokes.target])
     _draw_edges(ax, placement.data[ends], strokes, radius)
-    _draw_nodes(ax, placement.data, joined, radius)
+    _draw_nodes(ax, placement.data, joined, radius, look)
     if labels != "none":
         degree = (graph.adjacency | graph.adjacency.T).sum(axis=0)
         placed = place_labels(
@@ -402,12 +496,40 @@ def _draw_edges(ax: Axes, ends: FloatArray, strokes: Strokes, radius: float) -> 
         )
 
 
-def _draw_nodes(ax: Axes, data: FloatArray, joined: BoolArray, radius: float) -> None:
+def _draw_nodes(ax: Axes, data: FloatArray, joined: BoolArray, radius: float, look: Look) -> None:
+    inner = radius * look.scale
+    if look.rings is not None:
+        inner = 0.72 * inner
+        ax.scatter(
+            data[:, 0],
+            data[:, 1],
+            s=(2 * radius * look.scale) ** 2,
+            c="white",
+            edgecolors=INK,
+            linewidths=0.6,
+            zorder=3,
+        )
+        for place, share, size in zip(data, look.rings, radius * look.scale, strict=True):
+            if share > 0:
+                # Clockwise from the top, as hands of a clock go.
+                wedge = Path.wedge(90.0 - 360.0 * share, 90.0)
+                ax.scatter(
+                    place[0],
+                    place[1],
+                    s=(2 * size) ** 2,
+                    marker=wedge,
+                    c=INK,
+                    linewidths=0,
+                    zorder=3,
+                )
     ax.scatter(
         data[:, 0],
         data[:, 1],
-        s=(2 * radius) ** 2,
-        c=["#DDDDDD" if is_joined else "white" for is_joined in joined],
+        s=(2 * inner) ** 2,
+        c=[
+            color if is_joined else "white"
+            for color, is_joined in zip(look.colors, joined, strict=True)
+        ],
         edgecolors=[INK if is_joined else NEUTRAL for is_joined in joined],
         linewidths=0.8,
         zorder=3,

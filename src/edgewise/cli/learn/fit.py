@@ -114,6 +114,7 @@ class AboutNodes:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     shown: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     figures: Callable[[], Mapping[str, Figure | SubFigure]] = dict
+    look: Mapping[str, Any] = field(default_factory=dict)
 
 
 def learn_graph(
@@ -164,7 +165,7 @@ def learn_graph(
             *notes,
             *nodes.notes,
         ],
-        figures=lambda: {**draw(fit, graph, resampled), **nodes.figures()},
+        figures=lambda: {**draw(fit, graph, resampled, **nodes.look), **nodes.figures()},
         words=ALT,
         tables={
             **interval_table(resampled),
@@ -238,6 +239,10 @@ def _about_nodes(
         tables=tables,
         shown={"Nodes": table.drop(columns="measure", errors="ignore").round(3)},
         figures=draw_nodes,
+        look={
+            "groups": _community_names(table) if asked.groups is None else asked.groups,
+            "rings": table.get("predictability"),
+        },
     )
 
 
@@ -270,6 +275,13 @@ def _most_central(table: pd.DataFrame, n_communities: int) -> str:
         for node, strength in zip(top["node"], top["strength"], strict=True)
     ]
     return f"Most central, by strength: {', '.join(names)}; {communities_text(n_communities)}"
+
+
+def _community_names(table: pd.DataFrame) -> list[str]:
+    """Name the community of each node; those of one node share a name, as they are many."""
+    size = table["community"].map(table["community"].value_counts())
+    pairs = zip(table["community"], size, strict=True)
+    return [f"community {number}" if n > 1 else "by itself" for number, n in pairs]
 
 
 def communities_text(number: int) -> str:
@@ -443,8 +455,10 @@ def _search(fit: Any) -> str:
     )
 
 
-def draw(fit: Any, graph: Graph, resampled: Any = None) -> dict[str, Figure | SubFigure]:
-    """Draw the network, its matrix and how it was chosen, by file.
+def draw(
+    fit: Any, graph: Graph, resampled: Any = None, **look: Any
+) -> dict[str, Figure | SubFigure]:
+    """Draw the network, with nodes of some look, its matrix and how it was chosen, by file.
 
     Graphs of columns that are sites in space are drawn over the sites too, with the edges that
     were fused bundled and outlined, and on a grid as maps of what single sites are joined to.
@@ -453,7 +467,7 @@ def draw(fit: Any, graph: Graph, resampled: Any = None) -> dict[str, Figure | Su
 
     groups = getattr(fit, "groups_", None)
     figures: dict[str, Figure | SubFigure] = {
-        "network.png": plot.plot_network(graph).figure,
+        "network.png": plot.plot_network(graph, **look).figure,
         "matrix.png": plot.plot_matrix(graph, groups=groups).figure,
     }
     if groups is not None:
