@@ -93,7 +93,7 @@ def network() -> Any:
         nonselection_fill_alpha=0.35,
         nonselection_line_alpha=0.35,
     )
-    drawn.add_layout(labels(nodes))
+    drawn.add_layout(labels(source("names", "x", "y", "label", "dx", "dy")))
     drawn.add_tools(
         HoverTool(renderers=[lines], line_policy="interp", name=f"told-edges-{KEY}"),
         HoverTool(renderers=[dots], tooltips=[("", "@name"), ("neighbours", "@degree")]),
@@ -101,13 +101,13 @@ def network() -> Any:
     return drawn
 
 
-def labels(nodes: ColumnDataSource) -> LabelSet:
+def labels(names: ColumnDataSource) -> LabelSet:
     """Write names where the page's script finds room for them, in the colours of the page."""
     return LabelSet(
         x="x",
         y="y",
         text="label",
-        source=nodes,
+        source=names,
         x_offset="dx",
         y_offset="dy",
         text_baseline="middle",

@@ -193,6 +193,7 @@
       model(`edges-${this.key}`).data = edges;
       model(`arrows-${this.key}`).data = arrows;
       model(`cells-${this.key}`).data = cells;
+      this.name(nodes.data);
       this.isDrawing = true;
       nodes.selected.indices = [...this.marked];
       model(`edges-${this.key}`).selected.indices = [];
@@ -292,6 +293,14 @@
       };
     }
 
+    // Write the names. Bokeh may draw the box of the last one where something is chosen, so that an empty one far off
+    // comes last.
+    name({ x, y, label, dx, dy }) {
+      model(`names-${this.key}`).data = {
+        x: [...x, -1e6], y: [...y, -1e6], label: [...label, ""], dx: [...dx, 0], dy: [...dy, 0],
+      };
+    }
+
     // After a zoom there is other room for names; once for all changes until the next picture.
     relabel() {
       if (this.waiting) return;
@@ -300,6 +309,7 @@
         this.waiting = false;
         const nodes = model(`nodes-${this.key}`);
         nodes.data = { ...nodes.data, ...this.labels() };
+        this.name(nodes.data);
       });
     }
 
