@@ -37,7 +37,8 @@ def problems_of(root: Path) -> list[str]:
     problems = []
     version, (date, section) = version_of(root), changes_of(root)
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
-        problems.append(f"CHANGELOG.md has no heading '## [{version}] - YYYY-MM-DD'.")
+        date = "YYYY-MM-DD"
+        problems.append(f"CHANGELOG.md has no heading '## [{version}] - {date}'.")
     if not section:
         problems.append(f"CHANGELOG.md says nothing of {version}.")
     citation = (root / "CITATION.cff").read_text(encoding="utf-8").splitlines()
