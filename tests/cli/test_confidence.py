@@ -13,12 +13,12 @@ from numba.core.event import trigger_event
 
 import edgewise
 from edgewise import BootstrapGraph, GaussianGraph
+from edgewise._core.parallel import duration
 from edgewise.cli.confidence import (
     RESAMPLES,
     Confidence,
     _forecast,
     bootstrap_edges,
-    duration,
     timed_fit,
 )
 
