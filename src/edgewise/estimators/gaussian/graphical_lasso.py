@@ -70,6 +70,9 @@ from edgewise.stats import Moments
 PATH_BYTES: Final = 2**30
 #: Alphas after which a criterion that keeps rising ends a path of large problems.
 PATIENCE: Final = 6
+#: Mean number of neighbours up to which many columns are searched edge by edge: a step takes the
+#: cube of it, and one edge more or less is little to whoever has so many.
+DENSE: Final = 20
 #: Level of the Bonferroni test that rules out the empty graph.
 LEVEL: Final = 0.05
 
@@ -543,7 +546,8 @@ def choose_refitted(
     gamma = rule.used_gamma if rule.gamma is not None else default_gamma(n_rows, p)
     price = ebic(0.0, 1, n_rows, p, gamma) / n_rows
     largest = problem.largest_alpha(statistics)
-    for n_extensions in range(grid.n_extensions + 1):
+    # A longer path of many columns would be solved for edges that the search below adds itself.
+    for n_extensions in range(grid.n_extensions + 1 if p <= SMALL else 1):
         alphas = grid.alphas(largest, n_extensions)
         fits, n_unconverged = _refit_path(problem, statistics, R, alphas, price, n_rows, verbose)
         if not fits:
@@ -567,7 +571,7 @@ def choose_refitted(
         index, start = 0, fits[0].adjacency
     elif not start.any():
         start = _strongest_pair(candidates)
-    if is_dependent:
+    if is_dependent and (p <= SMALL or start.sum() <= DENSE * p):
         with step_counter(verbose) as watch:
             start = search_graph(
                 R,
