@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 def pytest_configure(config) -> None:
     """Run once before collection, in every process."""
+    # A shell starts what runs in the background deaf to Ctrl-C, and so all that tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Collecting a solver's file for doctests before its package would hide the function of the
     # same name behind the module.
     import edgewise.solvers  # noqa: F401
