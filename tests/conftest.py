@@ -31,3 +31,9 @@ def undrawn(monkeypatch):
 
     monkeypatch.setattr(FigureCanvasBase, "print_figure", print_blank)
     monkeypatch.setattr(edgewise.report, "render", lambda reports, *, title: f"{title}\n")
+
+
+@pytest.fixture
+def lines_at_once(monkeypatch):
+    """Write a line of progress for each task, however short the work is."""
+    monkeypatch.setattr("edgewise._core.parallel.LINE_EVERY", 0.0)

@@ -38,7 +38,8 @@ def test_folder_record_and_words(run, tmp_path):
     assert names(out) == FILES
     record = json.loads((out / "run.json").read_text())
     assert (record["command"], record["seed"]) == ("reproduce", 0)
-    assert record["parameters"] == {"study": "toy", "version": 1, "quick": False, "table": None}
+    parameters = {"study": "toy", "version": 1, "quick": False, "part": None, "table": None}
+    assert record["parameters"] == parameters
     assert (record["n_tasks"], record["n_resumed"]) == (9, 0)
     assert record["reference"].startswith("Nobody")
     assert "numpy" in record["versions"]

@@ -45,7 +45,7 @@ def a_parquet_file_without_rows(folder):
 @BAD_BINARY.add(refused("'dose'", "text"))
 def lists_in_a_parquet_file(folder):
     frame = clean_frame()
-    frame["dose"] = [[1.0, 2.0]] * len(frame)
+    frame["dose"] = [[float(k), 2.0] for k in range(len(frame))]
     frame.to_parquet(folder / "data.parquet")
     return folder / "data.parquet"
 

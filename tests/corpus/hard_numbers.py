@@ -13,6 +13,7 @@ COPIES = {
     "BlanketBayesNet": refused("'x0'", "'x2'", "linear relation"),
     "DirectedGraph": refused("'x0'", "'x2'", "linear relation"),
     "FusedNetworkChange": refused("equal columns"),
+    "MixedGraph": refused("'x0' and 'x2'", "up to scale"),
 }
 
 
@@ -20,6 +21,7 @@ COPIES = {
     FITS,
     NeighborhoodGraph=refused("identical up to scale"),
     StabilitySelection=refused("identical up to scale"),
+    MixedGraph=refused("identical up to scale"),
     GaussianBayesNet=refused("linear relation"),
     BlanketBayesNet=refused("linear relation"),
     DirectedGraph=refused("linear relation"),

@@ -151,3 +151,17 @@ def lists_in_the_cells(values):
 @OTHER_TYPES.add(refused("'x0'", "dict"))
 def dicts_in_the_cells(values):
     return with_entry(values.astype(object), {"foo": "bar"}, 0, 0)
+
+
+#: A table of several kinds has a place for text, though not for one level per row.
+WITH_KINDS = {
+    **dict.fromkeys(
+        ["column_of_dates", "array_of_dates", "python_dates_among_objects", "pandas_periods"],
+        refused("dates"),
+    ),
+    **dict.fromkeys(["pandas_ordered_categories", "pandas_intervals"], FITS),
+    "all_kinds_of_objects": refused("missing"),
+}
+for case in OTHER_TYPES:
+    if "text" in case.outcome.says:
+        case.but["MixedGraph"] = WITH_KINDS.get(case.name, refused("levels in 40 rows"))

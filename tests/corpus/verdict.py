@@ -64,9 +64,12 @@ def signature(model: Any, subject: Subject, table: Any) -> dict[str, np.ndarray]
             found[name] = value
     if hasattr(model, "predict_precision"):
         found["predicted precision"] = model.predict_precision(subject.covariates(table))
-    if hasattr(model, "predict"):
+    if hasattr(model, "predict_proba"):
         found["probabilities"] = model.predict_proba(subject.rows(table))
     elif callable(getattr(model, "score", None)) and subject.family in ("rows", "levels"):
+        if getattr(model, "missing", None) == "drop":
+            # There are no rows to leave out of those that are judged.
+            table = np.asarray(subject.clean(), dtype=np.float64)
         found["score"] = np.array(model.score(table))
     return found
 

@@ -233,7 +233,7 @@ def test_impossible_parameters_are_named(parameters, message):
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
-def test_progress_only_when_asked(verbose, is_drawn, capsys):
+def test_progress_only_when_asked(verbose, is_drawn, capsys, lines_at_once):
     BootstrapGraph(GaussianGraph(alpha=0.3), n_resamples=2, verbose=verbose).fit(pair())
     printed = capsys.readouterr()
     assert printed.out == ""

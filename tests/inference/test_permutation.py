@@ -564,7 +564,7 @@ def test_bad_input(change, part):
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
-def test_progress_only_when_asked(verbose, is_drawn, capsys):
+def test_progress_only_when_asked(verbose, is_drawn, capsys, lines_at_once):
     X, y = groups(5, 5)
     permutation_test(Correlation(), X, y, n_permutations=2, verbose=verbose)
     printed = capsys.readouterr()

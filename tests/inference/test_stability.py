@@ -222,7 +222,7 @@ def test_assumption_sharpens_the_bound():
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
-def test_progress_only_when_asked(verbose, is_drawn, capsys):
+def test_progress_only_when_asked(verbose, is_drawn, capsys, lines_at_once):
     Stability(GaussianGraph(alpha=0.3), n_resamples=2, verbose=verbose).fit(pair())
     printed = capsys.readouterr()
     assert printed.out == ""

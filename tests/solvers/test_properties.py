@@ -23,6 +23,7 @@ from edgewise.solvers import (
     fused_neighborhood,
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
+    generalized_lasso,
     graphical_lasso,
     graphical_lasso_path,
     learn_structure,
@@ -272,6 +273,33 @@ def test_fisher_scores(seed, m, n_classes):
     left, right = (fisher_vectors(part, coefs).reshape(len(part), -1) for part in (X, Y))
     np.testing.assert_allclose(fisher_kernel(X, Y, coefs), left @ right.T, atol=1e-8)
     np.testing.assert_allclose(kernel, left @ left.T, atol=1e-8)
+
+
+@few
+@given(
+    seed=SEEDS,
+    family=st.sampled_from(["gaussian", "binary", "poisson", "multinomial"]),
+    share=SHARES,
+)
+def test_generalized_lasso(seed, family, share):
+    rng = np.random.default_rng(seed)
+    X = rows(seed, 4, 40)
+    draws = {
+        "gaussian": X[:, 0] + rng.normal(size=40),
+        "binary": rng.permutation(40) % 2,
+        "poisson": rng.poisson(2.0, size=40),
+        "multinomial": rng.permutation(40) % 3,
+    }
+    y, groups = draws[family], [0, 0, 1, 2]
+    alpha = share * np.abs(X).max()
+    found = generalized_lasso(X, y, alpha, family=family, groups=groups, tol=TOL)
+    assert 0.0 <= found.gap <= TOL
+    assert found.converged
+    # Nothing near it is better by more than the gap.
+    again = generalized_lasso(X, y, alpha, family=family, groups=groups, tol=1e-10, init=found)
+    assert again.objective - 1e-10 <= found.objective <= again.objective + found.gap + 1e-12
+    turned = generalized_lasso(X[::-1], y[::-1], alpha, family=family, groups=groups, tol=1e-10)
+    assert turned.objective == pytest.approx(again.objective, abs=2e-10)
 
 
 @few

@@ -116,6 +116,9 @@ class Reading:
 
         from edgewise.data.unusual import find_transposed, find_unusual
 
+        if table.n_samples < 2 or np.isinf(table.values).any():
+            # It will be refused for that, which is the first thing to know.
+            return ()
         beside = [name for name in self.raw.names if name not in self.names]
         columns = {name: self.column(name) for name in beside}
         labels = self.raw.row_names

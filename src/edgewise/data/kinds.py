@@ -13,6 +13,7 @@ import numpy as np
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data.checks import SMALLEST, about_size, varying_columns
 from edgewise.data.levels import Level, code_column, complete_rows
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
@@ -279,8 +280,10 @@ def read_mixed(X: Any, kinds: Any = None, missing: str = "error") -> MixedTable:
     MixedTable
     """
     table = Table.from_input(X)
+    _refuse_sizes(table, [own is None for own in table.levels], least=0.0)
     found = column_kinds(table, kinds)
     _refuse_labels(table, found)
+    _refuse_sizes(table, [kind not in WITH_LEVELS for kind in found])
     if np.isinf(table.values).any():
         which = np.flatnonzero(np.isinf(table.values).any(axis=0)).tolist()
         raise InputError(
@@ -302,7 +305,7 @@ def read_mixed(X: Any, kinds: Any = None, missing: str = "error") -> MixedTable:
             own, column = tuple(own[code] for code in seen.tolist()), place.astype(np.float64)
         columns.append(column)
         levels.append(own)
-    _check_levels(table.names, found, levels, columns)
+    _check_levels(table.names, found, levels, columns, varying_columns(values))
     return MixedTable(
         values=np.column_stack(columns),
         names=table.names,
@@ -324,6 +327,14 @@ def _has_direction(levels: Sequence[Level]) -> bool:
     return tuple(str(level).strip().lower() for level in levels) in YES
 
 
+def _refuse_sizes(table: Table, is_number: Sequence[bool], least: float = SMALLEST) -> None:
+    """Refuse numbers that cannot be squared."""
+    values = table.values[:, np.array(is_number)]
+    names = [name for name, own in zip(table.names, is_number, strict=True) if own]
+    if names and (said := about_size(values, names, least=least)):
+        raise InputError(said)
+
+
 def _refuse_labels(table: Table, kinds: Sequence[str]) -> None:
     for kind, what, advice in (
         ("identifier", "labels the rows, another value in every one", "continuous or nominal"),
@@ -331,10 +342,12 @@ def _refuse_labels(table: Table, kinds: Sequence[str]) -> None:
     ):
         which = [name for name, own in zip(table.names, kinds, strict=True) if own == kind]
         if which:
+            nouns = ("Column", "it") if len(which) == 1 else ("Each of columns", "them")
             raise InputError(
-                f"Column {quote_names(which)} {what}, and has no place in a network. Drop it"
-                f"{', or turn it into numbers such as days' if kind == 'date' else ''}; or say "
-                f"what else it is: kinds={{'{which[0]}': ...}} with {advice}."
+                f"{nouns[0]} {quote_names(which)} {what}, and has no place in a network. Drop "
+                f"{nouns[1]}"
+                f"{', or turn dates into numbers such as days' if kind == 'date' else ''}; or say "
+                f"what else there is: kinds={{'{which[0]}': ...}} with {advice}."
             )
 
 
@@ -343,10 +356,11 @@ def _check_levels(
     kinds: Sequence[str],
     levels: Sequence[tuple[Level, ...] | None],
     columns: Sequence[FloatArray],
+    varies: BoolArray,
 ) -> None:
     """Refuse columns with one value or too many levels, and warn of levels with few rows."""
     n_rows = len(columns[0])
-    if flat := [name for name, one in zip(names, columns, strict=True) if (one == one[0]).all()]:
+    if flat := [name for name, has_spread in zip(names, varies, strict=True) if not has_spread]:
         nouns = ("Column", "has", "it") if len(flat) == 1 else ("Columns", "have", "them")
         raise InputError(
             f"{nouns[0]} {quote_names(flat)} {nouns[1]} one value in every row (constant), so that "
@@ -395,7 +409,9 @@ def code_new_rows(
     for k, (name, kind, own) in enumerate(zip(names, kinds, levels, strict=True)):
         is_there = ~table.missing[:, k]
         if own is None and table.levels[k] is not None:
-            raise InputError(f"Column '{name}' holds text, and the fit took it for {kind}.")
+            raise InputError(
+                f"Column '{name}' holds text, and the fit took it for {kind}. Pass its numbers."
+            )
         if own is None or not is_there.any():
             continue
         found, codes = code_column(values[is_there, k], table.kinds[k], table.levels[k])

@@ -61,7 +61,7 @@ def test_the_number_of_threads_changes_no_digit(model):
     assert (two.gap_, two.objective_) == (one.gap_, one.objective_)
 
 
-def test_a_bar_is_drawn_when_asked_for(make, capsys):
+def test_a_bar_is_drawn_when_asked_for(make, capsys, lines_at_once):
     X, y = odd_groups(sizes=(30, 30))
     options = {"alpha": CV(2, n_alphas=2), "random_state": 0}
     make(**options, verbose=1).fit(X, y)

@@ -327,7 +327,7 @@ def test_result_does_not_depend_on_the_number_of_workers(alpha):
 
 
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
-def test_progress_only_when_asked(verbose, is_drawn, capsys):
+def test_progress_only_when_asked(verbose, is_drawn, capsys, lines_at_once):
     GaussianGraph(alpha=CV(n_alphas=3), verbose=verbose, random_state=0).fit(chain())
     printed = capsys.readouterr()
     assert printed.out == ""

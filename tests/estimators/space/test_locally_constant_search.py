@@ -118,7 +118,7 @@ def test_as_many_workers_as_asked_for():
 
 @pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
 @pytest.mark.parametrize(("verbose", "is_drawn"), [(0, False), (1, True)])
-def test_progress_only_when_asked(verbose, is_drawn, capsys):
+def test_progress_only_when_asked(verbose, is_drawn, capsys, lines_at_once):
     LocallyConstantGraph(verbose=verbose, **SMALL_SEARCH).fit(patches(n_columns=4))
     printed = capsys.readouterr()
     assert printed.out == ""

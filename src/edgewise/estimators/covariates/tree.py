@@ -283,7 +283,7 @@ class GraphTree(CovariateEstimator):
     >>> tree = GraphTree(random_state=0, bounds=(0, 1)).fit(X, Y)
     >>> [leaf.graph.weights[0, 1].round(1).item() for leaf in tree.leaves_]
     [-0.7, 0.7]
-    >>> tree.leaves_[1].box["x1"]
+    >>> tuple(round(end, 1) for end in tree.leaves_[1].box["x1"])
     (0.5, 1.0)
     """
 

@@ -16,7 +16,7 @@ from edgewise._core.constraints import Constraint, Number, OneOf, check_paramete
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import counted
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
-from edgewise.data.checks import check_weights, refuse_covariance
+from edgewise.data.checks import about_size, check_weights, refuse_covariance
 from edgewise.data.kinds import MixedTable, code_new_rows, read_mixed
 from edgewise.data.table import Table
 from edgewise.estimators.base.table import TableEstimator, column_number, note_columns
@@ -113,7 +113,7 @@ class MixedGraph(TableEstimator):
     scale_ : ndarray of shape (p,)
         Standard deviation of each column, of an ordinal one in scores.
     noise_variance_ : ndarray of shape (p,)
-        Residual variance of columns with a Gaussian regression, NaN for the others.
+        Residual variance of columns with a Gaussian regression, 1 for the others.
     alpha_ : ndarray of shape (p,)
         The strength used for each column.
     selection_ : list of Selection, or None
@@ -450,6 +450,8 @@ class MixedGraph(TableEstimator):
             raise InputError(
                 f"Columns {quote_names(names[k] for k in bad)} hold NaN or inf. Drop those rows."
             )
+        if (found := about_size(values, names, least=0.0)) is not None:
+            raise InputError(found)
         return with_scores(values, self.scores_)
 
     def _predictors(self, rows: FloatArray) -> Iterator[FloatArray]:

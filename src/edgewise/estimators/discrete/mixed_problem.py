@@ -12,6 +12,7 @@ from scipy.special import gammaln, logsumexp
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import PERFECT
 from edgewise.io.messages import quote_names
 from edgewise.selection.criteria import ebic
@@ -80,7 +81,7 @@ class Coding:
             part = raw[:, start : start + size] - centre[start : start + size]
             value, vector = np.linalg.eigh((part * shares[:, None]).T @ part)
             # Of numbers, what differs by more than rounding; of levels, all but their sum.
-            least = (1e-10 * centre[start]) ** 2 if size == 1 else 1e-12
+            least = (ROUNDING * centre[start]) ** 2 if size == 1 else 1e-12
             is_kept = value > least
             if not is_kept.any():
                 raise InputError(
@@ -321,9 +322,9 @@ class ColumnFit:
 
     @property
     def noise_variance(self) -> float:
-        """Residual variance in the units of the data; NaN where there is none."""
+        """Residual variance in the units of the data; 1 for families without one."""
         if self.posed.regression.family != GAUSSIAN:
-            return float("nan")
+            return 1.0
         return float(2.0 * self.solution.loss * self.posed.design.scale[self.posed.column] ** 2)
 
     @property
