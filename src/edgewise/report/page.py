@@ -378,7 +378,7 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     parts += [f"{note[:1].upper()}{note[1:]}." for note in treatment if "--blocks" in note]
     if any("--blocks" in note and "resamples" in note for note in treatment):
         cited += ("kunsch1989", "bartlett1946")
-    if (criterion := parameters.get("criterion")) in CRITERIA:
+    if isinstance(criterion := parameters.get("criterion"), str) and criterion in CRITERIA:
         parts.append(f"The criterion was the {CRITERIA[criterion]}.")
     if (alpha := record.get("alpha")) is not None:
         name, keys = RULES.get(record.get("alpha_rule") or "", ("", ()))

@@ -414,9 +414,10 @@ def _directions(both: _Networks) -> list[str]:
         text = f"{n_untold} of the {both.graph.n_edges} directions {verb} not identified"
         lines = [f"{text} (cpdag.png): {', '.join(pairs)}{more}."]
     if n_unsure := int((arcs["told"] == UNSURE).sum()):
+        whose, verb = "others" if n_untold else "directions", "is" if n_unsure == 1 else "are"
         lines.append(
-            f"{count(n_unsure, 'direction')} more would be identified, but more than a quarter of "
-            "the resamples turn it round: unsure."
+            f"Of the {whose}, {n_unsure} {verb} unsure: more than a quarter of the resamples that "
+            "join the pair turn it round."
         )
     if not both.fit.is_consistent_:
         lines.append("The tests contradict each other on some directions: take arrows with care.")
