@@ -83,7 +83,7 @@ def assert_climate(out):
     record = json.loads((out / "run.json").read_text())
     assert record["data"]["bundled"] == "tmy3-daily"
     assert record["covariates"] == ["lat", "lon"]
-    assert record["splits"][0]["condition"].startswith("lon <= -95")
+    assert record["splits"][0]["condition"].startswith("lon <= -101")
     assert 5 <= record["n_leaves"] <= 20
     assert record["risk"] < record["risk_of_one_network"] - 1
     leaves = pd.read_csv(out / "leaves.csv")
