@@ -107,6 +107,7 @@ def test_summary_in_words(slide, rows):
     assert "The fit of the last window is" in out
 
 
+@pytest.mark.slow
 def test_defaults(slide, rows):
     """Half a window from one to the next, a reference of one window, 100 permutations, a search."""
     run = slide(rows[["a", "b"]], "--window", "60")

@@ -84,6 +84,7 @@ def test_bad_groups(run, data, tmp_path, content, message):
     assert message in " ".join(error.split())
 
 
+@pytest.mark.slow
 @pytest.mark.drawn
 def test_stability_and_intervals(run, data, tmp_path):
     out = run("learn", "data.csv", "--alpha", "0.1", "--resamples", "20", "--stability").stdout

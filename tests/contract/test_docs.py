@@ -85,8 +85,18 @@ def name_of(page):
 BUILT = ROOT / "docs" / "adding-a-method.md"
 
 
+#: Pages that resample or grow trees all the way through.
+LONG = (ROOT / "docs" / "covariates.md", ROOT / "docs" / "survey.md")
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```python" in read(page) and page != BUILT], ids=name_of
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
+        for page in PAGES
+        if "```python" in read(page) and page != BUILT
+    ],
+    ids=name_of,
 )
 def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

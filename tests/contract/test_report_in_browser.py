@@ -274,6 +274,7 @@ def test_what_is_searched_for_is_named(visit):
     assert driver.execute_script(read)[hidden] == f"x{hidden}"
 
 
+@pytest.mark.slow
 def test_what_is_folded_away_is_printed(visit):
     driver = visit(one(graph_of(12, 20)))
     folded = "return document.querySelectorAll('details:not([open])').length"

@@ -19,7 +19,10 @@ from edgewise._core.parallel import parallel_map, spawn
 distributed = pytest.importorskip("distributed")
 
 # Sockets of a cluster that was shut down are collected late, and event loops warn about it.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -302,6 +302,7 @@ class TestBlocks:
         with pytest.raises(InputError, match="block_length must be at least 1, got 0"):
             BootstrapGraph(Rows(), block_length=0).fit(X)
 
+    @pytest.mark.slow
     def test_intervals_of_rows_in_time_are_wide_enough(self):
         rng = np.random.default_rng(1)
         covered = {1: 0, 20: 0}

@@ -62,6 +62,7 @@ def test_names_are_thinned_when_there_are_many():
     assert all(low.y1 <= high.y0 + 0.5 for low, high in itertools.pairwise(boxes))
 
 
+@pytest.mark.slow
 def test_labels_option():
     graph = Graph(np.zeros((70, 70)))
     assert len(tick_names(plot_matrix(graph, labels="all"))) == 70

@@ -290,6 +290,7 @@ def test_coinciding_positions_are_drawn():
     assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
 
 
+@pytest.mark.slow
 def test_labels_option():
     crowded = random_graph(100, 300)
     size = {"figsize": (3, 3)}

@@ -242,6 +242,7 @@ def test_slices_are_numbered():
     assert [text.xy[0] for text in ax.texts[:3]] == [1.5, 6.5, 11.5]
 
 
+@pytest.mark.slow
 def test_labels_option():
     graph, _ = boxes_graph()
     assert len(plot_sites(graph, (8, 8), labels="none").texts) == 1

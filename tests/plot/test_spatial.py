@@ -183,6 +183,7 @@ def panels(figure):
     return [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
 
 
+@pytest.mark.slow
 def test_seeds_are_spread_over_the_grid_and_stand_as_on_it():
     graph = random_graph(64)
     figure = plot_seed_maps(graph, shape=(8, 8))

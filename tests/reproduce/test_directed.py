@@ -375,6 +375,7 @@ def test_report_of_the_networks(results):
     assert abs(networks.deviations(errors)["mildew"]) < 1e-9
 
 
+@pytest.mark.slow
 def test_errors_far_from_the_published_do_not_pass(results):
     frame = results["networks"].copy()
     frame["total"] *= 1.2

@@ -17,7 +17,7 @@ distributed = pytest.importorskip("distributed")
 
 
 # Sockets that distributed has not closed by then are collected before the next test.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture(scope="module")

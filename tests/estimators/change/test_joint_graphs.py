@@ -49,6 +49,7 @@ def test_larger_groups_weigh_more(table):
     np.testing.assert_allclose(model.precisions_, solved.value, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ["ebic", EBIC(1.0), "cv", CV(3, n_alphas=5)])
 def test_rules_choose_both_strengths(table, alpha):
     model = JointGraphs(alpha, random_state=0).fit(*table)

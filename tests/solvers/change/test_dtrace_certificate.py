@@ -25,6 +25,7 @@ def exact_objective(S_q, S_p, alpha, Delta, *, ridge, penalize_diagonal):
     return quadratic - ((B - A) * D).sum() + Fraction(alpha) * size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalize_diagonal", [True, False])
 @pytest.mark.parametrize("ridge", [0.0, 0.5**27])
 @pytest.mark.parametrize("closeness", CLOSENESS)

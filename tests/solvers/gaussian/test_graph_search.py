@@ -75,6 +75,7 @@ def test_edges_are_kept_where_so_many_are_asked_for():
     assert search_graph(R, start, price=50.0, least=1).n_edges == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_rest_of_a_path_of_a_wide_table_would_not_have_been_chosen(seed):
     X = blocks(20, 90, 6, seed)
