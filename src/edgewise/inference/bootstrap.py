@@ -247,7 +247,7 @@ class BootstrapGraph(ResamplingGraph):
 
         .. math:: \min\{1, 2 (1 + \min(\#\{d_b \le 0\}, \#\{d_b \ge 0\})) / (B + 1)\},
 
-        the level at which their percentile interval begins to contain 0 [1]_. It is at least
+        the level at which their percentile interval begins to contain 0 [3]_. It is at least
         2 / (B + 1): to tell many pairs apart after the correction for their number takes a
         thousand resamples or more. With ``method="normal"`` the difference in all rows, over the
         standard deviation of the :math:`d_b`, is taken for standard normal instead, which a
@@ -269,7 +269,7 @@ class BootstrapGraph(ResamplingGraph):
 
         References
         ----------
-        .. [1] Epskamp, Borsboom and Fried (2018). Estimating psychological networks and their
+        .. [3] Epskamp, Borsboom and Fried (2018). Estimating psychological networks and their
            accuracy. *Behavior Research Methods* 50. https://doi.org/10.3758/s13428-017-0862-1
         """
         if fdr not in ("bh", "by") or method not in ("percentile", "normal"):

@@ -180,13 +180,13 @@ def network_difference_test(
     each shuffle four kinds of correlations are compared: those of the columns, their partial
     correlations, correlations of magnitudes :math:`|z_i|, |z_j|`, and those of a magnitude with a
     column, :math:`|z_i|, z_j`, which see a dependence that is not linear. A difference is
-    standardised by the variance :math:`v` that one row adds to the estimate, over all rows:
+    standardised by the variance :math:`v` that one row adds to the estimate [2]_, over all rows:
 
     .. math:: t_{ij} = \frac{r_{ij}^{\mathrm{after}} - r_{ij}^{\mathrm{before}}}
         {\sqrt{v_{ij} (1 / n_1 + 1 / n_2)}}.
 
-    :math:`\sum t^6` sees one changed pair or a few, :math:`\sum t^2` many, and the Schatten norm
-    :math:`(\operatorname{tr} T^8)^{1/8}` of the matrix :math:`T` of the :math:`t_{ij}` sees a
+    :math:`\sum t^6` sees one changed pair or a few, :math:`\sum t^2` many [3]_, and the Schatten
+    norm :math:`(\operatorname{tr} T^8)^{1/8}` of the matrix :math:`T` of the :math:`t_{ij}` sees a
     block, a hub or a rise of all, which one direction of the columns explains. Each statistic
     :math:`k` has a p-value :math:`p_k` in every shuffle. Their weighted harmonic mean
     [4]_ is held against those of the shuffles [1]_, so that it needs no approximation.
