@@ -85,7 +85,7 @@ def test_every_estimator_is_checked():
 
 @pytest.mark.parametrize(
     ("model", "data"),
-    [(model, data) for model, *data in traced_fits() if not isinstance(model, GraphTree)],
+    [(model, data) for model, *data in traced_fits()],
     ids=lambda part: type(part).__name__,
 )
 def test_a_fit_reaches_its_solver_within_a_few_files(model, data):
