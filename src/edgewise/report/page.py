@@ -189,13 +189,18 @@ def _done(record: Mapping[str, Any]) -> list[str]:
     if "n_samples" in data:
         source = data.get("file") or data.get("bundled") or "the table"
         lines.append(f"{data['n_samples']} rows and {data['n_features']} columns of {source}.")
-    lines += [f"{str(text)[:1].upper()}{str(text)[1:].rstrip('.')}." for text in _treatment(record)]
+    lines += [_as_sentence(note) for note in _treatment(record)]
     lines += _certificate(record)
     return lines
 
 
 def _treatment(record: Mapping[str, Any]) -> list[Any]:
     return list(record.get("treatment", ())) or ["the columns were used as they are"]
+
+
+def _as_sentence(note: Any) -> str:
+    """Write a note on what was done with a capital and a full stop."""
+    return f"{str(note)[:1].upper()}{str(note)[1:].rstrip('.')}."
 
 
 def _certificate(record: Mapping[str, Any]) -> list[str]:
@@ -347,10 +352,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         pooled = parameters.get("scale") == "pooled"
         parts.append(rests.replace("within each group", "over both groups") if pooled else rests)
     treatment = [str(note) for note in record.get("treatment", ())]
-    parts += [f"{note[:1].upper()}{note[1:]}." for note in treatment if "Pearson" in note[-60:]]
+    parts += [_as_sentence(note) for note in treatment if "take their place" in note]
     notes = [note for note in treatment if "missing" in note]
     sentence, keys = MISSING.get(parameters.get("missing"), ("", ()))
-    parts += [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
+    parts += [_as_sentence(note) for note in notes]
     if sentence or not notes:
         parts.append(sentence or "There were no missing values.")
         cited += keys
@@ -375,7 +380,7 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if "test" in record:
         parts.append(TEST)
         cited += ("wilson2019", "westfall1993")
-    parts += [f"{note[:1].upper()}{note[1:]}." for note in treatment if "--blocks" in note]
+    parts += [_as_sentence(note) for note in treatment if "--blocks" in note]
     if any("--blocks" in note and "resamples" in note for note in treatment):
         cited += ("kunsch1989", "bartlett1946")
     if isinstance(criterion := parameters.get("criterion"), str) and criterion in CRITERIA:

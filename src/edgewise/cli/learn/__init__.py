@@ -160,7 +160,8 @@ def learn(
             scale = _scale(name, covariance, has_answers=source.has_answers)
             parameters |= {"alpha": penalty(alpha or "ebic"), "covariance": scale}
             if covariance is None and scale == "auto":
-                # Correlations by pairs of a few hundred answers often do not fit together.
+                # Also those that take the place of others may have negative eigenvalues: each
+                # pair has rows of its own where answers are missing.
                 parameters["repair"] = repair or "clip"
         else:
             source, neighbors = _in_space(place, source)
