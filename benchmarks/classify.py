@@ -33,7 +33,7 @@ from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark, Row
 from edgewise import BayesNetClassifier
-from edgewise.estimators.classify.machines import hard_machine
+from edgewise.estimators.classify.class_networks import hard_machine
 from edgewise.solvers import (
     ClassNetworksSolution,
     fisher_networks,

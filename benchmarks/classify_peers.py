@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from edgewise.estimators.classify.machines import hard_machine
+from edgewise.estimators.classify.class_networks import hard_machine
 from edgewise.solvers import fisher_kernel
 
 Array = NDArray[Any]

@@ -11,7 +11,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
 import edgewise
 from edgewise import BayesNetClassifier, Graph
-from edgewise.cli.classify.fit import verdict
+from edgewise.cli.classify import verdict
 from edgewise.inference import ClassAccuracy
 from tests.cli.files import CLASS_FILES
 

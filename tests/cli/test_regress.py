@@ -11,7 +11,7 @@ import pytest
 
 import edgewise
 from edgewise import Graph, GraphTree, HeldOut, Penalized
-from edgewise.cli.regress.fit import hidden_edges
+from edgewise.cli.regress import hidden_edges
 from tests.cli.files import TREE_FILES
 
 NAMES = ["wind", "rain", "sun"]

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import edgewise
-from edgewise._core.interrupts import interrupts_raised
-from edgewise._core.parallel import parallel_map
+from edgewise._core.parallel import interrupts_raised, parallel_map
 from edgewise._core.resume import KeptTasks
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals differ")

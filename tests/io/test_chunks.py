@@ -7,7 +7,7 @@ import pytest
 
 from edgewise import InputError
 from edgewise.io import RawTable, read_chunks, read_table
-from edgewise.io.chunks import rows_of
+from edgewise.io.tables import rows_of
 
 
 @pytest.fixture

@@ -276,7 +276,7 @@ def ask_tumours() -> Asked:
 
 def ask_diagnosis() -> Asked:
     """Find whether the networks of benign and malignant tumours tell them apart."""
-    from edgewise.cli.classify.fit import classify_rows
+    from edgewise.cli.classify import classify_rows
 
     source, diagnosis = tumour_nuclei("measurements of tumours")
     source = replace(source, fingerprint={**source.fingerprint, "by": str(diagnosis.name)})
@@ -285,7 +285,7 @@ def ask_diagnosis() -> Asked:
 
 def ask_climate() -> Asked:
     """Find where in a country the weather hangs together in which way."""
-    from edgewise.cli.regress.fit import grow_tree
+    from edgewise.cli.regress import grow_tree
     from edgewise.data import load_climate, load_table
 
     climate = load_climate()

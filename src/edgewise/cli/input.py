@@ -709,7 +709,7 @@ def stream_source(
     path: Path, *, columns: Sequence[str], drop: Sequence[str], is_discrete: bool
 ) -> Source:
     """Sum up the rows of a file, or of all files of a folder."""
-    from edgewise.io.chunks import read_chunks, table_files
+    from edgewise.io.tables import read_chunks, table_files
     from edgewise.stats import stream_counts, stream_covariance
 
     chunks = read_chunks(path, na=preparation().na)

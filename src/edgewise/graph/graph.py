@@ -373,9 +373,9 @@ class Graph:
         >>> Graph([[0, 0.5], [0.5, 0]]).to_networkx().edges(data=True)
         EdgeDataView([('x0', 'x1', {'weight': 0.5})])
         """
-        from edgewise.graph import convert as _convert
+        from edgewise.graph import files as _files
 
-        return _convert.to_networkx(self)
+        return _files.to_networkx(self)
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph[Any]) -> Graph:
@@ -393,9 +393,9 @@ class Graph:
         >>> Graph.from_networkx(nx.path_graph(["a", "b", "c"]))
         Graph(n_nodes=3, n_edges=2, directed=False, names=('a', 'b', 'c'))
         """
-        from edgewise.graph import convert as _convert
+        from edgewise.graph import files as _files
 
-        return _convert.from_networkx(graph)
+        return _files.from_networkx(graph)
 
     def to_igraph(self) -> Any:
         """Convert to an ``igraph.Graph`` whose vertices carry ``name``.
@@ -408,9 +408,9 @@ class Graph:
         >>> Graph([[0, 0.5], [0.5, 0]], names=["a", "b"]).to_igraph().vs["name"]
         ['a', 'b']
         """
-        from edgewise.graph import convert as _convert
+        from edgewise.graph import files as _files
 
-        return _convert.to_igraph(self)
+        return _files.to_igraph(self)
 
     @classmethod
     def from_igraph(cls, graph: Any) -> Graph:
@@ -429,9 +429,9 @@ class Graph:
         >>> Graph.from_igraph(igraph.Graph.Ring(3))
         Graph(n_nodes=3, n_edges=3, directed=False, names=('x0', 'x1', 'x2'))
         """
-        from edgewise.graph import convert as _convert
+        from edgewise.graph import files as _files
 
-        return _convert.from_igraph(graph)
+        return _files.from_igraph(graph)
 
     def write(self, path: str | Path) -> None:
         """Write the graph to a file; what was there before stays until the new file is whole.

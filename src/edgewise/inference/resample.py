@@ -14,9 +14,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
-from edgewise._core.interrupts import interrupts_raised
 from edgewise._core.memory import local_workers
-from edgewise._core.parallel import parallel_map, spawn
+from edgewise._core.parallel import interrupts_raised, parallel_map, spawn
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.table import Table, take_rows
 from edgewise.estimators.base.archive import save_estimator

@@ -37,14 +37,16 @@ from .change.sampled_likelihood import (
     sampled_fused_alpha_max as sampled_fused_alpha_max,
     sampled_fused_path as sampled_fused_path,
 )
-from .classify.class_arcs import ClassNetworksSolution as ClassNetworksSolution
-from .classify.fisher import fisher_networks as fisher_networks
+from .classify.class_networks import (
+    ClassNetworksSolution as ClassNetworksSolution,
+    fisher_networks as fisher_networks,
+    margin_networks as margin_networks,
+)
 from .classify.fisher_scores import (
     fisher_kernel as fisher_kernel,
     fisher_vectors as fisher_vectors,
     network_residuals as network_residuals,
 )
-from .classify.margin import margin_networks as margin_networks
 from .directed.agony import order_given_weights as order_given_weights
 from .directed.bcd import bcd_bayes_net as bcd_bayes_net
 from .directed.blankets import (

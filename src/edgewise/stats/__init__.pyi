@@ -1,10 +1,4 @@
 from .counts import Counts as Counts
-from .kernel import (
-    bandwidth_for as bandwidth_for,
-    effective_samples as effective_samples,
-    kernel_weights as kernel_weights,
-    weighted_moments as weighted_moments,
-)
 from .missing import (
     EMCovariance as EMCovariance,
     PairwiseCovariance as PairwiseCovariance,
@@ -13,8 +7,12 @@ from .missing import (
 )
 from .moments import (
     Moments as Moments,
+    bandwidth_for as bandwidth_for,
     covariance as covariance,
+    effective_samples as effective_samples,
     explained_variance as explained_variance,
+    kernel_weights as kernel_weights,
+    weighted_moments as weighted_moments,
 )
 from .polychoric import (
     LatentCorrelation as LatentCorrelation,

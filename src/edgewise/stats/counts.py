@@ -13,8 +13,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, IntArray
 from edgewise.data.levels import MOST_AXES, DiscreteTable, Level, code_levels, code_type
 from edgewise.data.table import Table
-from edgewise.io.messages import quote_names
-from edgewise.stats.chunks import describe_mismatch
+from edgewise.io.messages import describe_mismatch, quote_names
 
 #: A column with more levels holds measurements or row labels.
 MOST_LEVELS: Final = 2**16

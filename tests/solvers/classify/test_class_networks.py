@@ -6,9 +6,7 @@ from scipy.optimize import approx_fprime
 
 from edgewise import InputError
 from edgewise.solvers import fisher_kernel, fisher_networks, margin_networks
-from edgewise.solvers.classify.class_arcs import ClassArcs
-from edgewise.solvers.classify.fisher import _PairBound
-from edgewise.solvers.classify.margin import _Margins
+from edgewise.solvers.classify.class_networks import ClassArcs, _Margins, _PairBound
 from edgewise.solvers.linalg.projected_gradient import Balls, minimize_over_balls
 from tests.cases import by_default
 from tests.solvers.classify.class_problems import (

@@ -12,12 +12,6 @@ from .covariates import (
     drifting_grid as drifting_grid,
     tree_partition as tree_partition,
 )
-from .diamond import (
-    DIAMOND_METHODS as DIAMOND_METHODS,
-    DiamondChange as DiamondChange,
-    diamond_change as diamond_change,
-    sample_diamond as sample_diamond,
-)
 from .directed import (
     LinearSEM as LinearSEM,
     linear_sem as linear_sem,
@@ -37,11 +31,15 @@ from .gaussian import (
     sample_gaussian as sample_gaussian,
     six_node_graph as six_node_graph,
 )
-from .gene_regulation import (
+from .nongaussian import (
+    DIAMOND_METHODS as DIAMOND_METHODS,
     REGULATION_KINDS as REGULATION_KINDS,
+    DiamondChange as DiamondChange,
     GeneRegulationChange as GeneRegulationChange,
     Regulation as Regulation,
+    diamond_change as diamond_change,
     gene_regulation_change as gene_regulation_change,
+    sample_diamond as sample_diamond,
 )
 from .space import (
     CONTOUR_KINDS as CONTOUR_KINDS,

@@ -27,27 +27,24 @@ from edgewise.data.checks import check_columns, refuse_covariance, row_order
 from edgewise.data.labels import label_codes
 from edgewise.estimators.base.statistics import arrangement
 from edgewise.estimators.base.table import TableEstimator
-from edgewise.estimators.classify.machines import (
+from edgewise.estimators.classify.class_networks import (
     FisherMachines,
+    arc_changes,
+    arc_supports,
+    generative_networks,
     hard_machine,
     held_out_scores,
+    in_data_order,
+    informative_arcs,
     pair_votes,
     temperature,
     train_machines,
 )
-from edgewise.estimators.classify.networks import (
-    arc_changes,
-    arc_supports,
-    generative_networks,
-    in_data_order,
-    informative_arcs,
-)
 from edgewise.estimators.directed.order import BIASES, METHODS
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.solvers.classify.fisher import fisher_networks
+from edgewise.solvers.classify.class_networks import fisher_networks, margin_networks
 from edgewise.solvers.classify.fisher_scores import fisher_vectors, network_residuals
-from edgewise.solvers.classify.margin import margin_networks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,7 +34,7 @@ from edgewise.graph import Graph
 from edgewise.selection import SelectionWarning
 from edgewise.selection.rules import Strength
 from edgewise.solvers.covariates.nearby_fits import NearbyFits, fit_nearby
-from edgewise.stats.kernel import effective_samples
+from edgewise.stats.moments import effective_samples
 
 #: Points whose graphs are found one after the other, each from the one before.
 CHUNK = 200

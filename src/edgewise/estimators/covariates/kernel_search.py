@@ -20,7 +20,7 @@ from edgewise.selection.choose import make_folds
 from edgewise.selection.search import default_ratio
 from edgewise.solvers.covariates.nearby_fits import path_risks
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
-from edgewise.stats.kernel import (
+from edgewise.stats.moments import (
     bandwidth_for,
     effective_samples,
     kernel_weights,

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import BayesNetClassifier
-from edgewise.estimators.classify.machines import hard_machine, train_machines
+from edgewise.estimators.classify.class_networks import hard_machine, train_machines
 from edgewise.reproduce import figures, tables
 from edgewise.reproduce.classify.data import N_REGIONS, Loader, Split, split_table
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
