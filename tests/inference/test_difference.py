@@ -12,7 +12,7 @@ from scipy import stats
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.inference import network_difference_test
-from edgewise.inference.difference import _draw
+from edgewise.inference.design import Units
 
 
 def two_tables(
@@ -244,8 +244,11 @@ class TestRun:
         assert found[12] <= 6
 
     def test_blocks_stay_together(self) -> None:
-        orders = _draw((10, 7), 4, np.random.default_rng(0), 20)
-        for order in orders:
+        member = np.repeat([0, 1], [10, 7])
+        units = Units.of(np.arange(17), member, np.zeros(17, dtype=int))
+        (deal,) = units.deals(1, np.random.default_rng(0), block_length=4)
+        drawn = [units._draw_in_time(4, np.random.default_rng(k), 1).orders[0] for k in range(20)]
+        for order in [*drawn, deal().orders[0]]:
             assert sorted(order) == list(range(17))
             places = np.argsort(order)
             for block in ([0, 1, 2, 3], [4, 5, 6, 7], [8, 9], [10, 11, 12, 13], [14, 15, 16]):

@@ -10,9 +10,14 @@ from .change_test import (
     max_change_test as max_change_test,
     window_changes as window_changes,
 )
+from .design import Design as Design
 from .difference import (
     NetworkDifference as NetworkDifference,
     network_difference_test as network_difference_test,
+)
+from .groups import (
+    GroupDifference as GroupDifference,
+    group_difference_test as group_difference_test,
 )
 from .intervals import (
     ChangeIntervals as ChangeIntervals,

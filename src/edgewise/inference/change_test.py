@@ -324,7 +324,7 @@ def _compare(problem: _Problem, pairs: IntArray) -> _Block:
 def standardized_differences(
     values: FloatArray,
     members: FloatArray,
-    sizes: tuple[int, int],
+    sizes: tuple[int, int] | tuple[IntArray, IntArray],
     *,
     studentize: bool = True,
     first_is_centred: bool = False,
@@ -337,7 +337,7 @@ def standardized_differences(
         Quantities whose means are compared.
     members : ndarray of shape (n, b)
         For each of several groupings, 1 for rows of the second group and 0 for others.
-    sizes : tuple of int
+    sizes : tuple of int, or of ndarray of shape (b,)
         Rows of the first and of the second group.
     studentize : bool
         Divide by standard errors, from the variances within both groups.

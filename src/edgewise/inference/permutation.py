@@ -199,7 +199,7 @@ class PermutationTest:
     null_sum : ndarray of shape (n_permutations,)
         Sum of the absolute differences of each shuffle.
     classes : tuple
-        Labels of the first and the second group.
+        Labels of the groups, the first before the second.
     n_permutations : int
         Shuffles that could be fitted.
     failures : tuple of (int, str)
@@ -231,7 +231,7 @@ class PermutationTest:
     pvalue_sum: float
     null_max: FloatArray = field(repr=False)
     null_sum: FloatArray = field(repr=False)
-    classes: tuple[Any, Any]
+    classes: tuple[Any, ...]
     n_permutations: int
     failures: tuple[tuple[int, str], ...]
     n_redrawn: int
@@ -502,7 +502,7 @@ def assemble_test(
     *,
     null_max: FloatArray,
     null_sum: FloatArray,
-    classes: tuple[Any, Any],
+    classes: tuple[Any, ...],
     failures: Sequence[tuple[int, str]] = (),
     n_redrawn: int = 0,
 ) -> PermutationTest:
