@@ -18,10 +18,9 @@ def weather():
     return demo_module.weather_anomalies().frame
 
 
-@pytest.mark.parametrize(
-    "is_drawn", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.drawn])]
-)
-def test_demo_answers_into_a_folder(run, tmp_path, is_drawn):
+@pytest.mark.slow
+@pytest.mark.drawn
+def test_demo_answers_into_a_folder(run, tmp_path):
     result = run("demo")
     out = tmp_path / "edgewise-demo"
     assert sorted(path.name for path in out.iterdir()) == sorted(
@@ -56,10 +55,9 @@ def test_demo_answers_into_a_folder(run, tmp_path, is_drawn):
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
     assert result.stderr == ""
-    if is_drawn:
-        page = (out / "report.html").read_text(encoding="utf-8")
-        assert all(question.text in page for question in demo_module.QUESTIONS)
-        assert all(path.stat().st_size > 10_000 for path in out.rglob("*.png"))
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert all(question.text in page for question in demo_module.QUESTIONS)
+    assert all(path.stat().st_size > 10_000 for path in out.rglob("*.png"))
 
 
 def assert_votes(out):

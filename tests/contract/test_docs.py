@@ -85,8 +85,8 @@ def name_of(page):
 BUILT = ROOT / "docs" / "adding-a-method.md"
 
 
-#: Pages that resample or grow trees all the way through.
-LONG = (ROOT / "docs" / "covariates.md", ROOT / "docs" / "survey.md")
+#: Pages that resample, permute or grow trees all the way through.
+LONG = tuple(ROOT / "docs" / name for name in ("command-line.md", "covariates.md", "survey.md"))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,13 @@ def test_a_method_can_be_added_from_the_page_alone(tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```console" in read(page)], ids=name_of
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
+        for page in PAGES
+        if "```console" in read(page)
+    ],
+    ids=name_of,
 )
 def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -149,11 +149,17 @@ def test_advice_to_transpose_works_as_printed(undrawn):
 ADVICE = re.compile(r"`edgewise ([^`]*)`")
 
 
+@pytest.mark.parametrize(
+    "commands",
+    [["learn"], pytest.param([*COMMANDS][1:], marks=pytest.mark.slow)],
+    ids=["learn", "others"],
+)
 @pytest.mark.parametrize("case", BAD_FILES, ids=tell)
-def test_advice_works_as_printed(case, tmp_path, undrawn):
+def test_advice_works_as_printed(case, commands, tmp_path, undrawn):
     """Whatever command an error advises, it keeps the options given, and runs."""
     file = case.build(tmp_path).name
-    for command, options in COMMANDS.items():
+    for command in commands:
+        options = COMMANDS[command]
         result = invoke(command, file, "--out", "out", *options)
         for advice in ADVICE.findall(result.stderr):
             words = shlex.split(advice)

@@ -8,6 +8,7 @@ import importlib.util
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -69,9 +70,15 @@ def published(measure: str, network: str, column: str) -> Figure:
     >>> str(published("total", "mildew", "OR-SGBN")), str(published("false", "mildew", "OR-SGBN"))
     ('57.0†', '33.9')
     """
-    printed = load_rows(__package__, "published.csv").set_index(["measure", "network"])
-    value: Any = printed.loc[(measure, network), column]
+    value = _printed()[measure, network][column]
     return Figure(value=float(value), is_misprint=(measure, network, column) in _MISPRINTS)
+
+
+@cache
+def _printed() -> dict[tuple[str, str], dict[str, Any]]:
+    """Read the rows of the tables, by measure and network."""
+    rows = load_rows(__package__, "published.csv").to_dict("records")
+    return {(row["measure"], row["network"]): row for row in rows}
 
 
 #: Rows of a simulated table, penalty of all sparse networks, level of all tests.
