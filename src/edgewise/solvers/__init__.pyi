@@ -57,7 +57,6 @@ from .directed.blankets import (
 from .directed.boss import boss_bayes_net as boss_bayes_net
 from .directed.ges import ges_bayes_net as ges_bayes_net
 from .directed.greedy import (
-    ScoredSolution as ScoredSolution,
     exact_bayes_net as exact_bayes_net,
     greedy_bayes_net as greedy_bayes_net,
 )
@@ -67,6 +66,7 @@ from .directed.partial_correlation import (
     fisher_z_test as fisher_z_test,
     partial_correlation as partial_correlation,
 )
+from .directed.scores import ScoredSolution as ScoredSolution
 from .directed.separation import (
     separating_sets as separating_sets,
     stable_skeleton as stable_skeleton,

@@ -11,7 +11,7 @@ from edgewise.metrics import cpdag
 from edgewise.solvers import boss_bayes_net, exact_bayes_net, ges_bayes_net
 from edgewise.solvers.directed import boss
 from edgewise.solvers.directed.ges import complete, extend
-from edgewise.solvers.directed.greedy import gaussian_score, total_cost
+from edgewise.solvers.directed.scores import Sample, as_arcs, gaussian_score, total_cost
 from tests.solvers.directed.bayes_net_problems import is_acyclic, linear_network
 from tests.solvers.directed.blanket_problems import exact_correlations, random_dag, random_weights
 
@@ -110,7 +110,7 @@ def test_exact_correlations_give_the_class(search, score):
 def test_equivalent_graphs_have_equal_scores(seed, m, score):
     R, _ = linear_network(seed, m, 100, n_parents=1.5)
     dag = random_dag(seed, m)
-    cost = gaussian_score(R, 100, score, 2.0)
+    cost = gaussian_score(Sample.observed(R, 100), score, 2.0)
     total = total_cost(cost, dag, np.empty(m))
     assert total == pytest.approx(plain_cost(R, 100, dag, score))
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def test_compiled_classes_agree_with_plain_ones(seed, m, has_knowledge):
     rng = np.random.default_rng(seed)
     allowed = dag | (rng.uniform(size=(m, m)) < (0.7 if has_knowledge else 2.0))
     pdag, back = np.empty_like(dag), np.empty_like(dag)
-    complete(dag, np.ascontiguousarray(allowed.T), pdag)
+    complete(dag, as_arcs(allowed, None, m), pdag)
     np.testing.assert_array_equal(pdag, complete_dag(dag, allowed))
     assert extend(pdag, back)
     np.testing.assert_array_equal(cpdag(back), cpdag(dag))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
@@ -13,14 +14,32 @@ from edgewise._core.typing import BoolArray, RandomState
 from edgewise.estimators.base.statistics import CONSTRAINTS
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.directed.blankets import BlanketBayesNet, direct_edges, learn_structure
+from edgewise.estimators.directed.known_arcs import known_arcs, read_interventions, told_apart
+from edgewise.estimators.directed.levels import (
+    arc_strengths,
+    check_level_score,
+    level_kinds,
+    read_level_rows,
+)
 from edgewise.estimators.directed.linear_network import (
     LinearNetwork,
     NetworkProblem,
     network_problem,
 )
-from edgewise.graph.equivalence import complete_dag
-from edgewise.solvers import boss_bayes_net, exact_bayes_net, ges_bayes_net, stable_skeleton
-from edgewise.solvers.directed.greedy import MOST_EXACT, SCORES, dag_cost
+from edgewise.graph import Graph
+from edgewise.graph.equivalence import complete_dag, longest_paths
+from edgewise.solvers import stable_skeleton
+from edgewise.solvers.directed.boss import best_order
+from edgewise.solvers.directed.ges import search_classes
+from edgewise.solvers.directed.greedy import MOST_EXACT, search_all
+from edgewise.solvers.directed.scores import (
+    Sample,
+    ScoredProblem,
+    dag_cost,
+    gaussian_score,
+    scored_problem,
+)
+from edgewise.solvers.directed.tables import table_problem, table_skeleton
 
 
 class Found(NamedTuple):
@@ -35,12 +54,14 @@ class Found(NamedTuple):
 class DirectedGraph(LinearNetwork, TableEstimator):
     r"""Which way influences run, as far as the data can tell: by the best score or by tests.
 
-    Linear Gaussian data tell a directed network only up to Markov equivalence: same edges, same
-    places where two arcs meet without an edge between their tails. ``cpdag_`` shows what that
-    identifies; ``graph_`` and ``coef_`` are one network of the class. By default the network with
-    the best score is searched over orders of the columns [1]_, which on simulated networks makes
-    the fewest errors of all methods here. Columns count as if standardised: their variances often
-    give the order of simulated columns away, but mean nothing where units are arbitrary.
+    Linear Gaussian data, and levels, tell a directed network only up to Markov equivalence: same
+    edges, same places where two arcs meet without an edge between their tails. ``cpdag_`` shows
+    what that identifies; ``graph_`` and ``coef_`` are one network of the class. By default the
+    network with the best score is searched over orders of the columns [1]_, which on simulated
+    networks makes the fewest errors of all methods here. Columns count as if standardised: their
+    variances often give the order of simulated columns away, but mean nothing where units are
+    arbitrary. Text, categories and booleans are columns with levels; where there are any, numbers
+    are normal in each configuration of the levels (conditional Gaussian).
 
     An arc means a cause only if no common cause of two columns is missing, no column feeds back on
     itself through others, and the rows were not selected by what follows from the columns.
@@ -54,12 +75,20 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         PC-stable with colliders by the largest p-value (`edgewise.solvers.stable_skeleton`), or
         IAMB as in `BlanketBayesNet`. Where tests contradict each other on directions, the surest
         count.
-    score : {"bic", "bge"}
-        BIC, or the marginal likelihood under a normal-Wishart prior (BGe). Whatever the method,
-        ``score_`` is in its terms.
+    score : {"bic", "bge", "bdeu"}
+        BIC; or the marginal likelihood: of numbers under a normal-Wishart prior (BGe), of levels
+        under a Dirichlet prior (BDeu), and under both for a table of both, by either name. Whatever
+        the method, ``score_`` is in its terms.
     penalty_discount : float, optional
         Factor of the penalty of ``"bic"``. By default 2, or what makes it the extended BIC with
-        gamma = 1 where that is more.
+        gamma = 1 where that is more; 1 where some columns have levels.
+    ess : float
+        Rows that the prior of ``"bdeu"`` is worth.
+    kinds : mapping of str to str, sequence of str or "guess", optional
+        Kind of columns by name, or of every column: ``"binary"``, ``"ordinal"`` and ``"nominal"``
+        have levels, without an order; ``"continuous"`` and ``"count"`` are numbers. By default
+        text, categories and booleans have levels and numbers have none; ``"guess"`` takes few
+        whole numbers for levels too, see `edgewise.data.kinds.guess_kind`.
     significance : float
         Level of each test of ``"pc"`` and ``"blankets"``.
     forbidden : array of bool of shape (m, m) or iterable of pairs, optional
@@ -72,10 +101,10 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         measurements. None or NaN, or no entry, where nothing is known.
     n_starts : int
         Most orders that ``"boss"`` starts from. It stops once the best score was found twice.
-    missing : {"error", "pairwise", "em"}
+    missing : {"error", "pairwise", "em", "drop"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns; or
-        maximise the Gaussian likelihood of what is there. Scores and tests count the rows of the
-        pair of columns that has fewest in common.
+        maximise the Gaussian likelihood of what is there; with levels, leave out the row. Scores
+        and tests count the rows of the pair of columns that has fewest in common.
     repair : {None, "ridge", "clip"}
         What to do with columns bound by exact relations: refuse them, or raise the small
         eigenvalues of their correlations. ``treatment_`` then says how.
@@ -92,10 +121,12 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         ``required`` or ``tiers``, these direct more.
     graph_ : Graph
         Directed and without cycles, one of those that ``cpdag_`` stands for; the weight of an arc
-        is its coefficient for standardised columns.
+        is its coefficient for standardised columns. With levels it has no sign: the partial
+        correlation that tells as much, :math:`\sqrt{1 - e^{-2I}}` with I the information of child
+        and parent given the other parents.
     coef_ : ndarray of shape (m, m)
         ``coef_[i, j]`` is the least squares coefficient of the arc i -> j of ``graph_``, in the
-        units of X.
+        units of X. Like what follows from it, only where all columns are numbers.
     score_ : float
         Of ``graph_`` for standardised columns, on the scale of a log-likelihood: larger is better.
     intercept_, noise_variance_ : ndarray of shape (m,)
@@ -106,6 +137,10 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         Entry [i, j] is by how much j rises when i is set one unit higher, over all paths.
     location_ : ndarray of shape (m,)
         Mean of the columns.
+    kinds_ : dict of str to str
+        Kind of each column, by name.
+    levels_ : list
+        Levels of each column that has some, None for the others.
     is_consistent_ : bool
         Whether tests did not contradict each other on directions; True for scores.
     converged_, n_iter_, treatment_
@@ -162,10 +197,11 @@ class DirectedGraph(LinearNetwork, TableEstimator):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "method": OneOf("boss", "ges", "exact", "pc", "blankets"),
-        "score": OneOf(*SCORES),
+        "score": OneOf("bic", "bge", "bdeu"),
         "penalty_discount": Number(above=0, or_none=True),
         "n_starts": Number(at_least=1, is_whole=True),
-        "missing": CONSTRAINTS["missing"],
+        "missing": OneOf("error", "pairwise", "em", "drop"),
+        "ess": Number(above=0),
         "repair": CONSTRAINTS["repair"],
     }
     _matrices_held = 10.0
@@ -177,6 +213,8 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         *,
         score: str = "bic",
         penalty_discount: float | None = None,
+        ess: float = 1.0,
+        kinds: Any = None,
         significance: float = 0.01,
         forbidden: Any = None,
         required: Any = None,
@@ -190,6 +228,8 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self.method = method
         self.score = score
         self.penalty_discount = penalty_discount
+        self.ess = ess
+        self.kinds = kinds
         self.significance = significance
         self.forbidden = forbidden
         self.required = required
@@ -200,7 +240,13 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: Any = None,
+    ) -> Self:
         """Learn the network.
 
         Parameters
@@ -210,32 +256,128 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Weight of each row; a weight of 2 counts as two equal rows.
+        interventions : sequence of n columns, or array of bool of shape (n, m), optional
+            The column that was set from outside in each row, by name or number (None, NaN, an empty
+            text or -1 where none was), or which ones were. Such rows tell nothing of what the
+            column responds to, but which way its edges run. Not for tests.
 
         Returns
         -------
         DirectedGraph
         """
         check_parameters(self, self._constraints)
+        if interventions is not None and self.method in ("pc", "blankets"):
+            raise InputError(
+                f'method="{self.method}" goes by tests of rows in which nothing was set. Pass '
+                'method="boss", "ges" or "exact" with interventions.',
+                parameter="method",
+            )
+        kinds = level_kinds(X, self.kinds)
+        if kinds is not None:
+            return self._fit_levels(X, kinds, sample_weight, interventions)
+        self._check_numbers()
         problem = network_problem(
             self,
             X,
             sample_weight,
             "Pass the rows; edgewise.solvers.boss_bayes_net takes a covariance.",
+            interventions,
         )
-        statistics, n_samples = problem.statistics, problem.n_samples
+        statistics, n_samples, known = problem.statistics, problem.n_samples, problem.known
         if n_samples <= 3:
             raise InputError(f"Directions are learned from more than 3 rows, got {n_samples:g}.")
+        sample = Sample.observed(statistics.S, n_samples)
+        if free := problem.free:
+            sample = Sample(free.covariances, free.n_samples, free.which, n_samples, free.told)
         found = self._by_tests(problem)
         if found is None:
+            allowed = None if known.is_empty else known.allowed
+            found = self._by_score(
+                scored_problem(sample, self.score, self.penalty_discount, allowed, known.required)
+            )
+        cpdag = complete_dag(found.dag, still_allowed(found.dag, known.allowed, sample.told))
+        self.cpdag_ = self._store_network(found.dag, cpdag, statistics, problem.free)
+        most = int(found.dag.sum(axis=0).max())
+        score = gaussian_score(sample, self.score, self.penalty_discount, most)
+        restored = statistics.restored
+        told = None if sample.told is None else restored(sample.told)
+        self._store_search(found, -dag_cost(score, found.dag), restored(known.allowed), told)
+        self.kinds_ = dict.fromkeys(self.graph_.names, "continuous")
+        self.levels_: list[Any] = [None] * len(self.kinds_)
+        return self
+
+    def _fit_levels(
+        self,
+        X: Any,
+        kinds: Mapping[str, str],
+        sample_weight: ArrayLike | None,
+        interventions: Any,
+    ) -> Self:
+        """Learn the network of columns of which some have levels."""
+        check_level_score(self.score, self.method, kinds)
+        names = list(kinds)
+        is_set = read_interventions(interventions, len(X), names)
+        table, mixed, _ = read_level_rows(self, X, kinds, sample_weight, is_set)
+        if table.n_samples <= 3:
+            raise InputError(
+                f"Directions are learned from more than 3 rows, got {table.n_samples:g}."
+            )
+        known = known_arcs(self.forbidden, self.required, self.tiers, names)
+        allowed = None if known.is_empty else known.allowed
+        told = None if is_set is None else told_apart(is_set)
+        problem = table_problem(
+            table, self.score, self.penalty_discount, self.ess, allowed, known.required, told
+        )
+        if self.method == "pc":
+            skeleton = table_skeleton(
+                table, significance=self.significance, allowed=allowed, required=known.required
+            )
+            found = Found(*direct_edges(skeleton, known, names), 1, True)
+        else:
             found = self._by_score(problem)
-        cpdag = complete_dag(found.dag, problem.known.allowed)
-        self.cpdag_ = self._store_network(found.dag, cpdag, statistics)
-        cost = dag_cost(statistics.S, n_samples, found.dag, self.score, self.penalty_discount)
-        self.score_ = -cost
+        dag, place = found.dag, problem.place
+        cpdag = complete_dag(dag, still_allowed(dag, known.allowed, told))
+        labels = self._names()
+        self.graph_ = Graph(
+            arc_strengths(table, dag), names=labels, directed=True, adjacency=dag, signed=~dag
+        )
+        self.cpdag_ = Graph(cpdag.astype(float), names=labels, directed=True)
+        self.order_ = longest_paths(dag)
+        score = -dag_cost(problem.score, dag[np.ix_(place, place)])
+        self._store_search(found, score, known.allowed, told)
+        self.treatment_ = list(mixed.treatment)
+        self.kinds_ = dict(zip(mixed.names, mixed.kinds, strict=True))
+        self.levels_ = list(mixed.levels)
+        # A fit to numbers before this one leaves no equations behind.
+        for name in ("coef_", "intercept_", "noise_variance_", "location_"):
+            self.__dict__.pop(name, None)
+        return self
+
+    def _check_numbers(self) -> None:
+        """Refuse options that are for columns with levels."""
+        for parameter, value, instead in (
+            ("score", "bdeu", '"bge", its like for numbers, or "bic"'),
+            ("missing", "drop", '"em" or "pairwise", which leave out no row'),
+        ):
+            if getattr(self, parameter) == value:
+                raise InputError(
+                    f'{parameter}="{value}" is for columns with levels, and all are numbers. Pass '
+                    f"{parameter}={instead}; or say by kinds which columns have levels.",
+                    parameter=parameter,
+                )
+
+    def _store_search(
+        self, found: Found, score: float, allowed: BoolArray, told: BoolArray | None
+    ) -> None:
+        self.score_ = score
         self.is_consistent_ = found.is_consistent
         self.converged_ = found.converged
         self.n_iter_ = found.n_iter
-        return self
+        self._allowed, self._told = allowed, told
+
+    def _class_of(self, dag: BoolArray) -> BoolArray:
+        """Return what the data would identify of a graph of the columns, given what is known."""
+        return complete_dag(dag, still_allowed(dag, self._allowed, self._told))
 
     def _by_tests(self, problem: NetworkProblem) -> Found | None:
         """Learn a structure by tests of independence; None for the other methods."""
@@ -255,24 +397,26 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             return Found(*direct_edges(skeleton, known, problem.names), 1, True)
         return None
 
-    def _by_score(self, problem: NetworkProblem) -> Found:
+    def _by_score(self, problem: ScoredProblem) -> Found:
         """Learn a structure by its score."""
-        S, known = problem.statistics.S, problem.known
-        if self.method == "exact" and len(S) > MOST_EXACT:
+        m = len(problem.place)
+        if self.method == "exact" and m > MOST_EXACT:
             raise InputError(
                 f'method="exact" goes through all subsets of at most {MOST_EXACT} columns; there '
-                f'are {len(S)}. Pass method="boss", or fewer columns.'
+                f'are {m}. Pass method="boss", or fewer columns.'
             )
-        options: dict[str, Any] = {
-            "score": self.score,
-            "penalty_discount": self.penalty_discount,
-            "allowed": None if known.is_empty else known.allowed,
-            "required": known.required,
-        }
-        search = {"ges": ges_bayes_net, "exact": exact_bayes_net}.get(self.method, boss_bayes_net)
-        if search is boss_bayes_net:
-            options["n_starts"] = self.n_starts
-            options["n_jobs"] = self.n_jobs
-            options["random_state"] = 0 if self.random_state is None else self.random_state
-        found = search(S, problem.n_samples, **options)
+        if self.method == "exact":
+            found = search_all(problem)
+        elif self.method == "ges":
+            found = search_classes(problem)
+        else:
+            seed = 0 if self.random_state is None else self.random_state
+            found = best_order(
+                problem, n_starts=self.n_starts, random_state=seed, n_jobs=self.n_jobs
+            )
         return Found(found.value, True, found.n_iter, found.converged)
+
+
+def still_allowed(dag: BoolArray, allowed: BoolArray, told: BoolArray | None) -> BoolArray:
+    """Return the arcs that are in question beside those of a graph: experiments rule some out."""
+    return allowed if told is None else allowed & ~(told & dag.T)

@@ -67,6 +67,53 @@ def known_arcs(forbidden: Any, required: Any, tiers: Any, names: Sequence[str]) 
     return KnownArcs(allowed=~(must_not | must_be.T | downward), required=must_be)
 
 
+def read_interventions(given: Any, n_rows: int, names: Sequence[str]) -> BoolArray | None:
+    """Read which columns were set from outside in each row, as an array of shape (n_rows, m).
+
+    Parameters
+    ----------
+    given : None, sequence of n_rows columns, or array of bool of shape (n_rows, m)
+        The column that was set in each row, by name or number; None, NaN, an empty text or -1 where
+        none was.
+    n_rows : int
+    names : sequence of str
+        Names of the m columns.
+    """
+    if given is None:
+        return None
+    m = len(names)
+    if np.shape(given) == (n_rows, m):
+        is_set: BoolArray = np.array(given, dtype=bool)
+    elif np.ndim(given) == 1 and len(given) == n_rows:
+        is_set = np.zeros((n_rows, m), dtype=bool)
+        for row, label in enumerate(np.asarray(given, dtype=object).tolist()):
+            is_none = label is None or label in ("", -1) or label != label
+            if not is_none:
+                whole = isinstance(label, float) and label.is_integer()
+                label = int(label) if whole else label
+                is_set[row, column_number(label, names, "interventions")] = True
+    else:
+        raise InputError(
+            f"interventions must name the column that was set in each of the {n_rows} rows, or be "
+            f"an array of bool of shape ({n_rows}, {m}); got shape {np.shape(given)}.",
+            parameter="interventions",
+        )
+    if always := np.flatnonzero(is_set.all(axis=0)).tolist():
+        raise InputError(
+            f"Column '{names[always[0]]}' was set in every row, so that nothing tells what it "
+            "responds to. Leave it out of interventions, or forbid arcs to it.",
+            parameter="interventions",
+        )
+    return is_set
+
+
+def told_apart(is_set: BoolArray) -> BoolArray:
+    """Whether some row has one of two columns set and the other free; symmetric."""
+    patterns = np.unique(is_set, axis=0)
+    apart: BoolArray = (patterns[:, :, None] != patterns[:, None, :]).any(axis=0)
+    return apart
+
+
 def refuse_forced_cycle(skeleton: BoolArray, known: KnownArcs, names: Sequence[str]) -> None:
     """Raise where pairs that are joined have one allowed direction each, and these make a cycle."""
     if cycle := find_cycle(skeleton & known.allowed & ~known.allowed.T):

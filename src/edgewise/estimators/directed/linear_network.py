@@ -21,7 +21,12 @@ from edgewise.estimators.base.statistics import (
     refuse_relations,
 )
 from edgewise.estimators.base.table import column_number, read_new_rows, read_rows
-from edgewise.estimators.directed.known_arcs import KnownArcs, known_arcs
+from edgewise.estimators.directed.known_arcs import (
+    KnownArcs,
+    known_arcs,
+    read_interventions,
+    told_apart,
+)
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import longest_paths
 from edgewise.io.messages import quote_names
@@ -54,16 +59,64 @@ class Equations(NamedTuple):
     noise_variance: FloatArray
 
 
-def fit_equations(S: FloatArray, dag: BoolArray) -> Equations:
-    """Regress every variable on its parents."""
+def fit_equations(S: FloatArray, dag: BoolArray, free: FreeRows | None = None) -> Equations:
+    """Regress every variable on its parents, in the rows in which it was free."""
     coef, variance = np.zeros_like(S), S.diagonal().copy()
+    if free is not None:
+        variance = np.array([free.covariances[g][j, j] for j, g in enumerate(free.which)])
     for j in np.flatnonzero(dag.any(axis=0)).tolist():
         parents = np.flatnonzero(dag[:, j])
+        if free is not None:
+            S = free.covariances[free.which[j]]
         inner, cross = S[np.ix_(parents, parents)], S[parents, j]
         coef[parents, j] = np.linalg.lstsq(inner, cross, rcond=None)[0]
         variance[j] -= cross @ coef[parents, j]
     # Among few rows a relation may be exact by chance.
     return Equations(coef=coef, noise_variance=np.maximum(variance, 1e-12 * S.diagonal()))
+
+
+class FreeRows(NamedTuple):
+    """Moments of standardised columns in the rows in which each was free.
+
+    ``covariances`` and ``means`` are those of groups of columns that were free in the same rows,
+    ``n_samples`` of them, and ``which`` says the group of each column. ``told`` marks pairs of
+    which one was set in rows where the other was free.
+    """
+
+    covariances: FloatArray
+    means: FloatArray
+    n_samples: FloatArray
+    which: IntArray
+    told: BoolArray
+
+
+def free_rows(
+    rows: FloatArray, weights: FloatArray | None, is_set: BoolArray, problem: NetworkProblem
+) -> FreeRows:
+    """Compute the moments behind each column's equation, in the order of the statistics."""
+    statistics, names = problem.statistics, problem.names
+    place = statistics.arrangement
+    Z = (rows[:, place] - statistics.location) / statistics.scale
+    is_set = is_set[:, place]
+    if np.isnan(Z).any():
+        raise InputError("Missing values have no place beside interventions. Fill them in.")
+    patterns, which = np.unique(is_set.T, axis=0, return_inverse=True)
+    parts = []
+    for pattern in patterns:
+        w = np.where(pattern, 0.0, 1.0 if weights is None else weights)
+        mean = np.average(Z, axis=0, weights=w)
+        centered = (Z - mean) * np.sqrt(w / w.sum())[:, None]
+        parts.append((centered.T @ centered, mean, w.sum()))
+    covariances, means, n_samples = (np.stack(part) for part in zip(*parts, strict=True))
+    for g, S in enumerate(covariances):
+        if (flat := S.diagonal() < 1e-12).any():
+            of = names[int(np.flatnonzero(which.reshape(-1) == g)[0])]
+            raise InputError(
+                f"Columns {quote_names(names[k] for k in np.flatnonzero(flat))} are constant in "
+                f"the rows in which '{of}' was not set. Pass rows in which nothing was set, too.",
+                parameter="interventions",
+            )
+    return FreeRows(covariances, means, n_samples, which.reshape(-1), told_apart(is_set))
 
 
 class NetworkProblem(NamedTuple):
@@ -79,21 +132,31 @@ class NetworkProblem(NamedTuple):
         Arcs that may and that must be there.
     names : list of str
         Names of the columns.
+    free : FreeRows or None
+        Moments of the rows in which each column was free, where some were set.
     """
 
     statistics: ArrangedStatistics
     n_samples: float
     known: KnownArcs
     names: list[str]
+    free: FreeRows | None = None
 
 
 def network_problem(
-    estimator: Any, X: Any, sample_weight: ArrayLike | None, advice: str
+    estimator: Any,
+    X: Any,
+    sample_weight: ArrayLike | None,
+    advice: str,
+    interventions: Any = None,
 ) -> NetworkProblem:
     """Read the rows and the knowledge that an estimator is fitted to."""
     rows, weights = read_rows(estimator, X, sample_weight, advice)
-    rows, weights = positive_rows(rows, weights)
     names = labels(estimator._names(), range(rows.shape[1]))
+    is_set = read_interventions(interventions, len(rows), names)
+    if is_set is not None and weights is not None:
+        is_set = is_set[weights > 0]
+    rows, weights = positive_rows(rows, weights)
     known = known_arcs(estimator.forbidden, estimator.required, estimator.tiers, names)
     summarizer = Summarizer(names=names, missing=estimator.missing, repair=estimator.repair)
     statistics = summarizer.of_arranged_rows(rows, weights, is_fold=False)
@@ -104,7 +167,10 @@ def network_problem(
     known = KnownArcs(
         allowed=statistics.arranged(known.allowed), required=statistics.arranged(known.required)
     )
-    return NetworkProblem(statistics, _fewest_rows(rows, weights), known, names)
+    problem = NetworkProblem(statistics, _fewest_rows(rows, weights), known, names)
+    if is_set is None or not is_set.any():
+        return problem
+    return problem._replace(free=free_rows(rows, weights, is_set, problem))
 
 
 def _fewest_rows(X: FloatArray, weights: FloatArray | None) -> float:
@@ -136,18 +202,26 @@ class LinearNetwork:
         def _names(self) -> list[str] | None: ...
 
     def _store_network(
-        self, dag: BoolArray, cpdag: BoolArray, statistics: ArrangedStatistics
+        self,
+        dag: BoolArray,
+        cpdag: BoolArray,
+        statistics: ArrangedStatistics,
+        free: FreeRows | None = None,
     ) -> Graph:
         """Put a structure and its equations into the order and the units of the columns.
 
         Returns what the data identify of it.
         """
         scale, location, restored = statistics.scale, statistics.location, statistics.restored
-        equations = fit_equations(statistics.S, dag)
+        equations = fit_equations(statistics.S, dag, free)
         coef = equations.coef * scale / scale[:, None]
         names = self._names()
         self.coef_ = restored(coef)
-        self.intercept_ = restored(location - location @ coef)
+        intercept = location - location @ coef
+        if free is not None:
+            means = (location + scale * free.means)[free.which]
+            intercept = means.diagonal() - (means.T * coef).sum(axis=0)
+        self.intercept_ = restored(intercept)
         self.noise_variance_ = restored(equations.noise_variance * scale**2)
         self.order_ = restored(longest_paths(dag))
         self.location_ = restored(location)
@@ -157,10 +231,20 @@ class LinearNetwork:
         self.treatment_ = list(statistics.treatment)
         return Graph(restored(cpdag).astype(float), names=names, directed=True)
 
+    def _require_equations(self) -> None:
+        """Refuse to go on without a fit, or with a fit to columns that have no linear equations."""
+        check_is_fitted(self)
+        if not hasattr(self, "coef_"):
+            raise InputError(
+                "Some columns have levels, so that there are no linear equations for effects, "
+                "predictions and simulated rows. Ask graph_ and cpdag_ instead, or pass "
+                "columns of numbers."
+            )
+
     @property
     def total_effects_(self) -> FloatArray:
         """Matrix whose entry [i, j] is by how much j rises when i is set one unit higher."""
-        check_is_fitted(self)
+        self._require_equations()
         rank = np.argsort(self.order_, kind="stable")
         system = np.eye(self.n_features_in_) - self.coef_[np.ix_(rank, rank)]
         inverse = linalg.solve_triangular(system, np.eye(len(rank)), unit_diagonal=True)
@@ -186,7 +270,7 @@ class LinearNetwork:
         -------
         float
         """
-        check_is_fitted(self)
+        self._require_equations()
         rows, weights = read_new_rows(self, X, sample_weight)
         model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
         return model.log_likelihood(rows, weights)
@@ -206,7 +290,7 @@ class LinearNetwork:
         -------
         ndarray of shape (n_features,)
         """
-        check_is_fitted(self)
+        self._require_equations()
         names = self.graph_.names
         fixed = {column_number(key, names): float(x) for key, x in values.items()}
         if bad := [names[k] for k, value in fixed.items() if not np.isfinite(value)]:
@@ -233,7 +317,7 @@ class LinearNetwork:
         -------
         ndarray of shape (n,)
         """
-        check_is_fitted(self)
+        self._require_equations()
         column = column_number(node, self.graph_.names)
         rows = self._as_rows(X, reset=False)
         parents = np.flatnonzero(self.coef_[:, column])
@@ -258,7 +342,7 @@ class LinearNetwork:
         DataFrame or ndarray
             A data frame if the network was learned from one.
         """
-        check_is_fitted(self)
+        self._require_equations()
         if n_samples < 1:
             raise InputError(f"n_samples must be at least 1, got {n_samples!r}.")
         noise = as_generator(self.random_state).normal(size=(n_samples, self.n_features_in_))

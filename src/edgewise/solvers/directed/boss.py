@@ -15,10 +15,12 @@ from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.solvers.directed.blanket_kernels import DEPENDENT, invert
 from edgewise.solvers.directed.ges import delete_backward
-from edgewise.solvers.directed.greedy import (
+from edgewise.solvers.directed.scores import (
     IMPROVEMENT,
     Arcs,
+    Sample,
     Score,
+    ScoredProblem,
     ScoredSolution,
     local_cost,
     scored_problem,
@@ -156,39 +158,75 @@ def grow(
     work: Regression,
 ) -> bool:
     """List what lowers the cost of a variable if added to ``work.path[:size]``, the best first."""
-    m, start = len(score.R), trees.used[1]
+    m, start = len(score.which), trees.used[1]
     if start + m > len(trees.variable):
         return False
     trees.first[node], trees.n_branches[node] = start, 0
-    if size + 2 > len(score.base):
+    if size + 2 > score.base.shape[1]:
         return True
-    condition(target, size, score.R, work)
-    left, shared, n_found = work.left[size], work.shared[size], 0
-    rest = left[target]
-    if rest <= DEPENDENT:
-        return True
-    step = score.base[size + 1] - score.base[size]
-    step += (score.slope[size + 1] - score.slope[size]) * np.log(rest)
-    least = 1.0 - np.exp(-(step + IMPROVEMENT) / score.slope[size + 1])
-    for i in range(m):
-        if not arcs.may_be[target, i] or left[i] <= DEPENDENT:
-            continue
-        share = shared[i] * shared[i] / (left[i] * rest)
-        if score.drift == 0.0:
-            gain = share if share > least else 0.0
-        else:
-            gain = -step - score.slope[size + 1] * np.log(max(1.0 - share, DEPENDENT))
-            gain -= score.drift * np.log(left[i])
-        if gain > (0.0 if score.drift == 0.0 else IMPROVEMENT):
-            work.strength[n_found] = gain
-            trees.variable[start + n_found] = i
-            n_found += 1
+    if len(score.cells.weight) > 0:
+        n_found = weigh_additions(target, size, start, score, arcs, trees, work)
+    else:
+        n_found = weigh_regressors(target, size, start, score, arcs, trees, work)
     sort_branches(work.strength, trees.variable, start, n_found)
     for k in range(n_found):
         trees.child[start + k] = -1
     trees.n_branches[node] = n_found
     trees.used[1] += n_found
     return True
+
+
+@kernel
+def weigh_additions(
+    target: int, size: int, start: int, score: Score, arcs: Arcs, trees: Trees, work: Regression
+) -> int:
+    """List what lowers the cost if added, whatever the score; return how many there are."""
+    n_found, is_member = 0, np.zeros(len(score.which), np.bool_)
+    for k in range(size):
+        work.nodes[k] = work.path[k]
+        is_member[work.path[k]] = True
+    before = local_cost(score, target, work.nodes, size, work.L)
+    for i in range(len(is_member)):
+        if is_member[i] or not arcs.may_be[target, i]:
+            continue
+        work.nodes[size] = i
+        gain = before - local_cost(score, target, work.nodes, size + 1, work.L)
+        if gain > IMPROVEMENT:
+            work.strength[n_found] = gain
+            trees.variable[start + n_found] = i
+            n_found += 1
+    return n_found
+
+
+@kernel
+def weigh_regressors(
+    target: int, size: int, start: int, score: Score, arcs: Arcs, trees: Trees, work: Regression
+) -> int:
+    """List what lowers the cost if added, by the correlations; return how many there are."""
+    group = score.which[target]
+    base, slope = score.base[group], score.slope[group]
+    condition(target, size, score.R[group], work)
+    left, shared, n_found = work.left[size], work.shared[size], 0
+    rest = left[target]
+    if rest <= DEPENDENT:
+        return 0
+    step = base[size + 1] - base[size]
+    step += (slope[size + 1] - slope[size]) * np.log(rest)
+    least = 1.0 - np.exp(-(step + IMPROVEMENT) / slope[size + 1])
+    for i in range(len(left)):
+        if not arcs.may_be[target, i] or left[i] <= DEPENDENT:
+            continue
+        share = shared[i] * shared[i] / (left[i] * rest)
+        if score.drift == 0.0:
+            gain = share if share > least else 0.0
+        else:
+            gain = -step - slope[size + 1] * np.log(max(1.0 - share, DEPENDENT))
+            gain -= score.drift * np.log(left[i])
+        if gain > (0.0 if score.drift == 0.0 else IMPROVEMENT):
+            work.strength[n_found] = gain
+            trees.variable[start + n_found] = i
+            n_found += 1
+    return n_found
 
 
 @kernel
@@ -250,16 +288,20 @@ def shrink(target: int, size: int, n_required: int, score: Score, work: Regressi
     nodes[0] = target
     for k in range(size):
         nodes[k + 1] = work.path[k]
+    if len(score.cells.weight) > 0:
+        return drop_parents(target, size, n_required, score, work)
+    group = score.which[target]
+    R, base, slope = score.R[group], score.base[group], score.slope[group]
     for a in range(size + 1):
         for b in range(size + 1):
-            K[a, b] = score.R[nodes[a], nodes[b]]
+            K[a, b] = R[nodes[a], nodes[b]]
     invert(K, size + 1)
     while size > n_required:
         best, weakest, rest = -IMPROVEMENT, 0, -np.log(K[0, 0])
         for k in range(n_required + 1, size + 1):
             share = max(1.0 - K[0, k] * K[0, k] / (K[0, 0] * K[k, k]), DEPENDENT)
-            change = score.base[size - 1] - score.base[size] - score.slope[size] * rest
-            change += score.slope[size - 1] * (rest - np.log(share))
+            change = base[size - 1] - base[size] - slope[size] * rest
+            change += slope[size - 1] * (rest - np.log(share))
             if score.drift != 0.0:
                 change += score.drift * np.log(K[k, k] * share)
             if change < best:
@@ -270,6 +312,27 @@ def shrink(target: int, size: int, n_required: int, score: Score, work: Regressi
         size -= 1
     work.state[2] = size
     return local_cost(score, target, nodes[1:], size, work.L)
+
+
+@kernel
+def drop_parents(target: int, size: int, n_required: int, score: Score, work: Regression) -> float:
+    """Drop members of ``work.nodes[1:size + 1]`` while that lowers the cost, whatever the score."""
+    nodes, rest = work.nodes, np.empty(size, np.int64)
+    cost = local_cost(score, target, nodes[1:], size, work.L)
+    while size > n_required:
+        best, weakest = cost - IMPROVEMENT, 0
+        for k in range(n_required + 1, size + 1):
+            for j in range(1, size):
+                rest[j - 1] = nodes[size] if j == k else nodes[j]
+            without = local_cost(score, target, rest, size - 1, work.L)
+            if without < best:
+                best, weakest = without, k
+        if weakest == 0:
+            break
+        nodes[weakest] = nodes[size]
+        size, cost = size - 1, best
+    work.state[2] = size
+    return cost
 
 
 @kernel
@@ -431,7 +494,7 @@ def search_orders(
     stops_at_agreement: bool,
 ) -> list[ScoredSolution]:
     """Improve orders one after another; what the trees know after one serves the next."""
-    m, most = len(score.R), len(score.base)
+    m, most = len(score.which), score.base.shape[1]
     trees = make_trees(m, most + 1)
     work = Regression(
         state=np.full(4, -1),
@@ -596,7 +659,20 @@ def boss_bayes_net(
         raise InputError(f"n_starts must be at least 1, got {n_starts!r}.")
     if max_iter < 1:
         raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
-    costs, arcs, place = scored_problem(S, n_samples, score, penalty_discount, allowed, required)
+    sample = Sample.observed(S, n_samples)
+    problem = scored_problem(sample, score, penalty_discount, allowed, required)
+    return best_order(problem, n_starts, max_iter, random_state, n_jobs)
+
+
+def best_order(
+    problem: ScoredProblem,
+    n_starts: int = 5,
+    max_iter: int = 1000,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> ScoredSolution:
+    """Search orders for a problem of any score."""
+    costs, arcs, place = problem
     comes_before = must_come_before(arcs)
     orders = [starting_order(comes_before, None)]
     orders += [starting_order(comes_before, rng) for rng in spawn(random_state, n_starts - 1)]

@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.directed.greedy import (
+from edgewise.solvers.directed.scores import (
     IMPROVEMENT,
     Arcs,
+    Sample,
     Score,
+    ScoredProblem,
     ScoredSolution,
     local_cost,
     scored_problem,
@@ -53,7 +55,7 @@ def copy_matrix(source: BoolArray, target: BoolArray) -> None:
 
 
 @kernel
-def complete(dag: BoolArray, may_be: BoolArray, pdag: BoolArray) -> None:
+def complete(dag: BoolArray, arcs: Arcs, pdag: BoolArray) -> None:
     """Set ``pdag`` to the arcs that all equivalent graphs share; other edges go both ways."""
     m = len(dag)
     parents = np.empty(m, np.int64)
@@ -64,7 +66,7 @@ def complete(dag: BoolArray, may_be: BoolArray, pdag: BoolArray) -> None:
         for i in range(m):
             if dag[i, child]:
                 parents[size] = i
-                is_sure[size] = not may_be[i, child]
+                is_sure[size] = arcs.told[i, child] or not arcs.may_be[i, child]
                 size += 1
         for a in range(size):
             for b in range(a):
@@ -193,7 +195,7 @@ def delete_backward(score: Score, arcs: Arcs, dag: BoolArray, costs: FloatArray)
     new_costs = np.empty(m)
     is_barred = np.zeros((m, m), np.bool_)
     kept, n_deleted, total = np.empty(MOST_NEIGHBORS, np.int64), 0, total_cost(score, dag, costs)
-    complete(dag, arcs.may_be, pdag)
+    complete(dag, arcs, pdag)
     while True:
         x, y, n_kept = best_deletion(score, arcs, pdag, is_barred, kept)
         if x < 0:
@@ -210,7 +212,7 @@ def delete_backward(score: Score, arcs: Arcs, dag: BoolArray, costs: FloatArray)
         copy_matrix(trial, dag)
         for i in range(m):
             costs[i] = new_costs[i]
-        complete(dag, arcs.may_be, pdag)
+        complete(dag, arcs, pdag)
         n_deleted += 1
 
 
@@ -219,7 +221,7 @@ def best_deletion(
     score: Score, arcs: Arcs, pdag: BoolArray, is_barred: BoolArray, best_kept: IntArray
 ) -> tuple[int, int, int]:
     """Find the edge x - y or x -> y to delete, and the common neighbours that stay before y."""
-    m, most = len(pdag), len(score.base)
+    m, most = len(pdag), score.base.shape[1]
     start, near = list_joined(pdag)
     common, parents = np.empty(MOST_NEIGHBORS, np.int64), np.empty(m + 1, np.int64)
     kept, L = np.empty(MOST_NEIGHBORS, np.int64), np.empty((m + 1, m + 2))
@@ -316,9 +318,9 @@ def climb_classes(
                 gains[k, a, b], floors[k, a, b] = np.inf, -np.inf
     new_costs = np.empty(m)
     total_cost(score, dag, costs)
-    complete(dag, arcs.may_be, pdag)
+    complete(dag, arcs, pdag)
     for step in range(len(history)):
-        complete(dag, arcs.may_be, changed)
+        complete(dag, arcs, changed)
         mark_stale(pdag, changed, is_stale)
         copy_matrix(changed, pdag)
         weigh_stale(score, arcs, pdag, is_stale, gains, subsets, floors)
@@ -434,7 +436,7 @@ def weigh_change(
     Neighbours of y become its parents: those joined with x (all, unless x - y is a line) and a
     subset of the others, if all are joined with each other.
     """
-    is_line, most = pdag[x, y] and pdag[y, x], len(score.base)
+    is_line, most = pdag[x, y] and pdag[y, x], score.base.shape[1]
     n_pool, n_fixed, n_others = split_around(pdag, x, y, around_x, around_y, pool, parents, others)
     best, best_subset, n_parents = np.inf, 0, n_fixed
     for subset in range(2**n_pool):
@@ -607,7 +609,13 @@ def ges_bayes_net(
     """
     if max_iter < 1:
         raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
-    problem = scored_problem(S, n_samples, score, penalty_discount, allowed, required)
+    sample = Sample.observed(S, n_samples)
+    problem = scored_problem(sample, score, penalty_discount, allowed, required)
+    return search_classes(problem, max_iter)
+
+
+def search_classes(problem: ScoredProblem, max_iter: int = 10_000) -> ScoredSolution:
+    """Search among equivalence classes for a problem of any score."""
     dag = np.ascontiguousarray(problem.arcs.must_be.T)
     costs, history = np.empty(len(dag)), np.empty(max_iter)
     n_steps = climb_classes(problem.score, problem.arcs, dag, costs, history)

@@ -1,24 +1,33 @@
-"""Scores of Gaussian Bayesian networks, and hill climbing among directed acyclic graphs."""
+"""Hill climbing among directed acyclic graphs, and the best of all of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import multigammaln
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.io.messages import quote_names
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.blanket_kernels import DEPENDENT
 from edgewise.solvers.directed.partial_correlation import (
     check_criterion,
     correlations,
     truth_matrix,
+)
+from edgewise.solvers.directed.scores import (
+    PARENTS_PER_ROW,
+    Arcs,
+    Sample,
+    Score,
+    ScoredProblem,
+    ScoredSolution,
+    explained_by,
+    score_subsets,
+    scored_problem,
+    total_cost,
 )
 
 #: A change of the score that is smaller is rounding.
@@ -108,31 +117,6 @@ def score(
 
 
 @kernel
-def explained_by(R: FloatArray, child: int, parents: IntArray, k: int, L: FloatArray) -> float:
-    """Variance of a child that ``parents[k]`` explains in addition to those before.
-
-    ``L[k]`` becomes its row of the Cholesky factor, with its entry in the row of the child last.
-    """
-    node, last = parents[k], L.shape[1] - 1
-    pivot, share = R[node, node], R[node, child]
-    for j in range(k):
-        value = R[node, parents[j]]
-        for i in range(j):
-            value -= L[k, i] * L[j, i]
-        value /= L[j, j]
-        L[k, j] = value
-        pivot -= value * value
-        share -= value * L[j, last]
-    if pivot <= DEPENDENT:
-        L[k, k], L[k, last] = 1.0, 0.0
-        return 0.0
-    L[k, k] = np.sqrt(pivot)
-    L[k, last] = share / L[k, k]
-    explained: float = L[k, last] ** 2
-    return explained
-
-
-@kernel
 def best_step(
     gains: FloatArray,
     allowed: BoolArray,
@@ -178,118 +162,6 @@ def leads_to(arcs: BoolArray, start: int, goal: int, seen: BoolArray, stack: Int
                 stack[n_waiting] = i
                 n_waiting += 1
     return False
-
-
-SCORES = ("bic", "bge")
-#: A change of the cost that is smaller is rounding.
-IMPROVEMENT = 1e-6
-#: Most parents of a variable, whatever the number of rows.
-MOST_PARENTS = 500
-#: No node has more parents than this share of the rows: with many, an equation fits anything.
-PARENTS_PER_ROW = 1 / 3
-
-
-class Score(NamedTuple):
-    r"""Cost of a variable given its parents, from their correlations R.
-
-    With k parents P it is ``base[k] + slope[k] log(residual variance) + drift log det R[P, P]``,
-    minus the logarithm of a score.
-    """
-
-    R: FloatArray
-    base: FloatArray
-    slope: FloatArray
-    drift: float
-
-
-class Arcs(NamedTuple):
-    """What is known of arcs: ``may_be[j, i]`` and ``must_be[j, i]`` are about i -> j."""
-
-    may_be: BoolArray
-    must_be: BoolArray
-
-
-def gaussian_score(
-    S: FloatArray, n_samples: float, score: str, penalty_discount: float | None, least: int = 1
-) -> Score:
-    """Prepare the cost of all variables given as many parents as the rows allow, or ``least``."""
-    if score not in SCORES:
-        raise InputError(f"score must be one of {quote_names(SCORES)}, got {score!r}.")
-    if not n_samples > 2:
-        raise InputError(f"n_samples must be above 2, got {n_samples!r}.")
-    R = correlations(S)
-    m = len(R)
-    if penalty_discount is None:
-        penalty_discount = max(2.0, 1.0 + 2.0 * np.log(m) / np.log(n_samples))
-    elif not 0 < penalty_discount < np.inf:
-        raise InputError(f"penalty_discount must be positive, got {penalty_discount!r}.")
-    most = max(min(int(n_samples * PARENTS_PER_ROW), m - 1, MOST_PARENTS), least, 1)
-    k = np.arange(most + 1.0)
-    if score == "bic":
-        per_arc = 0.5 * penalty_discount * np.log(n_samples)
-        return Score(R, per_arc * k, np.full(len(k), 0.5 * n_samples), 0.0)
-    return _bge(R, float(n_samples), np.arange(most + 2.0))
-
-
-def _bge(R: FloatArray, n: float, k: FloatArray) -> Score:
-    """Prepare the BGe score with one row's worth of prior mean and m + 2 of prior covariance."""
-    m = len(R)
-    prior = 0.5
-    T = (n * R + prior * np.eye(m)) / (n + prior)
-    # Logarithm of the marginal likelihood of k variables, but for -slope log det T.
-    freedom, grown = 2.0 + k, n + 2.0 + k
-    marginal = np.array(
-        [
-            -0.5 * size * np.log(n + 1.0)
-            - 0.5 * size * n * np.log(np.pi)
-            + (multigammaln(0.5 * b, int(size)) - multigammaln(0.5 * a, int(size)) if size else 0.0)
-            + 0.5 * a * size * np.log(prior)
-            - 0.5 * b * size * np.log(n + prior)
-            for size, a, b in zip(k, freedom, grown, strict=True)
-        ]
-    )
-    return Score(T, -np.diff(marginal), 0.5 * grown[1:], 0.5)
-
-
-def as_arcs(allowed: ArrayLike | None, required: ArrayLike | None, m: int) -> Arcs:
-    """Check what is known of arcs."""
-    may_be = truth_matrix(True if allowed is None else allowed, "allowed", m).T.copy()
-    must_be = truth_matrix(False if required is None else required, "required", m).T.copy()
-    np.fill_diagonal(may_be, False)
-    may_be &= ~must_be.T
-    may_be |= must_be
-    return Arcs(may_be, must_be)
-
-
-@kernel
-def local_cost(score: Score, child: int, parents: IntArray, size: int, L: FloatArray) -> float:
-    """Cost of a variable given ``parents[:size]``; L is scratch."""
-    left, log_det = score.R[child, child], 0.0
-    for k in range(size):
-        left -= explained_by(score.R, child, parents, k, L)
-        if score.drift != 0.0:
-            log_det += 2.0 * np.log(L[k, k])
-    cost: float = score.base[size] + score.slope[size] * np.log(max(left, DEPENDENT))
-    return cost + score.drift * log_det
-
-
-@kernel
-def total_cost(score: Score, dag: BoolArray, costs: FloatArray) -> float:
-    """Cost of a graph; ``costs`` are set to those of its variables."""
-    m = len(dag)
-    most = 0
-    for j in range(m):
-        most = max(most, dag[:, j].sum())
-    parents, L = np.empty(most + 1, np.int64), np.empty((most + 1, most + 2))
-    for j in range(m):
-        size = 0
-        for i in range(m):
-            if dag[i, j]:
-                parents[size] = i
-                size += 1
-        costs[j] = local_cost(score, j, parents, size, L)
-    total: float = costs.sum()
-    return total
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -383,77 +255,6 @@ def greedy_bayes_net(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ScoredSolution(Solution):
-    """A graph found by its score; ``value[i, j]`` says whether there is an arc i -> j.
-
-    ``objective`` is minus the logarithm of the score, with a variance of 1 for each variable.
-
-    Attributes
-    ----------
-    order : ndarray of int, shape (m,)
-        Variables, each after its parents.
-    costs : ndarray of shape (m,)
-        What each variable adds to the objective.
-    """
-
-    order: IntArray
-    costs: FloatArray
-
-    def rearranged(self, place: IntArray) -> Self:
-        """Give variable k the number ``place[k]``."""
-        value, costs = np.empty_like(self.value), np.empty_like(self.costs)
-        value[np.ix_(place, place)], costs[place] = self.value, self.costs
-        return replace(self, value=value, costs=costs, order=place[self.order])
-
-
-class ScoredProblem(NamedTuple):
-    """A search for a graph, with the variables in an order of their own."""
-
-    score: Score
-    arcs: Arcs
-    place: IntArray
-
-
-def scored_problem(
-    S: FloatArray,
-    n_samples: float,
-    score: str,
-    penalty_discount: float | None,
-    allowed: ArrayLike | None,
-    required: ArrayLike | None,
-) -> ScoredProblem:
-    """Check the arguments that the searches have in common."""
-    R = correlations(S)
-    arcs = as_arcs(allowed, required, len(R))
-    # By their correlations, so that their position makes no difference.
-    place = np.lexsort(np.sort(np.abs(R), axis=1).round(9).T)
-    arcs = Arcs(*(matrix[np.ix_(place, place)] for matrix in arcs))
-    most_required = int(arcs.must_be.sum(axis=1).max())
-    R = R[np.ix_(place, place)]
-    return ScoredProblem(
-        gaussian_score(R, n_samples, score, penalty_discount, most_required), arcs, place
-    )
-
-
-def dag_cost(
-    S: FloatArray, n_samples: float, dag: BoolArray, score: str, penalty_discount: float | None
-) -> float:
-    """Cost of any graph, to compare results of whatever search."""
-    most = int(dag.sum(axis=0).max())
-    cost = gaussian_score(S, n_samples, score, penalty_discount, most)
-    return float(total_cost(cost, dag, np.empty(len(dag))))
-
-
-def topological_order(dag: BoolArray) -> IntArray:
-    """Order the nodes by the longest path that leads to each."""
-    tiers, front = np.zeros(len(dag), dtype=np.int64), dag.any(axis=0)
-    while front.any():
-        tiers[front] += 1
-        front = dag[front].any(axis=0)
-    return np.argsort(tiers, kind="stable")
-
-
 #: Most variables of an exact search, which takes memory and time for every subset of them.
 MOST_EXACT = 20
 
@@ -483,8 +284,11 @@ def log_determinants(R: FloatArray, values: FloatArray) -> None:
 def best_parents(
     score: Score, arcs: Arcs, log_det: FloatArray, child: int, most: int, best: FloatArray
 ) -> None:
-    """Set the least cost of a variable with parents among the members of each subset."""
-    m = len(score.R)
+    """Set the least cost of a variable with parents among the members of each subset.
+
+    ``log_det`` has the logarithm of the determinant of the correlations, or the score, of each.
+    """
+    m = len(score.which)
     allowed, required = 0, 0
     for i in range(m):
         allowed += arcs.may_be[child, i] << i
@@ -507,13 +311,23 @@ def parents_cost(
     most: int,
 ) -> float:
     """Cost of a variable given a subset; infinite where that cannot be."""
-    size = 0
-    for i in range(len(score.R)):
-        size += subset >> i & 1
+    size, n_cells, has_cells = 0, 1.0, len(score.cells.weight) > 0
+    for i in range(len(score.which)):
+        if subset >> i & 1:
+            size += 1
+            if has_cells:
+                n_cells *= max(score.cells.n_levels[i], 1)
     if subset & ~allowed or required & ~subset or size > most:
         return np.inf
+    if has_cells:
+        if n_cells > score.cells.most_cells:
+            return np.inf
+        added: float = log_det[subset] - log_det[subset | 1 << child]
+        return added
+    group = score.which[child]
     left = log_det[subset | 1 << child] - log_det[subset]
-    cost: float = score.base[size] + score.slope[size] * left + score.drift * log_det[subset]
+    cost: float = score.base[group, size] + score.slope[group, size] * left
+    cost += score.drift * log_det[subset]
     return cost
 
 
@@ -604,13 +418,25 @@ def exact_bayes_net(
             f"An exact search goes through all subsets of at most {MOST_EXACT} variables, got "
             f"{len(S)}. Use boss_bayes_net, or fewer variables."
         )
-    cost, arcs, place = scored_problem(S, n_samples, score, penalty_discount, allowed, required)
+    sample = Sample.observed(S, n_samples)
+    return search_all(scored_problem(sample, score, penalty_discount, allowed, required))
+
+
+def search_all(problem: ScoredProblem) -> ScoredSolution:
+    """Find the best graph of all for a problem of few variables."""
+    score, arcs, place = problem
     m = len(place)
     log_det, total = np.empty(2**m), np.empty(2**m)
     best, sink = np.empty((m, 2**m)), np.empty(2**m, dtype=np.int64)
-    log_determinants(cost.R, log_det)
+    has_cells, known = len(score.cells.weight) > 0, -1
     for child in range(m):
-        best_parents(cost, arcs, log_det, child, len(cost.base) - 1, best[child])
+        # What the subsets are worth differs where variables were set in different rows.
+        if has_cells and (child == 0 or len(score.cells.is_set)):
+            score_subsets(score.cells, child, log_det)
+        elif not has_cells and score.which[child] != known:
+            known = int(score.which[child])
+            log_determinants(score.R[known], log_det)
+        best_parents(score, arcs, log_det, child, score.base.shape[1] - 1, best[child])
     best_sinks(best, total, sink)
     dag = np.zeros((m, m), dtype=bool)
     subset, order = 2**m - 1, np.empty(m, dtype=np.int64)
@@ -620,7 +446,7 @@ def exact_bayes_net(
         parents = trace_parents(best, node, subset)
         dag[:, node] = [parents >> i & 1 for i in range(m)]
     costs = np.empty(m)
-    total_cost(cost, dag, costs)
+    total_cost(score, dag, costs)
     return ScoredSolution(
         value=dag,
         objective=float(costs.sum()),

@@ -134,7 +134,7 @@ def separating_sets(
         R,
         pairs,
         partners,
-        _may_precede(may_be) if allowed is not None else may_be,
+        may_precede(may_be) if allowed is not None else may_be,
         limits,
         largest_condition(n_samples, max_condition, m),
         MOST_TESTS,
@@ -227,9 +227,9 @@ def stable_skeleton(
     np.fill_diagonal(skeleton, False)
     limits = significant_from(n_samples, significance, m)
     deepest = largest_condition(n_samples, max_condition, m)
-    may_precede = _may_precede(may_be) if allowed is not None else may_be
-    n_tests = prune_stably(R, skeleton, is_required, may_precede, limits, deepest, MOST_TESTS)
-    pairs, separators, n_more = _best_separators(R, n_samples, skeleton, may_precede, deepest)
+    precedes = may_precede(may_be) if allowed is not None else may_be
+    n_tests = prune_stably(R, skeleton, is_required, precedes, limits, deepest, MOST_TESTS)
+    pairs, separators, n_more = _best_separators(R, n_samples, skeleton, precedes, deepest)
     colliders, n_last = _find_colliders(R, n_samples, limits, skeleton & may_be, pairs, separators)
     return SkeletonSolution(
         value=skeleton,
@@ -245,19 +245,19 @@ def stable_skeleton(
 
 
 def _best_separators(
-    R: FloatArray, n_samples: float, skeleton: BoolArray, may_precede: BoolArray, deepest: int
+    R: FloatArray, n_samples: float, skeleton: BoolArray, precedes: BoolArray, deepest: int
 ) -> tuple[IntArray, BoolArray, int]:
     """Find what separates best each pair that is not joined but shares a neighbour."""
     shares = skeleton.astype(float) @ skeleton > 0
     pairs = np.argwhere(np.triu(shares & ~skeleton, 1))
     separators = np.zeros((len(pairs), len(R)), dtype=bool)
     n_tests = separate_surely(
-        R, pairs, skeleton, may_precede, float(n_samples), deepest, MOST_TESTS, separators
+        R, pairs, skeleton, precedes, float(n_samples), deepest, MOST_TESTS, separators
     )
     return pairs, separators, n_tests
 
 
-def _may_precede(allowed: BoolArray) -> BoolArray:
+def may_precede(allowed: BoolArray) -> BoolArray:
     """Whether a path of allowed arcs leads from i to j."""
     reached = allowed.copy()
     for k in range(len(reached)):

@@ -1,0 +1,154 @@
+"""Directed networks of columns with levels: reading them, searching, and how strong arcs are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgewise._core.errors import InputError
+from edgewise._core.typing import BoolArray, FloatArray
+from edgewise.data.checks import check_weights, refuse_covariance
+from edgewise.data.kinds import WITH_LEVELS, MixedTable, column_kinds, guess_kind, read_mixed
+from edgewise.data.table import Table
+from edgewise.estimators.base.table import note_columns
+from edgewise.io.messages import quote_names
+from edgewise.solvers.directed.scores import family_cost
+from edgewise.solvers.directed.tables import LevelTable
+
+#: Asks for the kind of every column to be guessed from its values, that of numbers too.
+GUESS: Final = "guess"
+#: A correlation as close to 1 is that of two columns in different units.
+RELATED: Final = 1e-10
+
+
+class LevelRows(NamedTuple):
+    """Rows with levels, and what they were read from."""
+
+    table: LevelTable
+    mixed: MixedTable
+    is_kept: BoolArray
+
+
+def level_kinds(X: Any, kinds: Any) -> dict[str, str] | None:
+    """Return the kind of each column, or None where all are numbers.
+
+    Text, categories and booleans have levels. Numbers have some only where ``kinds`` says so, by
+    name or for every column; ``"guess"`` leaves all to `edgewise.data.kinds.guess_kind`.
+    """
+    if kinds is None and _is_plain_numbers(X):
+        return None
+    table = Table.from_input(X)
+    if isinstance(kinds, str) and kinds == GUESS:
+        found = column_kinds(table)
+    else:
+        names = table.names
+        own = {
+            name: guess_kind(table, k)
+            if table.levels[k] is not None or table.kinds[k] == "boolean"
+            else "continuous"
+            for k, name in enumerate(names)
+        }
+        if isinstance(kinds, Mapping):
+            own |= {str(name): kind for name, kind in kinds.items() if kind is not None}
+        found = column_kinds(table, own if kinds is None or isinstance(kinds, Mapping) else kinds)
+    by_name = dict(zip(table.names, found, strict=True))
+    return None if not {*found} - {"continuous", "count"} else by_name
+
+
+def _is_plain_numbers(X: Any) -> bool:
+    """Whether the types of the columns say that all are numbers."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        return all(getattr(dtype, "kind", "O") in "fiu" for dtype in X.dtypes)
+    return not hasattr(X, "columns") and getattr(getattr(X, "dtype", None), "kind", "f") in "fiu"
+
+
+def read_level_rows(
+    estimator: Any,
+    X: Any,
+    kinds: Mapping[str, str],
+    sample_weight: ArrayLike | None,
+    is_set: BoolArray | None,
+) -> LevelRows:
+    """Read rows of which some columns have levels; note their names."""
+    if estimator.missing not in ("error", "drop"):
+        which = [name for name, kind in kinds.items() if kind in WITH_LEVELS]
+        raise InputError(
+            f'missing="{estimator.missing}" is for numbers, and {quote_names(which)} have levels. '
+            'Pass missing="drop" to leave out rows that have gaps.',
+            parameter="missing",
+        )
+    if estimator.repair is not None:
+        raise InputError(
+            "repair is for tables of numbers alone, and some columns have levels. Leave it out.",
+            parameter="repair",
+        )
+    mixed = read_mixed(X, kinds, estimator.missing)
+    note_columns(estimator, X, reset=True)
+    refuse_covariance(mixed.values, "Pass the rows behind it.")
+    rows, is_kept = mixed.values, mixed.is_kept
+    weight = None
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, len(is_kept))[is_kept]
+        rows, is_set_there = rows[weight > 0], weight > 0
+        is_kept = is_kept.copy()
+        is_kept[is_kept] = is_set_there
+        weight = weight[weight > 0]
+    n_levels = np.array([0 if own is None else len(own) for own in mixed.levels])
+    _refuse_repeated(rows, mixed)
+    is_set = None if is_set is None else is_set[is_kept]
+    return LevelRows(LevelTable.from_rows(rows, n_levels, weight, is_set), mixed, is_kept)
+
+
+def _refuse_repeated(rows: FloatArray, mixed: MixedTable) -> None:
+    """Refuse two columns that say the same, as one would take the place of the other at will."""
+    for (i, first), (j, second) in itertools.combinations(enumerate(mixed.levels), 2):
+        if (first is None) != (second is None):
+            continue
+        x, y = rows[:, i], rows[:, j]
+        if first is None or second is None:
+            is_same = abs(np.corrcoef(x, y)[0, 1]) > 1.0 - RELATED
+        else:
+            n_pairs = len(np.unique(x * len(second) + y))
+            is_same = n_pairs == len(first) == len(second) and n_pairs < len(rows)
+        if is_same:
+            raise InputError(
+                f"Columns {quote_names([mixed.names[i], mixed.names[j]])} tell the same: each "
+                "value of one goes with one value of the other. Drop one of them."
+            )
+
+
+def check_level_score(score: str, method: str, kinds: Mapping[str, str]) -> None:
+    """Refuse a score or a method that is not for columns of these kinds."""
+    if method == "blankets":
+        raise InputError(
+            'method="blankets" tests partial correlations, and some columns have levels. Pass '
+            'method="pc" for tests, or method="boss".',
+            parameter="method",
+        )
+    if score == "bge" and not {*kinds.values()} - {*WITH_LEVELS}:
+        raise InputError(
+            'score="bge" is for numbers, and all columns have levels. Pass score="bdeu", its like '
+            'for levels, or score="bic".',
+            parameter="score",
+        )
+
+
+def arc_strengths(table: LevelTable, dag: BoolArray) -> FloatArray:
+    r"""Return :math:`\sqrt{1 - e^{-2 I}}` for the information I of child and parent given the rest.
+
+    Of jointly normal columns that is the size of their partial correlation.
+    """
+    cells = table.cells()._replace(most_cells=np.inf)
+    strength = np.zeros(dag.shape)
+    for child in np.flatnonzero(dag.any(axis=0)).tolist():
+        parents = np.flatnonzero(dag[:, child])
+        full = family_cost(cells, child, parents, len(parents))
+        for parent in parents.tolist():
+            rest = parents[parents != parent]
+            gain = family_cost(cells, child, rest, len(rest)) - full
+            strength[parent, child] = np.sqrt(-np.expm1(-2 * max(gain, 0.0) / table.n_samples))
+    return strength
