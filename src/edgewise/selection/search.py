@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from operator import attrgetter, methodcaller
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +26,7 @@ from edgewise.selection.choose import (
     choose_by_stars,
     take_smallest,
 )
-from edgewise.selection.rules import CV, EBIC, Rule, StARS
+from edgewise.selection.rules import CV, EBIC, FDR, Rule, StARS
 
 #: Decades that a search adds to its default grid while its smallest alpha is the best.
 MAX_EXTENSIONS: Final = 3
@@ -174,6 +174,7 @@ def search(
     is_warm: bool = False,
     takes_last_tie: bool = False,
     selection: Selection | None = None,
+    choose_graph: Callable[..., Choice | None] | None = None,
     advice: str | None = None,
     stacklevel: int = 3,
 ) -> Choice:
@@ -205,6 +206,9 @@ def search(
         Of equal EBIC, take the smallest alpha instead of the largest.
     selection : Selection, optional
         A choice that was made before, in which case only the last fit remains to be done.
+    choose_graph : callable, optional
+        Chooses by rules about graphs instead of alphas, as in `edgewise.selection.graph_choice`;
+        where it returns None, the fits along the path are judged.
     advice : str, optional
         What to do where the smallest alpha of the grid is the best, if not to search further.
     stacklevel : int
@@ -214,7 +218,13 @@ def search(
     -------
     Choice
     """
-    if isinstance(rule, EBIC) and rule.refit:
+    is_refit = isinstance(rule, EBIC) and rule.refit
+    if choose_graph is not None and (is_refit or isinstance(rule, FDR)):
+        found = choose_graph(problem, rule, rows, weights, statistics, grid, verbose)
+        if found is not None:
+            return found
+        rule = replace(cast("EBIC", rule), refit=False)
+    elif is_refit:
         raise InputError(
             "EBIC(refit=True) is for GaussianGraph, whose graphs have a maximum likelihood. Pass "
             "EBIC(), or another rule."

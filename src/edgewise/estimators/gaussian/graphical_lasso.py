@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
-from edgewise._core.parallel import counted, step_counter
 from edgewise._core.resume import chain
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.estimators.base.fits import (
@@ -25,7 +23,6 @@ from edgewise.estimators.base.fits import (
     describe_gap,
     gaussian_score,
     grid_of,
-    is_complete,
     note_choice,
     solve_grid,
 )
@@ -45,19 +42,14 @@ from edgewise.estimators.base.table import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, FDR, SelectionWarning, StARS, ebic
-from edgewise.selection.choose import make_selection
+from edgewise.selection import CV, EBIC, FDR, StARS
 from edgewise.selection.criteria import (
-    default_gamma,
-    edge_tests,
     effective_rows,
-    smallest_p_value,
 )
+from edgewise.selection.graph_choice import choose_graph
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import Choice, Grid, search, warn_of_unconverged
-from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
+from edgewise.selection.search import search
 from edgewise.solvers.gaussian.graphical_lasso import (
-    SMALL,
     PrecisionSolution,
     alpha_max,
     graphical_lasso,
@@ -68,13 +60,6 @@ from edgewise.stats import Moments
 
 #: A path that takes more memory than this is solved and judged one alpha at a time.
 PATH_BYTES: Final = 2**30
-#: Alphas after which a criterion that keeps rising ends a path of large problems.
-PATIENCE: Final = 6
-#: Mean number of neighbours up to which many columns are searched edge by edge: a step takes the
-#: cube of it, and one edge more or less is little to whoever has so many.
-DENSE: Final = 20
-#: Level of the Bonferroni test that rules out the empty graph.
-LEVEL: Final = 0.05
 
 
 class GaussianGraph(TableEstimator):
@@ -275,27 +260,21 @@ class GaussianGraph(TableEstimator):
         GaussianGraph
         """
         table, weights, problem, statistics = self._pose(X, sample_weight)
-        rule, grid = self._alpha.resolve(self.alpha), grid_of(self, statistics)
-        choice = None
-        if isinstance(rule, EBIC) and rule.refit:
-            rows = None if isinstance(table, Moments) else table
-            n_rows = problem.count_rows(statistics, rows, weights)
-            choice = choose_refitted(problem, rule, statistics, grid, n_rows, self.verbose)
-            rule = replace(rule, refit=False)
+        rule = self._alpha.resolve(self.alpha)
         if isinstance(rule, FDR):
-            choice = choose_tested(problem, rule, statistics)
-        if choice is None:
-            choice = search(
-                problem,
-                rule,
-                table,
-                weights,
-                statistics,
-                grid,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
+            problem.refuse_untestable(statistics)
+        choice = search(
+            problem,
+            rule,
+            table,
+            weights,
+            statistics,
+            grid_of(self, statistics),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            choose_graph=choose_graph,
+        )
         fit: PrecisionFit = choice.fit
         note_choice(self, choice, statistics)
         self.precision_ = fit.precision
@@ -440,14 +419,30 @@ class GaussianProblem:
         """Return the mean log-likelihood of rows."""
         return gaussian_score(fit, rows, weights, self.covariance)
 
-    def count_rows(
-        self, statistics: Statistics, rows: FloatArray | None, weights: FloatArray | None
-    ) -> float:
+    def count_rows(self, statistics: Statistics, rows: Any, weights: FloatArray | None) -> float:
         """Count rows by what their correlations are worth, where these are of the rows as such."""
         n_samples = statistics.n_samples or 0.0
-        if rows is None or self.covariance.covariance not in ("empirical", "correlation"):
+        of_rows = self.covariance.covariance in ("empirical", "correlation")
+        if isinstance(rows, Moments) or not of_rows:
             return n_samples
         return effective_rows(rows, n_samples, weights)
+
+    def refit(self, statistics: Statistics, adjacency: BoolArray) -> PrecisionFit | None:
+        """Fit a graph by maximum likelihood; None where there is none."""
+        refit = refit_precision(statistics.S, adjacency)
+        if not refit.exists:
+            return None
+        solution = PrecisionSolution(
+            value=refit.value,
+            covariance=refit.covariance,
+            alpha=0.0,
+            objective=refit.objective,
+            gap=refit.gap,
+            n_iter=refit.n_iter,
+            converged=refit.converged,
+            history=refit.history,
+        )
+        return PrecisionFit(solution, statistics)
 
     def describe_gap(self, fit: PrecisionFit) -> str:
         """Say how far from the optimum the fit stopped, and what to do."""
@@ -474,6 +469,21 @@ class GaussianProblem:
                     f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
                 )
 
+    def refuse_untestable(self, statistics: Statistics) -> None:
+        """Refuse data that the tests of ``alpha="fdr"`` are not for."""
+        scale, n_samples = self.covariance.covariance, statistics.n_samples or 0.0
+        if scale not in ("empirical", "correlation", "nonparanormal", "precomputed"):
+            raise InputError(
+                f'alpha="fdr" has no tests for covariance={scale!r}, whose errors need resamples. '
+                f"Take edgewise.inference.edge_intervals(X, covariance=...), or "
+                'covariance="nonparanormal".'
+            )
+        if n_samples < 8:
+            raise InputError(
+                f'alpha="fdr" needs at least 8 rows, and {n_samples:g} are known of. Pass '
+                "n_samples with a precomputed covariance."
+            )
+
     def _weighted_norm(self, Theta: FloatArray) -> float:
         """Sum of the sizes of the penalised entries; forbidden ones are 0."""
         size = np.abs(Theta)
@@ -492,219 +502,3 @@ def _next_on_path(
     """Solve for one alpha, starting from the solution for the alpha before."""
     init = None if previous is None else previous.value
     return graphical_lasso(statistics.S, alpha, init=init, **options)
-
-
-class Judged(NamedTuple):
-    """A graph on the path, with the number of its edges and its criterion per row."""
-
-    adjacency: BoolArray
-    n_edges: int
-    cost: float
-
-
-def choose_refitted(
-    problem: GaussianProblem,
-    rule: EBIC,
-    statistics: Statistics,
-    grid: Grid,
-    n_rows: float,
-    verbose: int = 0,
-) -> Choice | None:
-    """Search for the graph with the best extended BIC at its maximum likelihood.
-
-    The graphs along the path are judged first, and edges added to and removed from the best. The
-    path ends where a graph has no maximum likelihood, which those with more edges have not either,
-    and, where its fits take long, once the criterion has been rising for `PATIENCE` of them or a
-    graph is worse than that at the largest alpha, which is empty: along the path ever weaker pairs
-    are joined, and edges that do not pay for themselves together are no start for a search. The
-    graph is empty if and only if no correlation passes a Bonferroni test at `LEVEL`, so that noise
-    has edges in no more than 5 of 100 tables, and a plain dependence is never missed.
-
-    Parameters
-    ----------
-    problem : GaussianProblem
-        Solves the path.
-    rule : EBIC
-        With the defaults filled in.
-    statistics : Statistics
-        Of all rows.
-    grid : Grid
-        The alphas.
-    n_rows : float
-        Number of rows in the criterion.
-    verbose : int
-        Above 0, progress is shown on standard error.
-
-    Returns
-    -------
-    Choice or None
-        ``alpha`` is where on the path the search set out from. None, with a warning, where the
-        columns determine each other, so that the likelihood has no maximum.
-    """
-    R = np.ascontiguousarray(statistics.on_correlation_scale().S)
-    p = len(R)
-    gamma = rule.used_gamma if rule.gamma is not None else default_gamma(n_rows, p)
-    price = ebic(0.0, 1, n_rows, p, gamma) / n_rows
-    largest = problem.largest_alpha(statistics)
-    # A longer path of many columns would be solved for edges that the search below adds itself.
-    for n_extensions in range(grid.n_extensions + 1 if p <= SMALL else 1):
-        alphas = grid.alphas(largest, n_extensions)
-        fits, n_unconverged = _refit_path(problem, statistics, R, alphas, price, n_rows, verbose)
-        if not fits:
-            _warn_of_no_maximum()
-            return None
-        costs = [fit.cost for fit in fits]
-        index = int(np.argmin(costs))
-        if index < len(alphas) - 1 or is_complete(fits[index].adjacency):
-            break
-    allowed = required = None
-    candidates = R
-    if problem.weights is not None:
-        allowed, required = np.isfinite(problem.weights), problem.weights == 0
-        candidates = np.where(allowed | np.eye(p, dtype=bool), R, 0.0)
-    if statistics.perfect_pair() is not None:
-        _warn_of_no_maximum()
-        return None
-    is_dependent = smallest_p_value(candidates, statistics.n_samples or 0.0) <= LEVEL
-    start = fits[index].adjacency
-    if not is_dependent:
-        index, start = 0, fits[0].adjacency
-    elif not start.any():
-        start = _strongest_pair(candidates)
-    if is_dependent and (p <= SMALL or start.sum() <= DENSE * p):
-        with step_counter(verbose) as watch:
-            start = search_graph(
-                R,
-                start,
-                price,
-                allowed=allowed,
-                required=required,
-                max_degree=n_rows / 2,
-                least=1,
-                watch=watch,
-            ).adjacency
-    selection = make_selection(
-        "ebic",
-        alphas[: len(fits)],
-        n_rows * (np.array(costs) + np.log(2 * np.pi * statistics.S.diagonal()).sum()),
-        index,
-        n_unconverged,
-        np.array([fit.n_edges for fit in fits]),
-    )
-    selection = replace(selection, gamma=gamma, is_refitted=True)
-    fit = _refit(statistics, start)
-    if fit is None:
-        _warn_of_no_maximum()
-        return None
-    warn_of_unconverged(n_unconverged)
-    return Choice(fit=fit, alpha=selection.alpha, selection=selection)
-
-
-def choose_tested(problem: GaussianProblem, rule: FDR, statistics: Statistics) -> Choice:
-    """Join the pairs whose partial correlation is not 0, at a false discovery rate.
-
-    Pairs that ``weights`` forbid are not tested, and those that they leave free are joined.
-    """
-    # Loaded by those who test only: it takes longer than a fit.
-    from scipy.stats import false_discovery_control
-
-    scale = problem.covariance.covariance
-    if scale not in ("empirical", "correlation", "nonparanormal", "precomputed"):
-        raise InputError(
-            f'alpha="fdr" has no tests for covariance={scale!r}, whose errors need resamples. Take '
-            f'edgewise.inference.edge_intervals(X, covariance=...), or covariance="nonparanormal".'
-        )
-    n_samples = statistics.n_samples or 0.0
-    if n_samples < 8:
-        raise InputError(
-            f'alpha="fdr" needs at least 8 rows, and {n_samples:g} are known of. Pass n_samples '
-            "with a precomputed covariance."
-        )
-    R = np.ascontiguousarray(statistics.on_correlation_scale().S)
-    tests = edge_tests(R, n_samples)
-    allowed = np.triu(np.ones(R.shape, dtype=bool), 1)
-    joined = np.zeros(R.shape, dtype=bool)
-    if problem.weights is not None:
-        allowed &= np.isfinite(problem.weights)
-        joined = allowed & (problem.weights == 0)
-        allowed &= ~joined
-    if allowed.any():
-        q = false_discovery_control(tests.pvalues[allowed], method=rule.correction)
-        joined[allowed] = q <= rule.level
-    fit = _refit(statistics, joined | joined.T)
-    if fit is None:
-        raise InputError(
-            f"The {joined.sum()} pairs that pass the tests have no maximum likelihood: columns "
-            'determine each other. Drop columns, or pass repair="ridge".'
-        )
-    return Choice(fit=fit, alpha=tests.alpha, selection=None)
-
-
-def _refit(statistics: Statistics, adjacency: BoolArray) -> PrecisionFit | None:
-    """Fit a graph by maximum likelihood; None where there is none."""
-    refit = refit_precision(statistics.S, adjacency)
-    if not refit.exists:
-        return None
-    solution = PrecisionSolution(
-        value=refit.value,
-        covariance=refit.covariance,
-        alpha=0.0,
-        objective=refit.objective,
-        gap=refit.gap,
-        n_iter=refit.n_iter,
-        converged=refit.converged,
-        history=refit.history,
-    )
-    return PrecisionFit(solution, statistics)
-
-
-def _warn_of_no_maximum() -> None:
-    warnings.warn(
-        "Columns determine each other, so that graphs have no maximum likelihood to be judged by: "
-        'alpha="ebic" judged the penalised fits instead, which are sparser. Drop columns, or pass '
-        'repair="ridge".',
-        SelectionWarning,
-        stacklevel=4,
-    )
-
-
-def _refit_path(
-    problem: GaussianProblem,
-    statistics: Statistics,
-    R: FloatArray,
-    alphas: FloatArray,
-    price: float,
-    n_rows: float,
-    verbose: int,
-) -> tuple[list[Judged], int]:
-    """Fit the graphs along a path without the penalty, up to where none can be chosen any more.
-
-    Returns the number of penalised fits that did not converge, too.
-    """
-    p = len(R)
-    refits: list[Judged] = []
-    refit = None
-    n_unconverged = 0
-    best, best_at = np.inf, 0
-    path = problem.solve_path(statistics, alphas, at_once=p <= SMALL)
-    for k, fit in enumerate(counted(path, "Path of alphas", len(alphas), verbose)):
-        n_unconverged += not fit.converged
-        has_room = fit.n_edges <= max(p - 1, n_rows * p / 4)
-        refit = fit_graph(R, fit.adjacency, refit) if has_room or k == 0 else None
-        if refit is None:
-            break
-        refits.append(Judged(refit.adjacency, refit.n_edges, refit.cost(price)))
-        if refits[-1].cost < best:
-            best, best_at = refits[-1].cost, k
-        elif p > SMALL and (k >= best_at + PATIENCE or refits[-1].cost >= refits[0].cost):
-            break
-    return refits, n_unconverged
-
-
-def _strongest_pair(R: FloatArray) -> BoolArray:
-    """Join the two variables with the largest correlation."""
-    size = np.abs(np.triu(R, 1))
-    i, j = np.unravel_index(int(size.argmax()), size.shape)
-    joined = np.zeros(R.shape, dtype=bool)
-    joined[i, j] = joined[j, i] = size[i, j] > 0.0
-    return joined
