@@ -76,7 +76,8 @@ def test_everything_is_written_and_agrees(classify, patients):
     page = (run.out / "report.html").read_text()
     assert page.count("<img") == 3
     assert "2 classes in 80 rows and 3 columns" in run.result.stdout
-    assert "when learned together (margin)." in page
+    assert "; clearly more than the 50.0% of the most frequent class" in run.result.stdout
+    assert "when learned together (margin); clearly more than the" in page
 
 
 def test_accuracies_are_those_of_cross_validation(classify, patients):
@@ -112,7 +113,7 @@ def test_options_reach_the_classifier(classify, patients):
 def test_networks_by_themselves_have_no_changes(classify, patients):
     run = classify(patients, *QUICK, "--learning", "generative")
     assert not (run.out / "changes.png").exists()
-    assert "changed coefficient" not in run.result.stdout
+    assert "moved by learning together" not in run.result.stdout
 
 
 def test_three_classes_and_number_labels(classify, patients):
@@ -153,6 +154,7 @@ def test_identical_classes_gain_nothing(classify):
     frame = pd.DataFrame(np.vstack([rows, rows]), columns=list("abcd"))
     run = classify(frame.assign(state=np.repeat(["p", "q"], 30)), *QUICK)
     assert "gains nothing beyond noise" in run.result.stdout
+    assert "beyond noise no more than the 50.0% of the most frequent class" in run.result.stdout
 
 
 @pytest.mark.parametrize(

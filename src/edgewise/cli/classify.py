@@ -306,11 +306,16 @@ def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source:
 
 
 def _headline(accuracy: ClassAccuracy, learning: str) -> str:
-    """Say how often the networks find the class, learned by themselves and together."""
+    """Say how often the networks find the class, and whether that is more than a constant does."""
     found = f"Networks put {accuracy.accuracy(GENERATIVE):.1%} of held-out rows into their class"
-    if learning == GENERATIVE:
-        return found
-    return f"{found}, {accuracy.accuracy(learning):.1%} when learned together ({learning})"
+    if learning != GENERATIVE:
+        found += f", {accuracy.accuracy(learning):.1%} when learned together ({learning})"
+    best = max((GENERATIVE, FISHER, MARGIN), key=accuracy.accuracy)
+    gain = accuracy.gain_over_chance(best)
+    constant = f"{accuracy.chance:.1%} of the most frequent class"
+    if gain.is_beyond_noise and gain.difference > 0:
+        return f"{found}; clearly more than the {constant}"
+    return f"{found}: beyond noise no more than the {constant}"
 
 
 def _accuracies(accuracy: ClassAccuracy) -> list[str]:
@@ -371,7 +376,7 @@ def _changes(model: Any, changes: pd.DataFrame) -> list[str]:
     ]
     worst = max(model.fit_error_ratio_.values()) - 1
     return [
-        f"Largest of {count(len(changes), 'changed coefficient')}, standardised columns:",
+        f"Largest of {count(len(changes), 'coefficient')} moved by learning together:",
         *lines,
         f"Fit of each network to its own class: at most {worst:.1%} worse",
     ]

@@ -82,6 +82,10 @@ class ClassAccuracy:
         difference = self.scores[self._index(name)] - self.scores[self._index(over)]
         return Gain(float(difference.mean()), self._error(difference))
 
+    def gain_over_chance(self, name: str) -> Gain:
+        """Compare a classifier with always saying the most frequent class."""
+        return Gain(self.accuracy(name) - self.chance, self.standard_error(name))
+
     def table(self) -> pd.DataFrame:
         """All classifiers with accuracy and standard error, in the order given."""
         import pandas as pd
