@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from edgewise.reproduce import gaussian as graphs, load_study
+from edgewise.reproduce.gaussian import intervals
 from edgewise.reproduce.tables import matthews
 
 
@@ -66,3 +67,28 @@ def test_the_study_lists_every_cell():
     tasks = study.parts[0].tasks(False)
     assert len(tasks) == 6 * 3 * 11 * 3
     assert len(study.parts[0].tasks(True)) == 36
+
+
+@pytest.mark.parametrize("kind", intervals.KINDS)
+def test_precision_matrices_of_intervals(kind):
+    Theta = intervals.draw_precision(kind, 40, np.random.default_rng(0))
+    assert np.linalg.eigvalsh(Theta)[0] > 0
+    if kind == "hubs of huge":
+        # cov2cor(huge.generator(d = 40, graph = "hub")$omega), with huge 1.3.5 under R 4.2.2
+        assert Theta[0, 1] / np.sqrt(Theta[0, 0] * Theta[1, 1]) == pytest.approx(0.1989826)
+
+
+def test_a_task_counts_and_the_report_judges(monkeypatch):
+    study = load_study("intervals")
+    task = study.parts[0].tasks(True)[-1]
+    assert len(study.parts[0].tasks(False)) == 20 * len(intervals.KINDS) * 2 * 2
+    monkeypatch.setattr(intervals, "PER_TASK", 3)
+    rows = []
+    for method in ("nodewise", "graphical-lasso"):
+        task = {**task, "method": method}
+        found = intervals.run_task(np.random.default_rng(0), **task)
+        rows += [{"task": 0, **task, **row} for row in found]
+    report = study.report({"p50": pd.DataFrame(rows)})
+    assert "graphical-lasso | hubs of huge | 200 | 50" in report.text
+    assert len(report.claims) == 4
+    assert report.claims[3].found.startswith("0.")

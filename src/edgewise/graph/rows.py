@@ -189,11 +189,9 @@ def predictability(
     from sklearn.base import clone
     from sklearn.model_selection import KFold
 
-    if isinstance(model, Graph) and hasattr(X, "columns") and set(X.columns) == set(model.names):
-        X = X[list(model.names)]
-    table = Table.from_input(X)
+    table = match_columns(model, X)
     _check_folds(table, cv)
-    rows, is_level = table.values, _are_levels(table)
+    rows, is_level = table.values, are_levels(table)
     is_learned = hasattr(model, "fit")
     names = model.names if isinstance(model, Graph) else table.names
     loss, worst = np.zeros(len(names)), np.zeros(len(names))
@@ -204,7 +202,7 @@ def predictability(
         if len(joined) != len(names):
             raise InputError(f"X has {len(names)} columns for a graph of {len(joined)} nodes.")
         for k in range(len(names)):
-            features = _features(rows[:, joined[:, k]], is_level[joined[:, k]])
+            features = level_columns(rows[:, joined[:, k]], is_level[joined[:, k]])
             predict = _predict_level if is_level[k] else _predict_number
             guess, mean = predict(features[train], rows[train, k], features[test])
             off, off_mean = rows[test, k] - guess, rows[test, k] - mean
@@ -213,6 +211,13 @@ def predictability(
     explained = 1.0 - np.divide(loss, worst, out=np.ones(len(names)), where=worst > 0)
     measure = np.where(is_level, "accuracy over the best guess", "explained variance")
     return pd.DataFrame({"predictability": explained, "measure": measure}, index=list(names))
+
+
+def match_columns(graph: Any, X: Any) -> Table:
+    """Read rows, with the columns in the order of the nodes where both have the same names."""
+    if isinstance(graph, Graph) and hasattr(X, "columns") and set(X.columns) == set(graph.names):
+        X = X[list(graph.names)]
+    return Table.from_input(X)
 
 
 def _check_folds(table: Table, cv: int) -> None:
@@ -224,13 +229,13 @@ def _check_folds(table: Table, cv: int) -> None:
         )
 
 
-def _are_levels(table: Table) -> Any:
+def are_levels(table: Table) -> Any:
     """Which columns hold levels: text, categories, booleans, and numbers of two values."""
     n_values = np.array([len(np.unique(column)) for column in table.values.T])
     return (n_values == 2) | (np.array(table.kinds) != "numeric")
 
 
-def _features(columns: FloatArray, is_level: Any) -> FloatArray:
+def level_columns(columns: FloatArray, is_level: Any) -> FloatArray:
     """Columns of numbers as they are, and one column for each level but the first of others."""
     parts = [np.empty((len(columns), 0))]
     for column, has_levels in zip(columns.T, is_level, strict=True):
@@ -252,14 +257,31 @@ def _predict_level(
     features: FloatArray, target: FloatArray, new: FloatArray
 ) -> tuple[FloatArray, float]:
     """Predict by logistic regression; return the most frequent level too."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     levels, counts = np.unique(target, return_counts=True)
     best = float(levels[counts.argmax()])
     if len(levels) == 1 or not features.shape[1]:
         return np.full(len(new), best), best
+    return np.asarray(_logistic(features, target).predict(new), dtype=np.float64), best
+
+
+def _logistic(features: FloatArray, target: FloatArray) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     # A weak penalty, so that levels that neighbours separate have finite coefficients.
     model = make_pipeline(StandardScaler(), LogisticRegression(C=100.0, max_iter=1000))
-    return np.asarray(model.fit(features, target).predict(new), dtype=np.float64), best
+    return model.fit(features, target)
+
+
+def residuals(features: FloatArray, target: FloatArray, *, is_level: bool) -> FloatArray:
+    """Return what features leave of a column: of levels but the last, indicator less chance."""
+    if not is_level:
+        return (target - _predict_number(features, target, features)[0])[:, None]
+    levels = np.unique(target)
+    indicators = (target[:, None] == levels).astype(np.float64)
+    if len(levels) == 1 or not features.shape[1]:
+        chances = indicators.mean(axis=0)
+    else:
+        chances = _logistic(features, target).predict_proba(features)
+    return np.asarray((indicators - chances)[:, :-1])

@@ -15,15 +15,19 @@ from .difference import (
     NetworkDifference as NetworkDifference,
     network_difference_test as network_difference_test,
 )
+from .edges import (
+    EdgeIntervals as EdgeIntervals,
+    EdgeTests as EdgeTests,
+    edge_intervals as edge_intervals,
+    edge_tests as edge_tests,
+)
 from .groups import (
     GroupDifference as GroupDifference,
     group_difference_test as group_difference_test,
 )
 from .intervals import (
     ChangeIntervals as ChangeIntervals,
-    EdgeIntervals as EdgeIntervals,
     change_intervals as change_intervals,
-    edge_intervals as edge_intervals,
 )
 from .permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
 from .stability import (

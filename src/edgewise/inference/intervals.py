@@ -1,11 +1,10 @@
-"""Confidence intervals for edges and for changes of edges, free of the bias of a penalty."""
+"""Confidence intervals for changes of edges, free of the bias of a penalty."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,30 +12,13 @@ from scipy import linalg, stats
 from sklearn.base import clone
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
-from edgewise._core.parallel import as_generator, parallel_map
-from edgewise._core.typing import FloatArray, IntArray, RandomState
-from edgewise.data.checks import check_columns, refuse_covariance
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.labels import TwoSamples
-from edgewise.data.table import Table
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
-from edgewise.inference.resample import MAX_DRAWS, varies
-from edgewise.selection.criteria import debiased, edge_tests
 from edgewise.solvers.change.ratio_problem import log_softmax, log_total
 from edgewise.solvers.lasso.gram import neighborhood_lasso
-from edgewise.stats.moments import covariance as sample_covariance
 from edgewise.stats.pair_features import pair_features
-from edgewise.stats.polychoric import polychoric_correlation
-from edgewise.stats.positive import (
-    correlation_from_covariance,
-    repair_covariance,
-    smallest_eigenvalue,
-)
-from edgewise.stats.rank import (
-    kendall_correlation,
-    nonparanormal_correlation,
-    spearman_correlation,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,19 +229,26 @@ class PairIntervals:
         Graph
             The estimates as weights, and 1 minus the values as confidence.
         """
-        values = {"q": self.qvalues, "p": self.pvalues}
-        if by not in values:
-            raise InputError(f'by must be "q" or "p", got {by!r}.')
-        if not 0 < level < 1:
-            raise InputError(f"level must lie between 0 and 1, got {level!r}.")
-        known = np.where(np.isfinite(self.estimate), values[by], 1.0)
-        is_kept = known <= level
+        is_kept, confidence = keep_pairs(self.qvalues, self.pvalues, level, by)
         return Graph(
             np.where(is_kept, self.estimate, 0.0),
             names=self.names,
             adjacency=is_kept,
-            confidence=1.0 - known,
+            confidence=confidence,
         )
+
+
+def keep_pairs(
+    qvalues: FloatArray, pvalues: FloatArray, level: float, by: str
+) -> tuple[BoolArray, FloatArray]:
+    """Which pairs have a small value, and 1 minus the values; what is not known counts as 1."""
+    values = {"q": qvalues, "p": pvalues}
+    if by not in values:
+        raise InputError(f'by must be "q" or "p", got {by!r}.')
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
+    known = np.where(np.isfinite(values[by]), values[by], 1.0)
+    return known <= level, 1.0 - known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -281,173 +270,6 @@ class ChangeIntervals(PairIntervals):
     model: NetworkChange
 
     _called: ClassVar[str] = "change"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EdgeIntervals(PairIntervals):
-    """Intervals for the partial correlation of every pair, as `edge_intervals` returns them.
-
-    Attributes
-    ----------
-    alpha : float
-        Penalty of the regressions of each variable on the others.
-    n_samples : int
-        Rows behind the estimates.
-    errors : {"formula", "bootstrap"}
-        Where the standard errors come from.
-    """
-
-    alpha: float
-    n_samples: int
-    errors: Literal["formula", "bootstrap"]
-
-
-#: Correlations whose errors are not those of a formula for rows of numbers.
-_BY_BOOTSTRAP: Final[dict[str, Callable[[FloatArray], FloatArray]]] = {
-    "spearman": spearman_correlation,
-    "kendall": kendall_correlation,
-    "polychoric": polychoric_correlation,
-}
-
-
-def edge_intervals(
-    X: Any,
-    *,
-    level: float = 0.95,
-    covariance: Literal[
-        "correlation", "nonparanormal", "spearman", "kendall", "polychoric"
-    ] = "correlation",
-    fdr: Literal["bh", "by"] = "bh",
-    n_resamples: int = 200,
-    n_jobs: int | None = None,
-    random_state: RandomState = 0,
-) -> EdgeIntervals:
-    r"""Give every pair of columns an estimate of its partial correlation with an interval.
-
-    With a lasso of each column on all others, coefficients :math:`b_{ij}` of column i in the
-    regression of j and residual variances :math:`r_j`, the residual covariances :math:`R_{ij}` are
-    freed of the bias of the lassos [1]_,
-
-    .. math:: T_{ij} = R_{ij} + r_i b_{ij} + r_j b_{ji}, \qquad
-        \hat\rho_{ij} = T_{ij} / \sqrt{r_i r_j},
-
-    and :math:`\operatorname{artanh} \hat\rho_{ij}` is close to normal around that of the partial
-    correlation, with standard deviation :math:`1 / \sqrt{n - 3 - s}` for :math:`s` coefficients
-    per regression. No graph is chosen first: the intervals hold whether or not there is an edge.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n, p)
-        Rows, without missing values, at least 8.
-    level : float
-        Coverage of each interval.
-    covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric"}
-        Correlations of the columns; of their ranks turned into normal scores, which heavy tails
-        and outliers do not move; from rank correlations; or of the normal variables behind
-        ordered answers. The formula above is for the first two. For the others, the standard
-        deviation of :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples
-        of the rows; ``errors`` of the result says which.
-    fdr : {"bh", "by"}
-        How ``qvalues`` are corrected: by Benjamini and Hochberg, which with these statistics
-        controls the share of false edges as n grows [1]_, or by Benjamini and Yekutieli, which
-        holds under any dependence and finds less.
-    n_resamples : int
-        Bootstrap resamples, where there is no formula.
-    n_jobs : int, optional
-        Resamples at a time. The result does not depend on it.
-    random_state : int, Generator, RandomState or None
-        Draws the resamples.
-
-    Returns
-    -------
-    EdgeIntervals
-        ``table()`` lists the pairs, ``significant()`` is the graph of those that are sure.
-
-    References
-    ----------
-    .. [1] Liu (2013). Gaussian graphical model estimation with false discovery rate control.
-       *Annals of Statistics* 41(6). https://doi.org/10.1214/13-AOS1169
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from edgewise.inference import edge_intervals
-    >>> rng = np.random.default_rng(0)
-    >>> frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["sun", "warmth", "wind"])
-    >>> frame["warmth"] += frame["sun"]
-    >>> columns = ["source", "target", "lower", "upper", "qvalue"]
-    >>> edge_intervals(frame).table()[columns].round(2)
-       source  target  lower  upper  qvalue
-    0     sun  warmth   0.66   0.77    0.00
-    1     sun    wind  -0.14   0.08    0.91
-    2  warmth    wind  -0.11   0.12    0.96
-    """
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
-    if fdr not in ("bh", "by"):
-        raise InputError(f'fdr must be "bh" or "by", got {fdr!r}.')
-    known = ("correlation", "nonparanormal", *_BY_BOOTSTRAP)
-    if covariance not in known:
-        raise InputError(f"covariance must be one of {', '.join(known)}, got {covariance!r}.")
-    if n_resamples < 20:
-        raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
-    table = Table.from_input(X)
-    table.refuse_text()
-    n, p = table.values.shape
-    if n < 8 or p < 2:
-        raise InputError(f"There are {n} rows and {p} columns; give at least 8 rows, 2 columns.")
-    refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
-    check_columns(table.values, list(table.names))
-    estimate, rows, pvalues, alpha = edge_tests(_correlations(table.values, covariance), n)
-    z = np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12))
-    spread = 1.0 / np.sqrt(rows)
-    if covariance in _BY_BOOTSTRAP:
-        seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
-        tasks = [(table.values, covariance, alpha, int(seed)) for seed in seeds]
-        drawn = parallel_map(_debias_again, tasks, n_jobs=n_jobs, description="Bootstrap")
-        spread = np.std(drawn, axis=0, ddof=1) + np.where(np.eye(p), 1.0, 1e-12)
-        pvalues = 2.0 * stats.norm.sf(np.abs(z) / spread)
-    reach = float(stats.norm.isf((1.0 - level) / 2)) * spread
-    above = np.triu_indices(p, 1)
-    qvalues = np.full((p, p), np.nan)
-    qvalues[above] = qvalues.T[above] = stats.false_discovery_control(pvalues[above], method=fdr)
-    diagonal = np.where(np.eye(p), np.nan, 0.0)
-    return EdgeIntervals(
-        estimate=estimate + diagonal,
-        standard_error=(1.0 - estimate**2) * spread + diagonal,
-        lower=np.tanh(z - reach) + diagonal,
-        upper=np.tanh(z + reach) + diagonal,
-        pvalues=pvalues + diagonal,
-        qvalues=qvalues,
-        level=level,
-        names=tuple(table.names),
-        alpha=alpha,
-        n_samples=n,
-        errors="bootstrap" if covariance in _BY_BOOTSTRAP else "formula",
-    )
-
-
-def _correlations(X: FloatArray, covariance: str) -> FloatArray:
-    """Correlations of rows; those by pairs that do not fit together are moved until they do."""
-    if covariance == "correlation":
-        return correlation_from_covariance(sample_covariance(X)[1])
-    if covariance == "nonparanormal":
-        return nonparanormal_correlation(X)
-    R = _BY_BOOTSTRAP[covariance](X)
-    if smallest_eigenvalue(R) > 0:
-        return R
-    return correlation_from_covariance(repair_covariance(R, "clip")[0])
-
-
-def _debias_again(X: FloatArray, covariance: str, alpha: float, seed: int) -> FloatArray:
-    """Estimate again from rows drawn with replacement, on the scale of artanh."""
-    generator = np.random.default_rng(seed)
-    for _ in range(MAX_DRAWS):
-        rows = X[generator.integers(len(X), size=len(X))]
-        if varies(rows).all():
-            break
-    estimate, _ = debiased(_correlations(rows, covariance), alpha)
-    return np.asarray(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12)))
 
 
 def change_intervals(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STUDIES: Final = {
     "defaults": "edgewise.reproduce.defaults",
     "locally-constant": "edgewise.reproduce.space",
+    "intervals": "edgewise.reproduce.gaussian.intervals",
     "bjp": "edgewise.reproduce.discrete",
     "change": "edgewise.reproduce.change",
     "verdict": "edgewise.reproduce.change.verdict",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, special
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise._core.typing import AnyArray, FloatArray
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 
 #: Penalty of the regressions behind tests of edges, in units of sqrt(log p / n).
@@ -254,8 +254,8 @@ def smallest_p_value(S: FloatArray, n_samples: float) -> float:
     return min(1.0, p * (p - 1) * tail)
 
 
-class EdgeTests(NamedTuple):
-    """Tests of all partial correlations, as `edge_tests` returns them.
+class PartialTests(NamedTuple):
+    """Tests of all partial correlations, as `partial_correlation_tests` returns them.
 
     ``estimate``, ``rows`` and ``pvalues`` have the shape (p, p); ``rows`` is the number of rows
     that the artanh of each estimate is worth, one over its variance.
@@ -267,7 +267,7 @@ class EdgeTests(NamedTuple):
     alpha: float
 
 
-def edge_tests(R: FloatArray, n_samples: float) -> EdgeTests:
+def partial_correlation_tests(R: FloatArray, n_samples: float) -> PartialTests:
     """Test whether each partial correlation is 0, without choosing a graph first.
 
     Parameters
@@ -279,28 +279,28 @@ def edge_tests(R: FloatArray, n_samples: float) -> EdgeTests:
 
     Returns
     -------
-    EdgeTests
+    PartialTests
         See `edgewise.inference.edge_intervals` for the formulas.
     """
     alpha = EDGE_PENALTY * math.sqrt(math.log(len(R)) / n_samples)
-    estimate, n_active = debiased(R, alpha)
-    rows = np.maximum(n_samples - 3 - (n_active[:, None] + n_active) / 2, 1.0)
-    z = np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12))
-    pvalues = 2.0 * special.ndtr(-np.abs(z) * np.sqrt(rows))
-    return EdgeTests(estimate=estimate, rows=rows, pvalues=pvalues, alpha=alpha)
-
-
-def debiased(R: FloatArray, alpha: float) -> tuple[FloatArray, IntArray]:
-    """Partial correlations from the lassos of each column, and how many coefficients these have."""
     coef = neighborhood_lasso(R, alpha, tol=1e-8).value
+    estimate = debiased(R, coef)
+    n_active = np.count_nonzero(coef, axis=0)
+    rows = np.maximum(n_samples - 3 - (n_active[:, None] + n_active) / 2, 1.0)
+    pvalues = 2.0 * special.ndtr(-np.abs(np.arctanh(estimate)) * np.sqrt(rows))
+    return PartialTests(estimate=estimate, rows=rows, pvalues=pvalues, alpha=alpha)
+
+
+def debiased(R: FloatArray, coef: FloatArray) -> FloatArray:
+    """Partial correlations from the coefficients of the regressions of each column, below 1."""
     left = np.eye(len(R)) - coef
     residual = left.T @ R @ left
     variance = residual.diagonal().copy()
     pulled = variance[:, None] * coef
     scale = np.sqrt(variance)
-    estimate = np.clip((residual + pulled + pulled.T) / np.outer(scale, scale), -1.0, 1.0)
+    estimate = (residual + pulled + pulled.T) / np.outer(scale, scale)
     np.fill_diagonal(estimate, 0.0)
-    return estimate, np.count_nonzero(coef, axis=0)
+    return np.asarray(np.clip(estimate, -1.0 + 1e-12, 1.0 - 1e-12))
 
 
 def gaussian_log_likelihood(

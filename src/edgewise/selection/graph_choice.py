@@ -13,7 +13,12 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import counted, step_counter
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.selection.choose import SelectionWarning, make_selection
-from edgewise.selection.criteria import default_gamma, ebic, edge_tests, smallest_p_value
+from edgewise.selection.criteria import (
+    default_gamma,
+    ebic,
+    partial_correlation_tests,
+    smallest_p_value,
+)
 from edgewise.selection.rules import EBIC, FDR
 from edgewise.selection.search import Choice, Grid, warn_of_unconverged
 from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
@@ -186,7 +191,7 @@ def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
     from scipy.stats import false_discovery_control
 
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
-    tests = edge_tests(R, statistics.n_samples)
+    tests = partial_correlation_tests(R, statistics.n_samples)
     allowed = np.triu(np.ones(R.shape, dtype=bool), 1)
     joined = np.zeros(R.shape, dtype=bool)
     if problem.weights is not None:

@@ -1,0 +1,469 @@
+"""Intervals and p-values for the edges of one network, numbers or levels, chosen or not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+from scipy import stats
+
+from edgewise._core.errors import InputError
+from edgewise._core.parallel import as_generator, parallel_map
+from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+from edgewise.data.checks import check_columns, refuse_covariance
+from edgewise.data.table import Table
+from edgewise.estimators.base.statistics import row_statistics
+from edgewise.graph import Graph
+from edgewise.graph.metrics import GraphLike, as_adjacency
+from edgewise.graph.rows import are_levels, level_columns, match_columns, residuals
+from edgewise.inference.intervals import PairIntervals, keep_pairs
+from edgewise.inference.resample import MAX_DRAWS, varies
+from edgewise.selection.criteria import debiased, partial_correlation_tests
+from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
+from edgewise.solvers.lasso.gram import descend
+from edgewise.stats.polychoric import ordinal_columns
+from edgewise.stats.positive import correlation_from_covariance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Covariance: TypeAlias = Literal[
+    "correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"
+]
+_COVARIANCES: Final = (
+    "correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto",
+)  # fmt: skip
+#: Penalty of the second regressions on columns that the first are sure of, as a share of that on
+#: others.
+RELIEF: Final = 0.3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EdgeIntervals(PairIntervals):
+    """Intervals for the partial correlation of every pair, as `edge_intervals` returns them.
+
+    Attributes
+    ----------
+    alpha : float
+        Penalty of the regressions of each variable on the others, or of the graphical lasso.
+    n_samples : int
+        Rows behind the estimates.
+    errors : {"formula", "bootstrap"}
+        Where the standard errors come from.
+    """
+
+    alpha: float
+    n_samples: int
+    errors: Literal["formula", "bootstrap"]
+
+
+def edge_intervals(
+    X: Any,
+    *,
+    level: float = 0.95,
+    covariance: Covariance = "correlation",
+    missing: Literal["error", "pairwise", "em"] = "error",
+    method: Literal["nodewise", "graphical-lasso"] = "nodewise",
+    fdr: Literal["bh", "by"] = "bh",
+    n_resamples: int = 200,
+    n_jobs: int | None = None,
+    random_state: RandomState = 0,
+) -> EdgeIntervals:
+    r"""Give every pair of columns an estimate of its partial correlation with an interval.
+
+    With a lasso of each column on all others, coefficients :math:`b_{ij}` of column i in the
+    regression of j and residual variances :math:`r_j`, the residual covariances :math:`R_{ij}` are
+    freed of the bias of the lassos [1]_,
+
+    .. math:: T_{ij} = R_{ij} + r_i b_{ij} + r_j b_{ji}, \qquad
+        \hat\rho_{ij} = T_{ij} / \sqrt{r_i r_j},
+
+    and :math:`\operatorname{artanh} \hat\rho_{ij}` is close to normal around that of the partial
+    correlation, with standard deviation :math:`1 / \sqrt{n - 3 - s_{ij}}`. No graph is chosen
+    first: the intervals hold whether or not there is an edge.
+
+    The p-values are of these estimates, with :math:`s_{ij}` the mean number of coefficients of
+    the two regressions. What bias they leave is the product of what two lassos shrink, and counts
+    where the columns of a dense group depend on each other strongly. So estimates and intervals
+    come from second regressions, which penalise pairs beyond :math:`\sqrt{2 \log p}` standard
+    errors 0.3 times as much as others; they are between a lasso and least squares, and so is
+    their :math:`s_{ij}`: half way from the mean number of coefficients to that of the columns
+    in either regression.
+
+    With ``method="graphical-lasso"`` the estimate is made of that of the graphical lasso,
+    :math:`2 \Theta - \Theta S \Theta` [2]_, for comparison: it is biased more.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n, p)
+        Rows, at least 8.
+    level : float
+        Coverage of each interval.
+    covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"}
+        Correlations of the columns; of their ranks turned into normal scores, which heavy tails
+        and outliers do not move; from rank correlations; of the normal variables behind ordered
+        answers; or by the kinds of each pair, as `GaussianGraph` takes them. The formula above is
+        for the first two, without missing values. For the others, the standard deviation of
+        :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples of the rows;
+        ``errors`` of the result says which.
+    missing : {"error", "pairwise", "em"}
+        What to do with missing values: refuse them, compute each correlation from the rows that
+        have both columns, or by the EM algorithm.
+    method : {"nodewise", "graphical-lasso"}
+        What the bias is taken from.
+    fdr : {"bh", "by"}
+        How ``qvalues`` are corrected: by Benjamini and Hochberg, which with these statistics
+        controls the share of false edges as n grows [1]_, or by Benjamini and Yekutieli, which
+        holds under any dependence and finds less.
+    n_resamples : int
+        Bootstrap resamples, where there is no formula.
+    n_jobs : int, optional
+        Resamples at a time. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Draws the resamples.
+
+    Returns
+    -------
+    EdgeIntervals
+        ``table()`` lists the pairs, ``significant()`` is the graph of those that are sure.
+
+    References
+    ----------
+    .. [1] Liu (2013). Gaussian graphical model estimation with false discovery rate control.
+       *Annals of Statistics* 41(6). https://doi.org/10.1214/13-AOS1169
+    .. [2] Janková and van de Geer (2015). Confidence intervals for high-dimensional inverse
+       covariance estimation. *Electronic Journal of Statistics* 9(1).
+       https://doi.org/10.1214/15-EJS1031
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from edgewise.inference import edge_intervals
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["sun", "warmth", "wind"])
+    >>> frame["warmth"] += frame["sun"]
+    >>> columns = ["source", "target", "lower", "upper", "qvalue"]
+    >>> edge_intervals(frame).table()[columns].round(2)
+       source  target  lower  upper  qvalue
+    0     sun  warmth   0.66   0.77    0.00
+    1     sun    wind  -0.14   0.08    0.91
+    2  warmth    wind  -0.11   0.12    0.96
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
+    for name, value, known in (
+        ("fdr", fdr, ("bh", "by")),
+        ("covariance", covariance, _COVARIANCES),
+        ("missing", missing, ("error", "pairwise", "em")),
+        ("method", method, ("nodewise", "graphical-lasso")),
+    ):
+        if value not in known:
+            raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
+    if n_resamples < 20:
+        raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
+    table = Table.from_input(X)
+    table.refuse_text()
+    n, p = table.values.shape
+    if n < 8 or p < 2:
+        raise InputError(f"There are {n} rows and {p} columns; give at least 8 rows, 2 columns.")
+    refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
+    check_columns(table.values, list(table.names), allow_missing=missing != "error")
+    rows = _Rows(
+        table.values,
+        covariance,
+        missing,
+        ordinal_columns(table.values) if covariance == "auto" else None,
+    )
+    R = rows.correlations()
+    start = partial_correlation_tests(R, n)
+    sure = np.abs(np.arctanh(start.estimate)) * np.sqrt(start.rows) > math.sqrt(2 * math.log(p))
+    debias = _Debias(start.alpha, n, sure if method == "nodewise" else None)
+    estimate, n_worth = debias(R)
+    spread = 1.0 / np.sqrt(n_worth)
+    tested, pvalues = start.estimate, start.pvalues
+    if method != "nodewise":
+        tested, pvalues = estimate, 2.0 * stats.norm.sf(np.abs(np.arctanh(estimate)) / spread)
+    if not rows.has_formula:
+        seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
+        tasks = [(rows, debias, int(seed)) for seed in seeds]
+        drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
+        spread = np.std(drawn, axis=0, ddof=1) + np.where(np.eye(p), 1.0, 1e-12)
+        pvalues = 2.0 * stats.norm.sf(np.abs(np.arctanh(tested)) / spread)
+    reach = float(stats.norm.isf((1.0 - level) / 2)) * spread
+    z, diagonal = np.arctanh(estimate), np.where(np.eye(p), np.nan, 0.0)
+    return EdgeIntervals(
+        estimate=estimate + diagonal,
+        standard_error=(1.0 - estimate**2) * spread + diagonal,
+        lower=np.tanh(z - reach) + diagonal,
+        upper=np.tanh(z + reach) + diagonal,
+        pvalues=pvalues + diagonal,
+        qvalues=_corrected(pvalues, fdr),
+        level=level,
+        names=tuple(table.names),
+        alpha=start.alpha,
+        n_samples=n,
+        errors="formula" if rows.has_formula else "bootstrap",
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows, and how their correlations are computed."""
+
+    values: FloatArray
+    covariance: str
+    missing: str
+    ordinal: BoolArray | None
+
+    @property
+    def has_formula(self) -> bool:
+        """Whether a formula gives the errors of these correlations."""
+        is_pearson = self.covariance == "auto" and not np.any(self.ordinal)
+        is_known = is_pearson or self.covariance in ("correlation", "nonparanormal")
+        return is_known and not np.isnan(self.values).any()
+
+    def correlations(self, drawn: IntArray | slice = slice(None)) -> FloatArray:
+        """Correlate some rows; those by pairs that do not fit together are moved until they do."""
+        found = row_statistics(
+            self.values[drawn],
+            None,
+            names=None,
+            covariance=self.covariance,
+            missing=self.missing,
+            repair="clip",
+            ordinal=self.ordinal,
+        )
+        return np.ascontiguousarray(correlation_from_covariance(found.S))
+
+
+@dataclass(frozen=True)
+class _Debias:
+    """From correlations to partial ones, and to the rows that their artanh are worth.
+
+    ``sure`` are the pairs whose penalty is relieved; None takes the graphical lasso.
+    """
+
+    alpha: float
+    n_samples: float
+    sure: BoolArray | None
+
+    def __call__(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.sure is None:
+            Theta = graphical_lasso(R, self.alpha).value
+            T = 2.0 * Theta - Theta @ R @ Theta
+            scale = np.sqrt(T.diagonal())
+            estimate = np.clip(-T / np.outer(scale, scale), -1.0 + 1e-12, 1.0 - 1e-12)
+            np.fill_diagonal(estimate, 0.0)
+            return estimate, np.full(R.shape, max(self.n_samples - 3.0, 1.0))
+        coef = _relieved_lassos(R, self.alpha, self.sure)
+        active = (coef != 0).astype(np.float64)
+        number = active.sum(axis=0)
+        mean = (number[:, None] + number) / 2.0
+        # Columns in either regression, besides the two.
+        either = 2.0 * mean - active.T @ active - active - active.T
+        n_worth = np.maximum(self.n_samples - 3.0 - (mean + either) / 2.0, 1.0)
+        return debiased(R, coef), n_worth
+
+
+def _relieved_lassos(R: FloatArray, alpha: float, sure: BoolArray) -> FloatArray:
+    """Regress each column on all others, with a lesser penalty on some."""
+    rows, history = np.zeros_like(R), np.empty(1000)
+    for j, weights in enumerate(np.where(sure, RELIEF * alpha, alpha)):
+        weights[j] = np.inf
+        descend(R, R[j], weights, rows[j], R[j, j], 1e-8, history)
+    return np.ascontiguousarray(rows.T)
+
+
+def _estimate_again(rows: _Rows, debias: _Debias, seed: int) -> FloatArray:
+    """Estimate again from rows drawn with replacement, on the scale of artanh."""
+    generator = np.random.default_rng(seed)
+    n = len(rows.values)
+    for _ in range(MAX_DRAWS):
+        drawn = generator.integers(n, size=n)
+        if varies(rows.values[drawn]).all():
+            break
+    return np.asarray(np.arctanh(debias(rows.correlations(drawn))[0]))
+
+
+def _corrected(pvalues: FloatArray, fdr: Literal["bh", "by"]) -> FloatArray:
+    """Correct the p-values of all pairs for their number."""
+    above = np.triu_indices(len(pvalues), 1)
+    qvalues = np.full(pvalues.shape, np.nan)
+    qvalues[above] = stats.false_discovery_control(pvalues[above], method=fdr)
+    qvalues.T[above] = qvalues[above]
+    return qvalues
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EdgeTests:
+    """Tests of every pair of columns, as `edge_tests` returns them.
+
+    Everything is symmetric, of shape (p, p), and NaN on the diagonal.
+
+    Attributes
+    ----------
+    statistic : ndarray of shape (p, p)
+        Hotelling's :math:`T^2` of the products of residuals.
+    degrees : ndarray of shape (p, p)
+        How many products there are: one, or the numbers of levels less one, multiplied.
+    pvalues : ndarray of shape (p, p)
+        Of the hypothesis that two columns are independent given all others.
+    qvalues : ndarray of shape (p, p)
+        ``pvalues`` corrected for the number of pairs.
+    names : tuple of str
+        Names of the columns.
+    """
+
+    statistic: FloatArray
+    degrees: FloatArray = field(repr=False)
+    pvalues: FloatArray = field(repr=False)
+    qvalues: FloatArray = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+
+    def table(self) -> pd.DataFrame:
+        """List the pairs, the surest first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``source``, ``target``, ``statistic``, ``degrees``, ``pvalue`` and ``qvalue``.
+        """
+        import pandas as pd
+
+        first, second = np.triu_indices(len(self.names), 1)
+        columns = {
+            "source": [self.names[k] for k in first],
+            "target": [self.names[k] for k in second],
+            "statistic": self.statistic[first, second],
+            "degrees": self.degrees[first, second].astype(int),
+            "pvalue": self.pvalues[first, second],
+            "qvalue": self.qvalues[first, second],
+        }
+        return pd.DataFrame(columns).sort_values("pvalue", kind="stable", ignore_index=True)
+
+    def significant(self, level: float = 0.05, by: Literal["q", "p"] = "q") -> Graph:
+        """Keep the pairs that chance does not explain, with weights of 1.
+
+        Parameters
+        ----------
+        level : float
+            Largest value that is kept.
+        by : {"q", "p"}
+            Which values: ``qvalues`` or ``pvalues``.
+
+        Returns
+        -------
+        Graph
+            With 1 minus the values as confidence.
+        """
+        kept, confidence = keep_pairs(self.qvalues, self.pvalues, level, by)
+        return Graph(kept.astype(float), names=self.names, confidence=confidence)
+
+
+def edge_tests(graph: GraphLike, X: Any, *, fdr: Literal["bh", "by"] = "bh") -> EdgeTests:
+    r"""Test whether each pair of columns, of numbers or levels, depends given the others.
+
+    Each column is regressed on its neighbours in a graph, without the other column of the pair:
+    numbers by least squares, levels by logistic regression, which leaves a residual for each level
+    but the last, its indicator less its probability. If two columns are independent given the
+    others, products of their residuals :math:`w_r` have a mean of 0 [1]_. With the mean
+    :math:`ar w` and covariance :math:`C` of the :math:`q` products over n rows,
+
+    .. math:: T^2 = n\, ar w^	op C^{-1} ar w, \qquad
+        rac{n - q}{q (n - 1)} T^2 \sim F_{q,\, n - q}
+
+    approximately. What a regression misses, because the graph lacks an edge, does no harm unless
+    the regression of the other column misses it too. So the tests hold for pairs with and without
+    an edge of the graph, also where it was learned from the same rows.
+
+    Parameters
+    ----------
+    graph : Graph or array-like of shape (p, p)
+        Neighbours, such as ``graph_`` of a `DiscreteMarkovNet` or `MixedGraph`.
+    X : array-like or data frame of shape (n, p)
+        Rows without missing values. Text, categories and columns of two values are levels.
+    fdr : {"bh", "by"}
+        How ``qvalues`` are corrected: by Benjamini and Hochberg, or by Benjamini and Yekutieli,
+        which holds under any dependence.
+
+    Returns
+    -------
+    EdgeTests
+        ``table()`` lists the pairs, ``significant()`` is the graph of those that are sure.
+
+    References
+    ----------
+    .. [1] Shah and Peters (2020). The hardness of conditional independence testing and the
+       generalised covariance measure. *Annals of Statistics* 48(3).
+       https://doi.org/10.1214/19-AOS1857
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from edgewise import DiscreteMarkovNet
+    >>> from edgewise.inference import edge_tests
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"rain": rng.random(300) < 0.4, "day": rng.integers(3, size=300)})
+    >>> frame["wet"] = frame["rain"] ^ (rng.random(300) < 0.1)
+    >>> found = edge_tests(DiscreteMarkovNet().fit(frame.astype(str)).graph_, frame.astype(str))
+    >>> found.significant().edges()[["source", "target"]]
+      source target
+    0   rain    wet
+    """
+    if fdr not in ("bh", "by"):
+        raise InputError(f'fdr must be "bh" or "by", got {fdr!r}.')
+    table = match_columns(graph, X)
+    if table.missing.any():
+        raise InputError("X has missing values. Drop or fill those rows.")
+    joined, _ = as_adjacency(graph)
+    joined = joined | joined.T
+    if len(joined) != table.n_features:
+        raise InputError(f"X has {table.n_features} columns for a graph of {len(joined)} nodes.")
+    values, is_level = table.values, are_levels(table)
+
+    @cache
+    def left(node: int, without: int) -> FloatArray:
+        others = np.flatnonzero(joined[node])
+        others = others[others != without]
+        features = level_columns(values[:, others], is_level[others])
+        return residuals(features, values[:, node], is_level=bool(is_level[node]))
+
+    p = len(joined)
+    statistic, degrees, pvalues = (np.full((p, p), np.nan) for _ in range(3))
+    for i, j in zip(*np.triu_indices(p, 1), strict=True):
+        # Without an edge, the regressions do not depend on the pair.
+        pair = (left(i, j), left(j, i)) if joined[i, j] else (left(i, i), left(j, j))
+        found = _hotelling(*pair)
+        for matrix, value in zip((statistic, degrees, pvalues), found, strict=True):
+            matrix[i, j] = matrix[j, i] = value
+    return EdgeTests(
+        statistic=statistic,
+        degrees=degrees,
+        pvalues=pvalues,
+        qvalues=_corrected(pvalues, fdr),
+        names=tuple(graph.names if isinstance(graph, Graph) else table.names),
+    )
+
+
+def _hotelling(first: FloatArray, second: FloatArray) -> tuple[float, int, float]:
+    """Test whether products of residuals have a mean of 0; return statistic, degrees, p-value."""
+    n = len(first)
+    products = (first[:, :, None] * second[:, None, :]).reshape(n, -1)
+    mean = products.mean(axis=0)
+    C = np.atleast_2d(np.cov(products.T))
+    scale = np.sqrt(C.diagonal())
+    known = scale > 1e-12
+    if not known.any():
+        return 0.0, 0, 1.0
+    C, mean, scale = C[np.ix_(known, known)], mean[known], scale[known]
+    size, axes = np.linalg.eigh(C / np.outer(scale, scale))
+    # Products that follow from others say nothing more.
+    kept = size > 1e-8
+    q = int(kept.sum())
+    statistic = n * float(np.sum((axes[:, kept].T @ (mean / scale)) ** 2 / size[kept]))
+    if n <= q + 1:
+        return statistic, q, 1.0
+    return statistic, q, float(stats.f.sf(statistic * (n - q) / (q * (n - 1)), q, n - q))
