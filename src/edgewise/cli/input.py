@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -18,13 +17,13 @@ from edgewise.cli.prepare import (
     COMPLETE_ROWS,
     Preparation,
     along_rows,
-    for_gaps,
     preparation,
     prepared,
     treat_missing,
     with_rows,
 )
-from edgewise.cli.shell import again, drop_command, options_given, options_here
+from edgewise.cli.shell import drop_command, options_given, options_here
+from edgewise.cli.wording import about_levels, about_text, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,11 +232,6 @@ def _labels(column: AnyArray) -> bool:
     return len(column) > 1 and len(set(column.tolist())) == len(column)
 
 
-TEXT: Final = "categorical"
-#: Above this many text columns, the advice does not spell them out.
-NAMES_SHOWN: Final = 20
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
     """A table read from a file, ready to be learned from.
@@ -338,7 +332,7 @@ def read_source(
     if text and is_discrete is None and all(_has_levels(table, name) for name in text):
         return _mixed_source(reading, kinds)
     if text and n_levels is not None:
-        raise InputError(_about_levels(path, table, text, ordered))
+        raise InputError(about_levels(path, table, text, ordered))
     if text:
         raise InputError(about_text(path, table))
     from edgewise.stats import ordinal_columns
@@ -464,12 +458,8 @@ def check_table(
         allow_missing=allow_missing,
         allow_constant=allow_constant,
         allow_identical=allow_identical,
+        report=report,
     )
-
-
-def text_columns(table: Table) -> list[str]:
-    """Names of the columns that hold no numbers."""
-    return [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
 
 
 def refuse_covariance_file(path: Path | str, table: Table) -> None:
@@ -621,88 +611,6 @@ def _with_order(table: Table) -> list[str]:
         for name, kind, column in zip(table.names, table.kinds, table.values.T, strict=True)
         if kind == "numeric" and len(np.unique(column[~np.isnan(column)])) > 2
     ]
-
-
-def _gaps_beside(table: Table, text: Sequence[str]) -> tuple[str, ...]:
-    """Return the option for missing values that are left without columns of text."""
-    import numpy as np
-
-    beside = [k for k, name in enumerate(table.names) if name not in text]
-    return for_gaps(bool(np.isnan(table.values[:, beside]).any()))
-
-
-def _about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequence[str]) -> str:
-    """Say what to do with columns of text beside numbers of few levels."""
-    from edgewise.io import quote_names
-
-    numerical = ("--covariance", "--alpha", "--repair", "--alpha-ratio", "--tol")
-    options = ("--method", "discrete", *_gaps_beside(table, ()))
-    command = again(*options, without=numerical)
-    if not command.startswith("`edgewise learn"):
-        command = f"`{shlex.join(['edgewise', 'learn', str(path), *options])}`"
-    names = "--drop"
-    if len(ordered) > 1 and len(text) <= NAMES_SHOWN:
-        names = drop_command(text, *_gaps_beside(table, text))
-    beside = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
-    return (
-        f"{path} holds levels, of which {quote_names(text)} {'is' if len(text) == 1 else 'are'} "
-        f"text{beside}. Turn text into numbers that rise with what it means, leave it out by "
-        f"{names}, or take all columns for levels without an order by {command}."
-    )
-
-
-def about_text(path: Path | str, table: Table) -> str:
-    """Say what to do with columns of text among measurements."""
-    from edgewise.io import quote_names
-    from edgewise.io.messages import shown
-
-    text = text_columns(table)
-    nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
-    found = f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers"
-    if len(text) == 1 and (stray := table.stray_word(text[0])):
-        found += f": {shown(stray[1])} in row {stray[0] + 1} below the header"
-    words = {name: _words_for_missing(table, name) for name in text}
-    if any(words.values()):
-        others = [name for name in text if not words[name]]
-        return f"{found}. {_about_words(sorted({*chain(*words.values())}), others)}"
-    if table.n_features - len(text) < 2:
-        return f"{found}. Turn {nouns[2]} into numbers: a network needs two columns of them."
-    if len(text) > NAMES_SHOWN:
-        return f"{found}. Leave {nouns[2]} out with --drop, or turn {nouns[2]} into numbers."
-    command = drop_command(text, *_gaps_beside(table, text))
-    return f"{found}. Leave {nouns[2]} out: {command}; or turn {nouns[2]} into numbers."
-
-
-#: So many different words may stand for a missing value in one column of numbers.
-_MOST_WORDS: Final = 3
-
-
-def _words_for_missing(table: Table, name: str) -> list[str]:
-    """List the words of a column of numbers, if they are few and may stand for missing values."""
-    import numpy as np
-
-    from edgewise.data.table import is_written_number
-
-    k = table.names.index(name)
-    levels = table.levels[k] or ()
-    words = [level for level in levels if not is_written_number(level)]
-    is_word = np.isin(table.values[:, k], [levels.index(word) for word in words])
-    # Digits are of a value that is written in another way, such as 12% or 3.5 mg.
-    is_plain = all(one.isprintable() and not re.search(r"[\d,]", one) for one in words)
-    is_rare = len(words) <= _MOST_WORDS and is_word.sum() < len(is_word) / 2
-    return words if words and len(levels) > len(words) and is_plain and is_rare else []
-
-
-def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
-    """Offer to take words for missing values, and to leave other columns of text out."""
-    from edgewise.io.messages import quote_names
-
-    rest = f"Leave {quote_names(others)} out. " if others else ""
-    return (
-        f"{rest}Only an empty field, NA and NaN stand for missing values. Name "
-        f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "
-        f"{drop_command(others, '--na', ','.join(words), *for_gaps(True))}."
-    )
 
 
 def stream_source(

@@ -11,16 +11,15 @@ from edgewise._core.errors import InputError
 from edgewise.cli.input import (
     Reading,
     Source,
-    about_text,
     check_table,
     did_you_mean,
     most_levels,
     read_columns,
     refuse_covariance_file,
-    text_columns,
 )
 from edgewise.cli.prepare import COMPLETE_ROWS, preparation, treat_missing
 from edgewise.cli.shell import again
+from edgewise.cli.wording import about_text, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd

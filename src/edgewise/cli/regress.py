@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.input import Source, about_text, read_columns, text_columns
+from edgewise.cli.input import Source, read_columns
 from edgewise.cli.options import (
     Cluster,
     DataFile,
@@ -26,7 +26,15 @@ from edgewise.cli.options import (
 from edgewise.cli.prepare import COMPLETE_ROWS, treat_missing
 from edgewise.cli.run import EDGES, Result
 from edgewise.cli.shell import in_options
-from edgewise.cli.wording import count, pair_names, parameters_of, short_name, short_rows
+from edgewise.cli.wording import (
+    about_text,
+    count,
+    pair_names,
+    parameters_of,
+    short_name,
+    short_rows,
+    text_columns,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

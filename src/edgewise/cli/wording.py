@@ -1,12 +1,16 @@
-"""Words and numbers that the summaries of several commands share."""
+"""Words and numbers that summaries of several commands share, and advice on columns of text."""
 
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from dataclasses import asdict, is_dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise.cli.shell import in_options, say, say_json
+from edgewise.cli.prepare import for_gaps
+from edgewise.cli.shell import again, drop_command, in_options, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise.cli.run import Result
+    from edgewise.data import Table
     from edgewise.graph import Graph
 
 #: Parameters of an estimator that say nothing about the result.
@@ -156,3 +161,95 @@ def about_fit(fit: Any) -> dict[str, Any]:
 def _finite(value: float) -> float | None:
     """JSON has no infinity, which is the gap of a fit that stopped before it had a certificate."""
     return float(value) if math.isfinite(value) else None
+
+
+TEXT: Final = "categorical"
+#: Above this many text columns, the advice does not spell them out.
+NAMES_SHOWN: Final = 20
+
+
+def text_columns(table: Table) -> list[str]:
+    """Names of the columns that hold no numbers."""
+    return [name for name, kind in zip(table.names, table.kinds, strict=True) if kind == TEXT]
+
+
+def _gaps_beside(table: Table, text: Sequence[str]) -> tuple[str, ...]:
+    """Return the option for missing values that are left without columns of text."""
+    import numpy as np
+
+    beside = [k for k, name in enumerate(table.names) if name not in text]
+    return for_gaps(bool(np.isnan(table.values[:, beside]).any()))
+
+
+def about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequence[str]) -> str:
+    """Say what to do with columns of text beside numbers of few levels."""
+    from edgewise.io import quote_names
+
+    numerical = ("--covariance", "--alpha", "--repair", "--alpha-ratio", "--tol")
+    options = ("--method", "discrete", *_gaps_beside(table, ()))
+    command = again(*options, without=numerical)
+    if not command.startswith("`edgewise learn"):
+        command = f"`{shlex.join(['edgewise', 'learn', str(path), *options])}`"
+    names = "--drop"
+    if len(ordered) > 1 and len(text) <= NAMES_SHOWN:
+        names = drop_command(text, *_gaps_beside(table, text))
+    beside = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
+    return (
+        f"{path} holds levels, of which {quote_names(text)} {'is' if len(text) == 1 else 'are'} "
+        f"text{beside}. Turn text into numbers that rise with what it means, leave it out by "
+        f"{names}, or take all columns for levels without an order by {command}."
+    )
+
+
+def about_text(path: Path | str, table: Table) -> str:
+    """Say what to do with columns of text among measurements."""
+    from edgewise.io import quote_names
+    from edgewise.io.messages import shown
+
+    text = text_columns(table)
+    nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
+    found = f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers"
+    if len(text) == 1 and (stray := table.stray_word(text[0])):
+        found += f": {shown(stray[1])} in row {stray[0] + 1} below the header"
+    words = {name: _words_for_missing(table, name) for name in text}
+    if any(words.values()):
+        others = [name for name in text if not words[name]]
+        return f"{found}. {_about_words(sorted({*chain(*words.values())}), others)}"
+    if table.n_features - len(text) < 2:
+        return f"{found}. Turn {nouns[2]} into numbers: a network needs two columns of them."
+    if len(text) > NAMES_SHOWN:
+        return f"{found}. Leave {nouns[2]} out with --drop, or turn {nouns[2]} into numbers."
+    command = drop_command(text, *_gaps_beside(table, text))
+    return f"{found}. Leave {nouns[2]} out: {command}; or turn {nouns[2]} into numbers."
+
+
+#: So many different words may stand for a missing value in one column of numbers.
+_MOST_WORDS: Final = 3
+
+
+def _words_for_missing(table: Table, name: str) -> list[str]:
+    """List the words of a column of numbers, if they are few and may stand for missing values."""
+    import numpy as np
+
+    from edgewise.data.table import is_written_number
+
+    k = table.names.index(name)
+    levels = table.levels[k] or ()
+    words = [level for level in levels if not is_written_number(level)]
+    is_word = np.isin(table.values[:, k], [levels.index(word) for word in words])
+    # Digits are of a value that is written in another way, such as 12% or 3.5 mg.
+    is_plain = all(one.isprintable() and not re.search(r"[\d,]", one) for one in words)
+    is_rare = len(words) <= _MOST_WORDS and is_word.sum() < len(is_word) / 2
+    return words if words and len(levels) > len(words) and is_plain and is_rare else []
+
+
+def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
+    """Offer to take words for missing values, and to leave other columns of text out."""
+    from edgewise.io.messages import quote_names
+
+    rest = f"Leave {quote_names(others)} out. " if others else ""
+    return (
+        f"{rest}Only an empty field, NA and NaN stand for missing values. Name "
+        f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "
+        f"{drop_command(others, '--na', ','.join(words), *for_gaps(True))}."
+    )

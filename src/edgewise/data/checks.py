@@ -22,7 +22,11 @@ ROUNDING: Final = 4.0 * float(np.finfo(np.float64).eps)
 
 
 def about_size(
-    values: FloatArray, names: Sequence[str], noun: str = "Column", least: float = SMALLEST
+    values: FloatArray,
+    names: Sequence[str],
+    noun: str = "Column",
+    least: float = SMALLEST,
+    most: float = LARGEST,
 ) -> str | None:
     """Say which columns hold finite numbers too large or too small to be squared, if any do.
 
@@ -34,6 +38,8 @@ def about_size(
         What the columns are called.
     least : float
         Columns without larger values than this are too small.
+    most : float
+        Columns with larger values than this are too large.
 
     Examples
     --------
@@ -41,10 +47,10 @@ def about_size(
     "Column 'count' holds values beyond 1e+150, whose squares overflow. Change its unit."
     """
     largest = _largest(values)
-    is_large = (largest > LARGEST) & (largest < np.inf)
+    is_large = (largest > most) & (largest < np.inf)
     is_small = (largest > 0) & (largest < least)
     for is_meant, found in (
-        (is_large, f"values beyond {LARGEST:g}, whose squares overflow"),
+        (is_large, f"values beyond {most:g}, whose squares overflow"),
         (is_small, f"no values beyond {least:g}, and squares of smaller ones vanish"),
     ):
         if meant := [names[k] for k in np.flatnonzero(is_meant).tolist()]:
@@ -157,6 +163,7 @@ def check_columns(
     allow_missing: bool = False,
     allow_constant: bool = False,
     allow_identical: bool = False,
+    report: ColumnReport | None = None,
 ) -> ColumnReport:
     """Raise an `InputError` for the first thing that makes a table unfit for a numerical fit.
 
@@ -174,6 +181,8 @@ def check_columns(
         Let constant columns pass.
     allow_identical : bool
         Let copies of a column pass, for callers that repair the covariance.
+    report : ColumnReport, optional
+        What `inspect_columns` found, for callers that know it.
 
     Returns
     -------
@@ -200,14 +209,14 @@ def check_columns(
             f"Found {n_samples} sample{'' if n_samples == 1 else 's'} (rows of the table); "
             "at least 2 are needed."
         )
-    report = inspect_columns(values)
+    report = inspect_columns(values) if report is None else report
     _check_infinite(report, labels)
     _check_missing(report, labels, n_samples, allow_missing=allow_missing)
     _check_size(values, labels)
     if not allow_constant:
         _check_constant(values, report, labels)
     if report.identical and not allow_identical:
-        _refuse_pairs(report.identical, labels)
+        refuse_pairs(report.identical, labels)
     return report
 
 
@@ -383,36 +392,10 @@ def _check_missing(
         )
 
 
-def refuse_identical(
-    values: FloatArray, names: Sequence[str] | None = None, remedy: str = 'repair="ridge"'
-) -> None:
-    """Raise an `InputError` that names the columns which are copies of each other.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_features)
-    names : sequence of str, optional
-    remedy : str
-        What may be passed to go on with them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> refuse_identical(np.array([[1.0, 2.0, 1.0], [3.0, 1.0, 3.0]]), ["a", "b", "c"])
-    Traceback (most recent call last):
-        ...
-    edgewise._core.errors.InputError: Columns 'a' and 'c' are identical.
-    Drop one, or pass repair="ridge".
-    """
-    identical = inspect_columns(values).identical
-    if identical:
-        labels = [f"x{k}" for k in range(values.shape[1])] if names is None else names
-        _refuse_pairs(identical, labels, remedy)
-
-
-def _refuse_pairs(
+def refuse_pairs(
     identical: Sequence[tuple[int, int]], labels: Sequence[str], remedy: str = 'repair="ridge"'
 ) -> None:
+    """Raise an `InputError` that names columns which are copies of each other."""
     pairs = [f"'{labels[i]}' and '{labels[j]}'" for i, j in identical]
     more = f"; and {len(pairs) - NAMES_SHOWN} more pairs" if len(pairs) > NAMES_SHOWN else ""
     drop = "one" if len(pairs) == 1 else "one of each pair"

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.checks import SMALLEST, about_size, varying_columns
+from edgewise.data.checks import LARGEST, SMALLEST, about_size, varying_columns
 from edgewise.data.levels import Level, code_column, complete_rows
 from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
@@ -280,10 +280,12 @@ def read_mixed(X: Any, kinds: Any = None, missing: str = "error") -> MixedTable:
     MixedTable
     """
     table = Table.from_input(X)
-    _refuse_sizes(table, [own is None for own in table.levels], least=0.0)
+    # Kinds are told by squares of numbers; which columns may be of tiny ones depends on the kinds.
+    _refuse_sizes(table, [own is None for own in table.levels], least=0.0, most=LARGEST)
     found = column_kinds(table, kinds)
     _refuse_labels(table, found)
-    _refuse_sizes(table, [kind not in WITH_LEVELS for kind in found])
+    is_number = [kind not in WITH_LEVELS for kind in found]
+    _refuse_sizes(table, is_number, least=SMALLEST, most=np.inf)
     if np.isinf(table.values).any():
         which = np.flatnonzero(np.isinf(table.values).any(axis=0)).tolist()
         raise InputError(
@@ -327,11 +329,11 @@ def _has_direction(levels: Sequence[Level]) -> bool:
     return tuple(str(level).strip().lower() for level in levels) in YES
 
 
-def _refuse_sizes(table: Table, is_number: Sequence[bool], least: float = SMALLEST) -> None:
+def _refuse_sizes(table: Table, is_number: Sequence[bool], least: float, most: float) -> None:
     """Refuse numbers that cannot be squared."""
     values = table.values[:, np.array(is_number)]
     names = [name for name, own in zip(table.names, is_number, strict=True) if own]
-    if names and (said := about_size(values, names, least=least)):
+    if names and (said := about_size(values, names, least=least, most=most)):
         raise InputError(said)
 
 

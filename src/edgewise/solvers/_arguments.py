@@ -29,7 +29,7 @@ def check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: in
     if not 0.0 < tol < np.inf:
         raise InputError(f"tol must be positive, got {tol}.", "tol")
     if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {max_iter}.")
+        raise InputError(f"max_iter must be at least 1, got {max_iter}.", "max_iter")
 
 
 def check_start(init: FloatArray, p: int) -> tuple[FloatArray, FloatArray]:

@@ -19,7 +19,12 @@ from edgewise._core.constraints import Constraint, Number, check_parameters
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.checks import check_columns, refuse_covariance, varying_columns
+from edgewise.data.checks import (
+    ColumnReport,
+    check_columns,
+    refuse_covariance,
+    varying_columns,
+)
 from edgewise.data.labels import TwoGroups, TwoSamples, two_groups
 from edgewise.estimators.base.fits import ChangePath
 from edgewise.estimators.base.statistics import labels
@@ -83,7 +88,7 @@ class ChangeEstimator(TableEstimator):
     def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
         """Return ``values`` and ``features`` of the `ChangeFit`, from the attributes."""
 
-    def _check_rows(self, rows: FloatArray, *, is_fit: bool) -> None:
+    def _check_rows(self, rows: FloatArray, report: ColumnReport, *, is_fit: bool) -> None:
         """Refuse rows that this estimator cannot learn from, or cannot score."""
 
     def _is_signed(self) -> bool:
@@ -184,14 +189,14 @@ class ChangeEstimator(TableEstimator):
         if reset:
             refuse_covariance(rows, f"{type(self).__name__} learns from the rows of both groups.")
         self._refuse_missing(rows)
-        check_columns(
+        report = check_columns(
             rows,
             self._names(),
             allow_missing=True,
             allow_constant=not reset,
             allow_identical=True,
         )
-        self._check_rows(rows, is_fit=reset)
+        self._check_rows(rows, report, is_fit=reset)
         return rows, two_groups(y, len(rows))
 
     def _pose(

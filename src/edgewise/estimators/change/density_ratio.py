@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
+from edgewise.data.checks import ColumnReport
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators.change.base import (
     CONSTRAINTS,
@@ -365,7 +366,7 @@ class NetworkChange(ChangeEstimator):
             max_iter=self.max_iter,
         )
 
-    def _check_rows(self, rows: FloatArray, *, is_fit: bool) -> None:
+    def _check_rows(self, rows: FloatArray, report: ColumnReport, *, is_fit: bool) -> None:
         if self.basis == "ising" and (is_other := (np.abs(rows) != 1).any(axis=0)).any():
             which = quote_names(self._labels(is_other))
             raise InputError(

@@ -12,7 +12,7 @@ from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.data.checks import refuse_identical
+from edgewise.data.checks import ColumnReport, refuse_pairs
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.fits import residual_variances
 from edgewise.estimators.change.base import (
@@ -265,9 +265,11 @@ class FusedNetworkChange(ChangeEstimator):
             max_iter=self.max_iter,
         )
 
-    def _check_rows(self, rows: FloatArray, *, is_fit: bool) -> None:
-        if is_fit and self.method == "neighborhood" and self.sparsity == 0:
-            refuse_identical(rows, self._names(), "sparsity above 0")
+    def _check_rows(self, rows: FloatArray, report: ColumnReport, *, is_fit: bool) -> None:
+        is_unbounded = self.method == "neighborhood" and self.sparsity == 0
+        if is_fit and is_unbounded and report.identical:
+            names = self._labels(np.ones(rows.shape[1], dtype=bool))
+            refuse_pairs(report.identical, names, "sparsity above 0")
 
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
         held = super()._arrays_held(n_rows, n_features)

@@ -34,7 +34,7 @@ from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, SelectionWarning
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
-from edgewise.solvers.lasso.generalized import GAUSSIAN, POISSON
+from edgewise.solvers.lasso.generalized_kernels import GAUSSIAN, POISSON
 
 #: What the share that is predicted of each kind is a share of.
 MEASURES: Final = {GAUSSIAN: "explained variance", POISSON: "explained deviance"}

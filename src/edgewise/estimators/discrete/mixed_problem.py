@@ -16,14 +16,8 @@ from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import PERFECT
 from edgewise.io.messages import quote_names
 from edgewise.selection.criteria import ebic
-from edgewise.solvers.lasso.generalized import (
-    BINARY,
-    GAUSSIAN,
-    MULTINOMIAL,
-    POISSON,
-    Regression,
-    RegressionSolution,
-)
+from edgewise.solvers.lasso.generalized import Regression, RegressionSolution
+from edgewise.solvers.lasso.generalized_kernels import BINARY, GAUSSIAN, MULTINOMIAL, POISSON
 
 #: Family of the regression of each kind.
 FAMILY: Final = {

@@ -75,7 +75,7 @@ def published(measure: str, network: str, column: str) -> Figure:
 
 
 @cache
-def _printed() -> dict[tuple[str, str], dict[str, Any]]:
+def _printed() -> dict[tuple[str, str], dict[Any, Any]]:
     """Read the rows of the tables, by measure and network."""
     rows = load_rows(__package__, "published.csv").to_dict("records")
     return {(row["measure"], row["network"]): row for row in rows}

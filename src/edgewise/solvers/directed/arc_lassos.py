@@ -320,22 +320,24 @@ def arc_lassos(
 ) -> ArcLassos:
     """Check the arguments of a solver and set its regressions up."""
     if schedule not in SCHEDULES:
-        raise InputError(f"schedule must be one of {quote_names(SCHEDULES)}, got {schedule!r}.")
+        raise InputError(
+            f"schedule must be one of {quote_names(SCHEDULES)}, got {schedule!r}.", "schedule"
+        )
     check_numbers([alpha], tol, max_iter)
     if alpha <= 0:
-        raise InputError("alpha must be positive: without a penalty every pair is joined.")
+        raise InputError("alpha must be positive: without a penalty every pair is joined.", "alpha")
     S, _ = check_problem(S, None)
     m = len(S)
     if init is not None and (np.shape(init) != (m, m) or not np.isfinite(init).all()):
-        raise InputError(f"init must be a finite array of shape ({m}, {m}), like S.")
+        raise InputError(f"init must be a finite array of shape ({m}, {m}), like S.", "init")
     if init is not None and np.diagonal(init).any():
-        raise InputError("init must have a diagonal of 0: no variable is its own parent.")
+        raise InputError("init must have a diagonal of 0: no variable is its own parent.", "init")
     base = alpha * _checked_weights(weights, m)
     np.fill_diagonal(base, np.inf)
     if location is not None:
         location = np.asarray(location, dtype=np.float64)
         if location.shape != (m,) or not np.isfinite(location).all():
-            raise InputError(f"location must be {m} finite numbers, one per variable.")
+            raise InputError(f"location must be {m} finite numbers, one per variable.", "location")
         S, base = _with_constant(S, base, location, alpha)
     return ArcLassos(G=S, base=base, n_nodes=m, tol=tol, n_jobs=n_jobs)
 
@@ -346,10 +348,12 @@ def _checked_weights(weights: FloatArray | None, m: int) -> FloatArray:
         return np.ones((m, m))
     weights = writable(np.asarray(weights, dtype=np.float64).T)
     if weights.shape != (m, m):
-        raise InputError(f"weights must have shape ({m}, {m}) like S, got {weights.T.shape}.")
+        raise InputError(
+            f"weights must have shape ({m}, {m}) like S, got {weights.T.shape}.", "weights"
+        )
     off_diagonal = weights[~np.eye(m, dtype=bool)]
     if np.isnan(off_diagonal).any() or (off_diagonal <= 0).any():
-        raise InputError("weights must be above 0 (inf = forbidden arc).")
+        raise InputError("weights must be above 0 (inf = forbidden arc).", "weights")
     return weights.copy()
 
 
