@@ -47,6 +47,7 @@ DIRECT_FILES = (
     "second.png",
     "coefficients.png",
     "confidence.png",
+    "consensus.png",
     "intervals.png",
     "arcs.csv",
     "intervals.csv",
@@ -54,6 +55,7 @@ DIRECT_FILES = (
     "graph.graphml",
     "cpdag.graphml",
     "second.graphml",
+    "consensus.graphml",
     "model.edgewise",
     "run.json",
 )

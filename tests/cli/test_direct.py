@@ -83,7 +83,7 @@ def test_everything_is_written_and_agrees(direct, lawn):
     for picture in ("dag", "cpdag", "second", "coefficients", "confidence"):
         assert (run.out / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
     page = (run.out / "report.html").read_text()
-    assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 6
+    assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 7
     assert "4 arcs among the 6 columns" in page
     first = run.arcs[run.arcs.told == "yes"].iloc[0]
     assert f"with an identified direction is {first.source} -&gt; {first.target} (" in page
@@ -172,14 +172,47 @@ def test_a_direction_that_resamples_turn_round_is_unsure():
     assert table.told.tolist() == ["yes", "yes"]
 
 
-def test_levels_are_said_to_be_numbers(run, direct, tmp_path):
+def test_levels_and_numbers(run, direct, tmp_path):
     rng = np.random.default_rng(0)
-    votes = pd.DataFrame(rng.integers(0, 2, size=(100, 3)), columns=list("abc"))
-    text = direct(votes).result.stdout
-    assert "learned as numbers" in " ".join(text.split())
-    assert "request" not in text
-    votes.assign(b=votes.b.map({0: "no", 1: "yes"})).to_csv(tmp_path / "words.csv", index=False)
-    assert "edgewise learn words.csv --method discrete" in complaint(run, "words.csv")
+    votes = pd.DataFrame(rng.integers(0, 2, size=(200, 3)), columns=list("abc"))
+    votes["c"] = votes["a"] | votes["b"]
+    words = votes.assign(c=votes.c.map({0: "no", 1: "yes"}))
+    found = direct(words, "--no-confidence")
+    assert "learned as levels" in " ".join(found.result.stdout.split())
+    assert "with strengths from 0 to 1" in found.result.stdout
+    assert "tests of independence (PC)" in found.result.stdout
+    assert sorted(found.arcs.source + found.arcs.target) == ["ac", "bc"]
+    assert not (found.out / "coefficients.png").exists()
+    mixed = words.assign(d=(words.c == "yes") + rng.normal(size=200))
+    text = direct(mixed, "--no-confidence", "--kinds", "a=nominal").result.stdout
+    assert "continuous 'd'" in " ".join(text.split())
+    numbers = direct(votes, "--no-confidence", "--kinds", "a=continuous,b=continuous,c=continuous")
+    assert "standardised coefficients" in numbers.result.stdout
+    words.to_csv(tmp_path / "words.csv", index=False)
+    for options, advice in (
+        (("--method", "iamb"), "--method pc for tests"),
+        (("--second", "blankets"), "Leave it out"),
+        (("--alpha", "0.1"), "with --alpha"),
+    ):
+        assert advice in complaint(run, "words.csv", *options)
+
+
+def test_experiments(run, direct, tmp_path):
+    rng = np.random.default_rng(0)
+    was_set = np.where(np.arange(200) < 100, "", "b")
+    a = rng.normal(size=200)
+    b = np.where(was_set == "b", 0.0, a) + rng.normal(size=200)
+    data = pd.DataFrame({"a": a, "b": b, "was_set": was_set})
+    found = direct(data, "--interventions", "was_set", "--bootstrap", "5")
+    assert found.arcs[["source", "target", "told"]].to_numpy().tolist() == [["a", "b", "yes"]]
+    assert "1 direction that other rows could not tell" in " ".join(found.result.stdout.split())
+    arc = found.arcs.iloc[0]
+    shares = arc[["share_forward", "share_backward", "share_undirected", "share_none"]]
+    assert shares.sum() == pytest.approx(1.0)
+    assert arc.share_forward >= 0.8
+    assert Graph.read(found.out / "consensus.graphml").n_edges == 1
+    options = ("data.csv", "--interventions", "was_set", "--method", "pc")
+    assert "Use --method boss" in complaint(run, *options)
 
 
 def test_standardize_is_heeded(direct, lawn):

@@ -13,12 +13,14 @@ from edgewise import (
     CV,
     BootstrapGraph,
     DataWarning,
+    DirectedGraph,
     GaussianGraph,
     Graph,
     InputError,
     NeighborhoodGraph,
     SolverError,
 )
+from edgewise.graph.equivalence import find_cycle
 from edgewise.selection.criteria import independent_rows
 
 
@@ -333,3 +335,45 @@ class TestBlocks:
             ]
         assert n_edges[0] >= 15
         assert n_edges[1] <= 4
+
+
+def test_shares_of_the_four_kinds_of_edges():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    X[:, 2] += X[:, 0] + X[:, 1]
+    X[:, 4] += 0.25 * X[:, 3]
+    model = BootstrapGraph(DirectedGraph(), n_resamples=20, random_state=0).fit(X)
+    table = model.arc_shares()
+    kinds = table[["forward", "backward", "undirected", "none"]]
+    np.testing.assert_allclose(kinds.sum(axis=1), 1.0)
+    assert (kinds >= 0).all(axis=None)
+    assert (table["forward"] >= table["backward"]).all()
+    by_pair = table.set_index(["source", "target"])
+    assert by_pair.loc[("x0", "x2"), "forward"] == 1.0
+    # A pair by itself has no direction, and is sometimes missed.
+    lonely = table[table["source"].isin(["x3", "x4"]) & table["target"].isin(["x3", "x4"])]
+    assert 0 < lonely["undirected"].item() < 1
+    assert lonely["none"].item() > 0
+    consensus = model.consensus()
+    assert consensus.adjacency[0, 2]
+    assert not consensus.adjacency[2, 0]
+    assert find_cycle(consensus.adjacency & ~consensus.adjacency.T) == []
+    assert model.consensus(0.0).n_edges > consensus.n_edges
+    # What is known in advance directs the pair in every resample.
+    known = BootstrapGraph(DirectedGraph(required=[(3, 4)]), n_resamples=5, random_state=0).fit(X)
+    assert known.direction_frequency_[3, 4] == 1.0
+    with pytest.raises(InputError, match="threshold must be"):
+        model.consensus(1.0)
+    undirected = BootstrapGraph(GaussianGraph(alpha=0.2), n_resamples=2, random_state=0).fit(X)
+    with pytest.raises(InputError, match="those of a directed network"):
+        undirected.arc_shares()
+
+
+def test_consensus_breaks_cycles_at_the_least_frequent_arc():
+    model = BootstrapGraph(DirectedGraph(), n_resamples=2)
+    model.graph_ = Graph(np.zeros((3, 3)), directed=True)
+    shares = np.zeros((3, 3))
+    shares[0, 1], shares[1, 2], shares[2, 0] = 0.9, 0.8, 0.7
+    model.edge_frequency_ = model.direction_frequency_ = shares
+    found = model.consensus().adjacency
+    assert found.tolist() == [[False, True, True], [False, False, True], [True, False, False]]

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 import edgewise
 from edgewise import BootstrapGraph, GaussianGraph, Graph, InputError
 from edgewise.inference import case_dropping
-from edgewise.inference.bootstrap import CaseDropping
+from edgewise.inference.stability import CaseDropping
 from edgewise.metrics import communities, node_statistics
 
 

@@ -55,7 +55,7 @@ class Confidence:
 
 
 def timed_fit(
-    learner: Any, frame: Any, sample_weight: FloatArray | None = None
+    learner: Any, frame: Any, sample_weight: FloatArray | None = None, interventions: Any = None
 ) -> tuple[Any, float]:
     """Fit to all rows; also return the seconds, less those in which kernels were compiled."""
     from numba.core.event import install_timer
@@ -65,6 +65,8 @@ def timed_fit(
     with install_timer("numba:compile", compiling.append):
         # A discrete network takes no weights.
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if interventions is not None:
+            options["interventions"] = interventions
         fit = learner.fit(frame, **options)
     return fit, time.perf_counter() - start - sum(compiling)
 
@@ -78,6 +80,7 @@ def bootstrap_edges(
     seed: int,
     n_jobs: int,
     sample_weight: FloatArray | None = None,
+    interventions: Any = None,
     **changed: Any,
 ) -> tuple[Any, tuple[str, ...]]:
     """Bootstrap the edges of a fit; return the bootstrap, or the fit without one, and notes.
@@ -97,6 +100,8 @@ def bootstrap_edges(
         Of the bootstrap.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the rows in the fit.
+    interventions : sequence, optional
+        The column that was set in each row.
     **changed
         Parameters in which the fits to the resamples differ from ``fit``.
     """
@@ -123,7 +128,7 @@ def bootstrap_edges(
         n_jobs=n_jobs,
         random_state=seed,
         verbose=int(shows_progress()),
-    ).fit(frame, sample_weight=sample_weight)
+    ).fit(frame, sample_weight=sample_weight, interventions=interventions)
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)
     return bootstrap, ()
@@ -190,7 +195,8 @@ def in_order(frame: pd.DataFrame) -> tuple[FloatArray | None, tuple[str, ...]]:
             f"--blocks {length} leaves fewer than two blocks of the {len(frame)} rows. Use "
             f"{again('--blocks', str(max(len(frame) // 10, 1)))}."
         )
-    n_rows = independent_rows(frame.to_numpy(dtype=np.float64), length)
+    codes = frame.apply(lambda column: column.cat.codes if hasattr(column, "cat") else column)
+    n_rows = independent_rows(codes.to_numpy(dtype=np.float64), length)
     note = (
         f"{len(frame)} rows in order count as {n_rows:.0f} independent ones, and resamples are "
         f"drawn in blocks of {length}, as --blocks asks"

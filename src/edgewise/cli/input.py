@@ -57,12 +57,15 @@ class Reading:
         Columns that an option sets apart from it, such as labels or covariates.
     notes : tuple of str
         What was assumed or left out on the way.
+    set_by : str
+        The column that names what was set in each row, if there is one.
     """
 
     raw: RawTable
     names: tuple[str, ...]
     apart: Mapping[str, list[str]]
     notes: tuple[str, ...]
+    set_by: str = ""
 
     def column(self, name: str) -> AnyArray:
         """Return a column as it was read."""
@@ -107,6 +110,7 @@ class Reading:
             notes=(*self.notes, *notes),
             is_discrete=is_discrete,
             findings=findings,
+            interventions=self.column(self.set_by) if self.set_by else None,
         )
 
     def _unusual(self, table: Table, *, is_ranks: bool) -> tuple[Finding, ...]:
@@ -258,6 +262,8 @@ class Source:
         Kind of each column of a table that is learned by them; empty for others.
     columns : tuple of dict
         What these columns hold, in words.
+    interventions : ndarray, optional
+        The column that was set in each row, where a column of the table says it.
     """
 
     name: str
@@ -270,6 +276,7 @@ class Source:
     findings: tuple[Finding, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[dict[str, str], ...] = ()
+    interventions: Any = None
 
     @property
     def n_samples(self) -> int:
@@ -288,6 +295,8 @@ def read_source(
     covariance: str | None = "correlation",
     kinds: Sequence[str] = (),
     is_mixed: bool = False,
+    set_by: str | None = None,
+    is_directed: bool = False,
 ) -> Source:
     """Read a table and refuse what no graph can be learned from.
 
@@ -312,25 +321,35 @@ def read_source(
     is_mixed : bool
         Whether to learn by the kinds of columns, whatever they are; by default where text with a
         few levels stands beside numbers.
+    set_by : str, optional
+        The column that names what was set from outside in each row; empty where nothing was.
+    is_directed : bool
+        Whether directions are learned, which are scored and not regressed.
     """
     import pandas as pd
 
-    reading = read_columns(path, columns=columns, drop=drop)
+    apart = {} if set_by is None else {"--interventions": [set_by]}
+    reading = read_columns(path, columns=columns, drop=drop, apart=apart)
+    if set_by is not None:
+        # An empty label means that nothing was set, and is no missing value.
+        reading = replace(reading, apart={}, set_by=reading.apart["--interventions"][0])
     table = reading.table()
     text, n_levels = text_columns(table), most_levels(table)
     ordered = _with_order(table)
     if is_mixed:
-        return _mixed_source(reading, kinds)
+        return _mixed_source(reading, kinds, is_directed=is_directed)
     if is_discrete or (is_discrete is None and n_levels is not None and not ordered):
         kinds = "is text, is yes / no or has two values" if text else "has two values"
         note = f"every column {kinds}: learned as levels without an order"
         otherwise = "" if text else "; --covariance auto takes them for ordered answers"
+        if is_directed:
+            otherwise = "; --kinds NAME=continuous takes one for numbers"
         notes = [f"{note}{otherwise}"] if is_discrete is None else []
         reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts are of complete rows")
         table = reading.table()
         return reading.source(table, _categories(table), *notes, is_discrete=True)
     if text and is_discrete is None and all(_has_levels(table, name) for name in text):
-        return _mixed_source(reading, kinds)
+        return _mixed_source(reading, kinds, is_directed=is_directed)
     if text and n_levels is not None:
         raise InputError(about_levels(path, table, text, ordered))
     if text:
@@ -371,7 +390,7 @@ def _has_levels(table: Table, name: str) -> bool:
     return is_few and table.stray_word(name) is None
 
 
-def _mixed_source(reading: Reading, given: Sequence[str]) -> Source:
+def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool = False) -> Source:
     """Return a table that is learned by the kinds of its columns, and say which these are."""
     from edgewise.data.kinds import column_kinds, describe_columns
     from edgewise.io import quote_names
@@ -385,7 +404,8 @@ def _mixed_source(reading: Reading, given: Sequence[str]) -> Source:
             f"Column '{labels[0]}' {what}, and has no place in a network. Leave it out: "
             f"{drop_command(labels)}; or say what else it is by --kinds."
         )
-    reading, _ = treat_missing(reading, COMPLETE_ROWS, "regressions are of complete rows")
+    what = "scores of levels" if is_directed else "regressions"
+    reading, _ = treat_missing(reading, COMPLETE_ROWS, f"{what} are of complete rows")
     table = reading.table()
     check_table(table, allow_constant=False, allow_identical=False)
     which = {kind: [name for name in kinds if kinds[name] == kind] for kind in sorted({*found})}
@@ -394,6 +414,11 @@ def _mixed_source(reading: Reading, given: Sequence[str]) -> Source:
         f"each column was regressed on the others by its kind, {listed}; --kinds NAME=KIND takes "
         "a column for another, --method discrete all of them for levels without an order"
     )
+    if is_directed:
+        note = (
+            f"binary, ordinal and nominal columns count as levels without an order, the others as "
+            f"numbers: {listed}; --kinds NAME=KIND takes a column for another"
+        )
     source = reading.source(table, _categories(table), note, is_discrete=True, kinds=kinds)
     columns = tuple(describe_columns(table, found))
     return replace(source, is_discrete=False, kinds=kinds, columns=columns)

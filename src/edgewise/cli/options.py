@@ -142,7 +142,7 @@ KindsOption: TypeAlias = Annotated[
         "--kinds",
         help=(
             "What columns are, as in item1=ordinal,city=nominal: continuous, ordinal, binary, "
-            "nominal or count. The others are guessed. Learns by --method mixed."
+            "nominal or count. The others are guessed. `learn` then goes by --method mixed."
         ),
         metavar="NAME=KIND",
         show_default=False,

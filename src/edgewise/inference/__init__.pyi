@@ -1,10 +1,5 @@
 from .accuracy import ClassAccuracy as ClassAccuracy, class_accuracy as class_accuracy
-from .bootstrap import (
-    BootstrapGraph as BootstrapGraph,
-    CaseDropping as CaseDropping,
-    Differences as Differences,
-    case_dropping as case_dropping,
-)
+from .bootstrap import BootstrapGraph as BootstrapGraph, Differences as Differences
 from .change_test import (
     WindowChange as WindowChange,
     max_change_test as max_change_test,
@@ -31,6 +26,8 @@ from .intervals import (
 )
 from .permutation import PermutationTest as PermutationTest, permutation_test as permutation_test
 from .stability import (
+    CaseDropping as CaseDropping,
     StabilitySelection as StabilitySelection,
+    case_dropping as case_dropping,
     false_edge_bound as false_edge_bound,
 )

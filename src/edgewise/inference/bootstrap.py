@@ -1,10 +1,9 @@
-"""Bootstrap of edges and of statistics of nodes, with and without replacement of the rows."""
+"""Bootstrap of edges, of the directions of arcs, and of statistics of nodes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -18,16 +17,14 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.graph import Graph
+from edgewise.graph.equivalence import complete_dag
 from edgewise.graph.metrics import edge_vector, node_statistics
 from edgewise.inference.resample import (
     Outcome,
     Problem,
     ResamplingGraph,
-    classes,
-    count_rows,
     frequency,
     graph_of,
-    takes_classes,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +74,9 @@ class BootstrapGraph(ResamplingGraph):
         Of ``estimator_``, with the frequencies as ``confidence``.
     edge_frequency_ : ndarray of shape (p, p)
         Share of the resamples that have each edge (arc, for directed graphs).
+    direction_frequency_ : ndarray of shape (p, p)
+        For directed graphs, the share of the resamples in which the arc i -> j is identified: all
+        networks that fit as well have it.
     interval_ : ndarray of shape (2, p, p)
         Lower and upper percentile of each weight, 0 where the edge is absent.
     n_resamples_ : int
@@ -140,7 +140,13 @@ class BootstrapGraph(ResamplingGraph):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: Any = None,
+    ) -> Self:
         """Fit the estimator to all rows and to every resample.
 
         Parameters
@@ -151,6 +157,9 @@ class BootstrapGraph(ResamplingGraph):
             Passed on to the estimator. Rows are drawn within the classes where it is a label.
         sample_weight : array-like of shape (n,), optional
             Passed on with the rows; it does not change how often a row is drawn.
+        interventions : sequence of n columns, or array of bool of shape (n, p), optional
+            What was set in each row, for `DirectedGraph`. Rows are drawn among those in which the
+            same was set.
 
         Returns
         -------
@@ -163,7 +172,7 @@ class BootstrapGraph(ResamplingGraph):
             )
         if self.block_length < 1:
             raise InputError(f"block_length must be at least 1, got {self.block_length!r}.")
-        problem = self._problem(X, y, sample_weight, None)
+        problem = replace(self._problem(X, y, sample_weight, None), interventions=interventions)
         generator = as_generator(self.random_state)
         # Drawn in either case, so that the resamples do not depend on ``prefit``.
         seed = int(generator.integers(2**31 - 1))
@@ -174,6 +183,8 @@ class BootstrapGraph(ResamplingGraph):
         self._outcomes = outcomes
         self.edge_frequency_ = frequency(outcomes, graph.n_nodes)
         self.interval_ = _intervals(outcomes, graph.n_nodes, self.level)
+        if graph.directed:
+            self.direction_frequency_ = _directions(outcomes, self.estimator_, graph.n_nodes)
         self.graph_ = Graph(
             graph.weights,
             names=graph.names,
@@ -197,7 +208,85 @@ class BootstrapGraph(ResamplingGraph):
         -------
         ndarray of shape (n_resamples_, n_values)
         """
-        return np.stack([_values(graph, statistic) for graph in self._graphs()])
+        return np.stack([values_of(graph, statistic) for graph in self._graphs()])
+
+    def arc_shares(self) -> pd.DataFrame:
+        """List the pairs of columns with the share of resamples that have each kind of edge.
+
+        Returns
+        -------
+        DataFrame
+            ``source`` and ``target``, in the direction identified more often; ``forward`` and
+            ``backward``, the shares in which that direction and the other is identified;
+            ``undirected``, that of an edge whose direction is not; and ``none``. Pairs that were
+            joined most often come first, those never joined are left out.
+        """
+        import pandas as pd
+
+        ahead, joined = self._identified(), self.edge_frequency_ + self.edge_frequency_.T
+        source, target = np.nonzero(np.triu(joined))
+        is_back = ahead[target, source] > ahead[source, target]
+        source, target = np.where(is_back, [target, source], [source, target])
+        together = joined[source, target]
+        forward, backward = ahead[source, target], ahead[target, source]
+        names = np.array(self.graph_.names, dtype=object)
+        table = pd.DataFrame(
+            {
+                "source": names[source],
+                "target": names[target],
+                "forward": forward,
+                "backward": backward,
+                # What rounding leaves of a difference is nothing.
+                "undirected": np.maximum(together - forward - backward, 0.0).round(12),
+                "none": np.maximum(1.0 - together, 0.0).round(12),
+            }
+        )
+        return table.iloc[np.lexsort((-forward, -together))].reset_index(drop=True)
+
+    def consensus(self, threshold: float = 0.5) -> Graph:
+        """Join the pairs that most resamples join, by the kind of edge that most of them have.
+
+        Parameters
+        ----------
+        threshold : float
+            Share of the resamples that must join a pair.
+
+        Returns
+        -------
+        Graph
+            Directed; an edge without a direction runs both ways. No path of arcs leads back: of
+            arcs that would close a cycle the least frequent has no direction. ``confidence`` is the
+            share of resamples with just that kind of edge.
+        """
+        if not 0 <= threshold < 1:
+            raise InputError(f"threshold must be at least 0 and below 1, got {threshold!r}.")
+        ahead, joined = self._identified(), self.edge_frequency_ + self.edge_frequency_.T
+        open_share = joined - ahead - ahead.T
+        edges = joined > threshold
+        is_arc = edges & (ahead > ahead.T) & (ahead > open_share)
+        arcs, lead = np.zeros_like(edges), np.eye(len(edges), dtype=bool)
+        order = np.argsort(-ahead[is_arc], kind="stable")
+        for i, j in np.argwhere(is_arc)[order].tolist():
+            if not lead[j, i]:
+                arcs[i, j] = True
+                lead |= lead[:, [i]] & lead[j]
+        adjacency = edges & ~arcs.T
+        share = np.where(arcs, ahead, np.maximum(open_share, 0.0))
+        return Graph(
+            np.where(adjacency, joined, 0.0),
+            names=self.graph_.names,
+            directed=True,
+            adjacency=adjacency,
+            confidence=np.clip(np.where(adjacency, share, 0.0), 0.0, 1.0),
+        )
+
+    def _identified(self) -> FloatArray:
+        if not hasattr(self, "direction_frequency_"):
+            raise InputError(
+                "Shares of arcs are those of a directed network. Pass a learner of one, such as "
+                "DirectedGraph, and fit it."
+            )
+        return self.direction_frequency_
 
     def node_intervals(
         self, statistics: Sequence[Statistic] = ("strength", "expected_influence")
@@ -226,8 +315,8 @@ class BootstrapGraph(ResamplingGraph):
             lower, upper = np.quantile(self.resampled(statistic), tails, axis=0)
             columns = {
                 "node": self.graph_.names,
-                "statistic": _name(statistic),
-                "estimate": _values(self.graph_, statistic),
+                "statistic": name_of(statistic),
+                "estimate": values_of(self.graph_, statistic),
                 "lower": lower,
                 "upper": upper,
             }
@@ -277,7 +366,7 @@ class BootstrapGraph(ResamplingGraph):
                 'fdr must be "bh" or "by" and method "percentile" or "normal", got '
                 f"{fdr!r} and {method!r}."
             )
-        estimate, drawn = _values(self.graph_, statistic), self.resampled(statistic)
+        estimate, drawn = values_of(self.graph_, statistic), self.resampled(statistic)
         labels = list(self.graph_.names)
         if statistic == "edges":
             is_edge = edge_vector(self.graph_.adjacency, directed=self.graph_.directed)
@@ -294,7 +383,7 @@ class BootstrapGraph(ResamplingGraph):
         q = stats.false_discovery_control(pvalues[above], method=fdr)
         qvalues[above] = qvalues.T[above] = q
         return Differences(
-            of=_name(statistic),
+            of=name_of(statistic),
             labels=tuple(labels),
             estimate=estimate,
             lower=lower,
@@ -312,14 +401,27 @@ class BootstrapGraph(ResamplingGraph):
         self.estimator_, (graph,) = problem.fit(seed)
         return graph
 
-    def _graphs(self) -> Iterator[Graph]:
+    def graphs_of(self) -> Iterator[Graph]:
         """Graphs of the resamples, one at a time."""
         if not hasattr(self, "_outcomes"):
             raise InputError(
                 "There are no resamples: call fit first. A model read from a file has only what "
                 "was made of them."
             )
-        return _graphs(self._outcomes, self.graph_)
+        return graphs_of(self._outcomes, self.graph_)
+
+
+def _directions(outcomes: Sequence[Outcome], learner: Any, n_nodes: int) -> FloatArray:
+    """Share of the outcomes in which each arc is identified."""
+    # What is known in advance, or was set in experiments, directs more.
+    class_of = learner._class_of if hasattr(learner, "_allowed") else complete_dag
+    counts = np.zeros((n_nodes, n_nodes))
+    for outcome in outcomes:
+        dag = np.zeros(n_nodes * n_nodes, dtype=bool)
+        dag[outcome.edges[0][0]] = True
+        pattern = class_of(dag.reshape(n_nodes, n_nodes))
+        counts += pattern & ~pattern.T
+    return counts / len(outcomes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -377,183 +479,7 @@ class Differences:
         return pd.DataFrame(columns).sort_values("pvalue", kind="stable", ignore_index=True)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CaseDropping:
-    """Statistics of networks from parts of the rows beside those from all, see `case_dropping`.
-
-    Attributes
-    ----------
-    statistics : tuple of str
-        Names of the statistics.
-    dropped : ndarray of shape (n_levels,)
-        Shares of the rows that were dropped.
-    correlations : ndarray of shape (n_statistics, n_levels, n_resamples)
-        Of the statistic in the part with that in all rows; 0 where one of them is constant, as
-        in an empty graph; NaN where the fit failed.
-    """
-
-    statistics: tuple[str, ...]
-    dropped: FloatArray
-    correlations: FloatArray
-
-    def coefficient(self, correlation: float = 0.7, probability: float = 0.95) -> pd.Series:
-        """Return the CS coefficient of each statistic.
-
-        Parameters
-        ----------
-        correlation : float
-            What the correlation with the statistic in all rows is to exceed,
-        probability : float
-            in more than this share of the parts.
-
-        Returns
-        -------
-        Series
-            The largest share of rows that can be dropped then; 0 where none can.
-        """
-        import pandas as pd
-
-        share = self._share_above(correlation)
-        largest = np.where(share > probability, self.dropped, 0.0).max(axis=1)
-        return pd.Series(largest, index=list(self.statistics), name="cs_coefficient")
-
-    def table(self) -> pd.DataFrame:
-        """Summarise the correlations by statistic and share of rows dropped."""
-        import pandas as pd
-
-        lower, upper = np.nanquantile(self.correlations, [0.025, 0.975], axis=2)
-        columns = {
-            "statistic": np.repeat(self.statistics, len(self.dropped)),
-            "dropped": np.tile(self.dropped, len(self.statistics)),
-            "mean": np.nanmean(self.correlations, axis=2).ravel(),
-            "lower": lower.ravel(),
-            "upper": upper.ravel(),
-            "share_above_0.7": self._share_above(0.7).ravel(),
-        }
-        return pd.DataFrame(columns)
-
-    def _share_above(self, correlation: float) -> FloatArray:
-        known = np.isfinite(self.correlations)
-        above = np.sum(known & (self.correlations > correlation), axis=2)
-        return np.asarray(above / np.maximum(known.sum(axis=2), 1))
-
-
-def case_dropping(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    statistics: Sequence[Statistic] = ("strength", "expected_influence"),
-    dropped: ArrayLike | None = None,
-    n_resamples: int = 100,
-    prefit: bool = False,
-    sample_weight: ArrayLike | None = None,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
-    verbose: int = 0,
-) -> CaseDropping:
-    """Tell whether the order of the nodes stays when rows are dropped.
-
-    The estimator is fitted to random parts of the rows, of several sizes, and statistics of these
-    networks are correlated with those of the network of all rows. The correlation-stability (CS)
-    coefficient is the largest share of rows that can be dropped so that the correlation exceeds
-    0.7 with a probability of 95 % [1]_, as R's bootnet computes it. Its authors advise not to
-    interpret a statistic whose coefficient is below 0.25, and to prefer 0.5.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has ``graph_`` after ``fit``; a pipeline or a search may end in one.
-    X : array-like or data frame of shape (n, p)
-        Rows.
-    y : array-like of shape (n,), optional
-        Passed on to the estimator. Rows are dropped within the classes where it is a label.
-    statistics : sequence of str or callable
-        Columns of `edgewise.metrics.node_statistics`, ``"edges"`` for the weights of all pairs,
-        or functions that take a `Graph` and return as many numbers for each.
-    dropped : array-like, optional
-        Shares of rows to drop; by default ten from 0.05 to 0.75.
-    n_resamples : int
-        Random parts of each size.
-    prefit : bool
-        Whether the estimator has been fitted to all these rows.
-    sample_weight : array-like of shape (n,), optional
-        Passed on with the rows; it does not change which are dropped.
-    n_jobs : int, optional
-        Parts fitted at a time. The result does not depend on it.
-    random_state : int, Generator, RandomState or None
-        Draws the rows, and seeds every ``random_state`` of the estimator that is None.
-    verbose : int
-        Above 0, a progress bar is drawn on standard error.
-
-    Returns
-    -------
-    CaseDropping
-        ``coefficient()`` and ``table()``; `edgewise.plot.plot_case_dropping` draws it.
-
-    References
-    ----------
-    .. [1] Epskamp, Borsboom and Fried (2018). Estimating psychological networks and their
-       accuracy. *Behavior Research Methods* 50. https://doi.org/10.3758/s13428-017-0862-1
-
-    Examples
-    --------
-    >>> from edgewise import GaussianGraph
-    >>> from edgewise.inference import case_dropping
-    >>> X = np.random.default_rng(0).normal(size=(400, 5))
-    >>> X[:, 1:4] += X[:, [0]]
-    >>> found = case_dropping(GaussianGraph(0.1), X, n_resamples=20, random_state=0)
-    >>> found.coefficient().round(2).to_dict()
-    {'strength': 0.75, 'expected_influence': 0.75}
-    """
-    shares = np.linspace(0.05, 0.75, 10) if dropped is None else np.atleast_1d(dropped)
-    if not (np.isfinite(shares) & (shares > 0) & (shares < 1)).all() or n_resamples < 2:
-        raise InputError(
-            "dropped must be shares between 0 and 1 and n_resamples at least 2, got "
-            f"dropped={shares.tolist()!r} and n_resamples={n_resamples!r}."
-        )
-    engine = BootstrapGraph(estimator, prefit=prefit, n_jobs=n_jobs, verbose=verbose)
-    problem = engine._problem(X, y, sample_weight, None)
-    generator = as_generator(random_state)
-    graph = engine._fit_all(problem, int(generator.integers(2**31 - 1)))
-    original = [_values(graph, statistic) for statistic in statistics]
-    draw = partial(_draw_parts, kept=1.0 - shares)
-    outcomes = engine._resample(problem, draw, generator, n_resamples, "Case dropping")
-    n_tasks = n_resamples * len(shares)
-    done = np.setdiff1d(np.arange(n_tasks), [number for number, _ in engine.failures_])
-    correlations = np.full((len(original), n_tasks), np.nan)
-    for number, part in zip(done, _graphs(outcomes, graph), strict=True):
-        for k, statistic in enumerate(statistics):
-            correlations[k, number] = _correlation(_values(part, statistic), original[k])
-    n_rows = count_rows(X)
-    groups = classes(y, n_rows, is_label=takes_classes(estimator))
-    sizes = [sum(_part(len(rows), share) for rows in groups) for share in 1.0 - shares]
-    return CaseDropping(
-        statistics=tuple(_name(statistic) for statistic in statistics),
-        dropped=1.0 - np.array(sizes) / n_rows,
-        # The parts of one draw come one after the other.
-        correlations=correlations.reshape(len(original), n_resamples, -1).transpose(0, 2, 1),
-    )
-
-
-def _part(n_rows: int, kept: float) -> int:
-    """Rows of a part; rounding must not take one that is meant."""
-    return max(math.floor(n_rows * kept + 1e-9), 1)
-
-
-def _draw_parts(
-    generator: np.random.Generator, groups: list[IntArray], *, kept: FloatArray
-) -> list[IntArray]:
-    """Draw a part of each size without replacement, within each class."""
-    return [
-        np.concatenate(
-            [generator.choice(rows, _part(len(rows), share), replace=False) for rows in groups]
-        )
-        for share in kept
-    ]
-
-
-def _graphs(outcomes: Sequence[Outcome], like: Graph) -> Iterator[Graph]:
+def graphs_of(outcomes: Sequence[Outcome], like: Graph) -> Iterator[Graph]:
     """Put together the graphs of resamples, over the nodes of another."""
     for outcome in outcomes:
         positions, weights = outcome.edges[0]
@@ -575,7 +501,7 @@ _SUMS: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-def _values(graph: Graph, statistic: Statistic) -> FloatArray:
+def values_of(graph: Graph, statistic: Statistic) -> FloatArray:
     """Compute a statistic of a graph."""
     if statistic == "edges":
         return np.asarray(edge_vector(graph.weights, directed=graph.directed), dtype=np.float64)
@@ -583,7 +509,7 @@ def _values(graph: Graph, statistic: Statistic) -> FloatArray:
         values = np.asarray(statistic(graph), dtype=np.float64)
         if values.ndim != 1:
             raise InputError(
-                f"{_name(statistic)} must return one number per node or a list of numbers; it "
+                f"{name_of(statistic)} must return one number per node or a list of numbers; it "
                 f"returned an array of shape {values.shape}."
             )
         return values
@@ -598,7 +524,8 @@ def _values(graph: Graph, statistic: Statistic) -> FloatArray:
     return table[statistic].to_numpy(dtype=np.float64)
 
 
-def _name(statistic: Statistic) -> str:
+def name_of(statistic: Statistic) -> str:
+    """Return what a statistic is called."""
     is_text = isinstance(statistic, str)
     return str(statistic) if is_text else getattr(statistic, "__name__", "statistic")
 
@@ -608,15 +535,6 @@ def _edge_labels(graph: Graph) -> list[str]:
     mark = " → " if graph.directed else " - "
     ends = np.argwhere(graph.adjacency if graph.directed else np.triu(graph.adjacency))
     return [f"{graph.names[i]}{mark}{graph.names[j]}" for i, j in ends]
-
-
-def _correlation(part: FloatArray, whole: FloatArray) -> float:
-    """Pearson correlation over what is known in both; 0 where one of them does not vary."""
-    is_known = np.isfinite(part) & np.isfinite(whole)
-    pair = np.stack([part[is_known], whole[is_known]])
-    if is_known.sum() < 2 or np.ptp(pair, axis=1).min() <= 1e-12 * np.abs(pair).max():
-        return 0.0
-    return float(np.atleast_2d(np.corrcoef(pair))[0, 1])
 
 
 def _compare_pairs(

@@ -62,6 +62,7 @@ class Problem:
     y: Any
     sample_weight: FloatArray | None
     alphas: FloatArray | None
+    interventions: Any = None
 
     def fit(self, seed: int, rows: IntArray | None = None) -> tuple[Any, list[Graph]]:
         """Fit a fresh copy to some rows, or to all; return it with its graphs."""
@@ -74,6 +75,9 @@ class Problem:
             weight = None if weight is None else weight[rows]
         labels = () if y is None else (y,)
         options = {} if weight is None else {"sample_weight": weight}
+        if self.interventions is not None:
+            chosen = np.asarray(self.interventions)
+            options["interventions"] = chosen if rows is None else chosen[rows]
         with interrupts_raised():
             if self.alphas is None:
                 model.fit(X, *labels, **options)
@@ -136,6 +140,14 @@ def classes(y: Any, n_rows: int, *, is_label: bool = False) -> list[IntArray]:
     if y is None or not (is_label or type_of_target(y) in ("binary", "multiclass")):
         return [np.arange(n_rows)]
     member = np.unique(np.asarray(y), return_inverse=True)[1]
+    return [np.flatnonzero(member == k) for k in range(member.max() + 1)]
+
+
+def alike_rows(interventions: Any) -> list[IntArray]:
+    """Rows in which the same columns were set."""
+    labels = np.asarray(interventions, dtype=object)
+    texts = [str(label) for label in (labels if labels.ndim == 1 else map(tuple, labels))]
+    member = np.unique(texts, return_inverse=True)[1]
     return [np.flatnonzero(member == k) for k in range(member.max() + 1)]
 
 
@@ -364,6 +376,8 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
         note_columns(self, problem.X, reset=True)
         is_label = takes_classes(problem.estimator)
         groups = classes(problem.y, count_rows(problem.X), is_label=is_label)
+        if problem.interventions is not None:
+            groups = alike_rows(problem.interventions)
         generators = spawn(generator, n_draws)
         resamples, self.n_redrawn_ = draw_resamples(problem.X, groups, draw, generators)
         outcomes, self.failures_ = run_resamples(

@@ -299,6 +299,7 @@ SCORED: Final = ("boss", "ges", "exact")
 SCORES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "bic": ("the Bayesian information criterion (Schwarz 1978)", ("schwarz1978",)),
     "bge": ("the marginal likelihood BGe (Kuipers, Moffa and Heckerman 2014)", ("kuipers2014",)),
+    "bdeu": ("the marginal likelihood BDeu", ()),
 }
 #: What the networks of a command rest on, where no parameter says it.
 RESTS_ON: Final = {
@@ -348,6 +349,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if (known := CORRELATIONS.get(parameters.get("covariance"))) is not None:
         parts.append(f"The networks rest on {known[0]}.")
         cited += known[1]
+    elif parameters.get("kinds") is not None and record.get("command") == "direct":
+        parts.append(
+            "The networks rest on counts of levels, and numbers were taken for normal given them."
+        )
     elif (rests := RESTS_ON.get(record.get("command", ""))) and parameters.get("basis") != "ising":
         pooled = parameters.get("scale") == "pooled"
         parts.append(rests.replace("within each group", "over both groups") if pooled else rests)
@@ -363,6 +368,8 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         name, keys = SCORES[parameters["score"]]
         discount = parameters.get("penalty_discount")
         penalty = "doubled, or that of the extended BIC with gamma = 1 where this is more"
+        if parameters.get("kinds") is not None:
+            penalty = "as it is"
         if discount is not None:
             penalty = f"times {discount:g}"
         more = f", its penalty {penalty}" if parameters["score"] == "bic" else ""

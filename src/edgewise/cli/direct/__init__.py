@@ -21,6 +21,7 @@ from edgewise.cli.options import (
     Formats,
     Jobs,
     Json,
+    KindsOption,
     OutFolder,
     Quiet,
     RepairOption,
@@ -39,6 +40,8 @@ Blankets: TypeAlias = Literal[
 #: How directions are learned: by a score, by PC, or by Markov blankets.
 DirectMethod: TypeAlias = Literal["boss", "ges", "exact", "pc", Blankets]
 
+#: Those that go by a score.
+SCORED_METHODS: Final = ("boss", "ges", "exact")
 #: How the second opinion is learned.
 SecondMethod: TypeAlias = Literal["boss", "blankets", "penalized"]
 
@@ -115,6 +118,18 @@ Tier: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+SetBy: TypeAlias = Annotated[
+    str | None,
+    known_option(
+        "--interventions",
+        help=(
+            "The column that names what was set from outside in each row, empty where nothing "
+            "was: such rows tell directions."
+        ),
+        metavar="COLUMN",
+        show_default=False,
+    ),
+]
 ArcResamples: TypeAlias = Annotated[
     int | None,
     confidence_option(
@@ -135,6 +150,7 @@ def direct(
     standardize: Standardize = True,
     columns: Columns = None,
     drop: Drop = None,
+    kinds: KindsOption = None,
     out: OutFolder = Path("edgewise-out"),
     formats: Formats = None,
     json: Json = False,
@@ -145,13 +161,15 @@ def direct(
     forbid: Forbid = None,
     require: Require = None,
     tier: Tier = None,
+    interventions: SetBy = None,
     confidence: ConfidenceOption = None,
     n_resamples: ArcResamples = None,
     repair: RepairOption = None,
 ) -> None:
     """Learn which way influences run between columns, as far as the rows can tell.
 
-    By the order of the columns with the best score, and by tests as a second opinion.
+    By the order of the columns with the best score, and by tests as a second opinion. Columns may
+    be numbers, levels, or some of each.
     Writes both networks, the directions that are identified, pictures, the model and a record.
     """
     from edgewise.cli.direct.fit import direct_columns
@@ -163,7 +181,10 @@ def direct(
         columns=columns or (),
         drop=drop or (),
         allow_identical=repair is not None,
-        is_discrete=False,
+        kinds=kinds or (),
+        is_mixed=bool(kinds),
+        set_by=interventions,
+        is_directed=True,
     )
     names = list(source.frame.columns)
     both = given(missing=source.missing, repair=repair, random_state=random_state)
@@ -175,7 +196,15 @@ def direct(
     first = {"method": method, "significance": significance, **both, **known}
     if second is None and (alpha is not None or not standardize):
         second = "penalized"
-    other = {"method": second, **both}
+    chosen: str | None = second
+    if source.interventions is not None:
+        chosen = _second_of_experiments(method, second)
+    elif source.is_discrete or source.kinds:
+        chosen = _second_of_levels(method, second)
+    if source.is_discrete or source.kinds:
+        both["kinds"] = dict(source.kinds) or "guess"
+        first["kinds"] = both["kinds"]
+    other = {"method": chosen, **both}
     if second == "penalized":
         other |= {"alpha": penalty(alpha or "ebic"), "standardize": standardize, "n_jobs": n_jobs}
     run(
@@ -188,6 +217,32 @@ def direct(
         formats=formats or (),
         as_json=json,
     )
+
+
+def _second_of_experiments(method: DirectMethod, second: SecondMethod | None) -> str:
+    """Choose the second opinion on rows of experiments, which only scores know what to do with."""
+    if method not in SCORED_METHODS or second not in (None, "boss"):
+        option = f"--second {second}" if method in SCORED_METHODS else f"--method {method}"
+        raise InputError(
+            f"{option} is for rows in which nothing was set. Use --method boss, ges or exact with "
+            "--interventions, and --second boss or none."
+        )
+    return second or ("ges" if method == "boss" else "boss")
+
+
+def _second_of_levels(method: DirectMethod, second: SecondMethod | None) -> str:
+    """Choose the second opinion on columns with levels; refuse methods that have none for them."""
+    if method not in (*SCORED_METHODS, "pc"):
+        raise InputError(
+            f"--method {method} tests partial correlations, and some columns have levels. Use "
+            "--method pc for tests, or boss, ges or exact for scores."
+        )
+    if second not in (None, "boss"):
+        raise InputError(
+            f"--second {second} is for numbers, and some columns have levels. Leave it out"
+            f"{', with --alpha and --no-standardize' if second == 'penalized' else ''}."
+        )
+    return second or ("pc" if method in SCORED_METHODS else "boss")
 
 
 def _arcs(texts: Sequence[str], option: str, names: Sequence[str]) -> list[tuple[str, str]]:

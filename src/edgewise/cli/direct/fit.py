@@ -34,6 +34,7 @@ ALT: Final = {
     "dag.png": "The learned network; dashed where the direction is not identified",
     "cpdag.png": "Directions that are identified: arrows, and dashed lines without a direction",
     "second.png": "The network of the second opinion; dashed likewise",
+    "consensus.png": "What most resamples have; dashed lines have no direction",
     "confidence.png": "Share of the resamples in which pairs are joined, and which way",
     INTERVALS_PICTURE: INTERVALS_WORDS,
     "coefficients.png": "Coefficients of the learned network, causes before effects",
@@ -81,6 +82,8 @@ class _Networks:
         Arcs of both networks, those of the first before others.
     varsortability : float
         Of the first network in the units of the columns; NaN without an arc.
+    consensus : Graph or None
+        What most resamples have, if there are any.
     """
 
     fit: Any
@@ -89,6 +92,7 @@ class _Networks:
     second_pattern: BoolArray
     arcs: pd.DataFrame
     varsortability: float
+    consensus: Graph | None
 
     @property
     def pattern(self) -> Graph:
@@ -136,7 +140,10 @@ def direct_columns(
         Resamples at a time.
     """
     weights, in_blocks = in_order(source.frame)
-    fit, seconds = timed_fit(_learner(first), source.frame, sample_weight=weights)
+    labels = source.interventions
+    fit, seconds = timed_fit(
+        _learner(first), source.frame, sample_weight=weights, interventions=labels
+    )
     resampled, skipped = bootstrap_edges(
         fit,
         source.frame,
@@ -145,17 +152,27 @@ def direct_columns(
         seed=first["random_state"],
         n_jobs=n_jobs,
         sample_weight=weights,
+        interventions=labels,
     )
-    other, pattern, notes = _second_opinion(source.frame, fit, first, second, weights)
+    other, pattern, notes = _second_opinion(source.frame, fit, first, second, weights, labels)
     graph = resampled.graph_
     both = _Networks(
         fit=fit,
         graph=graph,
         second=other,
         second_pattern=pattern,
-        arcs=arc_table(graph, fit.cpdag_.adjacency, other.graph_, pattern),
-        varsortability=_varsortability(source.frame, graph),
+        arcs=arc_table(
+            graph,
+            fit.cpdag_.adjacency,
+            other.graph_,
+            pattern,
+            getattr(resampled, "direction_frequency_", None),
+        ),
+        varsortability=_varsortability(source.frame, graph) if hasattr(fit, "coef_") else math.nan,
+        consensus=resampled.consensus() if resampled is not fit else None,
     )
+    if labels is not None:
+        notes = [*notes, _experiments(fit, labels)]
     n_resamples = getattr(resampled, "n_resamples_", None)
     return Result(
         model=resampled,
@@ -167,7 +184,11 @@ def direct_columns(
         figures=lambda: {**_draw(both), **draw_intervals(resampled)},
         words=ALT,
         tables={"arcs.csv": both.arcs, **interval_table(resampled)},
-        networks={"cpdag.graphml": both.pattern, "second.graphml": other.graph_},
+        networks={
+            "cpdag.graphml": both.pattern,
+            "second.graphml": other.graph_,
+            **({} if both.consensus is None else {"consensus.graphml": both.consensus}),
+        },
         shown={"Arcs of both networks": both.arcs},
         finding=_strongest(both),
         rows=("arcs", both.arcs),
@@ -188,6 +209,7 @@ def _second_opinion(
     first: dict[str, Any],
     second: dict[str, Any],
     sample_weight: FloatArray | None,
+    interventions: Any = None,
 ) -> tuple[Any, BoolArray, list[str]]:
     """Fit the second network: beside a score by tests, and beside tests by a score, unless told."""
     options = dict(second)
@@ -198,7 +220,8 @@ def _second_opinion(
         method = "blankets" if fit.method in SCORED else "boss"
     known = {name: first.get(name) for name in ("forbidden", "required", "tiers")}
     learner = _learner({"method": method, **options, **known})
-    other = learner.fit(frame, sample_weight=sample_weight)
+    options = {} if interventions is None else {"interventions": interventions}
+    other = learner.fit(frame, sample_weight=sample_weight, **options)
     return other, other.cpdag_.adjacency, []
 
 
@@ -233,13 +256,39 @@ def _by_order(
     return fit, complete_dag(fit.graph_.adjacency, known.allowed), notes
 
 
-def arc_table(graph: Graph, cpdag: BoolArray, other: Graph, other_cpdag: BoolArray) -> pd.DataFrame:
+def _experiments(fit: Any, labels: Any) -> str:
+    """Say what was set, and what that tells."""
+    import numpy as np
+    import pandas as pd
+
+    from edgewise.graph.equivalence import complete_dag
+    from edgewise.io import quote_names
+
+    seen = pd.Series(labels)[~(pd.isna(labels) | (np.asarray(labels, dtype=object) == ""))]
+    by_rows = quote_names(str(name) for name in sorted({*seen.astype(str)}))
+    before = fit.cpdag_.adjacency
+    alone = complete_dag(fit.graph_.adjacency, fit._allowed)
+    n_told = int((alone & alone.T).sum() - (before & before.T).sum()) // 2
+    return (
+        f"{len(seen)} rows were set from outside ({by_rows}), as --interventions says: "
+        f"{count(n_told, 'direction')} that other rows could not tell"
+    )
+
+
+def arc_table(
+    graph: Graph,
+    cpdag: BoolArray,
+    other: Graph,
+    other_cpdag: BoolArray,
+    identified: FloatArray | None = None,
+) -> pd.DataFrame:
     """List the arcs of the first network, the largest first, and then those only the second has.
 
     Weights are coefficients of standardised columns; that of an arc which the second network has
     the other way round is given for its own direction. ``told`` says whether the direction is
     identified in the first network, and unsure where resamples often turn it round. The two are
-    opposite only where both identify a direction.
+    opposite only where both identify a direction. ``identified`` is the share of resamples that
+    identify each arc; the shares of the four kinds of edge follow from it.
     """
     import numpy as np
     import pandas as pd
@@ -266,6 +315,11 @@ def arc_table(graph: Graph, cpdag: BoolArray, other: Graph, other_cpdag: BoolArr
             part["confidence"], part["confidence_reversed"] = ahead, back
             is_unsure = back > LARGEST_REVERSED * (ahead + back)
             part["told"][is_unsure & (part["told"] == TOLD)] = UNSURE
+            if identified is not None:
+                forward, backward = identified[source, target], identified[target, source]
+                part["share_forward"], part["share_backward"] = forward, backward
+                part["share_undirected"] = np.clip(ahead + back - forward - backward, 0.0, 1.0)
+                part["share_none"] = np.clip(1.0 - ahead - back, 0.0, 1.0)
         part["told"][~is_ours] = ""
         size = np.abs(np.where(is_ours, part["weight"], second))
         parts.append(pd.DataFrame(part).iloc[np.argsort(-size, kind="stable")])
@@ -314,10 +368,13 @@ def _draw(both: _Networks) -> dict[str, Figure | SubFigure]:
         "second.png": plot_dag(
             second.graph_, tiers=second.order_, pattern=both.second_pattern
         ).figure,
-        "coefficients.png": plot_coefficients(graph, tiers=tiers).figure,
     }
+    if hasattr(both.fit, "coef_"):
+        drawn["coefficients.png"] = plot_coefficients(graph, tiers=tiers).figure
     if graph.confidence is not None:
         drawn["confidence.png"] = plot_arc_confidence(graph).figure
+    if both.consensus is not None:
+        drawn["consensus.png"] = plot_dag(both.consensus).figure
     return drawn
 
 
@@ -343,7 +400,8 @@ def _strongest(both: _Networks) -> str:
         return ""
     arc = told.iloc[0]
     ends = f"{short_name(arc['source'])} -> {short_name(arc['target'])}"
-    return f"the strongest with an identified direction is {ends} ({arc['weight']:+.2f})"
+    form = "+.2f" if hasattr(both.fit, "coef_") else ".2f"
+    return f"the strongest with an identified direction is {ends} ({arc['weight']:{form}})"
 
 
 def _how(fit: Any) -> str:
@@ -358,13 +416,15 @@ def _how(fit: Any) -> str:
 def _arcs(both: _Networks) -> list[str]:
     """Show the largest arcs of the first network."""
     arcs = both.arcs[both.arcs["found_by"] != SECOND]
-    head = f"By {_how(both.fit)}, with standardised coefficients"
+    is_linear = hasattr(both.fit, "coef_")
+    strength = "standardised coefficients" if is_linear else "strengths from 0 to 1"
+    head = f"By {_how(both.fit)}, with {strength}"
     if "confidence" in arcs.columns:
         head += ",\nand the share of the resamples with the arc, and with its reverse"
-    return [head + ":", *short_rows(_rows(arcs), SHOWN, "arcs.csv")]
+    return [head + ":", *short_rows(_rows(arcs, "+.3f" if is_linear else ".3f"), SHOWN, "arcs.csv")]
 
 
-def _rows(arcs: pd.DataFrame) -> list[str]:
+def _rows(arcs: pd.DataFrame, form: str) -> list[str]:
     """Write an arc per line; each resample picks a direction where none is identified."""
     names = [
         f"{short_name(a)} {'-' if told == UNTOLD else '->'} {short_name(b)}"
@@ -372,7 +432,7 @@ def _rows(arcs: pd.DataFrame) -> list[str]:
     ]
     width = max(map(len, names))
     lines = [
-        f"  {name:<{width}}  {weight:+.3f}"
+        f"  {name:<{width}}  {weight:{form}}"
         for name, weight in zip(names, arcs["weight"], strict=True)
     ]
     if "confidence" in arcs.columns:
@@ -440,7 +500,7 @@ def _opinions(both: _Networks) -> list[str]:
             f" all, and {both.n_found_by(SECOND)} more (arcs.csv)."
         )
     lines = [text]
-    if both.fit.method in SCORED:
+    if both.fit.method in SCORED and other.method not in SCORED:
         lines.append(
             "Of the two, trust the score: on simulated networks it gets more directions right."
         )

@@ -383,6 +383,7 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
             problem.statistics.S, problem.n_samples, self, problem.known, problem.names
         )
         self.cpdag_ = self._store_network(structure.dag, structure.cpdag, problem.statistics)
+        self._allowed = problem.statistics.restored(problem.known.allowed)
         self.blankets_ = problem.statistics.restored(structure.blankets)
         self.n_tests_ = structure.n_tests
         self.is_consistent_ = structure.is_consistent

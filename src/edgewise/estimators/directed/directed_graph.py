@@ -24,10 +24,11 @@ from edgewise.estimators.directed.levels import (
 from edgewise.estimators.directed.linear_network import (
     LinearNetwork,
     NetworkProblem,
+    identified_arcs,
     network_problem,
 )
 from edgewise.graph import Graph
-from edgewise.graph.equivalence import complete_dag, longest_paths
+from edgewise.graph.equivalence import longest_paths
 from edgewise.solvers import stable_skeleton
 from edgewise.solvers.directed.boss import best_order
 from edgewise.solvers.directed.ges import search_classes
@@ -295,7 +296,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             found = self._by_score(
                 scored_problem(sample, self.score, self.penalty_discount, allowed, known.required)
             )
-        cpdag = complete_dag(found.dag, still_allowed(found.dag, known.allowed, sample.told))
+        cpdag = identified_arcs(found.dag, known.allowed, sample.told)
         self.cpdag_ = self._store_network(found.dag, cpdag, statistics, problem.free)
         most = int(found.dag.sum(axis=0).max())
         score = gaussian_score(sample, self.score, self.penalty_discount, most)
@@ -336,7 +337,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         else:
             found = self._by_score(problem)
         dag, place = found.dag, problem.place
-        cpdag = complete_dag(dag, still_allowed(dag, known.allowed, told))
+        cpdag = identified_arcs(dag, known.allowed, told)
         labels = self._names()
         self.graph_ = Graph(
             arc_strengths(table, dag), names=labels, directed=True, adjacency=dag, signed=~dag
@@ -375,10 +376,6 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self.n_iter_ = found.n_iter
         self._allowed, self._told = allowed, told
 
-    def _class_of(self, dag: BoolArray) -> BoolArray:
-        """Return what the data would identify of a graph of the columns, given what is known."""
-        return complete_dag(dag, still_allowed(dag, self._allowed, self._told))
-
     def _by_tests(self, problem: NetworkProblem) -> Found | None:
         """Learn a structure by tests of independence; None for the other methods."""
         S, n_samples, known = problem.statistics.S, problem.n_samples, problem.known
@@ -415,8 +412,3 @@ class DirectedGraph(LinearNetwork, TableEstimator):
                 problem, n_starts=self.n_starts, random_state=seed, n_jobs=self.n_jobs
             )
         return Found(found.value, True, found.n_iter, found.converged)
-
-
-def still_allowed(dag: BoolArray, allowed: BoolArray, told: BoolArray | None) -> BoolArray:
-    """Return the arcs that are in question beside those of a graph: experiments rule some out."""
-    return allowed if told is None else allowed & ~(told & dag.T)

@@ -28,7 +28,7 @@ from edgewise.estimators.directed.known_arcs import (
     told_apart,
 )
 from edgewise.graph import Graph
-from edgewise.graph.equivalence import longest_paths
+from edgewise.graph.equivalence import complete_dag, longest_paths
 from edgewise.io.messages import quote_names
 
 
@@ -183,6 +183,11 @@ def _fewest_rows(X: FloatArray, weights: FloatArray | None) -> float:
     return float(common.min())
 
 
+def identified_arcs(dag: BoolArray, allowed: BoolArray, told: BoolArray | None) -> BoolArray:
+    """Return what is identified of a graph, given which arcs may be and what experiments tell."""
+    return complete_dag(dag, allowed if told is None else allowed & ~(told & dag.T))
+
+
 class LinearNetwork:
     """Mixin of the estimators that learn ``coef_``, ``intercept_`` and ``noise_variance_``.
 
@@ -197,6 +202,7 @@ class LinearNetwork:
         graph_: Graph
         n_features_in_: int
         random_state: RandomState
+        _allowed: BoolArray
 
         def _as_rows(self, X: Any, *, reset: bool) -> FloatArray: ...
         def _names(self) -> list[str] | None: ...
@@ -230,6 +236,10 @@ class LinearNetwork:
         )
         self.treatment_ = list(statistics.treatment)
         return Graph(restored(cpdag).astype(float), names=names, directed=True)
+
+    def _class_of(self, dag: BoolArray) -> BoolArray:
+        """Return what would be identified of another graph of the columns."""
+        return identified_arcs(dag, self._allowed, getattr(self, "_told", None))
 
     def _require_equations(self) -> None:
         """Refuse to go on without a fit, or with a fit to columns that have no linear equations."""
