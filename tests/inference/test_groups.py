@@ -187,6 +187,10 @@ class TestDesigns:
         assert table.loc[("a", "b"), "p_holm"] > 0.05
         assert (table.loc[[("a", "c"), ("b", "c")], "p_holm"] <= 0.05).all()
         assert table.loc[("a", "c"), ["source", "target"]].tolist() == ["x0", "x1"]
+        differences = test.differences(0.05)
+        assert (differences["p"] <= 0.05).all()
+        assert differences.loc[differences["p_familywise"] <= 0.05, "second"].tolist() == ["c", "c"]
+        assert len(test.differences()) == 30
         edges = test.edges()
         assert edges.loc[edges["p_familywise"] <= 0.05, ["source", "target"]].values.tolist() == [
             ["x0", "x1"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from edgewise._core.typing import AnyArray
     from edgewise.data import Table
+    from edgewise.inference import Design
 
 #: The option that names the column of labels.
 BY: Final = "--by"
@@ -35,25 +36,36 @@ TWO_VALUES: Final = "ising"
 MEASUREMENTS: Final = "gaussian"
 #: A column of labels with more of them is something else.
 MOST_CLASSES: Final = 20
+MOST_GROUPS: Final = 50
+#: Options that name columns of the design of a comparison, and what a design calls them.
+DESIGN: Final = {
+    "--paired": "paired",
+    "--block": "blocks",
+    "--cluster": "clusters",
+    "--adjust": "covariates",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Groups:
-    """Which rows belong to the first and which to the second label.
+    """Which rows belong to which label.
 
     Attributes
     ----------
     y : Series
-        One label per row, categorical: the category that comes first is before.
+        One label per row, categorical: of two, the category that comes first is before.
     names : tuple of str
-        Both labels as text, before and after.
+        The labels as text; of two, before and after.
     counts : tuple of int
         Rows of each.
+    design : Design or None
+        Pairs, blocks, clusters and covariates, where options name them.
     """
 
     y: pd.Series
-    names: tuple[str, str]
-    counts: tuple[int, int]
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    design: Design | None = None
 
 
 def read_rows(
@@ -64,6 +76,7 @@ def read_rows(
     by: str | None = None,
     pair: str | None = None,
     basis: str | None = None,
+    design: Mapping[str, str] | None = None,
 ) -> tuple[Source, Groups | None]:
     """Read the rows to compare and, where a column holds them, their labels.
 
@@ -76,11 +89,14 @@ def read_rows(
     by : str, optional
         The column that holds the labels.
     pair : str, optional
-        The label before and the one after, separated by a comma.
+        The label before and the one after, separated by a comma; or more labels in their order.
+    design : mapping of str to str, optional
+        Columns of the design of the comparison by the option that names them.
     basis : str, optional
         What the user asked for; columns of two values are recoded unless it is for numbers.
     """
-    apart = None if by is None else {BY: [by]}
+    apart = {} if by is None else {BY: [by]}
+    apart |= {option: [text] for option, text in (design or {}).items()}
     reading = read_columns(path, columns=columns, drop=drop, apart=apart)
     groups = None
     if by is not None:
@@ -90,7 +106,10 @@ def read_rows(
     if groups is not None and whole is not reading:
         whole, groups = _split(whole, pair)
     source = _source(whole, basis)
-    if groups is not None and pair is None and isinstance(groups.y.cat.categories[0], str):
+    if groups is None:
+        return source, None
+    groups = replace(groups, design=_design(whole))
+    if pair is None and len(groups.names) == 2 and isinstance(groups.y.cat.categories[0], str):
         before, after = groups.names
         note = f"groups are compared in alphabetical order; use --pair {after},{before} to reverse"
         source = replace(source, notes=(*source.notes, note))
@@ -166,29 +185,46 @@ def _split(reading: Reading, pair: str | None) -> tuple[Reading, Groups]:
     import pandas as pd
 
     by, column = _labels_of(reading)
-    found, counts = np.unique(column, return_counts=True)
-    labels, source = found.tolist(), reading.raw.source
-    if pair is None:
-        before, after = _two(labels, counts.tolist(), by, source)
-    else:
-        before, after = _chosen(labels, by, pair)
-    is_kept = np.asarray((column == before) | (column == after))
-    kept = pd.Categorical(column[is_kept].tolist(), categories=[before, after])
+    labels, source = np.unique(column).tolist(), reading.raw.source
+    chosen = _several(labels, by, source) if pair is None else _chosen(labels, by, pair)
+    is_kept = pd.Series(column).isin(chosen).to_numpy()
+    kept = pd.Categorical(column[is_kept].tolist(), categories=chosen)
     groups = groups_of(pd.Series(kept, name=by))
     for label, count in zip(groups.names, groups.counts, strict=True):
         if count < 2:
+            advice = f" Leave it out: {_without_labels(by, [label])}." if len(chosen) > 2 else ""
             raise InputError(
                 f"Only {count} row has the label '{label}' in column '{by}'; at least 2 are "
-                "needed of each."
+                f"needed of each.{advice}"
             )
     return reading.with_rows(is_kept), groups
 
 
 def groups_of(y: pd.Series) -> Groups:
-    """Describe the groups of a categorical column of two labels, in the order of its categories."""
-    before, after = (label_text(label) for label in y.cat.categories.tolist())
+    """Describe the groups of a categorical column of labels, in the order of its categories."""
+    names = tuple(label_text(label) for label in y.cat.categories.tolist())
     counts = y.cat.codes.value_counts()
-    return Groups(y=y, names=(before, after), counts=(int(counts[0]), int(counts[1])))
+    return Groups(y=y, names=names, counts=tuple(int(counts[k]) for k in range(len(names))))
+
+
+def _design(reading: Reading) -> Design | None:
+    """Take the columns of the design out of what was read."""
+    import pandas as pd
+
+    from edgewise.inference import Design
+
+    named = {option: reading.apart[option] for option in DESIGN if option in reading.apart}
+    if not named:
+        return None
+    fields: dict[str, Any] = {}
+    for option, names in named.items():
+        columns = {name: reading.column(name) for name in names}
+        if option != "--adjust" and len(names) != 1:
+            raise InputError(f"{option} takes one column, got '{','.join(names)}'. Name one.")
+        fields[DESIGN[option]] = (
+            pd.DataFrame(columns) if option == "--adjust" else next(iter(columns.values()))
+        )
+    return Design(**fields)
 
 
 def _labels_of(reading: Reading) -> tuple[str, AnyArray]:
@@ -220,43 +256,49 @@ def _with_labels(reading: Reading) -> Reading:
     )
 
 
-def _two(labels: list[Any], counts: list[int], by: str, source: str) -> tuple[Any, Any]:
-    """Both labels, in order; or say why there are not two."""
+def _several(labels: list[Any], by: str, source: str) -> list[Any]:
+    """Return the labels, in order, unless there are not enough or too many."""
     from edgewise.io import quote_names
 
-    if len(labels) == 2:
-        return labels[0], labels[1]
     if len(labels) == 1:
         raise InputError(
             f"Every row of {source} has the label '{label_text(labels[0])}' in column '{by}'. A "
             "comparison takes two."
         )
-    names = [label_text(label) for label in labels]
-    largest = sorted(sorted(range(len(names)), key=lambda k: -counts[k])[:2])
-    pair = ",".join(names[k] for k in largest)
-    raise InputError(
-        f"Column '{by}' of {source} has {len(labels)} labels: {quote_names(names)}. A comparison "
-        f"takes two: name the one before and the one after, as in {again('--pair', pair)}."
-    )
+    if len(labels) > MOST_GROUPS:
+        names = quote_names([label_text(label) for label in labels])
+        pair = ",".join(label_text(label) for label in labels[:2])
+        raise InputError(
+            f"Column '{by}' of {source} has {len(labels)} different values, too many for groups: "
+            f"{names}. Name the column of the groups, or two of them: {again('--pair', pair)}."
+        )
+    return labels
 
 
-def _chosen(labels: list[Any], by: str, pair: str) -> tuple[Any, Any]:
-    """Find the labels that were named; one that holds a comma may be among them."""
+def _chosen(labels: list[Any], by: str, pair: str) -> list[Any]:
+    """Find the labels that were named; one that holds a comma may be among two."""
     cuts = [k for k, letter in enumerate(pair) if letter == ","]
     if not cuts:
         raise InputError(f"--pair takes two labels, as in --pair BEFORE,AFTER; got '{pair}'.")
     found = [[_find(labels, half) for half in (pair[:k], pair[k + 1 :])] for k in cuts]
     for before, after in found:
         if before and after:
-            if before == after:
-                raise InputError(f"--pair names one label twice: '{pair}'. Name two of them.")
-            return before[0], after[0]
-    halves = pair[: cuts[0]].strip(), pair[cuts[0] + 1 :].strip()
-    unknown = next(half for half, hit in zip(halves, found[0], strict=True) if not hit)
+            return _each_once([before[0], after[0]], pair)
+    parts = [part.strip() for part in pair.split(",")]
+    hits = [_find(labels, part) for part in parts]
+    if all(hits):
+        return _each_once([hit[0] for hit in hits], pair)
+    unknown = next(part for part, hit in zip(parts, hits, strict=True) if not hit)
     raise InputError(
         f"--pair names '{unknown}', which is no label in column '{by}'. "
         f"{did_you_mean(unknown, [label_text(label) for label in labels])}"
     )
+
+
+def _each_once(chosen: list[Any], pair: str) -> list[Any]:
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"--pair names one label twice: '{pair}'. Name two of them.")
+    return chosen
 
 
 def _find(labels: list[Any], text: str) -> list[Any]:

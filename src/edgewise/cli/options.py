@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -38,6 +39,13 @@ def on_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[None]:
         ) from error
     with client, joblib.parallel_config("dask", client=client):
         yield
+
+
+def column_or_cluster(context: typer.Context, text: str | None) -> str | None:
+    """Use a cluster where its address is given; anything else is the name of a column."""
+    if text is not None and re.fullmatch(r"\w+://\S+|[\w.-]+:\d+", text):
+        return _use_cluster(context, text) and None
+    return text
 
 
 def _use_cluster(context: typer.Context, address: str | None) -> str | None:

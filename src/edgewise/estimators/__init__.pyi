@@ -6,7 +6,11 @@ from .base.fits import (
     LocallyConstantPath as LocallyConstantPath,
     PrecisionPath as PrecisionPath,
 )
-from .change.density_ratio import DirectionCheck as DirectionCheck, NetworkChange as NetworkChange
+from .change.density_ratio import (
+    DirectionCheck as DirectionCheck,
+    NetworkChange as NetworkChange,
+    group_changes as group_changes,
+)
 from .change.dtrace import DTraceChange as DTraceChange
 from .change.fused import FusedNetworkChange as FusedNetworkChange
 from .change.joint import JointGraphs as JointGraphs

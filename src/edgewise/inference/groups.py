@@ -137,6 +137,32 @@ class GroupDifference:
         table["p_holm"] = holm(table["p"].to_numpy())
         return table.sort_values("p", kind="stable", ignore_index=True)
 
+    def differences(self, level: float = 1.0) -> pd.DataFrame:
+        """List pairs of variables by pairs of groups, in the order of ``classes``.
+
+        Parameters
+        ----------
+        level : float
+            Largest ``p`` that is listed.
+
+        Returns
+        -------
+        DataFrame
+            ``first`` and ``second`` label, and the columns of `NetworkDifference.pairs`, whose
+            ``p_familywise`` is over the pairs of variables of two groups.
+        """
+        import pandas as pd
+
+        found = []
+        for (first, second), test in self.pairwise.items():
+            table = test.pairs()
+            table = table[table["p"] <= level]
+            table.insert(0, "first", first)
+            table.insert(1, "second", second)
+            found.append(table)
+        joined: pd.DataFrame = pd.concat(found, ignore_index=True)
+        return joined
+
     def edges(self) -> pd.DataFrame:
         """List all pairs of variables, those in which the groups lie furthest apart first.
 

@@ -15,6 +15,12 @@ from .curves import (
     plot_selection as plot_selection,
 )
 from .directed import plot_arc_confidence as plot_arc_confidence, plot_dag as plot_dag
+from .groups import (
+    plot_group_edges as plot_group_edges,
+    plot_group_networks as plot_group_networks,
+    plot_group_pairs as plot_group_pairs,
+    plot_group_strengths as plot_group_strengths,
+)
 from .matrix import plot_coefficients as plot_coefficients, plot_matrix as plot_matrix
 from .network import plot_network as plot_network, shared_layout as shared_layout
 from .nodes import (

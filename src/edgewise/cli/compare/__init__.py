@@ -1,17 +1,17 @@
-"""``edgewise compare``: changes between two groups of rows, or along ordered rows."""
+"""``edgewise compare``: changes between groups of rows, or along ordered rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
 from edgewise._core.errors import InputError
 from edgewise.cli.labels import TWO_VALUES, read_rows
 from edgewise.cli.options import (
-    Cluster,
     Columns,
     DataFile,
     Drop,
@@ -22,17 +22,27 @@ from edgewise.cli.options import (
     OutFolder,
     Quiet,
     Seed,
+    column_or_cluster,
     confidence_option,
     given,
     numerics_option,
     penalty,
 )
 from edgewise.cli.prepare import preparation
+from edgewise.cli.shell import again
+
+if TYPE_CHECKING:
+    from edgewise.cli.input import Source
+    from edgewise.cli.labels import Groups
+    from edgewise.cli.run import Result
 
 order_option: Final = partial(typer.Option, rich_help_panel="Rows in order")
+design_option: Final = partial(
+    typer.Option, rich_help_panel="Design", metavar="COLUMN", show_default=False
+)
 
 #: How a change between two groups is learned.
-ChangeMethod: TypeAlias = Literal["ratio", "dtrace", "fused", "separate"]
+ChangeMethod: TypeAlias = Literal["ratio", "dtrace", "fused", "separate", "joint"]
 
 #: What columns are divided by.
 Scale: TypeAlias = Literal["within", "pooled"]
@@ -51,20 +61,21 @@ By: TypeAlias = Annotated[
 Pair: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Labels to compare, the one before and the one after, where there are more than two.",
+        help="Labels to compare: the one before and the one after, or several in their order.",
         metavar="BEFORE,AFTER",
-        show_default="both, sorted",
+        show_default="all, sorted",
     ),
 ]
 ChangeMethodOption: TypeAlias = Annotated[
-    ChangeMethod,
+    ChangeMethod | None,
     typer.Option(
         "--method",
         help=(
             "Ratio of the densities; the difference of two precision matrices by D-trace, the "
             "strongest simple method for Gaussian columns; regressions with a sparse difference; "
-            "or two graphical lassos."
+            "two graphical lassos; or the networks of all groups learned together."
         ),
+        show_default="ratio; joint for more than two groups",
     ),
 ]
 BasisOption: TypeAlias = Annotated[
@@ -130,6 +141,58 @@ Permutations: TypeAlias = Annotated[
 Negligible: TypeAlias = Annotated[
     float, typer.Option(help="Leave out changes up to this size.", show_default="0")
 ]
+Paired: TypeAlias = Annotated[
+    str | None,
+    design_option(
+        help="Subject of each row, with rows in every group: labels change places within subjects."
+    ),
+]
+Block: TypeAlias = Annotated[
+    str | None,
+    design_option(help="Site, batch or the like: labels change places within blocks only."),
+]
+ClusterColumn: TypeAlias = Annotated[
+    str | None,
+    design_option(
+        help=(
+            "Subject of each row, with several rows in one group: whole subjects change groups. "
+            "Or the address of a Dask scheduler, as in tcp://127.0.0.1:8786."
+        ),
+        metavar="COLUMN|ADDRESS",
+        callback=column_or_cluster,
+    ),
+]
+Adjust: TypeAlias = Annotated[
+    str | None,
+    design_option(
+        help="Covariates to adjust the columns for, such as age,sex; not of the network.",
+        metavar="COLUMNS",
+    ),
+]
+Ordered: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--ordered",
+        help="Groups have an order, as doses have: only those that follow each other are coupled.",
+        rich_help_panel="Design",
+    ),
+]
+Against: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="With --method ratio and several groups: what each group is compared with.",
+        metavar="rest|pairs|LABEL",
+        show_default="rest",
+    ),
+]
+Risk: TypeAlias = Annotated[
+    float | None,
+    confidence_option(
+        "--risk",
+        help="End permutations once the verdict at 5 % is decided, at this risk of another one.",
+        show_default=False,
+    ),
+]
 WindowOption: TypeAlias = Annotated[
     int | None,
     order_option(
@@ -188,7 +251,7 @@ def compare(
     data: DataFile,
     by: By = None,
     pair: Pair = None,
-    method: ChangeMethodOption = "ratio",
+    method: ChangeMethodOption = None,
     basis: BasisOption = None,
     degree: Degree = None,
     scale: ScaleOption = "within",
@@ -204,35 +267,49 @@ def compare(
     quiet: Quiet = False,
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
-    cluster: Cluster = None,
+    paired: Paired = None,
+    block: Block = None,
+    cluster: ClusterColumn = None,
+    adjust: Adjust = None,
+    ordered: Ordered = False,
+    against: Against = None,
     window: WindowOption = None,
     step: Step = None,
     reference: Reference = None,
     n_permutations: Permutations = None,
+    risk: Risk = None,
     alpha_ratio: ChangeAlphaRatio = None,
     tol: ChangeTolerance = None,
     max_iter: MaxIter = None,
 ) -> None:
-    """Learn what changed between two groups of rows: which pairs of columns, and how.
+    """Learn what changed between groups of rows: which groups, which pairs of columns, and how.
 
     The rows have a label in a column (--by), or an order (--window).
     Writes the changes with p-values, pictures, the model and a record of the run.
     """
-    from edgewise.cli.compare.groups import compare_groups
-    from edgewise.cli.compare.windows import compare_windows
     from edgewise.cli.run import run
 
-    _check_rows(by, pair, window, step, reference)
-    _check_method(method, basis=basis, degree=degree, ridge=ridge, sparsity=sparsity)
+    design = given(
+        **{"--paired": paired, "--block": block, "--cluster": cluster, "--adjust": adjust}
+    )
+    _check_rows(by, pair, window, step, reference, design)
+    ratio_only = {"basis": basis, "degree": degree, "ridge": ridge, "sparsity": sparsity}
+    _check_method(method or "ratio", **ratio_only)
     if n_permutations is None:
         n_permutations = PERMUTATIONS if window is None else IN_WINDOWS
     chosen = {"columns": columns or (), "drop": drop or ()}
-    source, groups = read_rows(data, by=by, pair=pair, basis=_read_as(method, basis), **chosen)
+    source, groups = read_rows(
+        data, by=by, pair=pair, basis=_read_as(method, basis), design=design, **chosen
+    )
+    is_ratio = any(value is not None for value in (*ratio_only.values(), against))
+    n_groups = 2 if groups is None else len(groups.names)
+    method = method or ("ratio" if n_groups == 2 or is_ratio else "joint")
+    _check_groups(method, groups, scale, negligible, ordered=ordered, against=against)
     parameters = given(
         alpha=penalty(alpha),
         ridge=ridge,
         sparsity=sparsity,
-        negligible=negligible,
+        negligible=None if method == "joint" else negligible,
         alpha_ratio=alpha_ratio,
         tol=tol,
         max_iter=max_iter,
@@ -245,17 +322,9 @@ def compare(
         if parameters["basis"] != TWO_VALUES:
             parameters["standardize"] = scale
     what: dict[str, Any] = {"method": method, "n_permutations": n_permutations}
-    if groups is not None:
-        message = f"Comparing {' and '.join(map(str, groups.counts))} rows of {source.name}"
-        fit = partial(compare_groups, source, groups, parameters, scale=scale, **what)
-    else:
-        if isinstance(parameters.get("degree"), list):
-            raise InputError(
-                "--window takes one degree to compare windows by. Pass one to --degree."
-            )
-        message = f"Comparing windows of the {source.n_samples} rows of {source.name}"
-        sizes: dict[str, Any] = {"window": window, "step": step, "reference": reference}
-        fit = partial(compare_windows, source, parameters, **sizes, **what)
+    sizes: dict[str, Any] = {"window": window, "step": step, "reference": reference}
+    several = {"risk": risk, "ordered": ordered, "against": against}
+    message, fit = _fit(source, groups, parameters, what, sizes, several, scale)
     run(
         "compare",
         source,
@@ -268,8 +337,44 @@ def compare(
     )
 
 
+def _fit(
+    source: Source,
+    groups: Groups | None,
+    parameters: dict[str, Any],
+    what: dict[str, Any],
+    sizes: dict[str, Any],
+    several: dict[str, Any],
+    scale: Scale,
+) -> tuple[str, Callable[[], Result]]:
+    """Say what will be compared, and return the call that does it."""
+    from edgewise.cli.compare.groups import compare_groups
+    from edgewise.cli.compare.several import compare_several
+    from edgewise.cli.compare.windows import compare_windows
+
+    if groups is None:
+        if isinstance(parameters.get("degree"), list):
+            raise InputError(
+                "--window takes one degree to compare windows by. Pass one to --degree."
+            )
+        message = f"Comparing windows of the {source.n_samples} rows of {source.name}"
+        return message, partial(compare_windows, source, parameters, **sizes, **what)
+    if len(groups.names) > 2 or what["method"] == "joint":
+        message = (
+            f"Comparing {len(groups.names)} groups of {source.n_samples} rows of {source.name}"
+        )
+        return message, partial(compare_several, source, groups, parameters, **several, **what)
+    message = f"Comparing {' and '.join(map(str, groups.counts))} rows of {source.name}"
+    options = {"scale": scale, "risk": several["risk"], **what}
+    return message, partial(compare_groups, source, groups, parameters, **options)
+
+
 def _check_rows(
-    by: str | None, pair: str | None, window: int | None, step: int | None, reference: int | None
+    by: str | None,
+    pair: str | None,
+    window: int | None,
+    step: int | None,
+    reference: int | None,
+    design: Mapping[str, str],
 ) -> None:
     """Raise unless rows are compared either by label or by order, with options that go with it."""
     if by is None and window is None:
@@ -283,6 +388,7 @@ def _check_rows(
         ("--pair", pair, "--by", by is not None),
         ("--step", step, "--window", window is not None),
         ("--reference", reference, "--window", window is not None),
+        *((option, name, "--by", by is not None) for option, name in design.items()),
     ):
         if value is not None and not is_there:
             raise InputError(f"{option} goes with {needed}. Leave it out.")
@@ -290,6 +396,11 @@ def _check_rows(
         raise InputError(
             "--blocks goes with --by: windows of rows are compared as they are. Leave it out, or "
             "keep one row in several with --every."
+        )
+    if preparation().blocks > 1 and design:
+        raise InputError(
+            f"--blocks is for rows in time, and {next(iter(design))} for rows that are otherwise "
+            "free to change groups. Give one of them."
         )
     for option, rows in (("--window", window), ("--reference", reference)):
         if rows is not None and rows < 2:
@@ -306,9 +417,39 @@ def _check_method(method: ChangeMethod, **options: Any) -> None:
             )
 
 
-def _read_as(method: ChangeMethod, basis: Basis | None) -> str | None:
+def _check_groups(
+    method: ChangeMethod,
+    groups: Groups | None,
+    scale: Scale,
+    negligible: float,
+    *,
+    ordered: bool,
+    against: str | None,
+) -> None:
+    """Raise where options do not go with the number of groups."""
+    n_groups = 2 if groups is None else len(groups.names)
+    if groups is not None and n_groups > 2 and method not in ("ratio", "joint"):
+        raise InputError(
+            f"--method {method} compares two groups, and there are {n_groups}. Name two: "
+            f"{again('--pair', ','.join(groups.names[:2]))}. Or leave --method out."
+        )
+    if groups is None and method == "joint":
+        raise InputError("--method joint goes with --by: windows are compared two at a time.")
+    if ordered and n_groups == 2 and method != "joint":
+        raise InputError("--ordered is for three groups or more, and there are two. Leave it out.")
+    if against is not None and (n_groups == 2 or method != "ratio"):
+        raise InputError("--against is for --method ratio with three groups or more.")
+    if method == "joint" and (scale != "within" or negligible):
+        option = "--negligible" if scale == "within" else "--scale pooled"
+        raise InputError(
+            f"{option} is for the methods of two groups; --method joint compares correlations. "
+            "Leave it out."
+        )
+
+
+def _read_as(method: ChangeMethod | None, basis: Basis | None) -> str | None:
     """Which basis tells whether columns of two values are recoded; None leaves it to them."""
-    return basis if method == "ratio" else "gaussian"
+    return basis if method in (None, "ratio") else "gaussian"
 
 
 def _degrees(text: str | None, basis: str) -> int | list[int] | None:

@@ -76,20 +76,23 @@ def compare_groups(
     method: str,
     n_permutations: int,
     scale: str = "within",
+    risk: float | None = None,
 ) -> Result:
     """Learn the change, test it, and look at it from both directions."""
     if n_permutations < 0:
         raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
-    frame, notes = source.frame, []
+    frame, notes = adjusted(source.frame, groups), []
     if scale == "within" and parameters.get("basis") != TWO_VALUES:
         notes.append("columns standardised within each group; --scale pooled counts spreads too")
         if method != RATIO:
             frame = _standardized(frame, groups)
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(shows_progress()))
     model = learner.fit(frame, groups.y)
-    test = _test(model, source.frame, groups, n_permutations) if n_permutations else None
-    if test is not None and preparation().blocks > 1:
-        notes.append(f"labels permuted in blocks of {preparation().blocks} rows, as --blocks asks")
+    test = None
+    if n_permutations and min(groups.counts) >= FEWEST_ROWS:
+        options = options_of_test(model, groups, n_permutations, risk)
+        test = network_difference(source.frame, groups.y, **options)
+        notes += about_design(groups)
     if test is not None and test.rare:
         named = ", ".join(test.rare)
         notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
@@ -137,29 +140,54 @@ def _standardized(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     return (frame - parts.transform("mean")) / spread.where(spread > 0, 1.0)
 
 
-def _test(
-    model: Any, frame: pd.DataFrame, groups: Groups, n_permutations: int
-) -> NetworkDifference | None:
-    """Test the difference of the networks, whatever alpha was chosen; None with too few rows."""
+def network_difference(X: Any, y: Any, **options: Any) -> NetworkDifference:
+    """Test the difference of the networks, whatever alpha was chosen."""
     from edgewise.inference import network_difference_test
 
-    if min(groups.counts) < FEWEST_ROWS:
-        return None
+    return network_difference_test(X, y, **options)
+
+
+def options_of_test(
+    model: Any, groups: Groups, n_permutations: int, risk: float | None
+) -> dict[str, Any]:
+    """Return the options of a test of the groups."""
     length, longest = preparation().blocks, min(groups.counts) // FEWEST_ROWS
     if length > longest:
         raise InputError(
             f"--blocks {length} leaves fewer than {FEWEST_ROWS} blocks in a group. Use "
             f"{again('--blocks', str(longest))}."
         )
-    return network_difference_test(
-        frame,
-        groups.y,
-        n_permutations=n_permutations,
-        block_length=preparation().blocks,
-        n_jobs=model.n_jobs,
-        random_state=model.random_state,
-        verbose=int(shows_progress()),
-    )
+    return {
+        "n_permutations": n_permutations,
+        "block_length": length,
+        "design": groups.design,
+        "risk": risk,
+        "n_jobs": model.n_jobs,
+        "random_state": model.random_state,
+        "verbose": int(shows_progress()),
+    }
+
+
+def adjusted(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """Columns without what the covariates explain of them within groups."""
+    if groups.design is None:
+        return frame
+    member: Any = groups.y.cat.codes.to_numpy()
+    basis = groups.design.basis(groups.names, member)
+    return frame if basis is None else frame - basis @ (basis.T @ frame.to_numpy())
+
+
+def about_design(groups: Groups) -> list[str]:
+    """Note what was permuted, where that is not row by row."""
+    if preparation().blocks > 1:
+        return [f"labels permuted in blocks of {preparation().blocks} rows, as --blocks asks"]
+    said = {
+        "paired": "labels permuted within pairs, as --paired asks",
+        "blocks": "labels permuted within blocks, as --block asks",
+        "clusters": "whole clusters of rows change groups in permutations, as --cluster asks",
+        "covariates": "residuals permuted, of columns adjusted as --adjust asks",
+    }
+    return [text for name, text in said.items() if getattr(groups.design, name, None) is not None]
 
 
 def _changes(

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +17,8 @@ from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.checks import ColumnReport
-from edgewise.data.labels import TwoSamples
+from edgewise.data.labels import TwoSamples, label_codes
+from edgewise.data.table import take_rows
 from edgewise.estimators.change.base import (
     CONSTRAINTS,
     HELD_OUT,
@@ -530,3 +532,70 @@ def compare_directions(forward: Graph, backward: Graph, *, is_signed: bool) -> D
         agreement=n_same / n_either if n_either else 1.0,
         is_signed=is_signed,
     )
+
+
+def group_changes(estimator: Any, X: Any, y: Any, *, against: Any = "rest") -> pd.DataFrame:
+    """List the changes between several groups, learned two at a time, in one table.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of a change between two groups, such as `NetworkChange`; a copy is fitted to each pair.
+    X : array-like or data frame of shape (n, d)
+        Rows of all groups.
+    y : array-like of shape (n,)
+        Labels of two groups or more.
+    against : {"rest", "pairs"} or a label
+        Compare each group with all other rows; every ordered pair of groups, since a ratio of
+        densities is not that of the other direction; or each group with this one, the reference.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``first`` and ``second`` label (or "rest"), ``alpha``, and the columns of
+        `NetworkChange.changes`; the largest change of each comparison first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import NetworkChange
+    >>> from edgewise.estimators import group_changes
+    >>> X, dose = np.random.default_rng(0).normal(size=(300, 3)), np.repeat(["a", "b", "c"], 100)
+    >>> X[dose == "c", 1] += X[dose == "c", 0]
+    >>> table = group_changes(NetworkChange(alpha=0.3), X, dose, against="a")
+    >>> table[["first", "second", "source", "target", "kind"]]
+      first second source target       kind
+    0     a      c     x0     x1  increased
+    """
+    import pandas as pd
+
+    classes, member = label_codes(y, len(np.asarray(y)))
+    numbers = range(len(classes))
+    if len(classes) < 2:
+        raise InputError(f"All labels in y are {classes[0]!r}. A comparison needs two groups.")
+    if isinstance(against, str) and against in ("rest", "pairs"):
+        others = [[m for m in numbers if m != k] for k in numbers]
+        chosen = [(rest, k) for k, rest in enumerate(others)]
+        if against == "pairs":
+            chosen = [([m], k) for m, k in permutations(numbers, 2)]
+    elif against in classes:
+        reference = classes.index(against)
+        chosen = [([reference], k) for k in numbers if k != reference]
+    else:
+        raise InputError(
+            f"against must be 'rest', 'pairs' or one of the groups {quote_names(classes)}; got "
+            f"{against!r}."
+        )
+    found = []
+    for before, after in chosen:
+        rows = np.flatnonzero(np.isin(member, [*before, after]))
+        is_after = (member[rows] == after).astype(np.int64)
+        model = clone(estimator).fit(take_rows(X, rows), is_after)
+        name = classes[before[0]] if len(before) == 1 else "rest"
+        table = model.changes()
+        table.insert(0, "first", pd.Series([name] * len(table), dtype=object))
+        table.insert(1, "second", pd.Series([classes[after]] * len(table), dtype=object))
+        table.insert(2, "alpha", float(model.alpha_))
+        found.append(table)
+    joined: pd.DataFrame = pd.concat(found, ignore_index=True)
+    return joined
