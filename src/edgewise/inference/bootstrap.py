@@ -401,7 +401,7 @@ class BootstrapGraph(ResamplingGraph):
         self.estimator_, (graph,) = problem.fit(seed)
         return graph
 
-    def graphs_of(self) -> Iterator[Graph]:
+    def _graphs(self) -> Iterator[Graph]:
         """Graphs of the resamples, one at a time."""
         if not hasattr(self, "_outcomes"):
             raise InputError(
