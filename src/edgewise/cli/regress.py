@@ -465,7 +465,7 @@ def _reason(tree: GraphTree) -> list[str]:
     """Say what the covariates gain by: means, variances or networks."""
     n_groups = sum(node.split is None for node in tree.groups_)
     total = sum(tree.gain_.values())
-    if total <= 0:
+    if len(tree.leaves_) == n_groups == 1 or total <= 0:
         return []
     shares = ", ".join(f"{name} {round(100 * gain / total)}%" for name, gain in tree.gain_.items())
     lines = [f"Gain by component: {shares}"]
@@ -479,7 +479,16 @@ def _reason(tree: GraphTree) -> list[str]:
 
 
 def _no_split(tree: GraphTree) -> list[str]:
+    """Say why there is one network only."""
+    from edgewise.estimators.covariates.tree import REFUTED
+
     found = "As far as these rows can tell, the network does not vary: no split is beyond chance."
+    if REFUTED in tree.treatment_:
+        found = (
+            "Rows differ along the covariates beyond chance, but networks of the parts predict "
+            "held-out rows no better than one network does: look for outliers, skewed columns and "
+            "columns that are constant in a part."
+        )
     if not any(covariate.is_tried for covariate in tree.covariates_):
         found = "No split could be tried, so that these rows do not tell how the network varies."
     edges = f"The network of all rows has {count(tree.graph_.n_edges, 'edge')}."

@@ -9,6 +9,7 @@ import pytest
 import edgewise
 from edgewise import DataWarning, GraphTree, HeldOut, InputError, Penalized
 from edgewise.data import load_climate
+from edgewise.estimators.covariates.tree import REFUTED
 from edgewise.solvers import alpha_max, graphical_lasso_path, refit_precision
 from tests.estimators.covariates.tree_rows import assert_same_tree, changing_rows
 
@@ -197,7 +198,7 @@ def test_a_response_without_variance_in_a_leaf():
     assert np.isfinite(tree.risk_)
     flat = tree.leaves_[tree.apply([[0.9]])[0]]
     variance = np.linalg.inv(flat.precision)[2, 2]
-    assert variance == pytest.approx(1e-6 * Y[:, 2].var(), rel=0.3)
+    assert variance == pytest.approx(Y[:, 2].var() / flat.n, rel=0.3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         GraphTree(random_state=0).fit(*changing_rows(100))
@@ -282,3 +283,29 @@ def test_polars_tables():
     )
     assert tree.leaves_[0].graph.names == ("p", "q", "r", "s")
     assert tree.nodes_[0].split.covariate == "b"
+
+
+def test_columns_that_are_constant_in_a_part_hide_no_split():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(400, 1))
+    Y = rng.normal(size=(400, 4))
+    is_right = X[:, 0] > 0.5
+    Y[:, 1] += np.where(is_right, -1.5, 1.5) * Y[:, 0]
+    # As a tax that all towns of a region share but for a few.
+    Y[is_right & (rng.uniform(size=400) < 0.98), 2] = 3.0
+    tree = GraphTree(random_state=0).fit(X, Y)
+    cut = tree.nodes_[0].split
+    assert cut is not None
+    assert cut.cut == pytest.approx(0.5, abs=0.05)
+
+
+def test_splits_that_other_rows_refute_are_said():
+    rng = np.random.default_rng(6)
+    X, Y = rng.uniform(size=(340, 1)), rng.normal(size=(340, 3))
+    sign = np.where(X[:, 0] > 0.5, -2.0, 2.0)
+    # The last rows are the other way round.
+    sign[300:] *= -1
+    Y[:, 1] += sign * Y[:, 0]
+    tree = GraphTree(random_state=0).fit(X[:300], Y[:300], X[300:], Y[300:])
+    assert len(tree.leaves_) == 1
+    assert REFUTED in tree.treatment_

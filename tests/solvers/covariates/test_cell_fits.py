@@ -62,7 +62,7 @@ def fit_one(train, validation, rules, *, own_mean=False, floor=1e-6):
         sums(validation)[None],
         rules,
         own_mean=own_mean,
-        floor=np.full(p, floor),
+        floor=np.stack([np.full(p, floor), np.zeros(p)]),
     )
 
 
@@ -215,7 +215,13 @@ def test_strong_correlations():
 def test_cells_do_not_depend_on_each_other():
     tables = [rows(n, 6, n) for n in (15, 40, 80)]
     train = np.array([sums(Y) for Y in tables])
-    together = fit_cells(train, train[::-1].copy(), RULES, own_mean=True, floor=np.full(6, 1e-6))
+    together = fit_cells(
+        train,
+        train[::-1].copy(),
+        RULES,
+        own_mean=True,
+        floor=np.stack([np.full(6, 1e-6), np.zeros(6)]),
+    )
     for c in range(3):
         alone = fit_one(tables[c], tables[2 - c], RULES, own_mean=True)
         np.testing.assert_array_equal(alone.precision[0], together.precision[c])

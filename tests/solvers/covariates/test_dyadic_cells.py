@@ -27,7 +27,7 @@ def make_cells(n_rows=160, d=2, p=4, seed=0, **options):
         "depths": np.full(d, 4),
         "rules": RULES,
         "own_mean": False,
-        "floor": np.full(p, 1e-6),
+        "floor": np.stack([np.full(p, 1e-6), np.zeros(p)]),
         "min_samples": 10,
         "max_total_depth": 3,
     }

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 COMPONENTS: Final = ("mean", "variances", "graph")
 #: How a note begins that says which covariates were not tried.
 UNTRIED: Final = "never split"
+#: Said of a tree without splits where a test has found some.
+REFUTED: Final = "differences beyond chance, but parts predict the rows of others no better"
 
 
 @archived
@@ -264,8 +266,9 @@ class GraphTree(CovariateEstimator):
     as often as there are levels. New rows beyond the range of the fit belong to the nearest box,
     and levels that the fit did not see count as none of those that it did.
 
-    Where a response hardly varies in a leaf, its variance is raised to a millionth of its variance
-    in all rows, with a warning.
+    Where a response is constant in the n rows of a leaf, up to a millionth of its variance, that is
+    raised to its variance in all rows divided by n, with a warning: one in n of other rows may be
+    different all the same.
 
     References
     ----------
@@ -417,7 +420,7 @@ class GraphTree(CovariateEstimator):
         self.risk_ = float(self.risk_path_[-1])
         self.gain_ = dict(zip(COMPONENTS, (steps[:-1] - steps[1:]).tolist(), strict=True))
         self.converged_ = True
-        self.treatment_ = self._untried(rows.counts)
+        self.treatment_ = [*self._untried(rows.counts), *([REFUTED] if found.is_refuted else [])]
         if lasso.standardize:
             note = "standardize=True: responses scaled to unit variance for the search"
             self.treatment_.append(note)
@@ -463,9 +466,9 @@ class GraphTree(CovariateEstimator):
                 [self.response_names_[k] for k in np.flatnonzero(is_floored).tolist()]
             )
             warnings.warn(
-                f"Responses {names} hardly vary in some leaf. Their variance there was raised to a "
-                "millionth of that in all rows, but splits may follow them all the same. Leave "
-                "them out, or raise min_samples_leaf.",
+                f"Responses {names} hardly vary in some leaf. Their variance there was raised to "
+                "that in all rows divided by the rows of the leaf, but splits may follow them all "
+                "the same. Leave them out, or raise min_samples_leaf.",
                 DataWarning,
                 stacklevel=3,
             )

@@ -51,10 +51,10 @@ PATIENCE: Final = {LASSO: 8, REFIT: 10, BEST: 10}
 #: Alpha of the penalised form is this times the root of log(p) / n. With 2 instead of 1, late
 #: splits are never found.
 RATE: Final = 1.0
+#: Share of the variance of a response below which rows of a leaf count as alike.
+ALIKE: Final = 1e-6
 #: Without a test, a scan goes on unless a cut is as likely by chance as not.
 NO_TEST: Final = 0.5
-#: Smallest variance of a response in a leaf, as a share of its variance in all rows.
-FLOOR: Final = 1e-6
 #: Nats that the default gain of a split falls by for every response beyond a few. Where there is
 #: nothing to be found, a split loses 0.4 nats per response and more on average.
 NEEDLESS: Final = 0.3
@@ -157,8 +157,9 @@ class Units:
         Subtracted from the responses; and divided by.
     train, validation : ndarray of int
         Group of each training row, and of each validation row.
-    floor : ndarray of shape (p,)
-        Smallest variance of a standardised response in a leaf.
+    floor : ndarray of shape (2, p)
+        Variance of a standardised response below which rows of a leaf count as alike; and what
+        it is raised to, times their number.
     by_leaf : bool
         Whether the groups are leaves of a tree, instead of all rows.
     bias : float
@@ -201,7 +202,7 @@ def make_units(rows: TreeRows, *, standardize: bool) -> Units:
         scale=scale[None],
         train=np.zeros(len(rows.Y), dtype=np.int64),
         validation=np.zeros(n_validation, dtype=np.int64),
-        floor=FLOOR * (deviation / scale) ** 2,
+        floor=np.outer([ALIKE, 1.0], (deviation / scale) ** 2),
     )
 
 
@@ -328,6 +329,8 @@ class GrownTree:
         Cells whose risk was computed.
     coordinates : list of Coordinate
         What the nodes are split by.
+    is_scanned : bool
+        Whether those are cuts that a test has found.
     """
 
     cells: GaussianCells
@@ -337,12 +340,18 @@ class GrownTree:
     fits: CellFits
     n_cells: int
     coordinates: list[Coordinate]
+    is_scanned: bool
 
     @property
     def is_floored(self) -> BoolArray:
         """Which responses hardly vary in some leaf."""
         is_leaf = np.array([not node.children for node in self.nodes])
         return np.asarray(self.fits.is_floored[is_leaf].any(axis=0))
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether cuts were found, but fit other rows no better than none."""
+        return self.is_scanned and bool(self.coordinates) and not self.nodes[0].children
 
     def offsets(self, units: Units) -> FloatArray:
         """Return what standardising takes off the risk of each node."""
@@ -422,6 +431,7 @@ class TreeProblem:
             fits=_fit_leaves(nodes, cells, validated, self.lasso),
             n_cells=found.n_cells,
             coordinates=coordinates,
+            is_scanned=self.search == "greedy" and self.significance is not None,
         )
 
     def tried(self, units: Units) -> set[int]:
@@ -453,7 +463,7 @@ class TreeProblem:
             inside = group == number
             if self.own_mean:
                 Y[inside] -= Y[inside].mean(axis=0)
-            Y[inside] /= np.sqrt(np.maximum(np.mean(Y[inside] ** 2, axis=0), units.floor))
+            Y[inside] /= np.sqrt(np.maximum(np.mean(Y[inside] ** 2, axis=0), units.floor[0]))
         return ScannedRows(
             codes=np.concatenate([kind.codes for kind in kinds]),
             Y=Y,
@@ -533,8 +543,8 @@ def units_by_leaf(found: GrownTree, nodes: Sequence[TreeNode]) -> Units:
         scale=np.stack([leaf.deviation for leaf in leaves]),
         train=train,
         validation=validation,
-        # A variance that was raised to the floor is not raised again.
-        floor=np.where(found.is_floored, 1.0, FLOOR),
+        # A variance that was raised to the floor is not lowered again by these units.
+        floor=np.where(found.is_floored, [[1.0], [0.0]], [[ALIKE], [1.0]]),
         by_leaf=True,
     )
 

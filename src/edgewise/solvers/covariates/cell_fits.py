@@ -362,10 +362,11 @@ def fit_cells(
         Which estimate to take.
     own_mean : bool
         Whether each cell has the mean of its rows, instead of 0.
-    floor : ndarray of shape (p,)
-        Smallest variance of each variable.
+    floor : ndarray of shape (2, p)
+        Variance of each variable below which rows of a cell count as alike; and what it is then
+        raised to, times their number: one in n of other rows may differ although n are alike.
     """
-    n_cells, p = len(train), len(floor)
+    n_cells, p = len(train), floor.shape[1]
     fits = CellFits(
         risk=np.empty(n_cells),
         alpha=np.empty(n_cells),
@@ -415,6 +416,6 @@ def _moments(
             S[j, i] = S[i, j]
             S_val[j, i] = S_val[i, j]
             k += 1
-        is_floored[i] = S[i, i] < floor[i]
+        is_floored[i] = S[i, i] < floor[0, i]
         if is_floored[i]:
-            S[i, i] = floor[i]
+            S[i, i] = max(floor[0, i], floor[1, i] / train[0])

@@ -84,8 +84,9 @@ class GaussianCells:
         Which estimate the risk is of.
     own_mean : bool
         Whether each cell has a mean of its own.
-    floor : ndarray of shape (p,)
-        Smallest variance of each response.
+    floor : ndarray of shape (2, p)
+        Variance of each response below which rows of a cell count as alike; and what it is then
+        raised to, times their number: one in n of other rows may differ although n are alike.
     min_samples : int
         Fewest rows of either kind in a cell.
     max_total_depth : int
@@ -129,7 +130,7 @@ class GaussianCells:
 
     def sums(self, cells: Sequence[Cell]) -> tuple[FloatArray, FloatArray]:
         """Add up the rows of each cell, see `fit_cells`."""
-        shape = (len(cells), n_sums(len(self.floor)))
+        shape = (len(cells), n_sums(self.floor.shape[1]))
         train, validation = np.zeros(shape), np.zeros(shape)
         for c, cell in enumerate(cells):
             _add_rows(self.train.Y, cell.train, train[c])
@@ -258,7 +259,7 @@ class GaussianCells:
             is_enough[:] = is_enough.all(axis=1, keepdims=True)
         shifts = self._shifts(cell, in_order=in_order)
         shifts[~is_enough.any(axis=1)] = -1
-        shape = (len(shifts), 2, n_sums(len(self.floor)))
+        shape = (len(shifts), 2, n_sums(self.floor.shape[1]))
         sums = np.zeros(shape), np.zeros(shape)
         _add_halves(self.train.codes, shifts, self.train.Y, cell.train, sums[0])
         _add_halves(self.validation.codes, shifts, self.validation.Y, cell.validation, sums[1])
@@ -287,13 +288,14 @@ def _pool(
 
     Returns sums over the rows to fit to and to score on, and what the units add to the risk.
     """
-    p = len(floor)
+    p = floor.shape[1]
     means = train[:, 1 : 1 + p] / train[:, :1] if own_mean else np.zeros((len(train), p))
     own = [_moments(sums, mean) for sums, mean in zip(train, means, strict=True)]
     variances = np.stack([S.diagonal() for S in own])
     if not own_scale:
         variances[:] = np.average(variances, axis=0, weights=train[:, 0])
-    deviations = np.sqrt(np.maximum(variances, floor))
+    raised = np.maximum(floor[0], floor[1] / train[:, :1])
+    deviations = np.sqrt(np.where(variances < floor[0], raised, variances))
     pooled = np.zeros((2, p, p))
     for k, deviation in enumerate(deviations):
         units = np.outer(deviation, deviation)
