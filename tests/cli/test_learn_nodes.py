@@ -8,6 +8,7 @@ import pytest
 
 from edgewise import Graph
 from edgewise.cli.confidence import PARTS, SIZES
+from edgewise.inference import edge_intervals, edge_tests
 from edgewise.metrics import communities, node_statistics, predictability
 
 FAST = ["--alpha", "0.1", "--no-confidence"]
@@ -113,9 +114,50 @@ def test_without_edges_and_with_missing_values(run, data, tmp_path):
         "pairwise",
     ).stdout
     assert "no stability, since there is no edge" in out
-    assert "predictability left out" in out
+    assert "predictability from the 144 rows without missing values" in out
 
 
 def test_what_needs_all_rows_is_refused_with_a_stream(run, data):
     error = run("learn", "data.csv", "--stream", "--nodes", code=2).stderr
     assert "--stream" in error
+
+
+@pytest.mark.drawn
+def test_edges_have_intervals_and_p_values(run, data, tmp_path):
+    out = run("learn", "data.csv", *FAST).stdout
+    folder = tmp_path / "edgewise-out"
+    table = pd.read_csv(folder / "edges.csv").dropna(subset="target").reset_index(drop=True)
+    wanted = edge_intervals(data)
+    at = table["source_index"].to_numpy(int), table["target_index"].to_numpy(int)
+    for column, matrix in {
+        "estimate": wanted.estimate,
+        "lower": wanted.lower,
+        "upper": wanted.upper,
+        "pvalue": wanted.pvalues,
+        "qvalue": wanted.qvalues,
+    }.items():
+        np.testing.assert_allclose(table[column], matrix[at])
+    n_sure = (table["qvalue"] <= 0.05).sum()
+    assert f"{n_sure} of {len(table)} edges have a q-value of at most 0.05" in out
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["edge_tests"], record["n_significant"]) == ("formula", n_sure)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert '"more":{"estimate":[' in page
+    assert "benjamini1995" in page
+
+
+@pytest.mark.drawn
+def test_levels_have_p_values_and_what_has_none_says_why(run, data, tmp_path):
+    levels = (data > 0).replace({True: "yes", False: "no"})
+    levels.to_csv(tmp_path / "levels.csv", index=False)
+    run("learn", "levels.csv", "--no-confidence")
+    table = pd.read_csv(tmp_path / "edgewise-out" / "edges.csv").dropna(subset="target")
+    graph = Graph.read(tmp_path / "edgewise-out" / "edges.csv")
+    wanted = edge_tests(graph, levels)
+    at = table["source_index"].to_numpy(int), table["target_index"].to_numpy(int)
+    np.testing.assert_allclose(table["qvalue"], wanted.qvalues[at])
+    assert "shah2020" in (tmp_path / "edgewise-out" / "report.html").read_text(encoding="utf-8")
+    out = run("learn", "data.csv", *FAST, "--covariance", "kendall").stdout
+    assert "no p-values of edges: their errors need resamples" in " ".join(out.split())
+    out = run("learn", "data.csv", *FAST, "--blocks", "5").stdout
+    assert "no p-values of edges, since rows depend" in " ".join(out.split())

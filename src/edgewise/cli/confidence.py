@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.prepare import preparation
 from edgewise.cli.shell import again, shows_progress, tell
+from edgewise.cli.wording import count
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
+    from edgewise.graph import Graph
     from edgewise.inference import CaseDropping
 
 #: Resamples, where nobody said how many.
 RESAMPLES: Final = 100
 #: Seconds that confidence may take without being asked for.
 QUICK: Final = 60.0
+#: Largest q-value of an edge that counts as sure.
+LEVEL: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +207,137 @@ def in_order(frame: pd.DataFrame) -> tuple[FloatArray | None, tuple[str, ...]]:
         f"drawn in blocks of {length}, as --blocks asks"
     )
     return np.full(len(frame), n_rows / len(frame)), (note,)
+
+
+#: Columns up to which p-values of edges are computed without being asked for: about a second.
+MOST_TESTED: Final = 500
+#: Standard errors from fewer resamples are no use.
+FEWEST: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TestedEdges:
+    """Intervals and p-values of the edges of a run, with what there is to say about them.
+
+    Attributes
+    ----------
+    values : mapping of str to ndarray of shape (p, p)
+        By column of ``edges.csv``.
+    lines, notes : sequence of str
+        For the summary, and on what was left out.
+    found : mapping
+        For the record.
+    """
+
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
+    lines: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+
+def tested_edges(
+    fit: Any, resampled: Any, frame: pd.DataFrame, *, seed: int, n_jobs: int
+) -> TestedEdges:
+    """Test the edges of a network of numbers or levels, where that is quick and possible."""
+    graph = resampled.graph_
+    values = _resampled_ends(resampled)
+    if not graph.n_edges or not hasattr(frame, "dropna"):
+        # Rows that were read piece by piece are gone.
+        return TestedEdges()
+    if graph.n_nodes > MOST_TESTED:
+        why = f"no p-values of edges, since there are more than {MOST_TESTED} columns"
+        return TestedEdges(values=values, notes=[why])
+    if preparation().blocks > 1:
+        why = "no p-values of edges, since rows depend on those before, as --blocks says"
+        return TestedEdges(values=values, notes=[why])
+    if hasattr(fit, "covariance"):
+        return _test_numbers(fit, resampled, frame, values, seed=seed, n_jobs=n_jobs)
+    frame, notes = complete_rows(frame, "p-values of edges")
+    if not len(frame):
+        return TestedEdges(values=values, notes=notes)
+    from edgewise.inference import edge_tests
+
+    kinds = getattr(fit, "kinds_", dict.fromkeys(frame.columns, "nominal"))
+    levels = [name for name, kind in kinds.items() if kind in ("binary", "nominal")]
+    rows = frame.astype(dict.fromkeys(levels, str)).set_axis(graph.names, axis=1)
+    tests = edge_tests(graph, rows)
+    values |= {"pvalue": tests.pvalues, "qvalue": tests.qvalues}
+    return _tested(graph, values, "residuals", notes)
+
+
+def complete_rows(frame: pd.DataFrame, what: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Keep the rows without missing values, with a note; none where they are few."""
+    complete = frame.dropna()
+    if len(complete) == len(frame):
+        return frame, ()
+    if len(complete) < max(FEWEST, len(frame) / 2):
+        note = f"{what} left out, since {len(frame) - len(complete)} rows have missing values"
+        return complete.iloc[:0], (note,)
+    return complete, (f"{what} from the {len(complete)} rows without missing values",)
+
+
+def _test_numbers(
+    fit: Any, resampled: Any, frame: pd.DataFrame, values: dict[str, FloatArray], **how: int
+) -> TestedEdges:
+    """Test partial correlations, by a formula or with the errors of as many resamples."""
+    from edgewise.inference import edge_intervals
+    from edgewise.inference.edges import errors_by
+
+    covariance: Any = "correlation" if fit.covariance == "empirical" else fit.covariance
+    n_resamples = getattr(resampled, "n_resamples_", 0)
+    errors = errors_by(frame, covariance)
+    if errors == "bootstrap" and n_resamples < FEWEST:
+        why = "no p-values of edges: their errors need resamples; --confidence asks for them"
+        return TestedEdges(values=values, notes=[why])
+    try:
+        found = edge_intervals(
+            frame,
+            covariance=covariance,
+            missing=fit.missing,
+            n_resamples=max(n_resamples, FEWEST),
+            n_jobs=how["n_jobs"],
+            random_state=how["seed"],
+        )
+    except InputError as error:
+        # Such as copies of a column, which a fit with a repair can take.
+        why = f"no p-values of edges. {str(error).partition('. ')[0].rstrip('.')}"
+        return TestedEdges(values=values, notes=[why])
+    values |= {
+        "estimate": found.estimate,
+        "lower": found.lower,
+        "upper": found.upper,
+        "pvalue": found.pvalues,
+        "qvalue": found.qvalues,
+    }
+    return _tested(resampled.graph_, values, errors)
+
+
+def _tested(
+    graph: Graph, values: dict[str, FloatArray], errors: str, notes: Sequence[str] = ()
+) -> TestedEdges:
+    import numpy as np
+
+    is_sure = np.triu(graph.adjacency & (values["qvalue"] <= LEVEL))
+    n_sure = int(is_sure.sum())
+    how = {
+        "formula": "of partial correlations freed of the penalty",
+        "bootstrap": "of partial correlations freed of the penalty, with errors from resamples",
+        "residuals": "of what the other neighbours leave unexplained",
+    }
+    line = (
+        f"{n_sure} of {count(graph.n_edges, 'edge')} have a q-value of at most {LEVEL:g}, by tests "
+        f"{how[errors]}."
+    )
+    found = {"edge_tests": errors, "n_significant": n_sure}
+    return TestedEdges(values=values, lines=[line], notes=notes, found=found)
+
+
+def _resampled_ends(resampled: Any) -> dict[str, FloatArray]:
+    """Where the weights lie in most resamples, as columns of the edges."""
+    if not hasattr(resampled, "interval_"):
+        return {}
+    lower, upper = resampled.interval_
+    return {"resampled_lower": lower, "resampled_upper": upper}
 
 
 #: The intervals of the weights, among the files of a run with resamples.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
+    from edgewise._core.typing import FloatArray
     from edgewise.cli.input import Source
     from edgewise.graph import Graph
     from edgewise.report import Report
@@ -221,6 +222,8 @@ class Result:
         What the headline adds on a page, where it stands by itself.
     rows : tuple of str and DataFrame
         List that ``--json`` adds to the record, with its name.
+    edge_values : mapping of str to ndarray of shape (p, p)
+        What else is known of each edge, by column of ``edges.csv`` and of the page.
     """
 
     model: Any
@@ -236,6 +239,7 @@ class Result:
     shown: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     finding: str = ""
     rows: tuple[str, pd.DataFrame]
+    edge_values: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 def run(
@@ -364,6 +368,7 @@ def _write(folder: Path, result: Result, record: dict[str, Any], formats: Sequen
             pictures.append(file)
     for name, graph in {EDGES: result.graph, GRAPH: result.graph, **result.networks}.items():
         graph.write(folder / name)
+    _add_columns(folder / EDGES, result.edge_values)
     for name, table in result.tables.items():
         if isinstance(table, str):
             (folder / name).write_text(table, encoding="utf-8")
@@ -377,6 +382,26 @@ def _write(folder: Path, result: Result, record: dict[str, Any], formats: Sequen
     text = json.dumps(record, indent=1, allow_nan=False)
     (folder / RECORD).write_text(text + "\n", encoding="utf-8")
     return report
+
+
+def _add_columns(path: Path, values: Mapping[str, FloatArray]) -> None:
+    """Add columns to a file of edges, which `Graph.read` passes over."""
+    import csv
+
+    if not values:
+        return
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    ends = [head.index("source_index"), head.index("target_index")]
+    for row in rows:
+        # Nodes without an edge have a row without a target.
+        has_edge = row[ends[1]] != ""
+        at = tuple(int(row[end]) for end in ends) if has_edge else ()
+        # Rows of nodes alone may be shorter than the head.
+        row += [""] * (len(head) - len(row))
+        row += [repr(float(matrix[at])) if has_edge else "" for matrix in values.values()]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([[*head, *values], *rows])
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
@@ -409,6 +434,7 @@ def _report(
         headline=f"{'; '.join(part for part in parts if part)}.",
         findings=rest,
         graph=result.graph,
+        edge_values=result.edge_values,
         record=record,
         methods=_methods(result.model),
         pictures=tuple(

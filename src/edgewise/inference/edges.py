@@ -171,12 +171,7 @@ def edge_intervals(
         raise InputError(f"There are {n} rows and {p} columns; give at least 8 rows, 2 columns.")
     refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
     check_columns(table.values, list(table.names), allow_missing=missing != "error")
-    rows = _Rows(
-        table.values,
-        covariance,
-        missing,
-        ordinal_columns(table.values) if covariance == "auto" else None,
-    )
+    rows = _rows(table.values, covariance, missing)
     R = rows.correlations()
     start = partial_correlation_tests(R, n)
     sure = np.abs(np.arctanh(start.estimate)) * np.sqrt(start.rows) > math.sqrt(2 * math.log(p))
@@ -207,6 +202,17 @@ def edge_intervals(
         n_samples=n,
         errors="formula" if rows.has_formula else "bootstrap",
     )
+
+
+def errors_by(X: Any, covariance: Covariance) -> Literal["formula", "bootstrap"]:
+    """Say where `edge_intervals` would take its standard errors from."""
+    rows = _rows(Table.from_input(X).values, covariance, "pairwise")
+    return "formula" if rows.has_formula else "bootstrap"
+
+
+def _rows(values: FloatArray, covariance: Covariance, missing: str) -> _Rows:
+    ordinal = ordinal_columns(values) if covariance == "auto" else None
+    return _Rows(values, covariance, missing, ordinal)
 
 
 @dataclass(frozen=True)

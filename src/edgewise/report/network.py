@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ MOST_EDGES: Final = 10_000
 SIDE: Final = 560.0
 
 
-def network_data(graph: Graph) -> dict[str, Any]:
+def network_data(graph: Graph, more: Mapping[str, FloatArray] | None = None) -> dict[str, Any]:
     """Gather nodes with their places and edges with their weights, the strongest first.
 
     Numbers are rounded to what a reader can see, which keeps the page small.
@@ -31,6 +31,7 @@ def network_data(graph: Graph) -> dict[str, Any]:
     kept = strongest.head(MOST_EDGES)
     number = {name: k for k, name in enumerate(graph.names)}
     has_confidence = graph.confidence is not None
+    ends = list(zip(kept["source"], kept["target"], strict=True))
     return {
         "names": list(graph.names),
         "places": np.round(_places(graph), 1).tolist(),
@@ -41,6 +42,10 @@ def network_data(graph: Graph) -> dict[str, Any]:
         "weight": [_rounded(value) for value in kept["weight"]],
         "signed": None if graph.signed is None else _signs(graph, kept, number),
         "confidence": [_rounded(value) for value in kept["confidence"]] if has_confidence else None,
+        "more": {
+            name: [_rounded(matrix[number[a], number[b]]) for a, b in ends]
+            for name, matrix in (more or {}).items()
+        },
     }
 
 

@@ -321,8 +321,12 @@
       found.textContent = text ? `${this.marked.size} ${this.marked.size === 1 ? "node" : "nodes"} found` : "";
     }
 
+    heads() {
+      return ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : []), ...Object.keys(this.data.more)];
+    }
+
     head() {
-      const heads = ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : [])];
+      const heads = this.heads();
       const row = this.element.querySelector(".edges thead tr");
       for (const text of heads) {
         const head = document.createElement("th");
@@ -333,8 +337,10 @@
     }
 
     values(k) {
-      const { names, source, target, weight, confidence } = this.data;
-      return [names[source[k]], names[target[k]], weight[k], ...(confidence ? [confidence[k]] : [])];
+      const { names, source, target, weight, confidence, more } = this.data;
+      return [
+        names[source[k]], names[target[k]], weight[k], ...(confidence ? [confidence[k]] : []), ...Object.values(more).map((column) => column[k]),
+      ];
     }
 
     list() {
@@ -347,7 +353,7 @@
       if (this.kept.length > SHOWN) {
         const row = body.insertRow();
         const cell = row.insertCell();
-        cell.colSpan = 4;
+        cell.colSpan = this.heads().length;
         cell.textContent = `${this.kept.length - SHOWN} more in the download`;
       }
     }
@@ -385,7 +391,7 @@
         const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
         return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
       };
-      const heads = ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : [])];
+      const heads = this.heads();
       const lines = [heads, ...this.kept.map((k) => this.values(k))].map((row) => row.map(quote).join(","));
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
 from edgewise.plot.network import most_edges
 from edgewise.report.network import MOST_EDGES, as_script, asset, network_data, network_figures
@@ -62,6 +63,8 @@ class Report:
         Whether the first of them stands above the network, as what to look at first.
     tables : mapping of str to DataFrame
         Tables of the question's own, by title; the edges have one anyway.
+    edge_values : mapping of str to ndarray of shape (p, p)
+        Further columns of the table of edges, such as intervals and p-values.
     """
 
     headline: str
@@ -73,6 +76,7 @@ class Report:
     pictures: tuple[Picture, ...] = ()
     leads: bool = True
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    edge_values: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 #: What a record holds that is told in words or of no use to a reader.
@@ -287,6 +291,30 @@ NODES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("epskamp2018",),
     ),
 }
+#: How edges were tested, by what the record holds of it.
+EDGE_TESTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "formula": (
+        (
+            "Intervals and p-values of edges are those of partial correlations freed of the bias "
+            "of a penalty (Liu 2013)"
+        ),
+        ("liu2013",),
+    ),
+    "bootstrap": (
+        (
+            "Intervals and p-values of edges are those of partial correlations freed of the bias "
+            "of a penalty (Liu 2013), with standard errors from bootstrap resamples"
+        ),
+        ("liu2013",),
+    ),
+    "residuals": (
+        (
+            "p-values of edges are those of products of what the other neighbours leave of two "
+            "columns (Shah and Peters 2020)"
+        ),
+        ("shah2020",),
+    ),
+}
 #: Rules that choose a penalty.
 RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "ebic": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
@@ -407,6 +435,11 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     for name, what in (("n_resamples", "bootstrap resamples"), ("n_permutations", "permutations")):
         if (number := parameters.get(name) or record.get(name)) is not None:
             parts.append(f"There were {number} {what}.")
+    if (tested := record.get("edge_tests")) is not None:
+        sentence, keys = EDGE_TESTS[tested]
+        parts.append(f"{sentence}; q-values are corrected for all pairs of columns (Benjamini and "
+                     "Hochberg 1995).")  # fmt: skip
+        cited += (*keys, "benjamini1995")
     for name, (sentence, keys) in NODES.items():
         if name in record:
             parts.append(sentence)
@@ -496,7 +529,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "certainty": _certainty(report),
         "main": _main_figures(report),
         "findings": _blocks(report.findings),
-        "data": as_script(network_data(graph)),
+        "data": as_script(network_data(graph, report.edge_values)),
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
         "most": most_edges(graph.n_nodes),

@@ -11,11 +11,14 @@ from edgewise.cli.confidence import (
     INTERVALS_PICTURE,
     INTERVALS_WORDS,
     Confidence,
+    TestedEdges,
     bootstrap_edges,
+    complete_rows,
     draw_intervals,
     drop_cases,
     in_order,
     interval_table,
+    tested_edges,
     timed_fit,
 )
 from edgewise.cli.run import SEARCH, Result, estimator_of
@@ -143,19 +146,25 @@ def learn_graph(
         **({"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once else {}),
     }
     resampled, notes = bootstrap_edges(fit, source.frame, confidence, **how)
+    tested = TestedEdges()
+    if method != IN_SPACE:
+        tested = tested_edges(fit, resampled, source.frame, seed=how["seed"], n_jobs=n_jobs)
     nodes = _about_nodes(fit, resampled, source, asked, **how) if asked.wanted else AboutNodes()
     graph, n_resamples = resampled.graph_, getattr(resampled, "n_resamples_", None)
     once = "resamples fitted at the alpha and tau that suit all rows"
-    edges, columns = graph.edges(), _columns(fit, source)
+    columns = _columns(fit, source)
     return Result(
         model=resampled,
         graph=graph,
-        text="\n".join([_summary(fit, graph, method, n_resamples, source), *nodes.lines]),
+        text="\n".join(
+            [_summary(fit, graph, method, n_resamples, source), *tested.lines, *nodes.lines]
+        ),
         parameters={"method": method, **parameters_of(fit), "n_resamples": n_resamples},
         found={
             **_found(fit, method),
             "converged": bool(fit.converged_),
             "n_iter": int(fit.n_iter_),
+            **tested.found,
             **nodes.found,
         },
         notes=[
@@ -163,6 +172,7 @@ def learn_graph(
             *_treatment(fit),
             *in_blocks,
             *notes,
+            *tested.notes,
             *nodes.notes,
         ],
         figures=lambda: {**draw(fit, graph, resampled, **nodes.look), **nodes.figures()},
@@ -174,9 +184,18 @@ def learn_graph(
         },
         shown={"Columns, and what the others tell of them": columns, **nodes.shown},
         finding=strongest_edge(graph),
-        # The confidence only where it is known.
-        rows=("edges", edges.drop(columns="confidence") if graph.confidence is None else edges),
+        rows=("edges", _edge_rows(graph, tested.values)),
+        edge_values=tested.values,
     )
+
+
+def _edge_rows(graph: Graph, values: Mapping[str, FloatArray]) -> pd.DataFrame:
+    """List the edges with what is known of them; the confidence only where it is."""
+    edges = graph.edges()
+    number = {name: k for k, name in enumerate(graph.names)}
+    at = tuple([number[name] for name in edges[end]] for end in ("source", "target"))
+    more = {name: matrix[at] for name, matrix in values.items()}
+    return edges.drop(columns="confidence" if graph.confidence is None else []).assign(**more)
 
 
 def _kinds_table(columns: Sequence[dict[str, str]]) -> list[str]:
@@ -206,13 +225,12 @@ def _about_nodes(
     from edgewise import plot
 
     graph = resampled.graph_
-    table, n_communities = _node_table(graph, resampled, source, asked.groups)
-    notes = list(asked.notes)
+    rows, few = complete_rows(source.frame, "predictability")
+    table, n_communities = _node_table(graph, resampled, rows, asked.groups)
+    notes = [*asked.notes, *few]
     found: dict[str, Any] = {"n_communities": n_communities}
     if "predictability" in table:
         found["mean_predictability"] = round(float(table["predictability"].mean()), 4)
-    else:
-        notes.append("predictability left out, since rows have missing values")
     lines = ["", _most_central(table, n_communities)]
     tables = {NODES: table}
     dropping = None
@@ -247,7 +265,7 @@ def _about_nodes(
 
 
 def _node_table(
-    graph: Graph, resampled: Any, source: Source, groups: Sequence[str] | None
+    graph: Graph, resampled: Any, rows: pd.DataFrame, groups: Sequence[str] | None
 ) -> tuple[pd.DataFrame, int]:
     """List the nodes with their statistics; also count the communities."""
     from edgewise.metrics import communities, node_statistics, predictability
@@ -258,8 +276,8 @@ def _node_table(
     table.insert(0, "community", member)
     if groups is not None:
         table.insert(0, "group", groups)
-    if not source.frame.isna().any(axis=None):
-        table = table.join(predictability(graph, source.frame.set_axis(graph.names, axis=1)))
+    if len(rows):
+        table = table.join(predictability(graph, rows.set_axis(graph.names, axis=1)))
     if hasattr(resampled, "node_intervals"):
         for name, part in resampled.node_intervals().groupby("statistic", sort=False):
             at = table.columns.tolist().index(name) + 1
@@ -274,7 +292,11 @@ def _most_central(table: pd.DataFrame, n_communities: int) -> str:
         f"{short_name(node)} ({strength:.2f})"
         for node, strength in zip(top["node"], top["strength"], strict=True)
     ]
-    return f"Most central, by strength: {', '.join(names)}; {communities_text(n_communities)}"
+    sizes = table["community"].value_counts()
+    n_alone = int((sizes == 1).sum())
+    groups = communities_text(n_communities - n_alone)
+    alone = f" and {count(n_alone, 'column')} alone" if n_alone else ""
+    return f"Most central, by strength: {', '.join(names)}; {groups}{alone}"
 
 
 def _community_names(table: pd.DataFrame) -> list[str]:
