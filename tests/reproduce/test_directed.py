@@ -19,6 +19,7 @@ from edgewise.reproduce.directed import (
     networks,
     oscillation,
     scales,
+    shares,
 )
 from edgewise.reproduce.directed.methods import (
     COLUMNS,
@@ -252,9 +253,24 @@ def test_sizes_of_the_study():
     sizes = {part.name: (len(part.tasks(True)), len(part.tasks(False))) for part in STUDY.parts}
     assert sizes == {
         "networks": (9, 450), "scales": (2, 5), "invariance": (3, 3), "oscillation": (9, 90),
+        "shares": (2, 40),
     }  # fmt: skip
     assert {task["n_orders"] for task in invariance.list_tasks(False)} == {100}
     assert {task["network"] for task in networks.list_tasks(False)} == set(NETWORKS)
+
+
+@pytest.mark.slow
+def test_shares_of_resamples_are_calibrated():
+    rows = [
+        {**task, **row}
+        for task in shares.list_tasks(True)
+        for row in shares.run_task(np.random.default_rng(0), **task)
+    ]
+    found = shares.calibrate(pd.DataFrame(rows))
+    sure = found[(found["kind"] == shares.JOINED) & (found["said"] > 0.9)]
+    assert (sure["true"] > 0.8).all()
+    unsure = found[(found["kind"] == shares.JOINED) & (found["said"] < 0.1)]
+    assert (unsure["true"] < 0.3).all()
 
 
 def test_networks_task():
@@ -354,6 +370,12 @@ def results():
         "scales": pd.DataFrame(many).assign(varsortability=0.9, r2_sortability=0.6),
         "invariance": pd.DataFrame(turned).assign(n_rows=40, n_orders=2),
         "oscillation": pd.DataFrame(circles),
+        "shares": pd.DataFrame(
+            {"kind": kind, "bin": k, "count": 10, "said": 2.0 * k, "true": 2 * k, **task}
+            for kind in shares.KINDS
+            for k in range(6)
+            for task in shares.list_tasks(True)
+        ),
     }
 
 
@@ -398,6 +420,7 @@ def test_reports_of_the_other_parts(results):
     (claim,) = oscillation.report(circles).claims
     assert claim.holds in ("yes", "partly")
     assert "18 of 18 runs never settle" in claim.found
+    assert "| 0.60 | 0.60 of 10 |" in shares.report(results["shares"]).text
     settled = oscillation.report(circles.assign(period=1, cyclic="0 0")).claims[0]
     assert settled.holds == "no"
 
@@ -409,6 +432,7 @@ def test_the_whole_report_and_its_figures(results):
     drawn = STUDY.figures(results)
     assert set(drawn) == {
         "errors-total", "errors-false", "errors-pdag", "scales", "invariance", "oscillation",
+        "shares",
     }  # fmt: skip
     axes = drawn["errors-total"].axes
     assert [ax.get_title() for ax in axes] == [name.capitalize() for name in NETWORKS]

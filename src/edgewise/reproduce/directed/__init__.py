@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgewise.reproduce.directed import invariance, networks, oscillation, scales
+from edgewise.reproduce.directed import invariance, networks, oscillation, scales, shares
 from edgewise.reproduce.study import Study
 
 STUDY = Study(
@@ -15,5 +15,5 @@ STUDY = Study(
         "https://doi.org/10.1109/TPAMI.2015.2511754"
     ),
     version=1,
-    parts=(networks.PART, scales.PART, invariance.PART, oscillation.PART),
+    parts=(networks.PART, scales.PART, invariance.PART, oscillation.PART, shares.PART),
 )
