@@ -631,5 +631,6 @@ class TestVerdict:
         assert shares["15 rows in each group"] <= 0.15
         assert shares["one edge, 5 columns"] >= 0.3
         report = study.report(outcome.results)
+        assert "| clusters of 6 rows, permuted freely | 4 |" in report.text
         assert "| one curve, 5 columns |" in report.text
         assert report.claims[0].found.startswith(("0 of 2", "1 of 2", "2 of 2"))

@@ -1,15 +1,21 @@
-"""Whether two networks differ: level and power of the verdict on known changes."""
+"""Whether networks differ: level and power of the verdict on known changes and in designs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from edgewise._core.typing import AnyArray, FloatArray
-from edgewise.inference import network_difference_test
+from edgewise.inference import (
+    Design,
+    GroupDifference,
+    NetworkDifference,
+    group_difference_test,
+    network_difference_test,
+)
 from edgewise.reproduce.figures import standard_error
 from edgewise.reproduce.study import Claim, Part, Report, Row, Study, combinations
 from edgewise.reproduce.tables import fill, markdown_table, verdict as verdict_of
@@ -313,10 +319,186 @@ def _share(values: pd.Series) -> str:
     return f"{values.mean():.1f} ± {standard_error(values):.1f}"
 
 
+class Sample(NamedTuple):
+    """Rows of three groups, their labels and design, and pairs of groups that do not differ."""
+
+    X: FloatArray
+    y: AnyArray
+    design: Design | None = None
+    same: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (1, 2))
+
+
+#: Columns of every sample of a design, and rows of a group where groups are of one size.
+N_COLUMNS, N_ROWS = 8, 60
+
+
+def gaussian_rows(rng: np.random.Generator, n: int) -> FloatArray:
+    """Draw rows whose correlations are 0.3."""
+    return rng.multivariate_normal(np.zeros(N_COLUMNS), equal(N_COLUMNS, 0.3), size=n)
+
+
+def unequal_groups(rng: np.random.Generator) -> Sample:
+    """Draw groups of 15, 45 and 135 rows."""
+    return Sample(gaussian_rows(rng, 195), np.repeat([0, 1, 2], [15, 45, 135]))
+
+
+def heavy_tails(rng: np.random.Generator) -> Sample:
+    """Draw rows from a t distribution with three degrees of freedom."""
+    X = gaussian_rows(rng, 3 * N_ROWS)
+    X /= np.sqrt(rng.chisquare(3, size=(len(X), 1)) / 3)
+    return Sample(X, np.repeat([0, 1, 2], N_ROWS))
+
+
+def clustered(rng: np.random.Generator, lengths: AnyArray) -> Sample:
+    """Draw rows of subjects, 10 in each group; half of the variance is between subjects."""
+    subject = np.repeat(np.arange(30), lengths)
+    X = gaussian_rows(rng, 30)[subject] + gaussian_rows(rng, len(subject))
+    return Sample(X, subject // 10, Design(clusters=subject))
+
+
+def even_clusters(rng: np.random.Generator) -> Sample:
+    """Draw six rows of every subject."""
+    return clustered(rng, np.full(30, 6))
+
+
+def uneven_clusters(rng: np.random.Generator) -> Sample:
+    """Draw two to ten rows of every subject."""
+    return clustered(rng, rng.integers(2, 11, size=30))
+
+
+def rows_alone(rng: np.random.Generator) -> Sample:
+    """Draw clustered rows and leave their clusters out of the design."""
+    return even_clusters(rng)._replace(design=None)
+
+
+def pairs_of_rows(rng: np.random.Generator) -> Sample:
+    """Draw subjects with a row in every group, half of the variance between subjects."""
+    subject = np.tile(np.arange(40), 3)
+    X = gaussian_rows(rng, 40)[subject] + gaussian_rows(rng, 120)
+    return Sample(X, np.repeat([0, 1, 2], 40), Design(paired=subject))
+
+
+def sites(rng: np.random.Generator) -> Sample:
+    """Draw rows of four sites with means of their own and other shares of the groups."""
+    site = np.repeat(np.arange(4), 45)
+    y = rng.permuted(np.repeat([0, 1, 2], 15 * 4))
+    y[site == 0] = rng.choice([0, 1, 2], p=[0.6, 0.3, 0.1], size=45)
+    X = gaussian_rows(rng, 180) + 2 * rng.normal(size=(4, N_COLUMNS))[site]
+    return Sample(X, y, Design(blocks=site))
+
+
+def with_age(rng: np.random.Generator) -> Sample:
+    """Draw columns that follow an age, which varies more in some groups."""
+    y = np.repeat([0, 1, 2], N_ROWS)
+    age = rng.normal(size=len(y)) * np.array([0.3, 1.0, 2.0])[y]
+    return Sample(gaussian_rows(rng, len(y)) + age[:, None], y, Design(covariates=age[:, None]))
+
+
+def one_differs(rng: np.random.Generator) -> Sample:
+    """Draw two groups with one network, and a third with another."""
+    y = np.repeat([0, 1, 2], N_ROWS)
+    X = gaussian_rows(rng, len(y))
+    X[y == 2, 1] += 2 * X[y == 2, 0]
+    return Sample(X, y, same=((0, 1),))
+
+
+DESIGNS: Final[dict[str, Callable[[np.random.Generator], Sample]]] = {
+    "15, 45 and 135 rows": unequal_groups,
+    "t with 3 degrees of freedom": heavy_tails,
+    "clusters of 6 rows": even_clusters,
+    "clusters of 2 to 10 rows": uneven_clusters,
+    "pairs": pairs_of_rows,
+    "blocks": sites,
+    "a covariate": with_age,
+    "clusters of 6 rows, permuted freely": rows_alone,
+    "one of three groups differs": one_differs,
+}
+#: The designs in which the level is not to hold, or networks do differ.
+FREE, ONE_DIFFERS = "clusters of 6 rows, permuted freely", "one of three groups differs"
+#: Changes on which the verdict is held against single statistics of a whole network.
+CHANGES: Final = (
+    "one edge, 5 columns",
+    "ten edges, 10 columns",
+    "all correlations up, 10 columns",
+    "a block of 4 of 10",
+    "a hub of 6 of 10",
+    "all links of a chain lost",
+)
+
+
+def list_designs(quick: bool) -> list[Row]:
+    """List the designs with blocks of tables of each, and changes between two groups."""
+    if quick:
+        return combinations(kind=[FREE, CHANGES[0]], draw=[0], n_tables=[4])
+    return [
+        *combinations(kind=list(DESIGNS), draw=range(1000 // N_TABLES), n_tables=[N_TABLES]),
+        *combinations(kind=list(CHANGES), draw=range(200 // N_TABLES), n_tables=[N_TABLES]),
+    ]
+
+
+def run_design(rng: np.random.Generator, *, kind: str, draw: int, n_tables: int) -> list[Row]:
+    """Test some tables of a design: all groups, pairs of them, and whole-network statistics."""
+    del draw
+    rows = []
+    for _ in range(n_tables):
+        options: dict[str, Any] = {"n_permutations": N_PERMUTATIONS, "random_state": rng}
+        test: GroupDifference | NetworkDifference
+        if kind in DESIGNS:
+            sample = DESIGNS[kind](rng)
+            several = group_difference_test(sample.X, sample.y, design=sample.design, **options)
+            pairs = several.pairs().set_index(["first", "second"])["p_holm"]
+            test, familywise = several, float(pairs.loc[list(sample.same)].min())
+        else:
+            test = network_difference_test(*draw_rows(kind, rng), **options)
+            familywise = test.pvalue
+        row = {"omnibus": test.pvalue, "familywise": familywise}
+        rows.append({**row, "largest": test.partial.pvalue, "strength": test.pvalue_strength})
+    return rows
+
+
+def report_designs(frame: pd.DataFrame) -> Report:
+    """Set out how often groups are said to differ that do not, and the power of statistics."""
+    measures = ["omnibus", "familywise", "largest", "strength"]
+    shares = frame.assign(**{name: 100.0 * (frame[name] <= LEVEL) for name in measures})
+    levels, powers, is_kept = [], [], []
+    for kind, tables in shares.groupby("kind", sort=False):
+        found = [_share(tables[name]) for name in measures]
+        if kind in CHANGES:
+            powers.append([str(kind), str(len(tables)), found[0], *found[2:]])
+            continue
+        levels.append([str(kind), str(len(tables)), *found[:2]])
+        if kind != FREE:
+            counted = ["familywise"] if kind == ONE_DIFFERS else measures[:2]
+            # Two standard errors of a share of 5 %.
+            bound = 5.0 + 200 * np.sqrt(LEVEL * (1 - LEVEL) / len(tables))
+            is_kept.append([bool(tables[name].mean() <= bound) for name in counted])
+    return Report(
+        fill(
+            __package__,
+            "designs",
+            n_permutations=N_PERMUTATIONS,
+            levels=markdown_table(["design", "tables", "all groups, %", "any pair, %"], levels),
+            powers=markdown_table(
+                ["change", "tables", "verdict, %", "largest edge, %", "global strength, %"], powers
+            ),
+        ),
+        (
+            Claim(
+                "Tests of all groups and of pairs of groups keep their level in every design.",
+                f"{sum(map(all, is_kept))} of {len(is_kept)} designs within two standard errors.",
+                verdict_of(is_kept),
+            ),
+        ),
+    )
+
+
 STUDY = Study(
     name="verdict",
     title="Whether two networks differ: level and power of the verdict",
     reference="none; simulated kinds of change",
     version=1,
-    parts=(Part(name="verdict", tasks=list_tasks, run=run_task, report=report),),
+    parts=(
+        Part(name="verdict", tasks=list_tasks, run=run_task, report=report),
+        Part(name="designs", tasks=list_designs, run=run_design, report=report_designs),
+    ),
 )
