@@ -66,6 +66,7 @@ CLASS_FILES = (
     "networks.png",
     "changes.png",
     "accuracy.csv",
+    "confusion.csv",
     "changes.csv",
     "edges.csv",
     "graph.graphml",

@@ -121,6 +121,9 @@ def test_three_classes_and_number_labels(classify, patients):
     run = classify(numbers, *QUICK)
     assert run.record["classes"] == ["0", "1", "2"]
     assert (run.out / "network-3.graphml").exists()
+    assert "By class (margin), and what the others are mostly taken for:" in run.result.stdout
+    confusion = pd.read_csv(run.out / "confusion.csv")
+    np.testing.assert_allclose(confusion[["as_0", "as_1", "as_2"]].sum(axis=1), 1.0)
 
 
 def test_few_rows_of_a_class_mean_fewer_folds(classify, patients):

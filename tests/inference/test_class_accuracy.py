@@ -36,6 +36,21 @@ def test_the_same_for_any_number_of_jobs_and_for_frames():
     np.testing.assert_array_equal(one.scores, two.scores)
 
 
+def test_confusion_of_three_classes():
+    X, _ = rows()
+    y = pd.Categorical(np.where(X[:, 0] > 0.5, "b", "c"), categories=["c", "b", "a"])
+    y[:6] = "a"
+    found = class_accuracy({"one": DummyClassifier()}, X, y, n_folds=3, n_repeats=2, random_state=0)
+    counts = y.value_counts()[["c", "b", "a"]].to_numpy()
+    assert found.classes == ("c", "b", "a")
+    np.testing.assert_array_equal(found.confusion[0].sum(axis=1), 2 * counts)
+    commonest = int(counts.argmax())
+    np.testing.assert_array_equal(found.confusion[0][:, commonest], 2 * counts)
+    table = found.confusions("one").set_index("class")
+    assert (table.iloc[:, commonest] == 1.0).all()
+    assert table["precision"].iloc[commonest] == pytest.approx(counts.max() / len(y))
+
+
 def test_standard_error_counts_shared_rows():
     scores = np.array([[0.8, 0.9, 0.7, 0.8], [0.7, 0.7, 0.7, 0.7]])
     found = ClassAccuracy(names=("a", "b"), scores=scores, chance=0.5, overlap=1 / 3)

@@ -201,6 +201,7 @@ def classify_rows(
         verbose=int(shows_progress()),
     )
     changes, table = model.explain(), accuracy.table()
+    confused = accuracy.confusions(str(model.learning))
     return Result(
         model=model,
         graph=model.graph_,
@@ -210,12 +211,16 @@ def classify_rows(
         notes=notes,
         figures=lambda: _draw(model, accuracy, changes),
         words=ALT,
-        tables={"accuracy.csv": table, "changes.csv": changes},
+        tables={"accuracy.csv": table, "confusion.csv": confused, "changes.csv": changes},
         networks={
             f"network-{k}.graphml": network
             for k, network in enumerate(model.networks_.values(), start=1)
         },
-        shown={"Accuracy": table, "Changed coefficients": changes},
+        shown={
+            "Accuracy": table,
+            f"Classes of held-out rows ({model.learning})": confused,
+            "Changed coefficients": changes,
+        },
         rows=("changes", changes),
     )
 
@@ -284,7 +289,7 @@ def _found(model: Any, accuracy: ClassAccuracy) -> dict[str, Any]:
 
 def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source: Source) -> str:
     """Tell how accurate each classifier is, whether learning together gains, and what it moved."""
-    arcs = " and ".join(
+    arcs = (", " if len(model.classes_) > 2 else " and ").join(
         f"{short_name(str(label))} {count(graph.n_edges, 'arc')}"
         for label, graph in model.networks_.items()
     )
@@ -298,6 +303,7 @@ def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source:
             "",
             verdict(accuracy),
             _against_svm(accuracy),
+            *_confused(accuracy, model.learning),
             "",
             f"Networks ({model.learning}, alpha {model.alpha:g}): {arcs}",
             *_changes(model, changes),
@@ -316,6 +322,25 @@ def _headline(accuracy: ClassAccuracy, learning: str) -> str:
     if gain.is_beyond_noise and gain.difference > 0:
         return f"{found}; clearly more than the {constant}"
     return f"{found}: beyond noise no more than the {constant}"
+
+
+def _confused(accuracy: ClassAccuracy, learning: str) -> list[str]:
+    """Of more than two classes, say how many rows of each are found and what others are taken for.
+
+    For two, the accuracy says it.
+    """
+    if len(accuracy.classes) < 3:
+        return []
+    table = accuracy.confusions(learning)
+    shares = table[[f"as_{label}" for label in accuracy.classes]].to_numpy(copy=True)
+    lines = [f"By class ({learning}), and what the others are mostly taken for:"]
+    width = max(len(short_name(str(label))) for label in accuracy.classes)
+    for k, label in enumerate(accuracy.classes):
+        found, shares[k, k] = shares[k, k], -1.0
+        other = int(shares[k].argmax())
+        rest = f", {shares[k, other]:.0%} {short_name(str(accuracy.classes[other]))}"
+        lines.append(f"  {short_name(str(label)):<{width}}  {found:.0%} found{rest}")
+    return lines
 
 
 def _accuracies(accuracy: ClassAccuracy) -> list[str]:

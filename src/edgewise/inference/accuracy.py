@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -52,12 +52,18 @@ class ClassAccuracy:
         Share of the most frequent class.
     overlap : float
         Held-out rows per training row: what folds share makes their scores alike.
+    classes : tuple
+        Labels of the classes.
+    confusion : ndarray of shape (n_models, K, K)
+        Held-out rows of each class (rows) that were put into each class (columns), over all folds.
     """
 
     names: tuple[str, ...]
     scores: FloatArray
     chance: float
     overlap: float
+    classes: tuple[Any, ...] = ()
+    confusion: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)
 
     def accuracy(self, name: str) -> float:
         """Mean accuracy of a classifier."""
@@ -97,6 +103,29 @@ class ClassAccuracy:
                 "standard_error": [self._error(row) for row in self.scores],
             }
         )
+
+    def confusions(self, name: str) -> pd.DataFrame:
+        """List into which class the held-out rows of each class were put.
+
+        Parameters
+        ----------
+        name : str
+            The classifier.
+
+        Returns
+        -------
+        DataFrame
+            ``class``, the share of its rows put into each class (``as_`` and the label), and the
+            ``precision``, the share of the rows put there that are of the class.
+        """
+        import pandas as pd
+
+        counts = self.confusion[self._index(name)]
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        table = {"class": list(self.classes)}
+        table |= {f"as_{label}": shares[:, k] for k, label in enumerate(self.classes)}
+        table["precision"] = np.diagonal(counts) / np.maximum(counts.sum(axis=0), 1.0)
+        return pd.DataFrame(table)
 
     def _index(self, name: str) -> int:
         if name not in self.names:
@@ -192,18 +221,25 @@ def class_accuracy(
     folds = list(splitter.split(np.zeros((n_rows, 1)), member))
     labels = np.array(classes)[member]
     tasks = [(model, X, labels, *fold) for model in models.values() for fold in folds]
-    scores = parallel_map(
-        _held_out_accuracy, tasks, n_jobs=n_jobs, description="Folds", verbose=verbose
-    )
+    found = parallel_map(_held_out, tasks, n_jobs=n_jobs, description="Folds", verbose=verbose)
+    confusion = np.array(found).reshape(len(models), len(folds), len(classes), len(classes))
+    # Categories may have another order than their labels.
+    order = np.argsort(np.argsort(np.array(classes)))
     return ClassAccuracy(
         names=tuple(models),
-        scores=np.array(scores).reshape(len(models), len(folds)),
+        scores=np.trace(confusion, axis1=2, axis2=3) / confusion.sum(axis=(2, 3)),
         chance=float(counts.max() / n_rows),
         overlap=1.0 / (n_folds - 1),
+        classes=tuple(classes),
+        confusion=confusion.sum(axis=1)[:, order][:, :, order],
     )
 
 
-def _held_out_accuracy(model: Any, X: Any, y: Any, train: Any, test: Any) -> float:
-    """Fit to some rows and find the share of others that are put into their class."""
+def _held_out(model: Any, X: Any, y: Any, train: Any, test: Any) -> FloatArray:
+    """Fit to some rows, and count the others of each class by the class they are put into."""
     fitted = clone(model).fit(take_rows(X, train), y[train])
-    return float(np.mean(fitted.predict(take_rows(X, test)) == y[test]))
+    classes = np.unique(y)
+    counts = np.zeros((len(classes), len(classes)))
+    chosen = fitted.predict(take_rows(X, test))
+    np.add.at(counts, (np.searchsorted(classes, y[test]), np.searchsorted(classes, chosen)), 1.0)
+    return counts

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Inches: the width and height of one network, and the height of its title.
 _PANEL, _TITLE = 5.6, 0.35
+#: Networks in a row.
+_ACROSS = 5
 #: Between the outermost nodes of a group and its outline, in distances between its nodes.
 _AROUND = 0.7
 #: Points kept free beside, above and below the outlines.
@@ -50,7 +52,7 @@ def plot_class_networks(
     groups: ArrayLike | None = None,
     labels: Literal["auto", "all", "none"] = "auto",
 ) -> Figure:
-    """Draw the networks of classes side by side, every variable at the same place in all.
+    """Draw the networks of classes, up to five in a row, every variable at one place in all.
 
     Parameters
     ----------
@@ -90,10 +92,13 @@ def plot_class_networks(
     n_nodes = graphs[0].n_nodes
     members = None if groups is None else _group_members(groups, n_nodes)
     where = _shared_places(graphs, members)
-    figure = Figure(figsize=(_PANEL * len(graphs), _PANEL + _TITLE))
-    top = _PANEL / (_PANEL + _TITLE)
+    across = min(len(graphs), _ACROSS)
+    down = -(-len(graphs) // across)
+    high = _PANEL + _TITLE
+    figure = Figure(figsize=(_PANEL * across, high * down))
     for k, (graph, title) in enumerate(zip(graphs, titles, strict=True)):
-        ax = figure.add_axes((k / len(graphs), 0.0, 1 / len(graphs), top))
+        left, bottom = k % across / across, 1 - (k // across + 1) / down
+        ax = figure.add_axes((left, bottom, 1 / across, _PANEL / (high * down)))
         plot_network(graph, ax, layout=where, labels=labels)
         if members is not None:
             _outline(ax, np.asarray(where), members)
