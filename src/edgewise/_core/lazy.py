@@ -62,6 +62,9 @@ def postpone(*names: str) -> None:
             module = importlib.util.module_from_spec(spec)
             module.__class__ = _Postponed
             sys.modules[name] = module
+            parent, _, child = name.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], child, module)
 
 
 class _Postponed(ModuleType):

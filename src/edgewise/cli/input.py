@@ -181,8 +181,8 @@ def read_columns(
     """
     from edgewise.io import read_table
 
-    # numba and joblib import them first thing, and nothing here uses them.
-    postpone("asyncio", "yaml")
+    # numba, joblib and scipy import them first thing, and nothing here uses them.
+    postpone("asyncio", "numpy.f2py", "pycparser", "yaml")
     given, asked = {} if apart is None else apart, preparation()
     raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet), asked)
     raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])

@@ -300,8 +300,8 @@ def carry_out(
     formats: Sequence[str] = (),
 ) -> tuple[Result, Report]:
     """Fit and write everything into a folder; return the result and what its page says."""
-    # scikit-learn and igraph import them first thing, and nothing here uses them.
-    postpone("scipy.stats", "matplotlib.pyplot")
+    # scikit-learn, igraph and matplotlib import them first thing, and nothing here uses them.
+    postpone("scipy.stats", "matplotlib.pyplot", "fontTools.agl")
     _import_without_docstrings()
     with warnings_told() as told:
         start = time.perf_counter()
