@@ -21,7 +21,7 @@ from ._core.errors import (
 )
 from ._core.resume import resumable as resumable
 from ._version import __version__ as __version__
-from .estimators.base.archive import load as load
+from .estimators.base.table import load as load
 from .estimators.change.density_ratio import NetworkChange as NetworkChange
 from .estimators.change.dtrace import DTraceChange as DTraceChange
 from .estimators.change.fused import FusedNetworkChange as FusedNetworkChange

@@ -1,4 +1,3 @@
-from .base.archive import load as load
 from .base.fits import (
     ChangePath as ChangePath,
     CoefficientPath as CoefficientPath,
@@ -6,6 +5,7 @@ from .base.fits import (
     LocallyConstantPath as LocallyConstantPath,
     PrecisionPath as PrecisionPath,
 )
+from .base.table import load as load
 from .change.density_ratio import (
     DirectionCheck as DirectionCheck,
     NetworkChange as NetworkChange,

@@ -18,8 +18,7 @@ from edgewise._core.memory import local_workers
 from edgewise._core.parallel import interrupts_raised, parallel_map, spawn
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.table import Table, take_rows
-from edgewise.estimators.base.archive import save_estimator
-from edgewise.estimators.base.table import TableEstimator, note_columns, show_fit
+from edgewise.estimators.base.table import TableEstimator, note_columns, save_estimator, show_fit
 from edgewise.estimators.covariates.base import CovariateEstimator
 from edgewise.graph import Graph
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewise.solvers import graphical_lasso, refit_precision
-from edgewise.solvers.covariates.nearby_fits import fit_nearby, path_risks
+from edgewise.solvers.covariates.cell_fits import fit_nearby, path_risks
 
 P = 6
 

@@ -33,7 +33,7 @@ from edgewise.estimators.covariates.kernel_search import (
 from edgewise.graph import Graph
 from edgewise.selection import SelectionWarning
 from edgewise.selection.rules import Strength
-from edgewise.solvers.covariates.nearby_fits import NearbyFits, fit_nearby
+from edgewise.solvers.covariates.cell_fits import NearbyFits, fit_nearby
 from edgewise.stats.moments import effective_samples
 
 #: Points whose graphs are found one after the other, each from the one before.

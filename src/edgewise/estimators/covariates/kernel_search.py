@@ -18,7 +18,7 @@ from edgewise.estimators.covariates.tree_nodes import Covariate
 from edgewise.selection import CV, alpha_grid
 from edgewise.selection.choose import make_folds
 from edgewise.selection.search import default_ratio
-from edgewise.solvers.covariates.nearby_fits import path_risks
+from edgewise.solvers.covariates.cell_fits import path_risks
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.stats.moments import (
     bandwidth_for,

@@ -22,12 +22,12 @@ from edgewise._core.typing import AnyArray, FloatArray, RandomState
 from edgewise.data.levels import DiscreteTable, Level, check_levels, read_levels
 from edgewise.data.markov import MarkovModel, maximal_cliques
 from edgewise.data.simulate.discrete import sample_markov
-from edgewise.estimators.base.archive import save_estimator
 from edgewise.estimators.base.table import (
     column_number,
     named,
     note_columns,
     require_fit_memory,
+    save_estimator,
     show_fit,
 )
 from edgewise.graph import Graph

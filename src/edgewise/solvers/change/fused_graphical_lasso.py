@@ -28,8 +28,8 @@ from edgewise.solvers.change.joint_splitting import (
     state_of,
 )
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
-from edgewise.solvers.linalg.admm import SplitState
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.first_order import SplitState
 
 #: Groups whose covariances differ by less, as a share of the largest entry, are alike.
 ALIKE = 1e-9

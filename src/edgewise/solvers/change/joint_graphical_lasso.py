@@ -27,8 +27,8 @@ from edgewise.solvers.change.joint_splitting import (
     split,
     state_of,
 )
-from edgewise.solvers.linalg.admm import refuse_unbounded
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.first_order import refuse_unbounded
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

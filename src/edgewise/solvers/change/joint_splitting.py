@@ -24,18 +24,18 @@ from scipy.sparse.csgraph import connected_components
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.linalg.admm import (
+from edgewise.solvers.linalg.dense import (
+    inverse_and_log_determinant,
+    likelihood_step,
+    log_determinant,
+)
+from edgewise.solvers.linalg.first_order import (
     Bracket,
     Pace,
     Residuals,
     SplitState,
     alternate,
     refuse_unbounded,
-)
-from edgewise.solvers.linalg.dense import (
-    inverse_and_log_determinant,
-    likelihood_step,
-    log_determinant,
 )
 
 RELAXATION = 1.8

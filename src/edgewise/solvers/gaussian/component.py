@@ -22,8 +22,8 @@ from edgewise.solvers.gaussian.standard_form import (
     fill_thresholds,
     shrink_into_box,
 )
-from edgewise.solvers.linalg.admm import Pace, Residuals, alternate, refuse_unbounded
 from edgewise.solvers.linalg.dense import likelihood_step
+from edgewise.solvers.linalg.first_order import Pace, Residuals, alternate, refuse_unbounded
 from edgewise.solvers.linalg.kernels import soft_threshold
 from edgewise.solvers.linalg.sparse_inverse import Factor, factorize, inverse
 

@@ -18,8 +18,8 @@ from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.gaussian.component import newton_direction
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale, writable
-from edgewise.solvers.linalg.admm import UNBOUNDED
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.first_order import UNBOUNDED
 from edgewise.solvers.linalg.kernels import SINGULAR, add_rows, factor, solve
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 

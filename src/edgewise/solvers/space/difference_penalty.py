@@ -14,8 +14,8 @@ from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale
-from edgewise.solvers.linalg.admm import refuse_unbounded
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.first_order import refuse_unbounded
 
 #: Objectives looked back on: a step must improve on the worst of them.
 MEMORY = 10

@@ -18,8 +18,8 @@ from edgewise.solvers._arguments import check_nonnegative, check_numbers, check_
 from edgewise.solvers._solution import sum_histories
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso
 from edgewise.solvers.gaussian.standard_form import check_problem
-from edgewise.solvers.linalg.admm import SplitState
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.first_order import SplitState
 from edgewise.solvers.space.difference_penalty import difference_penalized
 from edgewise.solvers.space.fused_rows import FusedProblem, find_groups, restrict, split_blocks
 from edgewise.solvers.space.published_descent import coordinate_directions

@@ -24,18 +24,18 @@ import numpy as np
 
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.linalg.admm import (
+from edgewise.solvers.linalg.dense import (
+    inverse_and_log_determinant,
+    likelihood_step,
+    log_determinant,
+)
+from edgewise.solvers.linalg.first_order import (
     Bracket,
     Pace,
     Residuals,
     SplitState,
     alternate,
     refuse_unbounded,
-)
-from edgewise.solvers.linalg.dense import (
-    inverse_and_log_determinant,
-    likelihood_step,
-    log_determinant,
 )
 from edgewise.solvers.linalg.kernels import find_root
 from edgewise.solvers.space.fused_rows import (
