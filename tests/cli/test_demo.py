@@ -54,7 +54,8 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert f"Written to edgewise-demo/digits: {', '.join(IN_SPACE)}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
-    assert result.stderr == ""
+    # Nothing but how far it is, on a slow machine.
+    assert all(" done" in line for line in result.stderr.splitlines())
     page = (out / "report.html").read_text(encoding="utf-8")
     assert all(question.text in page for question in demo_module.QUESTIONS)
     assert all(path.stat().st_size > 10_000 for path in out.rglob("*.png"))

@@ -197,6 +197,7 @@ def test_interrupt_of_a_real_process_with_workers(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.drawn
 def test_locally_constant_quick(run, tmp_path):
     start = time.monotonic()
     record = json.loads(run("reproduce", "locally-constant", "--quick", "--json").stdout)

@@ -117,7 +117,11 @@ def shares_that_add_up_to_one(values):
     return share / share.sum(axis=1, keepdims=True)
 
 
-@HARD_NUMBERS.add(FITS, SeparateNetworkChange=refused("'x1'", "single value"))
+@HARD_NUMBERS.add(
+    FITS,
+    SeparateNetworkChange=refused("'x1'", "single value"),
+    JointGraphs=refused("'x1'", "single value"),
+)
 def nearly_constant_column(values):
     values[:, 1] = 1.0
     values[0, 1] = 2.0

@@ -142,3 +142,9 @@ def test_strengths_are_symmetric_bounded_and_follow_the_order_of_levels(seed, p,
     sign = -1 if is_ordered else 1
     np.testing.assert_allclose(again[0, 1:], sign * found[0, 1:], atol=1e-9)
     np.testing.assert_allclose(again[1:, 1:], found[1:, 1:], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [7, 40, 101])
+def test_a_level_of_its_own_for_every_row_has_no_strength(n_rows):
+    X = np.column_stack([np.arange(n_rows), np.arange(n_rows) % 3])
+    assert strength(X, False) == 0.0

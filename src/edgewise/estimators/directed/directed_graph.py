@@ -286,7 +286,9 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         )
         statistics, n_samples, known = problem.statistics, problem.n_samples, problem.known
         if n_samples <= 3:
-            raise InputError(f"Directions are learned from more than 3 rows, got {n_samples:g}.")
+            raise InputError(
+                f"Directions are learned from more than 3 rows, got {n_samples:g}. Pass more rows."
+            )
         sample = Sample.observed(statistics.S, n_samples)
         if free := problem.free:
             sample = Sample(free.covariances, free.n_samples, free.which, n_samples, free.told)
@@ -321,7 +323,8 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         table, mixed, _ = read_level_rows(self, X, kinds, sample_weight, is_set)
         if table.n_samples <= 3:
             raise InputError(
-                f"Directions are learned from more than 3 rows, got {table.n_samples:g}."
+                f"Directions are learned from more than 3 rows, got {table.n_samples:g}. "
+                "Pass more rows."
             )
         known = known_arcs(self.forbidden, self.required, self.tiers, names)
         allowed = None if known.is_empty else known.allowed

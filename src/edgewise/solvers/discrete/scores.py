@@ -444,7 +444,8 @@ def edge_associations(
             sums += pool_slices(slices[order], pair, weight[order], shape, is_signed)
         if is_signed and sums[1] > 0 and sums[2] > 0:
             strength[i, j] = strength[j, i] = sums[0] / np.sqrt(sums[1] * sums[2])
-        elif not is_signed and sums[0] > 0:
+        # Where no two rows share a level, the largest chi-square is the one expected by chance.
+        elif not is_signed and min(sums[:2]) > 1e-9 * weight.sum() * cardinalities[[i, j]].min():
             strength[i, j] = strength[j, i] = np.sqrt(sums[0] / sums[1])
     return strength
 
