@@ -71,8 +71,6 @@ def test_every_method_finds_the_network_of_levels(method, score):
     weights = model.graph_.edges()["weight"]
     assert ((weights > 0) & (weights < 1)).all()
     with pytest.raises(InputError, match="no linear equations"):
-        model.do({"a": 1.0})
-    with pytest.raises(InputError, match="no linear equations"):
         _ = model.total_effects_
 
 
@@ -99,6 +97,35 @@ def test_scores_of_levels_against_plain_formulas():
             if score == "bic":
                 total -= 0.5 * np.log(80) * q * (r - 1)
         assert model.score_ == pytest.approx(total)
+
+
+def test_setting_a_level_against_all_configurations():
+    data = survey(200, seed=3)
+    model = DirectedGraph(required=[("e", "a")]).fit(data)
+    names, dag = list(model.graph_.names), model.graph_.adjacency
+    sizes = [len(levels) for levels in model.levels_]
+    expected = [np.zeros(size) for size in sizes]
+    column = names.index("c")
+    for state in itertools.product(*map(range, sizes)):
+        chance = float(model.levels_[column][state[column]] == "much")
+        for k, own in enumerate(model.probabilities_):
+            if k != column:
+                parents = np.flatnonzero(dag[:, k])
+                chance *= own[(*[state[p] for p in parents], state[k])]
+        for k, level in enumerate(state):
+            expected[k][level] += chance
+    found = model.do({"c": "much"})
+    for name, chances in zip(names, expected, strict=True):
+        np.testing.assert_allclose(list(found[name].values()), chances)
+    # Causes of what is set stay as they are; effects change.
+    before = model.do({})
+    assert found["a"] == pytest.approx(before["a"])
+    assert found["d"][True] > before["d"][True] + 0.1
+    assert sum(before["d"].values()) == pytest.approx(1.0)
+    with pytest.raises(InputError, match="no level 'most'; it has"):
+        model.do({"c": "most"})
+    with pytest.raises(InputError, match="no linear equations"):
+        DirectedGraph().fit(patients(200)).do({"age": 50.0})
 
 
 def coded(data):

@@ -12,13 +12,16 @@ from edgewise._core.constraints import Constraint, Number, OneOf, check_paramete
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, RandomState
 from edgewise.estimators.base.statistics import CONSTRAINTS
-from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.base.table import TableEstimator, column_number
 from edgewise.estimators.directed.blankets import BlanketBayesNet, direct_edges, learn_structure
 from edgewise.estimators.directed.known_arcs import known_arcs, read_interventions, told_apart
 from edgewise.estimators.directed.levels import (
     arc_strengths,
     check_level_score,
+    conditional_tables,
     level_kinds,
+    level_number,
+    marginals_when_set,
     read_level_rows,
 )
 from edgewise.estimators.directed.linear_network import (
@@ -142,6 +145,9 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         Kind of each column, by name.
     levels_ : list
         Levels of each column that has some, None for the others.
+    probabilities_ : list of ndarray
+        Where all columns have levels: of each column given its parents, an axis for each parent and
+        the last for the column, with a prior worth ``ess`` rows.
     is_consistent_ : bool
         Whether tests did not contradict each other on directions; True for scores.
     converged_, n_iter_, treatment_
@@ -307,6 +313,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self._store_search(found, -dag_cost(score, found.dag), restored(known.allowed), told)
         self.kinds_ = dict.fromkeys(self.graph_.names, "continuous")
         self.levels_: list[Any] = [None] * len(self.kinds_)
+        self.__dict__.pop("probabilities_", None)
         return self
 
     def _fit_levels(
@@ -352,10 +359,42 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self.treatment_ = list(mixed.treatment)
         self.kinds_ = dict(zip(mixed.names, mixed.kinds, strict=True))
         self.levels_ = list(mixed.levels)
-        # A fit to numbers before this one leaves no equations behind.
-        for name in ("coef_", "intercept_", "noise_variance_", "location_"):
+        # A fit to other columns before this one leaves nothing behind.
+        for name in ("coef_", "intercept_", "noise_variance_", "location_", "probabilities_"):
             self.__dict__.pop(name, None)
+        if (table.n_levels > 0).all():
+            self.probabilities_ = conditional_tables(table, dag, self.ess)
         return self
+
+    def do(self, values: Mapping[Any, Any]) -> Any:
+        """Mean of every column, or probabilities of its levels, when some are set from outside.
+
+        Arcs into the columns that are set no longer count; all others follow their equations, or
+        the probabilities given their parents. Only as good as the directions of the arcs. Not for
+        levels beside numbers.
+
+        Parameters
+        ----------
+        values : mapping
+            What each column is set to, by name or number: a number, or one of its levels.
+
+        Returns
+        -------
+        ndarray of shape (n_features,), or dict of str to dict
+            Means; of columns with levels, the probability of each level, by name.
+        """
+        if not hasattr(self, "probabilities_"):
+            return super().do(values)
+        names = self.graph_.names
+        fixed = {}
+        for key, value in values.items():
+            column = column_number(key, names)
+            fixed[column] = level_number(value, self.levels_[column], names[column])
+        found = marginals_when_set(self.probabilities_, self.graph_.adjacency, fixed)
+        return {
+            name: dict(zip(levels, chances.tolist(), strict=True))
+            for name, levels, chances in zip(names, self.levels_, found, strict=True)
+        }
 
     def _check_numbers(self) -> None:
         """Refuse options that are for columns with levels."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import check_weights, refuse_covariance
 from edgewise.data.kinds import WITH_LEVELS, MixedTable, column_kinds, guess_kind, read_mixed
+from edgewise.data.levels import MOST_AXES
 from edgewise.data.table import Table
 from edgewise.estimators.base.table import note_columns
 from edgewise.io.messages import quote_names
@@ -23,6 +24,12 @@ from edgewise.solvers.directed.tables import LevelTable
 GUESS: Final = "guess"
 #: A correlation as close to 1 is that of two columns in different units.
 RELATED: Final = 1e-10
+
+
+#: Entries of the largest product of probabilities that is made.
+MOST_ENTRIES: Final = 2.0**24
+#: Numbers of columns, and probabilities with an axis for each.
+Factor: TypeAlias = tuple[list[int], FloatArray]
 
 
 class LevelRows(NamedTuple):
@@ -152,3 +159,86 @@ def arc_strengths(table: LevelTable, dag: BoolArray) -> FloatArray:
             gain = family_cost(cells, child, rest, len(rest)) - full
             strength[parent, child] = np.sqrt(-np.expm1(-2 * max(gain, 0.0) / table.n_samples))
     return strength
+
+
+def conditional_tables(table: LevelTable, dag: BoolArray, ess: float) -> list[FloatArray]:
+    """Return the probabilities of each column given its parents, as of ``ess`` rows more.
+
+    Axes are the parents in their order, then the column. A column counts in rows where it was free.
+    """
+    tables = []
+    for child in range(len(dag)):
+        family = [*np.flatnonzero(dag[:, child]).tolist(), child]
+        weight = table.weight
+        if len(table.is_set):
+            weight = np.where(table.is_set[child], 0.0, weight)
+        counts = np.zeros(table.n_levels[family])
+        np.add.at(counts, tuple(table.codes[family]), weight)
+        counts += ess / counts.size
+        tables.append(counts / counts.sum(axis=-1, keepdims=True))
+    return tables
+
+
+def marginals_when_set(
+    tables: Sequence[FloatArray], dag: BoolArray, fixed: Mapping[int, int]
+) -> list[FloatArray]:
+    """Return the probabilities of the levels of each column when some are set to a level."""
+    dag = dag.copy()
+    dag[:, list(fixed)] = False
+    reach = dag | np.eye(len(dag), dtype=bool)
+    for k in range(len(dag)):
+        reach |= reach[:, [k]] & reach[k]
+    factors = []
+    for child, own in enumerate(tables):
+        if child in fixed:
+            factors.append(([child], np.eye(own.shape[-1])[fixed[child]]))
+        else:
+            factors.append(([*np.flatnonzero(dag[:, child]).tolist(), child], own))
+    return [
+        _marginal([factors[k] for k in np.flatnonzero(reach[:, column]).tolist()], column)
+        for column in range(len(dag))
+    ]
+
+
+def _marginal(factors: list[Factor], column: int) -> FloatArray:
+    """Multiply factors and sum out all columns but one, those with the smallest products first."""
+    left = {axis for axes, _ in factors for axis in axes} - {column}
+    while left:
+        unions = {axis: _union(factors, axis) for axis in left}
+        axis = min(left, key=lambda one: (len(unions[one]), one))
+        touched = [factor for factor in factors if axis in factor[0]]
+        kept = [other for other in unions[axis] if other != axis]
+        factors = [factor for factor in factors if axis not in factor[0]]
+        factors.append((kept, _product(touched, kept)))
+        left.remove(axis)
+    return _product(factors, [column])
+
+
+def _union(factors: Sequence[Factor], axis: int) -> list[int]:
+    return sorted({other for axes, _ in factors if axis in axes for other in axes})
+
+
+def _product(factors: Sequence[Factor], kept: Sequence[int]) -> FloatArray:
+    """Multiply factors and sum over the axes that are not kept."""
+    axes = sorted({axis for own, _ in factors for axis in own})
+    size = {axis: n for own, array in factors for axis, n in zip(own, array.shape, strict=True)}
+    if len(axes) > MOST_AXES or np.prod([float(size[axis]) for axis in axes]) > MOST_ENTRIES:
+        raise InputError(
+            f"The columns are joined so closely that {len(axes)} of them have to be summed over at "
+            "once. Forbid arcs, or join levels."
+        )
+    place = {axis: k for k, axis in enumerate(axes)}
+    operands: list[Any] = []
+    for own, array in factors:
+        operands += [array, [place[axis] for axis in own]]
+    return np.asarray(np.einsum(*operands, [place[axis] for axis in kept], optimize=True))
+
+
+def level_number(value: Any, levels: Sequence[Any], name: str) -> int:
+    """Position of a level that a column is set to."""
+    if value in levels:
+        return list(levels).index(value)
+    by_text = [str(level) for level in levels]
+    if str(value) in by_text:
+        return by_text.index(str(value))
+    raise InputError(f"Column '{name}' has no level {value!r}; it has {quote_names(by_text)}.")

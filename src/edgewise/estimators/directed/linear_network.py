@@ -247,8 +247,8 @@ class LinearNetwork:
         if not hasattr(self, "coef_"):
             raise InputError(
                 "Some columns have levels, so that there are no linear equations for effects, "
-                "predictions and simulated rows. Ask graph_ and cpdag_ instead, or pass "
-                "columns of numbers."
+                "predictions and simulated rows. Pass columns of numbers; where all have levels, "
+                "do() tells their probabilities when some are set."
             )
 
     @property
