@@ -126,6 +126,17 @@ def _side_by_side(parts: Sequence[Part]) -> Part:
     )
 
 
+def _components(adjacency: BoolArray) -> list[IntArray]:
+    """List the connected components; most often there is one, which is quick to see."""
+    reached = np.zeros(len(adjacency), dtype=bool)
+    reached[:1] = True
+    n_before = 0
+    while n_before < (n_reached := np.count_nonzero(reached)) < len(reached):
+        n_before = n_reached
+        reached |= adjacency[reached].any(axis=0)
+    return [np.arange(len(reached))] if n_reached == len(reached) else connected(adjacency)
+
+
 def _fit_components(
     S: FloatArray,
     index: IntArray,
@@ -139,7 +150,7 @@ def _fit_components(
     differ.
     """
     parts = []
-    for inner in connected(adjacency):
+    for inner in _components(adjacency):
         variables = index[inner]
         if inner.size == 1:
             parts.append(Part(variables, np.ones((1, 1)), np.ones((1, 1)), 1.0, 0.0))
@@ -342,6 +353,8 @@ class _GraphSearch:
         if not steps:
             return []
         batch = np.array(steps)
+        if len(taken) == 1:
+            return [batch]
         links = sparse.coo_matrix(
             (np.ones(len(batch)), self.label[batch].T), shape=(self.n_labels, self.n_labels)
         )
