@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -26,6 +27,9 @@ from edgewise.solvers.gaussian.graphical_lasso import SMALL
 
 #: Alphas after which a criterion that keeps rising ends a path of large problems.
 PATIENCE: Final = 6
+#: Columns from which on a path is looked at in steps of several alphas first.
+LARGE: Final = 250
+STRIDE: Final = 3
 #: Mean number of neighbours up to which many columns are searched edge by edge: a step takes the
 #: cube of it, and one edge more or less is little to whoever has so many.
 DENSE: Final = 20
@@ -61,8 +65,9 @@ class GraphProblem(Protocol):
 
 
 class Judged(NamedTuple):
-    """A graph on the path, with the number of its edges and its criterion per row."""
+    """A graph on the path, with its alpha, the number of its edges and its criterion per row."""
 
+    alpha: float
     adjacency: BoolArray
     n_edges: int
     cost: float
@@ -167,7 +172,7 @@ def choose_refitted(
             ).adjacency
     selection = make_selection(
         "ebic",
-        alphas[: len(fits)],
+        np.array([fit.alpha for fit in fits]),
         n_rows * (np.array(costs) + np.log(2 * np.pi * statistics.S.diagonal()).sum()),
         index,
         n_unconverged,
@@ -231,26 +236,55 @@ def _refit_path(
 ) -> tuple[list[Judged], int]:
     """Fit the graphs along a path without the penalty, up to where none can be chosen any more.
 
-    Returns the number of penalised fits that did not converge, too.
+    Of very many columns every `STRIDE`-th alpha is looked at first, and then those on either side
+    of the best. Returns the number of penalised fits that did not converge, too.
     """
+    judge = partial(_judge_path, problem, statistics, R, price=price, n_rows=n_rows)
+    if len(R) <= LARGE:
+        return judge(alphas, patience=PATIENCE, verbose=verbose)
+    coarse = np.unique([*range(0, len(alphas), STRIDE), len(alphas) - 1])
+    judged, n_unconverged = judge(alphas[coarse], patience=PATIENCE // STRIDE, verbose=verbose)
+    if not judged:
+        return judged, n_unconverged
+    best = int(np.argmin([one.cost for one in judged]))
+    around = np.arange(coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)] + 1)
+    finer = np.setdiff1d(around, coarse)
+    more, n_more = judge(alphas[finer], patience=len(finer), verbose=verbose)
+    judged = sorted([*judged, *more], key=lambda one: -one.alpha)
+    return judged, n_unconverged + n_more
+
+
+def _judge_path(
+    problem: GraphProblem,
+    statistics: Any,
+    R: FloatArray,
+    alphas: FloatArray,
+    *,
+    price: float,
+    n_rows: float,
+    patience: int,
+    verbose: int,
+) -> tuple[list[Judged], int]:
+    """Judge the graphs at falling alphas, up to where none has a maximum or costs keep rising."""
     p = len(R)
-    refits: list[Judged] = []
+    judged: list[Judged] = []
     refit = None
     n_unconverged = 0
     best, best_at = np.inf, 0
     path = problem.solve_path(statistics, alphas, at_once=p <= SMALL)
-    for k, fit in enumerate(counted(path, "Path of alphas", len(alphas), verbose)):
+    fits = counted(path, "Path of alphas", len(alphas), verbose)
+    for k, (alpha, fit) in enumerate(zip(alphas.tolist(), fits, strict=True)):
         n_unconverged += not fit.converged
         has_room = fit.n_edges <= max(p - 1, n_rows * p / 4)
         refit = fit_graph(R, fit.adjacency, refit) if has_room or k == 0 else None
         if refit is None:
             break
-        refits.append(Judged(refit.adjacency, refit.n_edges, refit.cost(price)))
-        if refits[-1].cost < best:
-            best, best_at = refits[-1].cost, k
-        elif p > SMALL and (k >= best_at + PATIENCE or refits[-1].cost >= refits[0].cost):
+        judged.append(Judged(alpha, refit.adjacency, refit.n_edges, refit.cost(price)))
+        if judged[-1].cost < best:
+            best, best_at = judged[-1].cost, k
+        elif p > SMALL and (k >= best_at + patience or judged[-1].cost >= judged[0].cost):
             break
-    return refits, n_unconverged
+    return judged, n_unconverged
 
 
 def _strongest_pair(R: FloatArray) -> BoolArray:

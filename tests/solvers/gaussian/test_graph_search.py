@@ -94,3 +94,14 @@ def test_gamma_grows_where_chance_would_pay_for_edges():
     noise = np.random.default_rng(0).normal(size=(20, 120))
     noise[:, 1] = noise[:, 0] + 0.1 * noise[:, 1]
     assert GaussianGraph().fit(noise).graph_.n_edges < 0.5 * 120
+
+
+def test_steps_of_several_alphas_find_the_graph_that_single_ones_do():
+    X = blocks(120, 260, 5, 0)
+    model = GaussianGraph(covariance="correlation").fit(X)
+    R, price = np.corrcoef(X.T), (np.log(120) + 4 * model.selection_.gamma * np.log(260)) / 120
+    path = model.path(X)
+    fits = [fit_graph(R, graph.adjacency) for graph in path.graphs]
+    costs = [np.inf if fit is None else fit.cost(price) for fit in fits]
+    assert len(model.alphas_) < len(path.graphs)
+    assert path.alphas[int(np.argmin(costs))] == pytest.approx(model.alpha_)
