@@ -105,6 +105,29 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
 
 
+def rules_table(frame: pd.DataFrame, columns: Mapping[str, str]) -> str:
+    """Lay out how well rules find graphs, the best first.
+
+    A further column has a header and a format of the ``mean`` and the ``sum`` of columns.
+    """
+    columns = {**columns, "seconds": "{median[seconds]:.3f}"}
+    cells = []
+    for rule, rows in sorted(frame.groupby("rule"), key=lambda group: -group[1]["mcc"].mean()):
+        of = {name: getattr(rows, name)(numeric_only=True) for name in ("mean", "median", "sum")}
+        figures = [form.format(**of) for form in columns.values()]
+        cells.append([str(rule), mean_and_error(rows["mcc"]), *figures])
+    return markdown_table(["rule", "Matthews correlation", *columns], cells)
+
+
+def wide_table(wide: pd.DataFrame, header: Sequence[str]) -> str:
+    """Lay out numbers by rule and something else; a cell without one is empty."""
+    cells = [
+        [str(rule), *("" if np.isnan(value) else f"{value:.2f}" for value in values)]
+        for rule, values in zip(wide.index, wide.to_numpy(), strict=True)
+    ]
+    return markdown_table(["rule", *header], cells)
+
+
 def records_table(frame: pd.DataFrame, columns: Mapping[str, str]) -> str:
     """Lay out the rows of a frame; a column has a header and a format of the row's values.
 

@@ -21,7 +21,7 @@ from edgewise.selection.criteria import (
     smallest_p_value,
 )
 from edgewise.selection.rules import EBIC, FDR
-from edgewise.selection.search import Choice, Grid, warn_of_unconverged
+from edgewise.selection.search import Choice, Grid, PathProblem, warn_of_unconverged
 from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
 from edgewise.solvers.gaussian.graphical_lasso import SMALL
 
@@ -37,16 +37,12 @@ DENSE: Final = 20
 LEVEL: Final = 0.05
 
 
-class GraphProblem(Protocol):
+class GraphProblem(PathProblem, Protocol):
     """A `PathProblem` whose graphs have a maximum likelihood."""
 
     @property
     def weights(self) -> FloatArray | None:
         """Factor of the penalty of each pair: 0 leaves an edge free, ``inf`` forbids it."""
-        ...
-
-    def largest_alpha(self, statistics: Any) -> float:
-        """Return the smallest alpha with an empty graph."""
         ...
 
     def solve_path(

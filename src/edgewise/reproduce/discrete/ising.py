@@ -14,7 +14,7 @@ from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data import MarkovModel, graph_structure, sample_markov
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce.study import Part, Report, Row, combinations
-from edgewise.reproduce.tables import fill, markdown_table, matthews, mean_and_error
+from edgewise.reproduce.tables import fill, matthews, rules_table, wide_table
 
 #: Levels of the columns, and how many columns there are.
 SIZES: Final = {2: (8, 14, 20), 3: (8, 12)}
@@ -144,35 +144,21 @@ def _selected(Z: FloatArray, y: IntArray, gamma: float, n_alphas: int) -> BoolAr
 
 def report(frame: pd.DataFrame) -> Report:
     """Rank the rules, for all tables and by numbers of levels and rows."""
-    groups = sorted(
-        frame[frame["rule"] != LASSO].groupby("rule"), key=lambda group: -group[1]["mcc"].mean()
-    )
-    ranking = markdown_table(
-        ["rule", "Matthews correlation", "F1", "precision", "recall", "seconds"],
-        [
-            [
-                str(rule),
-                mean_and_error(group["mcc"]),
-                *(f"{group[name].mean():.3f}" for name in ("f1", "precision", "recall")),
-                f"{group['seconds'].median():.3f}",
-            ]
-            for rule, group in groups
-        ],
+    columns = {"F1": "f1", "precision": "precision", "recall": "recall"}
+    ranking = rules_table(
+        frame[frame["rule"] != LASSO],
+        {head: f"{{mean[{name}]:.3f}}" for head, name in columns.items()},
     )
     by_rows = frame.pivot_table(
         index="rule", columns=["n_levels", "n_samples"], values="f1", sort=False
     )
     sizes = [f"{size[0]} levels, {size[1]} rows" for size in by_rows.columns.to_list()]
-    cells = [
-        [str(rule), *("" if np.isnan(value) else f"{value:.2f}" for value in values)]
-        for rule, values in zip(by_rows.index, by_rows.to_numpy(), strict=True)
-    ]
     text = fill(
         __package__,
         "ising",
         n=frame["task"].nunique(),
         table=ranking,
-        sizes=markdown_table(["rule", *sizes], cells),
+        sizes=wide_table(by_rows, sizes),
     )
     return Report(text)
 

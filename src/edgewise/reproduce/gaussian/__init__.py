@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import subprocess
 import tempfile
@@ -22,7 +21,7 @@ from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.simulate import GaussianModel, gaussian_graph, sample_gaussian
 from edgewise.metrics import edge_metrics
 from edgewise.reproduce.study import Part, Report, Row, combinations
-from edgewise.reproduce.tables import fill, markdown_table, matthews, mean_and_error
+from edgewise.reproduce.tables import fill, matthews, rules_table, wide_table
 from edgewise.selection import EBIC, StARS
 from edgewise.selection.criteria import smallest_p_value
 
@@ -206,6 +205,14 @@ def learn_in_r(X: FloatArray) -> dict[str, tuple[BoolArray, float]]:
     return graphs
 
 
+#: Columns of the table of rules.
+COLUMNS: Final = {
+    "F1": "{mean[f1]:.3f}",
+    "edges": "{mean[n_edges]:.1f}",
+    "missed": "{sum[missed]:.0f}",
+}
+
+
 def report(frame: pd.DataFrame) -> Report:
     """Rank the rules."""
     ours = frame[~frame["rule"].isin([rule for rules in PEERS.values() for rule in rules])]
@@ -214,41 +221,17 @@ def report(frame: pd.DataFrame) -> Report:
     by_rows = frame.pivot_table(
         index="rule", columns=["n_features", "n_samples"], values="mcc", sort=False
     ).round(2)
-    sizes_of = by_rows.columns.to_frame().itertuples(index=False)
-    header = ["rule", *(f"{size[0]} x {size[1]}" for size in sizes_of)]
-    sizes = [
-        [str(rule), *("" if math.isnan(value) else f"{value:.2f}" for value in values)]
-        for rule, values in zip(by_rows.index, by_rows.to_numpy(), strict=True)
-    ]
+    sizes = [f"{size[0]} x {size[1]}" for size in by_rows.columns.to_list()]
     text = fill(
         __package__,
         "graphs",
         n=ours["task"].nunique(),
         n_peer=small["task"].nunique() if has_peers else 0,
-        table=_ranking(ours),
-        peers=_ranking(small) if has_peers else "None was run.",
-        sizes=markdown_table(header, sizes),
+        table=rules_table(ours, COLUMNS),
+        peers=rules_table(small, COLUMNS) if has_peers else "None was run.",
+        sizes=wide_table(by_rows, sizes),
     )
     return Report(text)
-
-
-def _ranking(frame: pd.DataFrame) -> str:
-    """Lay out the means of each rule, the best first."""
-    groups = sorted(frame.groupby("rule"), key=lambda group: -group[1]["mcc"].mean())
-    return markdown_table(
-        ["rule", "Matthews correlation", "F1", "edges", "missed", "seconds"],
-        [
-            [
-                str(rule),
-                mean_and_error(group["mcc"]),
-                f"{group['f1'].mean():.3f}",
-                f"{group['n_edges'].mean():.1f}",
-                str(int(group["missed"].sum())),
-                f"{group['seconds'].median():.3f}",
-            ]
-            for rule, group in groups
-        ],
-    )
 
 
 PART = Part(name="graphs", tasks=list_tasks, run=run_task, report=report)

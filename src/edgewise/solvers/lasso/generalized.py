@@ -15,12 +15,7 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.lasso.generalized_kernels import (
-    BINARY,
-    GAUSSIAN,
-    MULTINOMIAL,
-    regress,
-)
+from edgewise.solvers.lasso.generalized_kernels import BINARY, GAUSSIAN, MULTINOMIAL, regress
 
 FAMILIES: Final = ("gaussian", "binary", "poisson", "multinomial")
 
