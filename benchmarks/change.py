@@ -17,6 +17,8 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,9 +29,11 @@ from benchmarks.change_peers import (
     PYANOM_PYTHON,
     SPARSITY,
     Fused,
+    Joint,
     lbfgs_path,
     pyanom_rows,
     time_gglasso,
+    time_joint,
 )
 from benchmarks.discrete import alone
 from benchmarks.report import duration, say
@@ -37,6 +41,7 @@ from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise.data import gaussian_change
+from edgewise.inference import network_difference_test
 from edgewise.solvers import RatioSolution, density_ratio, density_ratio_path, ratio_alpha_max
 
 Row = dict[str, Any]
@@ -49,7 +54,11 @@ DENSE, SPARSE = "1 to 1e-4", "largest to a fifth"
 #: CPU seconds that the three paths may take, and bytes that the large fit may.
 GOAL_SECONDS = {(80, DENSE): 0.2, (500, SPARSE): 2.0, (1000, SPARSE): 6.0}
 GOAL_BYTES = 3 * 10**9
-FUSED, PYANOM = "fused", "pyanom"
+FUSED, JOINT, PYANOM = "fused", "joint", "pyanom"
+#: Groups, rows of each, both strengths, and gap per variable and group of the joint lasso.
+N_GROUPS, GROUP_ROWS, ALPHAS, COUPLING, JOINT_GAP = 3, 300, (0.1, 0.2), 0.05, 1e-6
+#: Permutations, rows of each of two groups and columns of the test with a goal in seconds.
+N_PERMUTATIONS, TEST_ROWS, TEST_COLUMNS, GOAL_TEST = 1000, 300, 30, 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +71,7 @@ class Plan:
     large: int
     lbfgs: tuple[tuple[int, str], ...]
     fused: tuple[int, ...]
+    joint: tuple[int, ...]
     pyanom: int
 
 
@@ -72,6 +82,7 @@ FULL = Plan(
     large=5000,
     lbfgs=((40, DENSE), (80, DENSE), (80, SPARSE), (160, SPARSE)),
     fused=(40, 80),
+    joint=(100, 300),
     pyanom=40,
 )
 QUICK = Plan(
@@ -81,6 +92,7 @@ QUICK = Plan(
     large=1000,
     lbfgs=((40, DENSE),),
     fused=(20,),
+    joint=(30,),
     pyanom=20,
 )
 
@@ -254,6 +266,61 @@ def fused_rows(plan: Plan) -> list[Row]:
     return rows
 
 
+def draw_groups(d: int) -> Array:
+    """Correlations of two networks that share most of their edges, and of a mixture of both."""
+    data = gaussian_change(d, GROUP_ROWS, n_neighbors=4, rng=1)
+    both = np.concatenate([data.first, data.second])
+    mixed = both[np.random.default_rng(1).choice(len(both), GROUP_ROWS)]
+    return np.stack([np.corrcoef(rows, rowvar=False) for rows in (data.first, data.second, mixed)])
+
+
+def joint_rows(plan: Plan) -> list[Row]:
+    """Solve the joint graphical lasso of three groups, by us and by gglasso, at equal gaps."""
+    for penalty in ("fused", "group"):
+        small = Joint(S=draw_groups(20), alpha=ALPHAS[0], coupling=COUPLING, penalty=penalty)
+        small.ours(JOINT_GAP)
+        small.gglasso(1e-3)
+    rows = []
+    for d, alpha, penalty in product(plan.joint, ALPHAS, ("fused", "group")):
+        say(f"joint graphical lasso, {penalty}, {d} variables, alpha {alpha:g}")
+        joint = Joint(S=draw_groups(d), alpha=alpha, coupling=COUPLING, penalty=penalty)
+        seconds, solution = cpu(joint.ours, JOINT_GAP)
+        taken, worst, residual = time_joint(joint, JOINT_GAP * d * N_GROUPS)
+        rows.append(
+            {
+                "variables": d,
+                "alpha": f"{alpha:g}",
+                "penalty": penalty,
+                "ours CPU": seconds,
+                "gap": solution.gap,
+                "gglasso CPU": taken,
+                "gglasso gap": worst,
+                "gglasso tolerance": residual,
+                "gglasso / ours": taken / seconds,
+            }
+        )
+    return rows
+
+
+def permutation_rows(plan: Plan) -> list[Row]:
+    """Test whether two networks differ."""
+    del plan
+    say("permutations")
+    X = np.random.default_rng(0).normal(size=(2 * TEST_ROWS, TEST_COLUMNS))
+    y = np.repeat([0, 1], TEST_ROWS)
+    network_difference_test(X[:, :3], y, n_permutations=9)
+    seconds, test = cpu(partial(network_difference_test, n_permutations=N_PERMUTATIONS), X, y)
+    return [
+        {
+            "rows": f"{TEST_ROWS} + {TEST_ROWS}",
+            "columns": TEST_COLUMNS,
+            "permutations": test.n_permutations,
+            "goal": GOAL_TEST,
+            "CPU": seconds,
+        }
+    ]
+
+
 def anomaly_rows(plan: Plan) -> list[Row]:
     """Run pyanom at one alpha, with its own settings."""
     say(f"pyanom, {plan.pyanom} variables")
@@ -268,6 +335,8 @@ TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
     "large": ("One fit of many variables", large_rows),
     "lbfgs": ("Beside L-BFGS on explicit features", lbfgs_rows),
     FUSED: (f"Beside a fused graphical lasso, sparsity {SPARSITY:g}", fused_rows),
+    JOINT: (f"Joint graphical lasso of {N_GROUPS} groups", joint_rows),
+    "test": ("Permutation test of two networks", permutation_rows),
     PYANOM: ("Beside pyanom", anomaly_rows),
 }
 
@@ -295,7 +364,7 @@ def _missing() -> dict[str, str]:
     """Tables whose peer is not here, and why."""
     missing = {}
     if importlib.util.find_spec("gglasso") is None:
-        missing[FUSED] = "gglasso is not installed"
+        missing[FUSED] = missing[JOINT] = "gglasso is not installed"
     if PYANOM_PYTHON not in os.environ and importlib.util.find_spec("pyanom") is None:
         missing[PYANOM] = f"pyanom is not installed, and {PYANOM_PYTHON} is not set"
     return missing
