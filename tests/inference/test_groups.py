@@ -33,16 +33,18 @@ def labels_of(shuffles: Any) -> list[tuple[int, ...]]:
     return found
 
 
-def normal_scores(values: FloatArray) -> FloatArray:
-    scores = stats.norm.ppf(stats.rankdata(values, axis=0) / (len(values) + 1))
-    return np.asarray((scores - scores.mean(axis=0)) / scores.std(axis=0))
-
-
 class TestEnumeration:
     """All ways to deal out the labels of whole clusters, by the plainest code."""
 
     lengths = (4, 3, 5, 2, 3, 4)
     groups = (0, 0, 1, 1, 2, 2)
+
+    def scores(self, values: FloatArray, cluster: IntArray) -> FloatArray:
+        """Centre and scale by moments that are means over clusters of means over their rows."""
+        own = [values[cluster == one] for one in np.unique(cluster)]
+        centred = values - np.mean([part.mean(axis=0) for part in own], axis=0)
+        squares = [np.mean(centred[cluster == one] ** 2, axis=0) for one in np.unique(cluster)]
+        return np.asarray(centred / np.sqrt(np.mean(squares, axis=0)))
 
     def spread(self, scores: FloatArray, label: IntArray) -> FloatArray:
         """Squares between the groups of the correlations of three columns."""
@@ -57,9 +59,10 @@ class TestEnumeration:
         y, cluster = (np.repeat(what, self.lengths) for what in (self.groups, range(6)))
         X = rows(1, len(y))
         X[y == 2, 1] += X[y == 2, 0]
-        test = group_difference_test(X, y, design=Design(clusters=cluster), n_permutations=99)
+        design = Design(clusters=cluster)
+        test = group_difference_test(X, y, design=design, ranks=False, n_permutations=99)
         assert test.n_permutations == 89
-        scores = np.concatenate([normal_scores(X[y == k]) for k in range(3)])
+        scores = np.concatenate([self.scores(X[y == k], cluster[y == k]) for k in range(3)])
         ways = sorted(set(permutations(self.groups)))
         every = np.array([self.spread(scores, np.repeat(way, self.lengths)) for way in ways])
         observed = test.marginal.observed.weights[np.triu_indices(3, 1)]

@@ -26,6 +26,8 @@ FEWEST_ROWS: Final = 5
 EXPLAINED: Final = 1e-8
 #: Level of the decision that sequential stopping is about.
 LEVEL: Final = 0.05
+#: Rows that blocks must have on average for their means to be taken away.
+BLOCK_ROWS: Final = 5
 
 
 class Shuffles(NamedTuple):
@@ -46,8 +48,9 @@ class Design:
         doses. Labels change places within subjects only. All rows that a subject has in a group
         move together.
     blocks : array-like of shape (n,), optional
-        Site, batch or the like. Labels change places within blocks only, so that differences
-        between blocks do not count.
+        Site, batch or the like. Labels change places within blocks only, and the means of blocks
+        of five rows or more on average are taken away, so that differences between blocks do not
+        count.
     clusters : array-like of shape (n,), optional
         The subject of each row, for subjects with several rows, all in one group. Whole subjects
         change groups, since rows of a subject are alike.
@@ -130,9 +133,25 @@ class Design:
             )
 
     def basis(self, classes: Sequence[Any], member: IntArray) -> FloatArray | None:
-        """Orthonormal columns that span the covariates within groups, or None without any."""
-        if self.covariates is None:
+        """Orthonormal columns that span blocks and covariates within groups; None without any.
+
+        Blocks with means of their own and unequal shares of the groups would make groups differ.
+        Blocks of a few rows are left as they are: without their means, little would be left.
+        """
+        parts = []
+        if self.covariates is not None:
+            parts.append(self._covariates(classes, member))
+        if self.blocks is not None:
+            names, block = _codes(self.blocks, len(member), "blocks")
+            if len(names) * BLOCK_ROWS <= len(member):
+                parts.append(_within(np.eye(len(names))[block], member))
+        if not parts:
             return None
+        found, sizes, _ = np.linalg.svd(np.concatenate(parts, axis=1), full_matrices=False)
+        return np.asarray(found[:, sizes > EXPLAINED])
+
+    def _covariates(self, classes: Sequence[Any], member: IntArray) -> FloatArray:
+        """Columns of unit norm without the means of the groups."""
         table = Table.from_input(self.covariates)
         if len(table.values) != len(member):
             raise InputError(
@@ -153,10 +172,8 @@ class Design:
         names, within = [names[k] for k in np.flatnonzero(norm > 0)], within[:, norm > 0]
         within = within / norm[norm > 0]
         rank = np.linalg.matrix_rank(within) if within.size else 0
-        for k in range(len(classes)):
-            within[member == k] -= within[member == k].mean(axis=0)
-        found, sizes, _ = np.linalg.svd(within, full_matrices=False)
-        kept = int((sizes > EXPLAINED).sum())
+        within = _within(within, member)
+        kept = int((np.linalg.svd(within, compute_uv=False) > EXPLAINED).sum())
         if kept < rank:
             left = np.linalg.norm(within, axis=0)
             named = [name for name, size in zip(names, left, strict=True) if size <= EXPLAINED]
@@ -168,7 +185,15 @@ class Design:
             raise InputError(
                 f"{len(member)} rows are too few to adjust for {kept} covariates. Take fewer."
             )
-        return np.asarray(found[:, :kept])
+        return within
+
+
+def _within(columns: FloatArray, member: IntArray) -> FloatArray:
+    """Take the means of groups away from columns."""
+    sizes = np.maximum(np.bincount(member), 1)[:, None]
+    sums = np.zeros((len(sizes), columns.shape[1]))
+    np.add.at(sums, member, columns)
+    return np.asarray(columns - (sums / sizes)[member])
 
 
 def _codes(labels: Any, n: int, what: str) -> tuple[list[Any], IntArray]:
@@ -232,7 +257,7 @@ class Units:
     @classmethod
     def of(cls, unit: IntArray, member: IntArray, block: IntArray) -> Units:
         """Sort rows by group and unit."""
-        order = np.lexsort((np.arange(len(unit)), unit, member))
+        order = np.lexsort((np.arange(len(unit)), unit, block, member))
         starts = np.flatnonzero(np.diff(unit[order], prepend=-1))
         return cls(
             order=order,
@@ -299,10 +324,11 @@ class Units:
         return self._labelled(labels)
 
     def _labelled(self, labels: IntArray) -> Shuffles:
-        """Sort rows by the labels of their units, of shape (b, m)."""
+        """Sort rows by the labels of their units, of shape (b, m), and by blocks as given rows."""
         rows = np.repeat(labels, self.lengths, axis=1)
         sizes = [np.count_nonzero(rows == k, axis=1) for k in range(self.n_groups)]
-        return Shuffles(np.argsort(rows, axis=1, kind="stable"), np.stack(sizes, axis=1))
+        keys = rows * (int(self.block.max()) + 1) + np.repeat(self.block, self.lengths)
+        return Shuffles(np.argsort(keys, axis=1, kind="stable"), np.stack(sizes, axis=1))
 
     def enumerate(self) -> Shuffles:
         """All ways to deal the labels out, but for the one that was found."""

@@ -124,6 +124,7 @@ class Problem:
     columns: FloatArray
     deviations: FloatArray
     basis: FloatArray | None
+    is_exact: bool
 
     @classmethod
     def make(
@@ -143,7 +144,10 @@ class Problem:
         adjusted = given if basis is None else given - basis @ (basis.T @ given)
         ends = np.cumsum(units.sizes)[:-1]
         parts, n_fewest = np.split(adjusted, ends), int(units.sizes.min())
-        scores = np.concatenate([_scores(part, ranks=ranks) for part in parts])
+        if (units.lengths > 1).any():
+            scores = _cluster_scores(parts, units, ranks=ranks)
+        else:
+            scores = np.concatenate([_scores(part, ranks=ranks) for part in parts])
         rare = _rare_columns(table.values, n_fewest)
         scores[:, rare] = 0.0
         d = scores.shape[1]
@@ -172,6 +176,8 @@ class Problem:
             deviations=_unit(np.concatenate(deviations)).T.copy(),
             # Residuals of units with other numbers of rows do not fit into each other's places.
             basis=basis if units.is_even else None,
+            # Residuals have more arrangements than labels.
+            is_exact=design.covariates is None,
         )
 
     @property
@@ -308,7 +314,7 @@ def shuffle(
         n_permutations,
         random_state,
         block_length=block_length,
-        is_exact=problem.basis is None,
+        is_exact=problem.is_exact,
     )
     ends = [len(deals)]
     if risk is not None:
@@ -476,6 +482,30 @@ def _scores(rows: FloatArray, *, ranks: bool) -> FloatArray:
     taken = nonparanormal(rows[:, varies]) if ranks else rows[:, varies]
     scores[:, varies] = _unit(taken)
     return scores
+
+
+def _cluster_scores(parts: Sequence[FloatArray], units: Units, *, ranks: bool) -> FloatArray:
+    """Columns of all groups, centred and scaled within each, every cluster with the same weight.
+
+    Row by row, the largest clusters would pull the mean of their group to themselves, and vary less
+    in other groups than in their own. Ranks within a few clusters follow those as closely, so that
+    ranks are over all groups.
+    """
+    shares = np.split(np.repeat(1 / units.lengths, units.lengths), np.cumsum(units.sizes)[:-1])
+
+    def standardized(groups: Sequence[FloatArray]) -> FloatArray:
+        found = []
+        for rows, weights in zip(groups, shares, strict=True):
+            centred = rows - np.average(rows, axis=0, weights=weights)
+            spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
+            found.append(centred / np.where(varying_columns(rows), spread, 1.0))
+        return np.concatenate(found)
+
+    scores = standardized(parts)
+    if not ranks:
+        return scores
+    ranked = _scores(scores, ranks=True)
+    return standardized(np.split(ranked, np.cumsum(units.sizes)[:-1]))
 
 
 def _unit(rows: FloatArray, is_there: BoolArray | None = None) -> FloatArray:
