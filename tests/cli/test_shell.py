@@ -3,15 +3,17 @@
 import errno
 import json
 import pickle
+import sys
 import warnings
 
+import numba
 import pytest
 from typer.main import get_command
 
 from edgewise import GaussianGraph, InputError
 from edgewise.cli.app import EXAMPLES, app
 from edgewise.cli.run import results_folder
-from edgewise.cli.shell import _options, in_options, printable, warnings_told
+from edgewise.cli.shell import _options, compilation_told, in_options, printable, warnings_told
 from tests.commands import invoke
 
 
@@ -200,3 +202,16 @@ def test_only_the_run_that_was_asked_is_quiet(run, data, after):
 
 def test_shells_can_complete_commands(run):
     assert "--install-completion" in run("--help").stdout
+
+
+def test_compilation_is_told_once_and_to_whoever_watches(monkeypatch, capsys):
+    def compile_two():
+        with compilation_told():
+            for _ in range(2):
+                numba.njit(lambda x: x + 1)(1)
+
+    compile_two()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    compile_two()
+    assert capsys.readouterr().err.count("Compiling kernels") == 1

@@ -24,6 +24,7 @@ from edgewise._version import __version__
 from edgewise.cli.shell import (
     advised,
     cleared,
+    compilation_told,
     is_interrupted,
     not_stopped,
     printable,
@@ -303,7 +304,7 @@ def carry_out(
     # scikit-learn, igraph and matplotlib import them first thing, and nothing here uses them.
     postpone("scipy.stats", "matplotlib.pyplot", "fontTools.agl")
     _import_without_docstrings()
-    with warnings_told() as told:
+    with warnings_told() as told, compilation_told():
         start = time.perf_counter()
         for one in source.findings:
             command_line = advised(one.advice)

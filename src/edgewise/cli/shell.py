@@ -303,6 +303,29 @@ def tell_all(text: str) -> None:
 
 
 @contextmanager
+def compilation_told() -> Iterator[None]:
+    """Say once, to whoever follows the run, that kernels are compiled, and only this time."""
+    if not (is_watched() and shows_progress()):
+        yield
+        return
+    from numba.core.event import Event, Listener, install_listener
+
+    class Told(Listener):
+        is_told = False
+
+        def on_start(self, event: Event) -> None:
+            if not self.is_told:
+                self.is_told = True
+                tell("Compiling kernels, which takes up to a minute and is done once ...")
+
+        def on_end(self, event: Event) -> None:
+            pass
+
+    with install_listener("numba:compile", Told()):
+        yield
+
+
+@contextmanager
 def warnings_told() -> Iterator[list[str]]:
     """Write each warning once to standard error, in a line of its own; yield the list of them.
 
