@@ -131,7 +131,7 @@ def _components(adjacency: BoolArray) -> list[IntArray]:
     reached = np.zeros(len(adjacency), dtype=bool)
     reached[:1] = True
     n_before = 0
-    while n_before < (n_reached := np.count_nonzero(reached)) < len(reached):
+    while n_before < (n_reached := int(reached.sum())) < len(reached):
         n_before = n_reached
         reached |= adjacency[reached].any(axis=0)
     return [np.arange(len(reached))] if n_reached == len(reached) else connected(adjacency)
