@@ -154,6 +154,15 @@ class TestDesigns:
         assert free.pvalue == 0.01
         assert whole.pvalue > 0.05
 
+    def test_means_of_blocks_do_not_count(self) -> None:
+        rng = np.random.default_rng(0)
+        X, site, y = rows(0, 90), np.repeat(range(3), 30), rng.choice(3, p=[0.5, 0.3, 0.2], size=90)
+        moved = X + 5 * rng.normal(size=(3, 3))[site]
+        options = {"design": Design(blocks=site), "n_permutations": 39, "random_state": 0}
+        plain, shifted = (group_difference_test(rows, y, **options) for rows in (X, moved))
+        assert plain.pvalues == shifted.pvalues
+        np.testing.assert_allclose(plain.networks, shifted.networks, atol=1e-10)
+
     def test_covariates_are_adjusted_for(self) -> None:
         rng = np.random.default_rng(0)
         y = np.repeat(["a", "b", "c"], 40)
