@@ -98,6 +98,8 @@ def test_stability_and_intervals(run, data, tmp_path):
     assert (table["share_above_0.7"] * PARTS % 1 < 1e-9).all()
     nodes = pd.read_csv(folder / "nodes.csv")
     assert (nodes["strength_lower"] <= nodes["strength_upper"]).all()
+    assert (folder / "communities.png").exists()
+    assert nodes["community_stability"].between(0, 1).all()
     assert "epskamp2018" in (folder / "report.html").read_text(encoding="utf-8")
 
 

@@ -366,3 +366,34 @@ def test_groups_rings_and_sizes_of_nodes():
         plot_network(graph, rings=[2, 0, 0, 0])
     with pytest.raises(InputError, match="at least 0"):
         plot_network(graph, sizes=[-1, 0, 0, 0])
+
+
+def test_minimum_maximum_and_cut_are_those_of_qgraph():
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[1, 2], weights[2, 3] = 0.5, 0.2, 0.1
+    graph = Graph(weights + weights.T)
+
+    def lines(**options):
+        ax = plot_network(graph, legend=False, **options)
+        found = next(c for c in ax.collections if isinstance(c, LineCollection))
+        return ax, found.get_linewidths(), found.get_colors()[:, 3]
+
+    _, whole, shades = lines()
+    _, wide, _ = lines(maximum=1.0)
+    assert wide[-1] < whole[-1]
+    ax, widths, _ = lines(minimum=0.15)
+    assert len(widths) == 2
+    assert "Showing 2 of 3 edges, of at least 0.15" in ax.texts[0].get_text()
+    _, widths, cut_shades = lines(cut=0.2)
+    assert widths[0] == widths[1] < widths[2] == whole[2]
+    assert shades[1] < cut_shades[1] == cut_shades[2]
+    with pytest.raises(InputError, match="above cut"):
+        lines(maximum=0.1, cut=0.2)
+    assert plot_network(graph, maximum=1.0, cut=0.1).get_legend() is not None
+
+
+def test_many_groups_have_different_colours():
+    graph = Graph(np.ones((20, 20)) - np.eye(20))
+    ax = plot_network(graph, groups=range(20), max_edges=20)
+    discs = [c for c in ax.collections if isinstance(c, PathCollection)][-1]
+    assert len(np.unique(discs.get_facecolors().round(3), axis=0)) == 20

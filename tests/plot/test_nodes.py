@@ -6,7 +6,12 @@ import pytest
 from edgewise import BootstrapGraph, GaussianGraph, InputError
 from edgewise.inference import CaseDropping
 from edgewise.metrics import node_statistics
-from edgewise.plot import plot_case_dropping, plot_centrality, plot_differences
+from edgewise.plot import (
+    plot_case_dropping,
+    plot_centrality,
+    plot_communities,
+    plot_differences,
+)
 
 WEIGHTS = np.array([[0, 0.5, 0, 0], [0.5, 0, -0.2, 0], [0, -0.2, 0, 0.1], [0, 0, 0.1, 0]])
 
@@ -94,3 +99,19 @@ def test_only_the_largest_are_drawn(differences):
     assert "without 2 smaller ones" in ax.get_xlabel()
     with pytest.raises(InputError, match="most"):
         plot_differences(differences, most=1)
+
+
+def test_a_map_of_communities_is_sorted_by_them():
+    drawn = [[0, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0]]
+    ax = plot_communities(drawn, names=["a", "b", "c"], members=[1, 2, 1])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "c", "b"]
+    wanted = [[1, 0.75, 0.25], [0.75, 1, 0.5], [0.25, 0.5, 1]]
+    np.testing.assert_allclose(ax.images[0].get_array(), wanted)
+    assert [patch.get_width() for patch in ax.patches] == [2, 1]
+    members = np.repeat([0, 1], [70, 1])
+    many = plot_communities([members], names=[f"n{k}" for k in range(71)])
+    assert [label.get_text() for label in many.get_yticklabels()] == ["n0 and 69 more"]
+    with pytest.raises(InputError, match="row for each resample"):
+        plot_communities([0, 1])
+    with pytest.raises(InputError, match="3 nodes, names 2"):
+        plot_communities(drawn, names=["a", "b"])

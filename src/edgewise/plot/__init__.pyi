@@ -26,6 +26,7 @@ from .network import plot_network as plot_network, shared_layout as shared_layou
 from .nodes import (
     plot_case_dropping as plot_case_dropping,
     plot_centrality as plot_centrality,
+    plot_communities as plot_communities,
     plot_differences as plot_differences,
 )
 from .partition import plot_leaf_map as plot_leaf_map, plot_partition as plot_partition

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba_array
+from matplotlib.colors import hsv_to_rgb, to_hex, to_rgba_array
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
@@ -56,20 +56,24 @@ class Strokes:
     is_bent: BoolArray
 
 
-def strokes_of(graph: Graph, widest: float) -> Strokes:
+def strokes_of(
+    graph: Graph, widest: float, maximum: float | None = None, cut: float = 0.0
+) -> Strokes:
     """Turn edges into lines; an edge there both ways with equal weight is one line."""
     both_ways = graph.adjacency & graph.adjacency.T
     is_line = both_ways & (graph.weights == graph.weights.T)
     source, target = np.nonzero(graph.adjacency & ~np.tril(is_line))
     weight = graph.weights[source, target]
-    heaviest = float(np.abs(weight).max(initial=0.0)) or 1.0
+    size = np.abs(weight)
+    heaviest = float(maximum or size.max(initial=0.0)) or 1.0
     sign = np.sign(weight).astype(int) + 1
     if graph.signed is not None:
         sign[~graph.signed[source, target]] = 1
     color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[sign]
     if graph.confidence is None:
         # A weight that is not known is no weak one.
-        color[:, 3] = np.where(weight == 0, 0.9, 0.35 + 0.55 * np.abs(weight) / heaviest)
+        shade = np.minimum(size / (cut or heaviest), 1.0)
+        color[:, 3] = np.where(weight == 0, 0.9, 0.35 + 0.55 * shade)
     else:
         color[:, 3] = opacity(graph.confidence[source, target])
     # Faint edges go first, so that strong ones lie on top.
@@ -78,11 +82,16 @@ def strokes_of(graph: Graph, widest: float) -> Strokes:
     return Strokes(
         source=source,
         target=target,
-        width=line_width(np.abs(weight[order]) / heaviest, widest),
+        width=line_width(_share(size[order], heaviest, cut), widest),
         color=color[order],
         has_arrow=~is_line[source, target],
         is_bent=(both_ways & ~is_line)[source, target],
     )
+
+
+def _share(size: ArrayLike, heaviest: float, cut: float) -> FloatArray:
+    """Say how wide an edge of some weight is drawn, from 0 to 1."""
+    return np.asarray(np.clip((np.asarray(size) - cut) / max(heaviest - cut, 1e-12), 0.0, 1.0))
 
 
 def opacity(confidence: FloatArray) -> FloatArray:
@@ -90,11 +99,20 @@ def opacity(confidence: FloatArray) -> FloatArray:
     return 0.12 + 0.8 * confidence
 
 
-def stroke_entries(graph: Graph) -> list[Entry]:
+def stroke_entries(graph: Graph, maximum: float | None = None, cut: float = 0.0) -> list[Entry]:
     """List what in the drawing of edges needs a word."""
     weights = graph.weights[graph.adjacency]
     signed = None if graph.signed is None else graph.signed[graph.adjacency]
     entries = weight_entries(weights, signed)
+    if maximum is not None or cut:
+        largest = float(np.abs(weights).max(initial=0.0))
+        heaviest = maximum or largest
+        entries = [
+            entry
+            if entry.share is None
+            else replace(entry, share=float(_share(entry.share * largest, heaviest, cut)))
+            for entry in entries
+        ]
     if graph.confidence is not None and len(weights):
         entries += [
             Entry(label=f"confidence {level:g}", opacity=float(opacity(np.array(level))))
@@ -122,6 +140,9 @@ def plot_network(
     groups: Sequence[object] | None = None,
     rings: ArrayLike | None = None,
     sizes: ArrayLike | None = None,
+    minimum: float = 0.0,
+    maximum: float | None = None,
+    cut: float = 0.0,
 ) -> Axes:
     """Draw a network: blue edges are positive, orange ones negative, wide ones strong.
 
@@ -156,6 +177,10 @@ def plot_network(
         a ring around it; what is below 0 counts as 0.
     sizes : array-like of shape (n_nodes,), default=None
         A statistic of each node, such as its strength, from 0: the largest has the largest disc.
+    minimum, maximum, cut : float
+        As in R's qgraph: edges with absolute weights below ``minimum`` are left out; one of
+        ``maximum`` is drawn widest, by default the heaviest, so that several pictures can be
+        compared; edges up to ``cut`` are thin and fade, and only those above differ in width.
 
     Returns
     -------
@@ -173,6 +198,11 @@ def plot_network(
     check_labels(labels)
     if not (max_edges is None or max_edges == "auto" or _is_count(max_edges)):
         raise InputError(f"max_edges must be 'auto', None or a number from 1, got {max_edges!r}.")
+    if not 0 <= cut < (np.inf if maximum is None else maximum) or not 0 <= minimum < np.inf:
+        raise InputError(
+            "minimum and cut must be at least 0 and maximum above cut, got "
+            f"minimum={minimum!r}, maximum={maximum!r} and cut={cut!r}."
+        )
     look = Look.of(graph.n_nodes, groups, rings, sizes)
     ax = axes_or_new(ax, network_size(graph.n_nodes), fill=True)
     ax.set_axis_off()
@@ -186,9 +216,11 @@ def plot_network(
         graph, look = _part(graph, joined), look.part(joined)
     if max_edges == "auto":
         max_edges = most_edges(graph.n_nodes)
-    shown = graph if max_edges is None else _strongest(graph, max_edges)
-    if shown is not graph:
-        text = f"Showing {shown.n_edges} of {graph.n_edges} edges, the strongest ones."
+    strong = _above(graph, minimum) if minimum else graph
+    shown = strong if max_edges is None else _strongest(strong, max_edges)
+    if shown.n_edges < graph.n_edges:
+        which = f"of at least {minimum:g}" if shown is strong else "the strongest ones"
+        text = f"Showing {shown.n_edges} of {graph.n_edges} edges, {which}."
         notes.insert(0, Note(text=text))
     _draw(
         ax,
@@ -196,8 +228,10 @@ def plot_network(
         shown,
         layout=layout,
         labels=labels,
-        entries=[*stroke_entries(shown), *look.entries()] if legend else [],
+        entries=[*stroke_entries(shown, maximum, cut), *look.entries()] if legend else [],
         top=_write_notes(ax, notes),
+        maximum=maximum,
+        cut=cut,
         look=look,
     )
     return ax
@@ -207,6 +241,14 @@ def plot_network(
 _TINTS = ("#F3D08A", "#A8DDC9", "#D9B8D6", "#B5D3F2", "#F2B8A0", "#E8E58F", "#C9C9C9", "#FFFFFF")
 #: The disc of the smallest statistic, as a share of the largest.
 _SMALLEST = 0.45
+
+
+def _tints(number: int) -> Sequence[str]:
+    """Give each group a colour of its own; more than eight go round the hues, light and dark."""
+    if number <= len(_TINTS):
+        return _TINTS[:number]
+    wheel = [((k / number) % 1.0, (0.25, 0.6)[k % 2], (1.0, 0.85)[k % 2]) for k in range(number)]
+    return [to_hex(color) for color in hsv_to_rgb(wheel)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +284,7 @@ class Look:
         if shares is not None and not (shares <= 1).all():
             raise InputError("rings must be shares of at most 1.")
         kinds = list(dict.fromkeys(labels or ()))
-        names = {kind: _TINTS[k % len(_TINTS)] for k, kind in enumerate(kinds)}
+        names = dict(zip(kinds, _tints(len(kinds)), strict=True))
         return cls(
             colors=("#DDDDDD",) * n_nodes if labels is None else tuple(names[k] for k in labels),
             scale=_SMALLEST + (1 - _SMALLEST) * np.sqrt(values / (values.max(initial=0.0) or 1.0)),
@@ -394,8 +436,16 @@ def _strongest(graph: Graph, most: int) -> Graph:
     order = np.lexsort((-size, ~is_first))[:most]
     kept = np.zeros_like(graph.adjacency)
     kept[rows[order], columns[order]] = True
-    if not graph.directed:
-        kept |= kept.T
+    return _with_edges(graph, kept if graph.directed else kept | kept.T)
+
+
+def _above(graph: Graph, minimum: float) -> Graph:
+    """Return the network without weaker edges; those of a weight that is not known stay."""
+    is_weak = (graph.weights != 0) & (np.abs(graph.weights) < minimum)
+    return _with_edges(graph, graph.adjacency & ~is_weak)
+
+
+def _with_edges(graph: Graph, kept: BoolArray) -> Graph:
     return Graph(
         np.where(kept, graph.weights, 0.0),
         names=graph.names,
@@ -416,6 +466,8 @@ def _draw(
     entries: Sequence[Entry | Artist],
     top: float,
     look: Look,
+    maximum: float | None,
+    cut: float,
 ) -> None:
     """Place nodes, edges, names and legend, each where the ones before leave room.
 
@@ -442,7 +494,7 @@ def _draw(
     apart = min(_layout.spacing(placement.points[joined]), 60.0)
     radius = float(np.clip(0.22 * wider * apart, 1.5, radius))
     widest = _widest(shown, apart)
-    strokes = strokes_of(shown, widest)
+    strokes = strokes_of(shown, widest, maximum, cut)
     ends = np.column_stack([strokes.source, strokes.target])
     _draw_edges(ax, placement.data[ends], strokes, radius)
     _draw_nodes(ax, placement.data, joined, radius, look)

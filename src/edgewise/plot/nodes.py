@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
+from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _ROW, _REST, _PANEL = 0.19, 1.0, 2.3
 #: Nodes above which rows are narrower, and how narrow.
 _MANY, _NARROW = 40, 0.13
+#: Nodes up to which a map of communities names all.
+_NAMED = 60
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -93,7 +96,8 @@ def plot_centrality(
                 label=tidy(group) if group else None,
             )
         ax.set_title(column.replace("_", " "), fontsize=9)
-        ax.tick_params(labelsize=8)
+        # Far from the bottom of a tall picture, values are read at the top.
+        ax.tick_params(labelsize=8, top=len(names) > _MANY, labeltop=len(names) > _MANY)
         ax.grid(color="#E5E5E5", linewidth=0.6)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
@@ -277,3 +281,87 @@ def _largest(estimate: FloatArray, most: int) -> IntArray:
     """Positions of the largest values in size, from large to small."""
     kept = np.argsort(-np.abs(estimate), kind="stable")[:most]
     return np.asarray(kept[np.argsort(-estimate[kept], kind="stable")])
+
+
+def plot_communities(
+    memberships: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    members: ArrayLike | None = None,
+) -> Axes:
+    """Draw how often two nodes are in one community, as a map with the communities along it.
+
+    A dark square is a community that most resamples have; nodes that are grey in several belong
+    to none of them for sure.
+
+    Parameters
+    ----------
+    memberships : array-like of shape (n_resamples, n_nodes)
+        The community of each node in each resample, such as
+        ``bootstrap.resampled(communities)``.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure, found at ``.figure`` of the result.
+    names : sequence of str, default=None
+        Names of the nodes.
+    members : array-like of shape (n_nodes,), default=None
+        The communities that nodes are sorted by and that are framed, such as those of all rows;
+        by default those of the first resample.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from edgewise.plot import plot_communities
+    >>> ax = plot_communities([[0, 0, 1], [0, 0, 1], [0, 1, 1]], names=["sad", "tired", "fit"])
+    >>> ax.images[0].get_array()[0].tolist()
+    [1.0, 0.6666666666666666, 0.0]
+    """
+    drawn = np.asarray(memberships)
+    if drawn.ndim != 2 or not drawn.size:
+        raise InputError(
+            "memberships must have a row for each resample and a column for each node; its shape "
+            f"is {drawn.shape}."
+        )
+    n_nodes = drawn.shape[1]
+    labels = [f"x{k}" for k in range(n_nodes)] if names is None else [str(k) for k in names]
+    group = drawn[0] if members is None else np.asarray(members)
+    if len(labels) != n_nodes or group.shape != (n_nodes,):
+        raise InputError(
+            f"memberships has {n_nodes} nodes, names {len(labels)} and members {group.shape}."
+        )
+    order = np.argsort(group, kind="stable")
+    shares = community_shares(drawn)[np.ix_(order, order)]
+    cell = 0.2 if n_nodes <= 25 else 0.13 if n_nodes <= _NAMED else 7.0 / n_nodes
+    side = 1.8 + cell * n_nodes
+    ax = axes_or_new(ax, (side + 0.6, side))
+    image = ax.imshow(shares, cmap="Greys", vmin=0, vmax=1, interpolation="none")
+    starts = np.flatnonzero(np.diff(group[order], prepend=group[order][0] - 1))
+    for start, stop in zip(starts, [*starts[1:], n_nodes], strict=True):
+        square = Rectangle((start - 0.5, start - 0.5), stop - start, stop - start)
+        square.set(fill=False, edgecolor=NEGATIVE, linewidth=1.4)
+        ax.add_patch(square)
+    places, written = np.arange(n_nodes), [tidy(labels[k], 18) for k in order]
+    if n_nodes > _NAMED:
+        # So many names could not be read: one for each community.
+        ends = np.append(starts[1:], n_nodes)
+        large = np.flatnonzero(ends - starts > n_nodes // _NAMED)
+        places = (starts[large] + ends[large] - 1) // 2
+        written = [f"{written[starts[k]]} and {ends[k] - starts[k] - 1} more" for k in large]
+    font = 8 if n_nodes <= 25 or n_nodes > _NAMED else 6.5
+    ax.set_yticks(places, labels=written, fontsize=font, **PLAIN)
+    ax.set_xticks(places, labels=written, fontsize=font, rotation=90, **PLAIN)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.5, pad=0.02)
+    bar.set_label("share of resamples in one community", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    return ax
+
+
+def community_shares(memberships: ArrayLike) -> FloatArray:
+    """Share of the resamples that have two nodes in one community, of shape (p, p)."""
+    drawn = np.asarray(memberships)
+    return np.asarray(sum(np.equal.outer(row, row) for row in drawn) / len(drawn))

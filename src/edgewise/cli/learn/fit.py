@@ -68,13 +68,14 @@ OTHERWISE: Final = (
     "an order"
 )
 #: The nodes and the stability of their order, among the files.
-NODES, CENTRALITY = "nodes.csv", "centrality.png"
+NODES, CENTRALITY, COMMUNITIES = "nodes.csv", "centrality.png", "communities.png"
 STABILITY_TABLE, STABILITY = "stability.csv", "stability.png"
 #: Pictures in a page, with words for those who cannot see them; the network is there anyway.
 ALT: Final = {
     "sites.png": "The network over the sites",
     "seeds.png": "What single sites are joined to",
     INTERVALS_PICTURE: INTERVALS_WORDS,
+    COMMUNITIES: "How often two nodes are in one community of a resample",
     CENTRALITY: "Centrality of the nodes, which says nothing about causes",
     STABILITY: "Centrality in parts of the rows beside that in all",
     SEARCH: "How the network was chosen",
@@ -227,6 +228,11 @@ def _about_nodes(
     graph = resampled.graph_
     rows, few = complete_rows(source.frame, "predictability")
     table, n_communities = _node_table(graph, resampled, rows, asked.groups)
+    members = _resampled_communities(resampled)
+    if members is not None:
+        at = table.columns.tolist().index("community") + 1
+        stability = _community_stability(members, table["community"].to_numpy())
+        table.insert(at, "community_stability", stability)
     notes = [*asked.notes, *few]
     found: dict[str, Any] = {"n_communities": n_communities}
     if "predictability" in table:
@@ -246,6 +252,10 @@ def _about_nodes(
         drawn: dict[str, Figure | SubFigure] = {
             CENTRALITY: plot.plot_centrality(table.set_index("node"), order="strength")
         }
+        if members is not None:
+            drawn[COMMUNITIES] = plot.plot_communities(
+                members, names=graph.names, members=table["community"]
+            ).figure
         if dropping is not None:
             drawn[STABILITY] = plot.plot_case_dropping(dropping).figure
         return drawn
@@ -262,6 +272,26 @@ def _about_nodes(
             "rings": table.get("predictability"),
         },
     )
+
+
+def _resampled_communities(resampled: Any) -> Any:
+    """Communities in each resample, of shape (n_resamples, p); None without resamples."""
+    from edgewise.metrics import communities
+
+    return resampled.resampled(communities) if hasattr(resampled, "node_intervals") else None
+
+
+def _community_stability(drawn: Any, member: Any) -> Any:
+    """How often a node is with others of its community, on average; 1 for one alone."""
+    import numpy as np
+
+    from edgewise.plot.nodes import community_shares
+
+    together = member[:, None] == member
+    shares = community_shares(drawn)
+    np.fill_diagonal(together, False)
+    n_others = together.sum(axis=1)
+    return np.where(n_others > 0, (shares * together).sum(axis=1) / np.maximum(n_others, 1), 1.0)
 
 
 def _node_table(
