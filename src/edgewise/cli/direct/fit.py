@@ -500,6 +500,12 @@ def _opinions(both: _Networks) -> list[str]:
             f" all, and {both.n_found_by(SECOND)} more (arcs.csv)."
         )
     lines = [text]
+    better = getattr(other, "score_", -math.inf) - getattr(both.fit, "score_", math.inf)
+    if other.method in SCORED and both.fit.method in SCORED and better > 1e-6:
+        lines.append(
+            f"The second opinion has the better score by {better:.3g}: --method {other.method} "
+            "leads with it."
+        )
     if both.fit.method in SCORED and other.method not in SCORED:
         lines.append(
             "Of the two, trust the score: on simulated networks it gets more directions right."
