@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
@@ -21,7 +21,11 @@ from edgewise.graph.metrics import GraphLike, as_adjacency
 from edgewise.graph.rows import are_levels, level_columns, match_columns, residuals
 from edgewise.inference.intervals import PairIntervals, keep_pairs
 from edgewise.inference.resample import MAX_DRAWS, varies
-from edgewise.selection.criteria import debiased, partial_correlation_tests
+from edgewise.selection.criteria import (
+    debiased,
+    false_discovery_control,
+    partial_correlation_tests,
+)
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.lasso.gram import descend
 from edgewise.stats.polychoric import ordinal_columns
@@ -180,14 +184,14 @@ def edge_intervals(
     spread = 1.0 / np.sqrt(n_worth)
     tested, pvalues = start.estimate, start.pvalues
     if method != "nodewise":
-        tested, pvalues = estimate, 2.0 * stats.norm.sf(np.abs(np.arctanh(estimate)) / spread)
+        tested, pvalues = estimate, 2.0 * special.ndtr(-np.abs(np.arctanh(estimate)) / spread)
     if not rows.has_formula:
         seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
         tasks = [(rows, debias, int(seed)) for seed in seeds]
         drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
         spread = np.std(drawn, axis=0, ddof=1) + np.where(np.eye(p), 1.0, 1e-12)
-        pvalues = 2.0 * stats.norm.sf(np.abs(np.arctanh(tested)) / spread)
-    reach = float(stats.norm.isf((1.0 - level) / 2)) * spread
+        pvalues = 2.0 * special.ndtr(-np.abs(np.arctanh(tested)) / spread)
+    reach = float(-special.ndtri((1.0 - level) / 2)) * spread
     z, diagonal = np.arctanh(estimate), np.where(np.eye(p), np.nan, 0.0)
     return EdgeIntervals(
         estimate=estimate + diagonal,
@@ -298,7 +302,7 @@ def _corrected(pvalues: FloatArray, fdr: Literal["bh", "by"]) -> FloatArray:
     """Correct the p-values of all pairs for their number."""
     above = np.triu_indices(len(pvalues), 1)
     qvalues = np.full(pvalues.shape, np.nan)
-    qvalues[above] = stats.false_discovery_control(pvalues[above], method=fdr)
+    qvalues[above] = false_discovery_control(pvalues[above], method=fdr)
     qvalues.T[above] = qvalues[above]
     return qvalues
 
@@ -472,4 +476,4 @@ def _hotelling(first: FloatArray, second: FloatArray) -> tuple[float, int, float
     statistic = n * float(np.sum((axes[:, kept].T @ (mean / scale)) ** 2 / size[kept]))
     if n <= q + 1:
         return statistic, q, 1.0
-    return statistic, q, float(stats.f.sf(statistic * (n - q) / (q * (n - 1)), q, n - q))
+    return statistic, q, float(special.fdtrc(q, n - q, statistic * (n - q) / (q * (n - 1))))

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, stats
+from scipy import linalg, special
 from sklearn.base import clone
 
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.data.labels import TwoSamples
-from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
-from edgewise.solvers.change.ratio_problem import log_softmax, log_total
+from edgewise.selection.criteria import false_discovery_control
 from edgewise.solvers.lasso.gram import neighborhood_lasso
-from edgewise.stats.pair_features import pair_features
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from edgewise.data.labels import TwoSamples
+    from edgewise.estimators import NetworkChange
 
 
 #: A variance below this share of the mean square is rounding.
@@ -87,6 +87,9 @@ def one_step(ratio: RatioFeatures, theta: FloatArray, alpha_hessian: float | Non
 
 def _weigh(before: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ratio at the rows of the first group, summing to 1, and the means of the features there."""
+    # Loaded by those who compare groups only, as are other parts of a change.
+    from edgewise.solvers.change.ratio_problem import log_softmax
+
     used = np.flatnonzero(theta)
     log_ratio = theta[used] @ before[used]
     weights = np.exp(log_softmax(log_ratio))
@@ -108,6 +111,8 @@ def _directions(H: FloatArray, spread: FloatArray, alpha: float) -> FloatArray:
 
 def refit_some(ratio: RatioFeatures, kept: IntArray, start: FloatArray) -> FloatArray:
     """Fit some coefficients without penalty by Newton steps; the others are 0."""
+    from edgewise.solvers.change.ratio_problem import log_total
+
     theta = np.zeros(len(start))
     theta[kept] = start[kept]
     if not len(kept):
@@ -349,6 +354,8 @@ def change_intervals(
       source target
     0     x0     x1
     """
+    from edgewise.estimators import NetworkChange
+
     if not isinstance(estimator, NetworkChange):
         raise InputError(f"estimator must be a NetworkChange, got a {type(estimator).__name__}.")
     if not 0 < level < 1:
@@ -385,6 +392,8 @@ def change_intervals(
 
 def _make_ratio(model: NetworkChange, samples: TwoSamples) -> RatioFeatures:
     """Compute the features of all pairs, or refuse where there are too many."""
+    from edgewise.stats.pair_features import pair_features
+
     if not model._is_signed():
         raise InputError(
             f"Intervals are for one feature per pair, and basis={model.basis!r} has "
@@ -445,11 +454,11 @@ def _assemble(
     estimate, error = (
         full(full(values, every)[wanted], wanted) for values in (step.estimate, step.standard_error)
     )
-    pvalues = 2.0 * stats.norm.sf(np.abs(estimate) / error)
+    pvalues = 2.0 * special.ndtr(-np.abs(estimate) / error)
     qvalues = np.full(len(wanted[0]), np.nan)
     is_known = np.isfinite(pvalues[wanted])
-    qvalues[is_known] = stats.false_discovery_control(pvalues[wanted][is_known])
-    reach = float(stats.norm.isf((1.0 - level) / 2)) * error
+    qvalues[is_known] = false_discovery_control(pvalues[wanted][is_known])
+    reach = float(-special.ndtri((1.0 - level) / 2)) * error
     return ChangeIntervals(
         estimate=estimate,
         standard_error=error,

@@ -291,6 +291,36 @@ def partial_correlation_tests(R: FloatArray, n_samples: float) -> PartialTests:
     return PartialTests(estimate=estimate, rows=rows, pvalues=pvalues, alpha=alpha)
 
 
+def false_discovery_control(pvalues: FloatArray, method: str = "bh") -> FloatArray:
+    """Adjust p-values for their number, to compare with a false discovery rate.
+
+    As in `scipy.stats`, which takes longer to import than a fit.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (m,)
+    method : {"bh", "by"}
+        Of Benjamini and Hochberg, or of Benjamini and Yekutieli.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> false_discovery_control(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.04, 0.04])
+    """
+    order = np.argsort(pvalues)
+    rank = np.arange(1, len(pvalues) + 1)
+    scaled = pvalues[order] * (len(pvalues) / rank)
+    if method == "by":
+        scaled *= np.sum(1 / rank)
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return np.clip(adjusted, 0.0, 1.0)
+
+
 def debiased(R: FloatArray, coef: FloatArray) -> FloatArray:
     """Partial correlations from the coefficients of the regressions of each column, below 1."""
     left = np.eye(len(R)) - coef

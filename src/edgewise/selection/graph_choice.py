@@ -17,6 +17,7 @@ from edgewise.selection.choose import SelectionWarning, make_selection
 from edgewise.selection.criteria import (
     default_gamma,
     ebic,
+    false_discovery_control,
     partial_correlation_tests,
     smallest_p_value,
 )
@@ -188,9 +189,6 @@ def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
 
     Pairs that ``weights`` forbid are not tested, and those that they leave free are joined.
     """
-    # Loaded by those who test only: it takes longer than a fit.
-    from scipy.stats import false_discovery_control
-
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
     tests = partial_correlation_tests(R, statistics.n_samples)
     allowed = np.triu(np.ones(R.shape, dtype=bool), 1)
