@@ -325,8 +325,8 @@ def _tested(
         "residuals": "of what the other neighbours leave unexplained",
     }
     line = (
-        f"{n_sure} of {count(graph.n_edges, 'edge')} have a q-value of at most {LEVEL:g}, by tests "
-        f"{how[errors]}."
+        f"{n_sure} of {count(graph.n_edges, 'edge')} {'has' if n_sure == 1 else 'have'} a q-value "
+        f"of at most {LEVEL:g}, by tests {how[errors]}."
     )
     found = {"edge_tests": errors, "n_significant": n_sure}
     return TestedEdges(values=values, lines=[line], notes=notes, found=found)
