@@ -116,7 +116,7 @@ def test_whole_numbers_have_an_order(learn):
     at_limit.columns = ["a", "b"]
     run = learn(at_limit, "--alpha", "0.1")
     assert run.record["parameters"]["covariance"] == "auto"
-    (note,) = run.record["treatment"]
+    note, *_ = run.record["treatment"]
     assert "2 columns of ordered answers (at most 10 different whole numbers)" in note
     assert "--covariance correlation" in note
     assert "--method discrete" in note
@@ -152,7 +152,8 @@ def test_text_beside_ordered_numbers_is_named(run, tmp_path):
 
 def test_few_rows_of_measurements_are_not_discrete(learn):
     two_rows = pd.DataFrame({"a": [1.5, 3.0], "b": [2.0, 4.5]})
-    assert learn(two_rows, "--alpha", "0.1").record["treatment"] == []
+    (note,) = learn(two_rows, "--alpha", "0.1").record["treatment"]
+    assert note.startswith("no p-values of edges: there are 2 rows")
     fractions = pd.DataFrame({"a": [0.5, 1.5] * 10, "b": [0.5] * 10 + [2.5] * 10})
     assert learn(fractions, "--alpha", "0.1").record["treatment"] == []
 

@@ -164,4 +164,5 @@ WITH_KINDS = {
 }
 for case in OTHER_TYPES:
     if "text" in case.outcome.says:
-        case.but["MixedGraph"] = WITH_KINDS.get(case.name, refused("levels in 40 rows"))
+        for name in ("MixedGraph", "DirectedGraph"):
+            case.but[name] = WITH_KINDS.get(case.name, refused("levels in 40 rows"))

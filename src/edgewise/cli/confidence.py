@@ -300,7 +300,8 @@ def _test_numbers(
         )
     except InputError as error:
         # Such as copies of a column, which a fit with a repair can take.
-        why = f"no p-values of edges. {str(error).partition('. ')[0].rstrip('.')}"
+        said = str(error).partition(". ")[0].rstrip(".")
+        why = f"no p-values of edges: {said[:1].lower()}{said[1:]}"
         return TestedEdges(values=values, notes=[why])
     values |= {
         "estimate": found.estimate,

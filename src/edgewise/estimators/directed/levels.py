@@ -68,6 +68,9 @@ def level_kinds(X: Any, kinds: Any) -> dict[str, str] | None:
 
 def _is_plain_numbers(X: Any) -> bool:
     """Whether the types of the columns say that all are numbers."""
+    if hasattr(X, "collect"):
+        # A lazy frame is refused as it is read, and would warn if asked for its types.
+        return True
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         return all(getattr(dtype, "kind", "O") in "fiu" for dtype in X.dtypes)
     return not hasattr(X, "columns") and getattr(getattr(X, "dtype", None), "kind", "f") in "fiu"
