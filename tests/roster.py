@@ -58,7 +58,8 @@ class Entry:
     searches : sequence of estimators
         Models that resample rows, or split them into folds, and spread that over processes.
     conventions : sequence of estimators
-        Models for scikit-learn's own checks, after the first among the slow tests.
+        Models for scikit-learn's own checks, after the first among the slow tests, where the
+        defaults are checked of those that search for long.
     gaps : sequence of estimators
         Models that take missing values.
     options : sequence of estimators
@@ -180,7 +181,7 @@ ROSTER = [
         plain=GaussianBayesNet(alpha=0.1),
         fixed=(GaussianBayesNet(alpha=0.2), GaussianBayesNet(alpha=0.2, method="bcd")),
         searches=(GaussianBayesNet(alpha=CV(3, n_alphas=3), random_state=0),),
-        conventions=(GaussianBayesNet(), GaussianBayesNet(alpha=0.1, method="bcd")),
+        conventions=(GaussianBayesNet(alpha=0.1, method="bcd"), GaussianBayesNet()),
         gaps=(GaussianBayesNet(0.1, missing="em"),),
         options=(
             GaussianBayesNet(),
@@ -247,6 +248,7 @@ ROSTER = [
         fixed=(NetworkChange(alpha=0.3), NetworkChange(alpha=0.5, basis="polynomial")),
         searches=(NetworkChange(CV(3, n_alphas=3), random_state=0),),
         conventions=(
+            NetworkChange(CV(3, n_alphas=3), random_state=0),
             NetworkChange(random_state=0),
             NetworkChange(CV(3, n_alphas=3), basis="polynomial", random_state=0),
         ),
@@ -299,7 +301,7 @@ ROSTER = [
             JointGraphs(alpha=0.2, coupling=0.1, penalty="group"),
         ),
         searches=(JointGraphs(CV(3, n_alphas=3), random_state=0),),
-        conventions=(JointGraphs(random_state=0), JointGraphs(alpha=0.3, coupling=0.1)),
+        conventions=(JointGraphs(alpha=0.3, coupling=0.1), JointGraphs(random_state=0)),
         options=(JointGraphs(0.2, coupling=0.1, order="chain"),),
     ),
     Entry(

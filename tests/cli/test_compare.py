@@ -301,6 +301,7 @@ def test_options_reach_the_estimator(compare, groups, options, parameters):
     assert parameters.items() <= run.record["parameters"].items()
 
 
+@pytest.mark.slow
 def test_degree_is_chosen(compare, groups):
     options = ("--basis", "power", "--degree", "1,2", "--permutations", "2")
     run = compare(groups, "--by", "era", *options)
@@ -352,6 +353,7 @@ def test_jobs_and_seed(compare, groups):
     assert not np.array_equal(values(), values("--seed", "1"))
 
 
+@pytest.mark.slow
 def test_columns_are_chosen(compare, groups):
     text = groups.assign(city="Ulm")
     for options in (
@@ -412,6 +414,7 @@ def test_json_is_one_object_and_nothing_else(run, groups, tmp_path):
     assert record.items() <= document.items()
 
 
+@pytest.mark.slow
 def test_files_of_another_command_go(run, groups, tmp_path):
     groups.to_csv("data.csv", index=False)
     run("learn", "data.csv", "--drop", "era", "--alpha", "0.3", "--out", "here")

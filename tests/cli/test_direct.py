@@ -259,6 +259,7 @@ def test_missing_values(run, direct, lawn):
     assert direct(holed, *QUICK, "--missing", "em").record["parameters"]["missing"] == "em"
 
 
+@pytest.mark.slow
 def test_columns_json_and_repair(run, lawn, tmp_path):
     lawn.assign(twin=lawn.rain).to_csv(tmp_path / "data.csv", index=False)
     assert "twin" in complaint(run, "data.csv")

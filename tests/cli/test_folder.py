@@ -37,6 +37,7 @@ def no_work(monkeypatch):
     monkeypatch.setattr(GaussianGraph, "fit", fit)
 
 
+@pytest.mark.slow
 def test_a_folder_in_the_place_of_a_file_is_found_before_the_work(run, data, out, no_work):
     (out / "report.html").unlink()
     (out / "report.html").mkdir()
@@ -114,6 +115,7 @@ def test_one_run_at_a_time(run, data, out, no_work):
     assert contents(out) == before
 
 
+@pytest.mark.slow
 def test_what_killed_runs_left_blocks_nobody(run, data, out):
     (out / LOCK).touch()
     (out / ".edgewise-1-x").mkdir()

@@ -231,6 +231,7 @@ def test_confidence_is_in_the_json(run, frame):
     assert all(0 <= edge["confidence"] <= 1 for edge in json.loads(result.stdout)["edges"])
 
 
+@pytest.mark.slow
 def test_seed(learn, frame):
     def confidence(seed):
         return list(

@@ -217,6 +217,7 @@ def test_one_strength_is_chosen(learn, pixels):
     assert "chosen out of 8 by held-out likelihood; tau 0.1, as given" in run.result.stdout
 
 
+@pytest.mark.slow
 def test_confidence_searches_once(learn, pixels):
     frame = pixels.iloc[:, :5]
     run = learn(frame, "--chain", "--resamples", "5")
@@ -280,6 +281,7 @@ def test_sites_of_pairs_are_laid_out(learn, pixels, tmp_path):
     assert sorted(path.name for path in run.out.iterdir()) == sorted((*FILES, "sites.png"))
 
 
+@pytest.mark.slow
 def test_json_lists_the_files(run, pixels, tmp_path):
     pixels.to_csv("data.csv", index=False)
     document = json.loads(run("learn", "data.csv", "--ring", *STRENGTHS, "--json").stdout)

@@ -182,27 +182,30 @@ def test_rows_that_judge(regress, rows):
 
 
 @pytest.mark.parametrize(
-    ("options", "parameter", "value"),
+    ("options", "values"),
     [
-        (("--search", "optimal", "--total-depth", "3"), "search", "optimal"),
-        (("--total-depth", "1"), "max_total_depth", 1),
-        (("--criterion", "penalized", "--gamma", "0.5"), "criterion", Penalized(gamma=0.5)),
-        (("--criterion", "penalized"), "criterion", "penalized"),
-        (("--lookahead", "0"), "lookahead", 0),
-        (("--grow-risk", "refit"), "grow_risk", "refit"),
-        (("--mean", "global"), "mean", "global"),
-        (("--split-for", "all"), "split_for", "all"),
-        (("--scale", "quantile"), "scale", "quantile"),
-        (("--depth", "1"), "max_depth", 1),
-        (("--min-leaf", "100"), "min_samples_leaf", 100),
-        (("--min-gain", "1000000"), "criterion", HeldOut(min_gain=1e6)),
-        (("--seed", "3"), "random_state", 3),
+        (
+            ("--search", "optimal", "--total-depth", "3", "--scale", "quantile", "--seed", "3"),
+            {"search": "optimal", "max_total_depth": 3, "scale": "quantile", "random_state": 3},
+        ),
+        (
+            ("--criterion", "penalized", "--gamma", "0.5", "--lookahead", "0", "--depth", "1"),
+            {"criterion": Penalized(gamma=0.5), "lookahead": 0, "max_depth": 1},
+        ),
+        (
+            ("--criterion", "penalized", "--grow-risk", "refit", "--mean", "global"),
+            {"criterion": "penalized", "grow_risk": "refit", "mean": "global"},
+        ),
+        (
+            ("--split-for", "all", "--min-leaf", "100", "--min-gain", "1000000"),
+            {"split_for": "all", "min_samples_leaf": 100, "criterion": HeldOut(min_gain=1e6)},
+        ),
     ],
 )
-def test_options_reach_the_tree(regress, rows, options, parameter, value):
+def test_options_reach_the_tree(regress, rows, options, values):
     run = regress(rows, "--on", "lat,lon", "--drop", "place,odd", *options)
     given = run.tree.get_params()
-    assert given.get(parameter, getattr(given["criterion"], parameter, None)) == value
+    assert {name: given[name] for name in values} == values
     expected = GraphTree(**run.tree.get_params())
     expected.fit(rows[["lat", "lon"]], rows[NAMES])
     assert run.tree.export_text() == expected.export_text()

@@ -12,6 +12,7 @@ from edgewise import GaussianGraph
 from edgewise._core.errors import InputError
 from edgewise.cli.prepare import rows_where
 from edgewise.io import RawTable
+from tests.cases import by_default
 from tests.corpus.commands import COMMANDS
 
 
@@ -188,7 +189,7 @@ def test_rows_piece_by_piece_are_taken_as_they_come(run, table, option):
 
 
 @pytest.mark.drawn
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", by_default(1, COMMANDS))
 def test_what_is_unusual_is_said_before_the_fit_and_recorded(run, table, command):
     table.loc[7, "dose"] = 1000.0
     table.to_csv("data.csv", index=False)

@@ -85,8 +85,16 @@ def name_of(page):
 BUILT = ROOT / "docs" / "adding-a-method.md"
 
 
+LONG_PAGES = (
+    "change.md",
+    "command-line.md",
+    "covariates.md",
+    "inference.md",
+    "space.md",
+    "survey.md",
+)
 #: Pages that resample, permute or grow trees all the way through.
-LONG = tuple(ROOT / "docs" / name for name in ("command-line.md", "covariates.md", "survey.md"))
+LONG = tuple(ROOT / "docs" / name for name in LONG_PAGES)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +121,7 @@ def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeyp
             assert_same(block.output, printed.getvalue(), f"{name_of(page)}, line {block.line}")
 
 
+@pytest.mark.slow
 def test_a_method_can_be_added_from_the_page_alone(tmp_path):
     """Write and append what the page says to a copy of the package, then run the other blocks."""
     package = tmp_path / "src" / "edgewise"

@@ -103,6 +103,7 @@ def test_senate_votes(run):
     assert float(re.search(r"probability (\S+) where", printed).group(1)) > 0.9
 
 
+@pytest.mark.slow
 def test_alarm_directions(run, tmp_path):
     printed = run("alarm_directions.py")
     wrong = table(printed, "wrong entries")
@@ -114,6 +115,7 @@ def test_alarm_directions(run, tmp_path):
     assert (tmp_path / "alarm_confidence.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_tumour_classes(run):
     printed = run("tumour_classes.py")
     assert "free bias: learning together gains +0.03, within noise" in printed

@@ -89,6 +89,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(package):
     assert len(list((package / "__pycache__").glob("edgewise-kernels-*"))) == 1
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_only_costs_the_cache(package, tmp_path):
     # A file where the folder should be stops also a user who may write everywhere.
     (package / "__pycache__").write_text("")

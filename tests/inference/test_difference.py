@@ -223,6 +223,7 @@ class TestRun:
         )
         assert test.pvalue == 1.0
 
+    @pytest.mark.slow
     def test_blocks_keep_the_level_of_rows_in_time(self) -> None:
         rng = np.random.default_rng(4)
         found = {1: 0, 12: 0}

@@ -207,6 +207,7 @@ def test_pvalues_are_uniform_where_nothing_differs():
         assert stats.kstest(column, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_a_planted_difference_is_found_and_nothing_else():
     X, y = groups(80, 80, strength=1.0, n_features=6, seed=1)
     test = permutation_test(GaussianGraph(alpha=0.1), X, y, n_permutations=399, random_state=0)

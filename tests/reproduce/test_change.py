@@ -60,6 +60,7 @@ def test_area_is_the_average_precision(seed):
     assert precision.mean() == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_area_of_chance_is_that_of_random_orders():
     rng = np.random.default_rng(0)
     found = [average_precision_score(np.arange(36) < 8, rng.permutation(36)) for _ in range(1000)]
@@ -622,6 +623,7 @@ class TestVerdict:
         squares = np.corrcoef(np.column_stack([np.abs(X), X]), rowvar=False)
         assert np.abs(squares - np.eye(2 * kind.p))[0, [1, kind.p + 1]].max() > 0.1
 
+    @pytest.mark.slow
     def test_small_version(self, tmp_path):
         study = load_study("verdict")
         outcome = run_study(study, tmp_path, quick=True, seed=1)

@@ -138,6 +138,7 @@ def test_locally_constant(seed, p, share, tau):
     assert again.objective == pytest.approx(found.objective, abs=1e-6)
 
 
+@pytest.mark.slow
 @few
 @given(seed=SEEDS, p=SIZES, share=SHARES, sparsity=st.sampled_from([0.0, 0.1]))
 def test_fused_graphical_lasso(seed, p, share, sparsity):
@@ -218,6 +219,7 @@ def test_density_ratio(seed, p, share, basis):
     assert 0.0 <= smallest <= ratio_alpha_max(X_p, X_q, basis=basis, ridge=0.0) + 1e-9
 
 
+@pytest.mark.slow
 @few
 @given(seed=SEEDS, p=st.integers(2, 3), share=SHARES)
 def test_sampled_likelihood(seed, p, share):

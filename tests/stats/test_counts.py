@@ -36,6 +36,7 @@ def assert_counts_of(found, frame):
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(sizes=st.lists(st.integers(0, 90), min_size=1, max_size=40), seed=st.integers(0, 99))
 def test_any_chunking_and_order(sizes, seed):

@@ -113,6 +113,7 @@ def test_optimal_search_is_the_best_of_all_trees(is_penalized):
     assert greedy.risk_ + price(len(greedy.leaves_)) >= best - 1e-6
 
 
+@pytest.mark.slow
 def test_search_refuses_too_many_cells():
     X, Y = changing_rows(6000, d=6)
     with pytest.raises(InputError, match=r"cells of 6 covariates") as caught:

@@ -19,6 +19,7 @@ from edgewise.data.simulate import gaussian_graph, graph_structure, sample_gauss
 from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
 from edgewise.solvers import refit_precision
 from edgewise.solvers.gaussian.graph_search import fit_graph
+from tests.cases import by_default
 
 
 def chain(n_rows=200, n_columns=6, seed=0):
@@ -531,7 +532,7 @@ def all_graphs(p):
         yield adjacency
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", by_default(1, range(6)))
 def test_refitted_ebic_finds_the_best_of_all_graphs(seed):
     rng = np.random.default_rng(seed)
     model = gaussian_graph(5, "erdos-renyi", degree=2, signal=(0.3, 0.6), rng=rng)
@@ -617,6 +618,7 @@ def test_only_gaussian_graphs_are_refitted():
         NeighborhoodGraph(alpha=EBIC(refit=True)).fit(chain())
 
 
+@pytest.mark.slow
 def test_more_columns_than_rows_end_the_path_early():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 150)) + rng.normal(size=(12, 1))
