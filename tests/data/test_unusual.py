@@ -94,6 +94,9 @@ def test_codes_of_categories():
     values[:, 0] = np.random.default_rng(2).integers(1, 4, size=200)
     found = kinds(values)["categories"]
     assert (found.columns, found.figure, found.advice) == (("a",), 3.0, "--drop a")
+    # As in a clinic: a race among diagnoses of two levels and few measurements.
+    values[:, 1:4] = np.random.default_rng(3).integers(0, 2, size=(200, 3))
+    assert kinds(values)["categories"].columns == ("a",)
     # Answers throughout are no measurements with codes among them.
     assert not find_unusual(np.random.default_rng(2).integers(1, 6, size=(200, 6)) * 1.0, NAMES)
 

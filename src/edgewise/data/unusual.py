@@ -122,11 +122,14 @@ def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
 
 
 def _categories(values: FloatArray, names: Sequence[str]) -> Finding | None:
-    """Few whole numbers in a column, beside measurements."""
+    """Few whole numbers in a column, where most columns are something else, and some measured.
+
+    Where most have few whole numbers, as in a survey, they are answers in an order.
+    """
     counts = np.array([_n_different(column) for column in values.T])
     is_whole = np.array([bool((c == np.round(c))[~np.isnan(c)].all()) for c in values.T])
     which = np.flatnonzero(is_whole & (counts > 2) & (counts < MEASUREMENT)).tolist()
-    if not which or 2 * int((counts >= MEASUREMENT).sum()) < len(counts):
+    if not which or 2 * len(which) > len(counts) or counts.max() < MEASUREMENT:
         return None
     labels = [names[k] for k in which]
     return Finding(
