@@ -80,6 +80,7 @@ def end_on_signals() -> None:
     # Python's own handlers wait for the main thread; the byte that is sent here does not.
     signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, _interrupt)
+    sys.unraisablehook = _unraisable
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         # A run that was started to outlive its terminal ignores that it is closed.
@@ -182,6 +183,12 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         # Once: what clears up is not to be interrupted itself.
         _stop.is_asked = True
         raise KeyboardInterrupt
+
+
+def _unraisable(what: sys.UnraisableHookArgs) -> None:
+    """Say nothing of an interrupt that a callback of a compiler could not pass on."""
+    if not isinstance(what.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
