@@ -96,7 +96,7 @@ TOLD = (
 #: What the commands answer.
 QUESTIONS: Final[Mapping[str, str]] = {
     "learn": "Which variables are linked?",
-    "compare": "What changed between two conditions?",
+    "compare": "What changed between conditions?",
     "regress": "How does the network vary with covariates?",
     "direct": "Which way do influences run?",
     "classify": "Do the networks of groups tell them apart?",
@@ -159,7 +159,7 @@ def _blocks(text: str) -> list[dict[str, Any]]:
 
 
 _BRANCH: Final = re.compile(r"((?:\|   )*)\|--- (.*)")
-_NUMBER: Final = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?%?")
+_NUMBER: Final = re.compile(r"(p )?[+-]?[\d.]+(e[+-]?\d+)?%?")
 
 
 def details(report: Report) -> dict[str, Any]:
