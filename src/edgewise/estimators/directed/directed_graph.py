@@ -29,6 +29,7 @@ from edgewise.estimators.directed.linear_network import (
     NetworkProblem,
     identified_arcs,
     network_problem,
+    representative,
 )
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import longest_paths
@@ -299,12 +300,15 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         if free := problem.free:
             sample = Sample(free.covariances, free.n_samples, free.which, n_samples, free.told)
         found = self._by_tests(problem)
+        is_scored = found is None
         if found is None:
             allowed = None if known.is_empty else known.allowed
             found = self._by_score(
                 scored_problem(sample, self.score, self.penalty_discount, allowed, known.required)
             )
         cpdag = identified_arcs(found.dag, known.allowed, sample.told)
+        if is_scored:
+            found = found._replace(dag=representative(found.dag, cpdag, known.allowed))
         self.cpdag_ = self._store_network(found.dag, cpdag, statistics, problem.free)
         most = int(found.dag.sum(axis=0).max())
         score = gaussian_score(sample, self.score, self.penalty_discount, most)
@@ -348,6 +352,9 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             found = self._by_score(problem)
         dag, place = found.dag, problem.place
         cpdag = identified_arcs(dag, known.allowed, told)
+        # Of levels beside numbers, the networks of a class may score differently.
+        if self.method != "pc" and not {*kinds.values()} & {"continuous", "count"}:
+            dag = representative(dag, cpdag, known.allowed, place)
         labels = self._names()
         self.graph_ = Graph(
             arc_strengths(table, dag), names=labels, directed=True, adjacency=dag, signed=~dag

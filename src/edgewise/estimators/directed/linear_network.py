@@ -28,7 +28,7 @@ from edgewise.estimators.directed.known_arcs import (
     told_apart,
 )
 from edgewise.graph import Graph
-from edgewise.graph.equivalence import complete_dag, longest_paths
+from edgewise.graph.equivalence import complete_dag, extend_pattern, longest_paths
 from edgewise.io.messages import quote_names
 
 
@@ -186,6 +186,20 @@ def _fewest_rows(X: FloatArray, weights: FloatArray | None) -> float:
 def identified_arcs(dag: BoolArray, allowed: BoolArray, told: BoolArray | None) -> BoolArray:
     """Return what is identified of a graph, given which arcs may be and what experiments tell."""
     return complete_dag(dag, allowed if told is None else allowed & ~(told & dag.T))
+
+
+def representative(
+    dag: BoolArray, cpdag: BoolArray, allowed: BoolArray, place: IntArray | None = None
+) -> BoolArray:
+    """Return the network of a class that follows from what is identified, and nothing else.
+
+    Scores of the networks of a class differ by rounding only, so that which of them a search ends
+    at is chance. Columns are gone through in the order of ``place``.
+    """
+    order = np.arange(len(dag)) if place is None else place
+    block, back = np.ix_(order, order), np.argsort(order)
+    extension = extend_pattern(cpdag[block], allowed[block])
+    return extension.dag[np.ix_(back, back)] if extension.is_consistent else dag
 
 
 class LinearNetwork:
