@@ -77,6 +77,19 @@ def axes_of_rows(
     return ax, rows
 
 
+#: Inches: the height of the title of a panel.
+_TITLE = 0.35
+
+
+def titled_panels(n: int, across: int, width: float) -> tuple[Figure, list[Axes]]:
+    """Make a figure of square panels, so many inches wide, in rows with room for their titles."""
+    down, high = -(-n // across), width + _TITLE
+    figure = Figure(figsize=(width * across, high * down))
+    corners = [(k % across / across, 1 - (k // across + 1) / down) for k in range(n)]
+    size = (1 / across, width / (high * down))
+    return figure, [figure.add_axes((*corner, *size)) for corner in corners]
+
+
 def tidy(name: str, limit: int = 24) -> str:
     """Return ``name`` on one line, in glyphs that the font has, its middle cut where too long."""
     text = " ".join(name.split())

@@ -25,6 +25,7 @@ from edgewise.plot._canvas import (
     draw_legend,
     room_of,
     tidy,
+    titled_panels,
 )
 from edgewise.plot._layout import ring_of_groups
 from edgewise.plot.curves import draw_grid
@@ -33,8 +34,8 @@ from edgewise.plot.network import plot_network
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Inches: the width and height of one network, and the height of its title.
-_PANEL, _TITLE = 5.6, 0.35
+#: Inches: the width and height of one network.
+_PANEL = 5.6
 #: Networks in a row.
 _ACROSS = 5
 #: Between the outermost nodes of a group and its outline, in distances between its nodes.
@@ -92,13 +93,8 @@ def plot_class_networks(
     n_nodes = graphs[0].n_nodes
     members = None if groups is None else _group_members(groups, n_nodes)
     where = _shared_places(graphs, members)
-    across = min(len(graphs), _ACROSS)
-    down = -(-len(graphs) // across)
-    high = _PANEL + _TITLE
-    figure = Figure(figsize=(_PANEL * across, high * down))
-    for k, (graph, title) in enumerate(zip(graphs, titles, strict=True)):
-        left, bottom = k % across / across, 1 - (k // across + 1) / down
-        ax = figure.add_axes((left, bottom, 1 / across, _PANEL / (high * down)))
+    figure, panels = titled_panels(len(graphs), min(len(graphs), _ACROSS), _PANEL)
+    for ax, graph, title in zip(panels, graphs, titles, strict=True):
         plot_network(graph, ax, layout=where, labels=labels)
         if members is not None:
             _outline(ax, np.asarray(where), members)

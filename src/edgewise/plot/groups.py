@@ -21,6 +21,7 @@ from edgewise.plot._canvas import (
     axes_of_rows,
     axes_or_new,
     tidy,
+    titled_panels,
 )
 from edgewise.plot.curves import draw_grid
 from edgewise.plot.network import plot_network, shared_layout
@@ -28,8 +29,8 @@ from edgewise.plot.network import plot_network, shared_layout
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Inches: the width and height of one network, and the height of its title.
-_PANEL, _TITLE = 4.6, 0.35
+#: Inches: the width and height of one network.
+_PANEL = 4.6
 #: Networks in a row, and edges or nodes in a picture.
 _ACROSS, _MOST = 4, 30
 #: Largest p-value at which a difference counts as found.
@@ -63,13 +64,8 @@ def plot_group_networks(networks: Mapping[Any, Graph]) -> Figure:
     across = min(len(networks), _ACROSS)
     if len(networks) > _ACROSS:
         across = min(math.ceil(math.sqrt(len(networks))), 6)
-    down = math.ceil(len(networks) / across)
-    high = _PANEL + _TITLE
-    figure = Figure(figsize=(_PANEL * across, high * down))
-    for k, (label, graph) in enumerate(networks.items()):
-        left, row = k % across, k // across
-        box = (left / across, 1 - (row + 1) / down, 1 / across, _PANEL / (high * down))
-        ax = figure.add_axes(box)
+    figure, panels = titled_panels(len(networks), across, _PANEL)
+    for ax, (label, graph) in zip(panels, networks.items(), strict=True):
         plot_network(graph, ax, layout=where)
         edges = f"{graph.n_edges} edge{'' if graph.n_edges == 1 else 's'}"
         ax.set_title(tidy(f"{label}: {edges}", 48), fontsize=11, color=INK, **PLAIN)

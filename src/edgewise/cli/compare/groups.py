@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from edgewise.cli.input import Source
     from edgewise.estimators import DirectionCheck
     from edgewise.graph import Graph
-    from edgewise.inference import NetworkDifference
+    from edgewise.inference import GroupDifference, NetworkDifference
 
 #: Estimator of each method. The first learns the ratio of densities; the others are for Gaussian
 #: columns.
@@ -318,12 +318,15 @@ def _summary(
 
 
 def _verdict(test: NetworkDifference | None, groups: Groups, source: Source) -> str:
-    """Say in one line whether the networks differ."""
     before, after = (
         f"{short_name(name)} ({count(number, 'row')})"
         for name, number in zip(groups.names, groups.counts, strict=True)
     )
-    which = f"the networks of {before} and {after}"
+    return verdict_on(f"the networks of {before} and {after}", test, source)
+
+
+def verdict_on(which: str, test: NetworkDifference | GroupDifference | None, source: Source) -> str:
+    """Say in one line whether some networks differ."""
     columns = f"{source.fingerprint['n_features']} columns of {source.name}"
     if test is None:
         return f"Whether {which} differ was not tested; {columns}"

@@ -13,6 +13,7 @@ from edgewise.cli.compare.groups import (
     about_design,
     adjusted,
     options_of_test,
+    verdict_on,
 )
 from edgewise.cli.labels import Groups
 from edgewise.cli.learn.fit import draw_search
@@ -265,17 +266,8 @@ def _is_shared(model: Any) -> Any:
 
 
 def _verdict(test: GroupDifference | None, groups: Groups, source: Source) -> str:
-    """Say in one line whether the networks differ."""
     which = f"the networks of {len(groups.names)} groups of {groups.y.name}"
-    columns = f"{source.fingerprint['n_features']} columns of {source.name}"
-    if test is None:
-        return f"Whether {which} differ was not tested; {columns}"
-    against = f"p = {test.pvalue:.2g}, {test.n_permutations} permutations, {columns}"
-    if 1 / (1 + test.n_permutations) > LEVEL:
-        return f"Too few permutations to say whether {which} differ: {against}"
-    if test.pvalue > LEVEL:
-        return f"No significant difference between {which}: {against}"
-    return f"{which[0].upper()}{which[1:]} differ: {against}"
+    return verdict_on(which, test, source)
 
 
 def _pairs(test: GroupDifference | None) -> list[str]:
