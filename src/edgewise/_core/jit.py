@@ -8,7 +8,8 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -146,3 +147,46 @@ def blas_threads_for(n_features: int) -> AbstractContextManager[Any]:
         return nullcontext()
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limited
+
+
+#: Rows that a kernel takes at a time, and rows from which threads take turns.
+ROWS, THREADED_FROM = 32, 128
+#: Runs ``task(first, last)`` for all rows, given their number; returns the results in order.
+ShareRows = Callable[[int, Callable[[int, int], Any]], list[Any]]
+
+
+def in_turn(n_rows: int, task: Callable[[int, int], Any]) -> list[Any]:
+    """Run a kernel on some rows after the others.
+
+    Examples
+    --------
+    >>> in_turn(40, lambda first, last: last - first)
+    [32, 8]
+    """
+    return [task(k, min(k + ROWS, n_rows)) for k in range(0, n_rows, ROWS)]
+
+
+@contextmanager
+def rows_shared(n_rows: int) -> Iterator[ShareRows]:
+    """Give the rows of a kernel, which lets go of the interpreter, to the cores there are.
+
+    Kernels are always given the same rows, so that sums do not depend on the number of threads,
+    which is ``NUMBA_NUM_THREADS`` and 1 inside workers of joblib.
+
+    Examples
+    --------
+    >>> with rows_shared(200) as share:
+    ...     share(70, lambda first, last: last - first)
+    [32, 32, 6]
+    """
+    n_threads = SETTINGS.NUMBA_NUM_THREADS
+    if n_rows < THREADED_FROM or n_threads == 1:
+        yield in_turn
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+
+        def share(n_rows: int, task: Callable[[int, int], Any]) -> list[Any]:
+            starts = range(0, n_rows, ROWS)
+            return list(pool.map(lambda k: task(k, min(k + ROWS, n_rows)), starts))
+
+        yield share

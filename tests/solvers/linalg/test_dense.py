@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from edgewise.solvers.linalg.dense import (
+    LikelihoodStep,
     inverse_and_log_determinant,
-    likelihood_step,
     log_determinant,
 )
 
@@ -62,9 +62,9 @@ def test_what_is_not_positive_definite_has_neither(A):
 def test_likelihood_step_solves_its_equation(p, strength):
     V, _ = positive_definite(p, seed=2)
     V = V - 3.0 * np.eye(p)
-    other = likelihood_step(strict.asarray(V), strength)
+    other = LikelihoodStep()(strict.asarray(V), strength)
     assert type(other) is type(strict.asarray(V))
-    found = likelihood_step(V.copy(), strength)
+    found = LikelihoodStep()(V.copy(), strength)
     for O in (found, np.asarray(other)):  # noqa: E741
         assert np.linalg.eigvalsh(O)[0] > 0
         np.testing.assert_array_equal(O, O.T)
@@ -76,8 +76,30 @@ def test_likelihood_step_keeps_the_digits_of_small_eigenvalues():
     # The smaller solution of x - c / x = -1e6 is c / 1e6, up to c / 1e12 of that.
     V = np.diag([-1e6, 1.0])
     for given in (V.copy(), strict.asarray(V)):
-        O = np.asarray(likelihood_step(given, 1e-3))  # noqa: E741
+        O = np.asarray(LikelihoodStep()(given, 1e-3))  # noqa: E741
         assert O[0, 0] == pytest.approx(1e-9, rel=1e-12)
+
+
+@pytest.mark.parametrize("library", [np, strict], ids=["numpy", "strict"])
+@pytest.mark.parametrize("distance", [1e-4, 1e-2, 0.3])
+@pytest.mark.parametrize("strength", [0.01, 1.0])
+def test_an_old_basis_serves_up_to_the_error_that_is_tolerated(library, distance, strength):
+    rng = np.random.default_rng(3)
+    V, _ = positive_definite(40, seed=2)
+    step = LikelihoodStep()
+    step(library.asarray(V - 2.0 * np.eye(40)), strength)
+    for scale in (1.0, 1.2):
+        noise = rng.normal(size=V.shape)
+        V = V + distance * np.linalg.norm(V) / np.linalg.norm(noise) * 0.5 * (noise + noise.T)
+        exact = LikelihoodStep()(V - 2.0 * np.eye(40), scale * strength)
+        given = library.asarray(V - 2.0 * np.eye(40))
+        for tolerated in (1e-1, 1e-3, 1e-5):
+            found = np.asarray(step(given, scale * strength, tolerated))
+            # The error is estimated from the orders that were computed.
+            assert np.linalg.norm(found - exact) <= 3 * tolerated
+            np.testing.assert_array_equal(found, found.T)
+        np.testing.assert_array_equal(np.asarray(given), V - 2.0 * np.eye(40))
+    assert step.n_decompositions == 1 or distance > 1e-4
 
 
 def test_inputs_of_determinants_stay_as_they_are():

@@ -81,15 +81,17 @@ def test_arbitrary_pairs_weights_and_a_free_diagonal(seed):
 
 def test_the_golden_problem_in_closed_form():
     S, alpha, tau, pairs = golden_problem()
-    solution = locally_constant(S, alpha, tau, pairs, tol=1e-10)
+    solution = locally_constant(S, alpha, tau, pairs, tol=1e-12)
     assert solution.objective == pytest.approx(14.6333678568, abs=1e-9)
+    # The objective grows by more than a third of the squared distance from the optimum.
+    distance = np.sqrt(3 * max(solution.gap, 1e-14))
     block = solution.value[2:5, 8:11]
     assert len(np.unique(block)) == 1
-    assert block[0, 0] == pytest.approx(-0.0699557962, abs=1e-7)
+    assert block[0, 0] == pytest.approx(-0.0699557962, abs=distance)
     inside = np.r_[2:5, 8:11]
     expected = np.full(14, 1 / 1.05)
     expected[inside] = 0.9680377258
-    np.testing.assert_allclose(np.diag(solution.value), expected, atol=1e-7)
+    np.testing.assert_allclose(np.diag(solution.value), expected, atol=distance)
     assert np.count_nonzero(solution.value) == 14 + 18
     assert solution.n_groups == 1
 

@@ -25,8 +25,9 @@ from scipy.sparse.csgraph import connected_components
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.linalg.dense import (
+    STEP_SHARE,
+    LikelihoodStep,
     inverse_and_log_determinant,
-    likelihood_step,
     log_determinant,
 )
 from edgewise.solvers.linalg.first_order import (
@@ -199,14 +200,18 @@ def split(
     best = Bracket(Theta=Theta, objective=problem.objective(Theta))
     interior, largest = problem.interior(), float(problem.S.max())
 
+    likelihoods, distance = [LikelihoodStep() for _ in weights], 0.0
+
     def step(mu: float) -> tuple[FloatArray, Residuals]:
+        nonlocal distance
         mean = Z[0] - U[0] if n_layers == 1 else (Z - U).mean(axis=0)
-        parts = zip(mean, weights / (mu * n_layers), problem.S, strict=True)
-        Omega = np.stack([likelihood_step(V - w * S, w) for V, w, S in parts])
+        parts = zip(likelihoods, mean, weights / (mu * n_layers), problem.S, strict=True)
+        Omega = np.stack([solve(V - w * S, w, STEP_SHARE * distance) for solve, V, w, S in parts])
         residuals = _shrink(
             Omega, problem.sparsity, problem.coupling, mu, layers.kind, layers.paths,
             layers.is_linked, Z, U,
         )  # fmt: skip
+        distance = float(np.sqrt(residuals[0] / (n_layers * len(weights))))
         return Omega, residuals
 
     def is_done(Omega: FloatArray, mu: float, count: int) -> bool:

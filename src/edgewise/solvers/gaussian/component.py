@@ -22,7 +22,7 @@ from edgewise.solvers.gaussian.standard_form import (
     fill_thresholds,
     shrink_into_box,
 )
-from edgewise.solvers.linalg.dense import likelihood_step
+from edgewise.solvers.linalg.dense import STEP_SHARE, LikelihoodStep
 from edgewise.solvers.linalg.first_order import Pace, Residuals, alternate, refuse_unbounded
 from edgewise.solvers.linalg.kernels import soft_threshold
 from edgewise.solvers.linalg.sparse_inverse import Factor, factorize, inverse
@@ -207,10 +207,14 @@ def split_likelihood(
     mu = size if size > 0.0 else 1.0
     U = Y / mu
     best: CertifiedPrecision | None = None
+    likelihood, distance = LikelihoodStep(), 0.0
 
     def step(mu: float) -> tuple[FloatArray, Residuals]:
-        X = likelihood_step(Z - U - form.S / mu, 1.0 / mu)
-        return X, _shrink(form, X, Z, U, mu)
+        nonlocal distance
+        X = likelihood(Z - U - form.S / mu, 1.0 / mu, STEP_SHARE * distance)
+        residuals = _shrink(form, X, Z, U, mu)
+        distance = float(np.sqrt(residuals[0]))
+        return X, residuals
 
     def is_done(X: FloatArray, mu: float, count: int) -> bool:
         nonlocal best

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from edgewise._core.jit import kernel
+from edgewise._core.jit import ShareRows, in_turn, kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.linalg.dense import log_determinant
 from edgewise.solvers.linalg.kernels import find_root
+
+#: Entries of a path up to which the direct method, quadratic at worst, is the faster one.
+SHORT = 128
 
 
 class FusedProblem(NamedTuple):
@@ -221,6 +225,54 @@ def _reach(
 
 
 @kernel
+def short_path(y: FloatArray, strength: float, n: int, b: FloatArray) -> None:
+    """Do the same without weights, for paths that are not long.
+
+    The solution is a row of runs of equal entries. What a run carries over to the next entry must
+    stay within the strength, which bounds its value from below and above. It ends where the entry
+    ahead contradicts a bound, at the last entry that set that bound. Entries behind are read again,
+    so the work may be quadratic, but nothing is stored [1]_.
+
+    References
+    ----------
+    .. [1] Condat (2013). A direct algorithm for 1D total variation denoising. *IEEE Signal
+       Processing Letters* 20(11). https://doi.org/10.1109/LSP.2013.2278339
+    """
+    first = 0
+    carried = 0.0
+    while first < n:
+        total = carried
+        low, high = -np.inf, np.inf
+        low_end = high_end = first
+        way = 0
+        for k in range(first, n - 1):
+            total += y[k]
+            share = 1.0 / (k - first + 1)
+            lower = (total - strength) * share
+            upper = (total + strength) * share
+            if lower > high:
+                way = 1
+                break
+            if upper < low:
+                way = -1
+                break
+            # Selections rather than branches, which would be guessed wrong half of the time.
+            low_end = k if lower >= low else low_end
+            low = max(lower, low)
+            high_end = k if upper <= high else high_end
+            high = min(upper, high)
+        value = (total + y[n - 1]) / (n - first)
+        if way > 0 or (way == 0 and value > high):
+            end, value, carried = high_end, high, -strength
+        elif way < 0 or (way == 0 and value < low):
+            end, value, carried = low_end, low, strength
+        else:
+            end = n - 1
+        for m in range(first, end + 1):
+            b[m] = value
+        first = end + 1
+
+
 def shrink_layers(
     Omega: FloatArray,
     problem: FusedProblem,
@@ -230,6 +282,7 @@ def shrink_layers(
     Z: FloatArray,
     U: FloatArray,
     mean: FloatArray,
+    share: ShareRows = in_turn,
 ) -> tuple[float, float, float, float]:
     r"""Move the copies ``Z`` and scaled multipliers ``U`` of all layers, in place.
 
@@ -239,9 +292,31 @@ def shrink_layers(
         H = a \Omega + (1 - a) Z + U, \qquad Z \gets \operatorname{prox}(H), \qquad U \gets H - Z,
 
     row by row; the first layer carries the sparsity. ``mean`` receives the mean of
-    :math:`Z - U` over the layers. Returns the squared norms of :math:`\Omega - Z`, of the change of
-    :math:`Z`, of :math:`Z` and of :math:`U`.
+    :math:`Z - U` over the layers, ``share`` runs some rows at a time. Returns the squared norms of
+    :math:`\Omega - Z`, of the change of :math:`Z`, of :math:`Z` and of :math:`U`.
     """
+    sums = share(
+        len(Omega),
+        partial(_shrink_rows, Omega, problem, mu, relaxation, layers, Z, U, mean),
+    )
+    primal, dual, size_Z, size_U = np.sum(sums, axis=0).tolist()
+    return primal, dual, size_Z, size_U
+
+
+@kernel
+def _shrink_rows(
+    Omega: FloatArray,
+    problem: FusedProblem,
+    mu: float,
+    relaxation: float,
+    layers: Layers,
+    Z: FloatArray,
+    U: FloatArray,
+    mean: FloatArray,
+    first: int,
+    last: int,
+) -> tuple[float, float, float, float]:
+    """Do so for the rows from ``first`` up to ``last``."""
     n_layers, p = layers.nodes.shape
     work = np.empty((8, 2 * p + 3))
     place = np.empty(p, np.int64)
@@ -250,7 +325,7 @@ def shrink_layers(
     primal = dual = size_Z = size_U = 0.0
     for k in range(n_layers):
         factor = 1.0 / mu if k == 0 else 0.0
-        for j in range(p):
+        for j in range(first, last):
             z = Z[k, j]
             u = U[k, j]
             o = Omega[j]
@@ -341,9 +416,12 @@ def _shrink_path(
             fused_path(y, w, strength, n, b, work)
             return
     # Equal weights are a threshold after the fact.
-    for m in range(n):
-        w[m] = 0.0
-    fused_path(y, w, strength, n, b, work)
+    if n <= SHORT:
+        short_path(y, strength, n, b)
+    else:
+        for m in range(n):
+            w[m] = 0.0
+        fused_path(y, w, strength, n, b, work)
     if t > 0.0:
         for m in range(n):
             b[m] -= min(max(b[m], -t), t)

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgewise._core.jit import kernel
+from edgewise._core.jit import kernel, rows_shared
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.linalg.dense import (
+    STEP_SHARE,
+    LikelihoodStep,
     inverse_and_log_determinant,
-    likelihood_step,
     log_determinant,
 )
 from edgewise.solvers.linalg.first_order import (
@@ -48,20 +49,38 @@ from edgewise.solvers.space.fused_rows import (
 
 
 def cover_by_paths(pairs: IntArray, p: int) -> Layers:
-    """Share pairs out among as few layers of paths as two simple orders of the pairs give.
+    """Share pairs out among as few layers of paths as three simple rules give.
 
-    Each pair goes into the first layer that stays a set of paths. By the distance of their indices,
-    the pairs of a grid come axis by axis, whatever order they are given in; the order given serves
+    On a grid, pairs at the same distance of their indices lie along one axis: they make a layer of
+    paths that are no longer than the grid is wide. Otherwise each pair goes into the first layer
+    that stays a set of paths, by the distance of their indices, or in the order given, which serves
     grids with holes. A ring through all variables may close: without any one of its variables,
     which is how it is used, it is a path.
     """
-    by_distance = np.lexsort((pairs.min(axis=1), np.abs(pairs[:, 0] - pairs[:, 1])))
-    found = []
+    distance = np.abs(pairs[:, 0] - pairs[:, 1])
+    by_distance = np.lexsort((pairs.min(axis=1), distance))
+    found = _one_per_distance(pairs, distance, p)
     for order in (by_distance, np.arange(len(pairs))):
         nodes, is_joined, layer = _first_fit(pairs[order], p)
         layer[order] = layer.copy()
         found.append(Layers(nodes, is_joined, layer))
     return min(found, key=lambda layers: layers.n_layers)
+
+
+def _one_per_distance(pairs: IntArray, distance: IntArray, p: int) -> list[Layers]:
+    """Return the layers of pairs at the same distance, if each of them is a set of paths."""
+    kinds, layer = np.unique(distance, return_inverse=True)
+    if not 0 < kinds.size <= MOST_DISTANCES:
+        return []
+    parts = [_first_fit(pairs[layer == k], p) for k in range(kinds.size)]
+    if any(len(nodes) > 1 for nodes, _, _ in parts):
+        return []
+    nodes, is_joined = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    return [Layers(nodes, is_joined, layer)]
+
+
+#: Distances of neighbours up to which a layer for each is thought of.
+MOST_DISTANCES = 16
 
 
 @kernel
@@ -131,7 +150,7 @@ def _trace(beside: IntArray, nodes: IntArray, is_joined: BoolArray) -> None:
                 i = following
 
 
-RELAXATION = 1.9
+RELAXATION = 1.7
 #: The balance is by trial on paths and grids in two and three dimensions.
 PACE = Pace(interval=10, tuning=1000, balance=0.2)
 
@@ -157,14 +176,18 @@ def split_layers(
     diagonal = problem.diagonal_solution()
     best = Bracket(Theta=diagonal, objective=problem.objective(diagonal))
     mean, last_mu = np.mean(Z - U, axis=0), state.mu
+    likelihood, distance = LikelihoodStep(), 0.0
 
     def step(mu: float) -> tuple[FloatArray, Residuals]:
-        nonlocal mean, last_mu
+        nonlocal mean, last_mu, distance
         if mu != last_mu:
             mean, last_mu = np.mean(Z - U, axis=0), mu
-        share = 1.0 / (layers.n_layers * mu)
-        Omega = likelihood_step(0.5 * (mean + mean.T) - share * S, share)
-        return Omega, shrink_layers(Omega, problem, mu, RELAXATION, layers, Z, U, mean)
+        strength = 1.0 / (layers.n_layers * mu)
+        V = 0.5 * (mean + mean.T) - strength * S
+        Omega = likelihood(V, strength, STEP_SHARE * distance)
+        residuals = shrink_layers(Omega, problem, mu, RELAXATION, layers, Z, U, mean, share)
+        distance = float(np.sqrt(residuals[0] / layers.n_layers))
+        return Omega, residuals
 
     def is_done(Omega: FloatArray, mu: float, count: int) -> bool:
         refuse_unbounded(float(Omega.diagonal().max() * S.diagonal().min()))
@@ -173,7 +196,8 @@ def split_layers(
         bound = _dual_value(S + 0.5 * (multiplier + multiplier.T), interior)
         return best.narrow(candidate, problem.objective(candidate), bound) <= target
 
-    count, mu = alternate(step, is_done, U, state.mu, max_iter, PACE)
+    with rows_shared(len(S)) as share:
+        count, mu = alternate(step, is_done, U, state.mu, max_iter, PACE)
     if best.bound == -np.inf:
         # No dual point was positive definite, which is what having no minimum looks like.
         refuse_unbounded(np.inf)
