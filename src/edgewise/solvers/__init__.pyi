@@ -48,7 +48,6 @@ from .classify.fisher_scores import (
     network_residuals as network_residuals,
 )
 from .directed.agony import order_given_weights as order_given_weights
-from .directed.bcd import bcd_bayes_net as bcd_bayes_net
 from .directed.blankets import (
     lasso_blankets as lasso_blankets,
     markov_blankets as markov_blankets,
@@ -60,7 +59,7 @@ from .directed.greedy import (
     exact_bayes_net as exact_bayes_net,
     greedy_bayes_net as greedy_bayes_net,
 )
-from .directed.order import order_bayes_net as order_bayes_net
+from .directed.order import bcd_bayes_net as bcd_bayes_net, order_bayes_net as order_bayes_net
 from .directed.partial_correlation import (
     FisherTest as FisherTest,
     fisher_z_test as fisher_z_test,

@@ -5,7 +5,8 @@ import pytest
 from edgewise import BlanketBayesNet, DirectedGraph, InputError, load
 from edgewise.data import linear_sem, load_dag, sample_linear_sem
 from edgewise.metrics import cpdag, pdag_errors
-from edgewise.solvers import stable_skeleton
+from edgewise.solvers import boss_bayes_net, ges_bayes_net, stable_skeleton
+from tests.solvers.directed.bayes_net_problems import linear_network
 
 METHODS = ("boss", "ges", "exact", "pc", "blankets")
 
@@ -49,6 +50,21 @@ def test_scores_of_methods_can_be_compared(score):
     assert fits["boss"].score_ == pytest.approx(best)
     for fit in fits.values():
         np.testing.assert_array_equal(fit.cpdag_.adjacency, cpdag(fit.graph_).adjacency)
+
+
+def rows_with(R, n_rows, seed=0):
+    """Rows whose correlations are R but for rounding."""
+    X = np.random.default_rng(seed).normal(size=(n_rows, len(R)))
+    X, _ = np.linalg.qr(X - X.mean(axis=0))
+    return np.sqrt(n_rows) * X @ np.linalg.cholesky(R).T
+
+
+@pytest.mark.parametrize(("seed", "m", "n"), [(27, 10, 300), (72, 8, 100), (5, 12, 200)])
+def test_the_better_of_two_searches_counts(seed, m, n):
+    # In the first two, that among classes finds a better score than that among orders.
+    R, _ = linear_network(seed, m, n, n_parents=2.0 if m < 10 else 2.5)
+    alone = [-search(R, n).objective for search in (boss_bayes_net, ges_bayes_net)]
+    assert DirectedGraph().fit(rows_with(R, n)).score_ >= max(alone) - 1e-6
 
 
 def test_scores_by_hand():
@@ -101,6 +117,15 @@ def test_columns_in_any_order_and_unit(method):
     assert other.score_ == pytest.approx(one.score_)
     scaled = (one.coef_ * unit / unit[:, None])[moved]
     np.testing.assert_allclose(other.coef_, scaled, atol=1e-8)
+
+
+def test_positions_make_no_difference_to_a_dense_network():
+    R, _ = linear_network(4, 24, 500, n_parents=3.0)
+    X, order = rows_with(R, 500), np.random.default_rng(1).permutation(24)
+    one, moved = DirectedGraph().fit(X), DirectedGraph().fit(X[:, order])
+    expected = one.cpdag_.adjacency[np.ix_(order, order)]
+    np.testing.assert_array_equal(moved.cpdag_.adjacency, expected)
+    assert moved.score_ == pytest.approx(one.score_)
 
 
 def test_options_reach_the_search():
@@ -157,6 +182,21 @@ def test_tables_are_checked():
     with pytest.raises(InputError, match="linear relation"):
         DirectedGraph().fit(X)
     assert DirectedGraph(repair="ridge").fit(X).treatment_
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_poor_tables(method):
+    data, model = lawn(60), DirectedGraph(method)
+    with pytest.raises(InputError, match="'still' has one value"):
+        model.fit(data.assign(still=3.0))
+    with pytest.raises(InputError, match="'twice'"):
+        model.fit(data.assign(twice=2.0 * data["rain"]))
+    with pytest.raises(InputError, match="row"):
+        model.fit(data[:1])
+    few = np.random.default_rng(0).normal(size=(8, 12))
+    fitted = model.fit(few)
+    assert np.isfinite(fitted.score_)
+    assert fitted.graph_.adjacency.sum(axis=0).max() < 8
 
 
 def test_skeletons_do_not_need_small_separators_first():

@@ -16,7 +16,7 @@ from edgewise.reproduce.figures import COLORS, legend_above, name_outer, panels
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
 from edgewise.reproduce.tables import fill, markdown_table, rows_of, verdict
 from edgewise.solvers import bcd_bayes_net
-from edgewise.solvers.directed.bcd import UPDATES
+from edgewise.solvers.directed.order import UPDATES
 
 SCHEDULES: Final = ("literal", "homotopy")
 #: Rounds that are followed after the solver has stopped, at the largest strength.

@@ -374,6 +374,29 @@ def as_arcs(
     return Arcs(may_be, must_be, np.zeros((m, m), dtype=bool) if told is None else told)
 
 
+def must_come_before(arcs: Arcs) -> BoolArray:
+    """Whether i comes before j in every order: there can be a path i to j, but none back."""
+    reached = arcs.may_be.T.copy()
+    if (reached | np.eye(len(reached), dtype=bool)).all():
+        return np.zeros_like(reached)
+    required = arcs.must_be.T.copy()
+    for k in range(len(reached)):
+        reached |= reached[:, [k]] & reached[k]
+        required |= required[:, [k]] & required[k]
+    return (reached & ~reached.T) | required
+
+
+def starting_order(comes_before: BoolArray, rng: np.random.Generator | None) -> IntArray:
+    """Order the variables as they are or at random, as far as knowledge leaves it open."""
+    m = len(comes_before)
+    order = np.arange(m) if rng is None else rng.permutation(m)
+    tiers, front = np.zeros(m, dtype=np.int64), comes_before.any(axis=0)
+    while front.any():
+        tiers[front] += 1
+        front = comes_before[front].any(axis=0)
+    return order[np.argsort(tiers[order], kind="stable")]
+
+
 @kernel
 def explained_by(R: FloatArray, child: int, parents: IntArray, k: int, L: FloatArray) -> float:
     """Variance of a child that ``parents[k]`` explains in addition to those before.
