@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from edgewise import InputError
+from edgewise import BootstrapGraph, GaussianGraph, InputError
 from edgewise.data import Table
 from edgewise.io import RawTable
 
@@ -157,3 +157,30 @@ def test_weights():
 )
 def test_refusals(X, part):
     assert part in refusal(X)
+
+
+class Annotated:
+    """What an AnnData has: observations by variables, dense or sparse, with their names."""
+
+    def __init__(self, X, names):
+        self.X, self.var_names, self.obs_names = X, names, range(X.shape[0])
+        self.shape = X.shape
+
+    def __getitem__(self, rows):
+        return Annotated(self.X[rows], self.var_names)
+
+    def copy(self):
+        return self
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_annotated_data_is_a_table_with_names(kind):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    data = Annotated(kind(X), ["g1", "g2", "g3"])
+    table = Table.from_input(data)
+    assert table.names == ("g1", "g2", "g3")
+    np.testing.assert_array_equal(table.values, X)
+    fit = BootstrapGraph(GaussianGraph(0.1), n_resamples=3, random_state=0).fit(data)
+    expected = BootstrapGraph(GaussianGraph(0.1), n_resamples=3, random_state=0).fit(X)
+    assert fit.graph_.names == ("g1", "g2", "g3")
+    np.testing.assert_array_equal(fit.graph_.confidence, expected.graph_.confidence)

@@ -278,8 +278,13 @@ class Table:
         row = int(is_stray.argmax())
         return row, (self.levels[k] or ())[int(codes[row])]
 
-    def refuse_text(self) -> None:
+    def refuse_text(self, *, allows_order: bool = False) -> None:
         """Raise an `InputError` that names the columns which hold no numbers, if any do.
+
+        Parameters
+        ----------
+        allows_order : bool
+            Whether categories with a declared order pass for numbers.
 
         Examples
         --------
@@ -289,7 +294,11 @@ class Table:
         edgewise._core.errors.InputError: Column 'x1' holds text, not numbers: 'n/a' in row 1.
         Drop it, or turn it into numbers.
         """
-        text = [name for name, kind in zip(self.names, self.kinds, strict=True) if kind == TEXT]
+        kinds = [
+            "numeric" if allows_order and has_order else kind
+            for kind, has_order in zip(self.kinds, self.ordered, strict=True)
+        ]
+        text = [name for name, kind in zip(self.names, kinds, strict=True) if kind == TEXT]
         if len(text) == 1 and (stray := self.stray_word(text[0])):
             row, word = stray
             raise InputError(
@@ -297,7 +306,7 @@ class Table:
                 "or turn it into numbers."
             )
         if text:
-            check_columns(self.values, self.names, kinds=self.kinds)
+            check_columns(self.values, self.names, kinds=kinds)
 
     @classmethod
     def from_input(
@@ -312,9 +321,10 @@ class Table:
 
         Parameters
         ----------
-        X : array-like, data frame or RawTable
+        X : array-like, data frame, AnnData or RawTable
             A two-dimensional array (masked values count as missing), nested lists, a pandas,
-            polars or pyarrow table, or what `edgewise.io.read_table` returned.
+            polars or pyarrow table, the ``X`` of an AnnData with its ``var_names``, or what
+            `edgewise.io.read_table` returned.
         names : sequence of str, optional
             Column names in place of those of ``X``; arrays without get ``x0``, ``x1``, ...
         sample_weight : array-like of shape (n_samples,), optional
@@ -365,6 +375,9 @@ def _content(X: Any, called: str) -> _Content:
         return _stacked([encode(column, name) for column, name in columns], X.names, X.n_rows)
     if isinstance(X, (np.ndarray, list, tuple)):
         return _array_content(X, called)
+    if is_anndata(X):
+        matrix = X.X.toarray() if hasattr(X.X, "toarray") else X.X
+        return _array_content(matrix, called)._replace(names=column_names(X))
     if hasattr(X, "toarray"):
         raise InputError(f"{called} is a sparse matrix. Pass {called}.toarray().")
     import narwhals.stable.v2 as nw
@@ -467,10 +480,23 @@ def _checked_names(names: Sequence[object], n_features: int) -> tuple[str, ...]:
     return given
 
 
+def is_anndata(X: Any) -> bool:
+    """Whether a table is an AnnData of observations (rows) by variables (columns)."""
+    return all(hasattr(X, name) for name in ("X", "obs_names", "var_names"))
+
+
+def column_names(X: Any) -> list[Any]:
+    """Names of the columns of a data frame or an AnnData; none for an array."""
+    return list(X.var_names if is_anndata(X) else getattr(X, "columns", ()))
+
+
 def take_rows(X: Any, rows: IntArray) -> Any:
-    """Take rows of an array or of a data frame, which stays one."""
+    """Take rows of an array, a data frame or an AnnData, which stays one."""
     import narwhals.stable.v2 as nw
 
+    if is_anndata(X):
+        # A copy, since a view may not be changed or saved.
+        return X[rows].copy()
     frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(frame, (nw.DataFrame, nw.Series)):
         return frame[rows.tolist()].to_native()

@@ -169,13 +169,13 @@ def edge_intervals(
     if n_resamples < 20:
         raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
     table = Table.from_input(X)
-    table.refuse_text()
+    table.refuse_text(allows_order=covariance in ("polychoric", "auto"))
     n, p = table.values.shape
     if n < 8 or p < 2:
         raise InputError(f"There are {n} rows and {p} columns; give at least 8 rows, 2 columns.")
     refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
     check_columns(table.values, list(table.names), allow_missing=missing != "error")
-    rows = _rows(table.values, covariance, missing)
+    rows = _rows(table, covariance, missing)
     R = rows.correlations()
     start = partial_correlation_tests(R, n)
     sure = np.abs(np.arctanh(start.estimate)) * np.sqrt(start.rows) > math.sqrt(2 * math.log(p))
@@ -210,13 +210,13 @@ def edge_intervals(
 
 def errors_by(X: Any, covariance: Covariance) -> Literal["formula", "bootstrap"]:
     """Say where `edge_intervals` would take its standard errors from."""
-    rows = _rows(Table.from_input(X).values, covariance, "pairwise")
+    rows = _rows(Table.from_input(X), covariance, "pairwise")
     return "formula" if rows.has_formula else "bootstrap"
 
 
-def _rows(values: FloatArray, covariance: Covariance, missing: str) -> _Rows:
-    ordinal = ordinal_columns(values) if covariance == "auto" else None
-    return _Rows(values, covariance, missing, ordinal)
+def _rows(table: Table, covariance: Covariance, missing: str) -> _Rows:
+    ordinal = ordinal_columns(table) if covariance == "auto" else None
+    return _Rows(table.values, covariance, missing, ordinal)
 
 
 @dataclass(frozen=True)

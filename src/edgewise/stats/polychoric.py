@@ -14,6 +14,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.kinds import FEW_ANSWERS, is_answers
+from edgewise.data.table import Table
 from edgewise.io.messages import quote_names
 
 #: A correlation is looked for up to this size; a table that leaves no doubt gets it.
@@ -171,12 +172,12 @@ def ordinal_columns(X: Any) -> BoolArray:
     """Tell columns of ordered answers from measurements.
 
     Ordered answers are whole numbers, at most 10 different ones, that have 5 rows each on average
-    (two answers may have fewer).
+    (two answers may have fewer), and categories with a declared order.
 
     Parameters
     ----------
-    X : array-like of shape (n, p)
-        Numbers; NaN where a value is missing.
+    X : array-like, data frame or Table of shape (n, p)
+        Numbers, NaN where a value is missing, or ordered categories.
 
     Returns
     -------
@@ -189,8 +190,9 @@ def ordinal_columns(X: Any) -> BoolArray:
     >>> ordinal_columns(np.column_stack([answers, answers / 2, np.arange(60)])).tolist()
     [True, False, False]
     """
-    columns = np.asarray(X, dtype=np.float64).T
-    return np.array([is_answers(column) for column in columns], dtype=bool)
+    table = X if isinstance(X, Table) else Table.from_input(X)
+    columns = zip(table.values.T, table.ordered, strict=True)
+    return np.array([has_order or is_answers(column) for column, has_order in columns], dtype=bool)
 
 
 def describe_kinds(ordinal: BoolArray, names: Sequence[str] | None = None) -> str:
@@ -217,7 +219,7 @@ def describe_kinds(ordinal: BoolArray, names: Sequence[str] | None = None) -> st
 
 
 def _as_rows(X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
-    values = np.asarray(X, dtype=np.float64)
+    values = np.asarray(X if isinstance(X, np.ndarray) else _numbers(X), dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:
         raise InputError(f"X must have two dimensions and at least 2 rows, got {values.shape}.")
     if np.isinf(values).any():
@@ -228,6 +230,13 @@ def _as_rows(X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
         if weights.shape != (len(values),) or not (weights >= 0).all() or not weights.any():
             raise InputError("sample_weight must hold one number of at least 0 per row, not all 0.")
     return values, weights
+
+
+def _numbers(X: Any) -> FloatArray:
+    """Read a table of numbers, or of categories with a declared order."""
+    table = Table.from_input(X)
+    table.refuse_text(allows_order=True)
+    return table.values
 
 
 def _codes(

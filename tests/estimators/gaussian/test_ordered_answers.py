@@ -5,12 +5,18 @@ import subprocess
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from edgewise import BootstrapGraph, GaussianGraph, NeighborhoodGraph
 from edgewise._core.errors import InputError
 from edgewise.selection import CV, EBIC
-from edgewise.stats import latent_correlation, ordinal_columns, stream_covariance
+from edgewise.stats import (
+    latent_correlation,
+    ordinal_columns,
+    polychoric_correlation,
+    stream_covariance,
+)
 
 N_ITEMS = 8
 
@@ -194,3 +200,23 @@ def test_correlations_that_do_not_fit_together_give_way_to_those_of_pearson():
     np.testing.assert_allclose(model.precision_, expected.precision_, atol=1e-6)
     with pytest.raises(InputError, match="eigenvalue"):
         GaussianGraph(0.1, covariance="polychoric").fit(np.digitize(latent, [-0.4, 0.5]))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_categories_with_an_order_are_answers(answers, library):
+    words = ["never", "seldom", "sometimes", "often", "always", "ever"]
+    codes = answers.iloc[:, :3].to_numpy().astype(int)
+    text = {f"q{k}": [words[code] for code in codes[:, k]] for k in range(3)}
+    frame = pd.DataFrame(text).astype(pd.CategoricalDtype(words, ordered=True))
+    if library == "polars":
+        frame = pl.DataFrame(text, schema=dict.fromkeys(text, pl.Enum(words)))
+    for covariance in ("auto", "polychoric"):
+        fit = GaussianGraph(0.1, covariance=covariance).fit(frame)
+        expected = GaussianGraph(0.1, covariance=covariance).fit(codes.astype(float))
+        np.testing.assert_array_equal(fit.precision_, expected.precision_)
+        assert fit.ordinal_.all()
+    np.testing.assert_array_equal(
+        polychoric_correlation(frame), polychoric_correlation(codes.astype(float))
+    )
+    with pytest.raises(InputError, match="hold text"):
+        GaussianGraph(0.1).fit(frame)

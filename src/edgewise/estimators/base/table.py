@@ -23,7 +23,7 @@ from edgewise._core.plain_values import ARCHIVED, KIND, PlainReader, PlainWriter
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise._version import __version__
 from edgewise.data.checks import about_size, check_weights, refuse_covariance
-from edgewise.data.table import Table
+from edgewise.data.table import Table, column_names
 from edgewise.graph.graph import card
 from edgewise.io.archive import DAMAGE, read_archive, write_archive
 from edgewise.io.messages import quote_names
@@ -122,7 +122,7 @@ class TableEstimator(BaseEstimator):
         if reset:
             self._require_memory(X)
         table = Table.from_input(X)
-        table.refuse_text()
+        table.refuse_text(allows_order=getattr(self, "covariance", None) in LATENT)
         # The rows of a fit are looked through once they are known to be finite.
         if not reset and (sentence := about_size(table.values, table.names, least=0.0)):
             raise InputError(sentence)
@@ -183,7 +183,7 @@ def require_fit_memory(
 
 def note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     """Note number and names of the columns of a sound table, or compare them with those noted."""
-    names = list(getattr(X, "columns", ()))
+    names = column_names(X)
     is_text = [isinstance(name, str) for name in names]
     if any(is_text) and not all(is_text) and not hasattr(X, "column_names"):
         other = next(name for name in names if not isinstance(name, str))
@@ -270,9 +270,7 @@ def read_table(
     rows = read_rows(estimator, X, sample_weight, f"Pass {way} to use it as one.")
     if estimator.covariance in LATENT:
         is_auto = estimator.covariance == "auto"
-        estimator.ordinal_ = (
-            ordinal_columns(rows[0]) if is_auto else np.ones(rows[0].shape[1], bool)
-        )
+        estimator.ordinal_ = ordinal_columns(X) if is_auto else np.ones(rows[0].shape[1], bool)
     return rows
 
 
