@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -127,7 +128,7 @@ def test_text_of_many_levels_and_dates_are_named(run, tmp_path, clinic):
     dates = clinic.assign(day=pd.date_range("2024-01-01", periods=len(clinic)).astype(str))
     dates.to_csv("data.csv", index=False)
     line = complaint(run, tmp_path, "learn", "data.csv")
-    assert "'day'" in line
+    assert "'day' dates. Leave it out: `edgewise learn data.csv --drop day`" in line
 
 
 def test_a_column_with_one_level_is_named(run, tmp_path, clinic):
@@ -135,3 +136,20 @@ def test_a_column_with_one_level_is_named(run, tmp_path, clinic):
     line = complaint(run, tmp_path, "learn", "data.csv")
     assert "'ward' has one value in every row" in line
     assert "--drop ward" in line
+
+
+def test_labels_of_columns_and_codes_are_listed(run, tmp_path):
+    often = pd.CategoricalDtype(["never", "seldom", "often"], ordered=True)
+    codes = np.random.default_rng(0).integers(0, 3, (60, 2))
+    frame = pd.DataFrame(
+        {f"q{k}": pd.Categorical.from_codes(codes[:, k], dtype=often) for k in (0, 1)}
+    )
+    frame.assign(age=np.linspace(20, 60, 60)[::-1]).to_stata(
+        "data.dta", write_index=False, variable_labels={"q0": "How often sad"}
+    )
+    run("learn", "data.dta", "--no-confidence", "--out", "out")
+    columns = pd.read_csv("out/columns.csv").set_index("column")
+    assert columns.loc["q0", "label"] == "How often sad"
+    assert columns.loc["q0", "values"] == "1 never, 2 seldom, 3 often"
+    kinds = json.loads(Path("out/run.json").read_text())["data"]["kinds"]
+    assert kinds == {"q0": "ordinal", "q1": "ordinal", "age": "continuous"}

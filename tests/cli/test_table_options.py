@@ -236,3 +236,35 @@ def test_blocks(run, table):
     line = complaint(run, "compare", "data.csv", *in_windows)
     assert "--blocks goes with --by" in line
     assert "No such option" in run("regress", "data.csv", "--blocks", "2", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["learn", "compare"])
+def test_numbers_that_people_write(run, table, command):
+    table.assign(dose=[f"{1e3 * value:,.1f}" for value in table["dose"]]).to_csv(
+        "data.csv", index=False
+    )
+    line = complaint(run, command, "data.csv", *COMMANDS[command])
+    assert "'dose' of data.csv holds numbers that are written in groups of digits" in line
+    assert "--decimal .`" in line
+    record = record_of(run, command, "--decimal", ".")
+    assert any("decimal point, as --decimal asks" in note for note in record["treatment"])
+
+
+def test_a_comma_may_group_digits_or_be_the_decimal_mark(run, table):
+    comma = [f"{value:.2f}".replace(".", ",") for value in table["dose"]]
+    table.assign(dose=["n/a", *comma[1:]]).drop(columns="group").to_csv("data.csv", index=False)
+    line = complaint(run, "learn", "data.csv")
+    assert "`edgewise learn data.csv --decimal , --na n/a --missing auto`" in line
+    table.assign(dose=[f"{k + 1},500" for k in range(60)]).drop(columns="group").to_csv(
+        "data.csv", index=False
+    )
+    line = complaint(run, "learn", "data.csv")
+    assert "--decimal .` if the comma groups digits; `edgewise" in line
+
+
+@pytest.mark.parametrize("command", ["compare", "regress"])
+def test_ordered_answers_count_by_normal_scores(run, table, command):
+    table["dose"] = np.digitize(table["dose"], [-1, 0, 1])
+    table.to_csv("data.csv", index=False)
+    record = record_of(run, command, "--covariance", "auto")
+    assert any("ordered answers ('dose') count by normal" in note for note in record["treatment"])

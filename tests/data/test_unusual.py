@@ -111,3 +111,14 @@ def test_genes_in_rows():
     assert find_transposed(genes, NAMES, dates) is None
     cells = [f"cell{k}" for k in range(300)]
     assert find_transposed(genes.T, cells, ["cd4", "cd8a", "il", "tnf", "ifn", "gata"]) is not None
+
+
+def test_marks_of_missing_values_among_answers():
+    rng = np.random.default_rng(0)
+    answers = rng.integers(1, 6, (60, 2)).astype(float)
+    assert find_unusual(answers, ["a", "b"]) == ()
+    answers[::7, 1] = -9
+    for is_ranks in (False, True):
+        (found,) = find_unusual(answers, ["a", "b"], is_ranks=is_ranks)
+        assert (found.kind, found.columns) == ("codes", ("b",))
+        assert found.advice == "--na=-9 --missing auto"

@@ -104,3 +104,71 @@ def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(InputError, match="Nothing came from standard input"):
         read_table("-")
+
+
+def labelled_frame():
+    often = pd.CategoricalDtype(["never", "seldom", "often"], ordered=True)
+    city = pd.CategoricalDtype(["Ulm", "Bonn"])
+    return pd.DataFrame(
+        {
+            "mood": pd.Series(["often", "never", None, "seldom"], dtype=often),
+            "city": pd.Series(["Ulm", "Bonn", "Ulm", "Ulm"], dtype=city),
+        }
+    )
+
+
+@pytest.mark.parametrize("suffix", ["feather", "parquet"])
+def test_ordered_categories_are_numbers_with_labels(tmp_path, suffix):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / f"data.{suffix}"
+    getattr(labelled_frame(), f"to_{suffix}")(file)
+    table = read_table(file, na=["Bonn"])
+    np.testing.assert_array_equal(table.columns[0], [3, 1, np.nan, 2])
+    assert table.value_labels == {"mood": {1: "never", 2: "seldom", 3: "often"}}
+    assert table.columns[1].tolist() == ["Ulm", None, "Ulm", "Ulm"]
+
+
+def test_stata_keeps_labels_of_columns_and_of_codes(tmp_path):
+    file = tmp_path / "data.dta"
+    labelled_frame()[["mood"]].to_stata(
+        file, write_index=False, variable_labels={"mood": "How often sad"}
+    )
+    table = read_table(file)
+    np.testing.assert_array_equal(table.columns[0], [3, 1, np.nan, 2])
+    assert table.labels == {"mood": "How often sad"}
+    assert table.value_labels["mood"][3] == "often"
+    assert "'mood' were read as numbers in the order of their codes" in table.notes[0]
+
+
+def test_spss_keeps_labels_of_columns_and_of_codes(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    file = tmp_path / "data.zsav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"mood": [1.0, 2.0, 2.0], "age": [30.5, 41.0, 22.0]}),
+        file,
+        compress=True,
+        column_labels={"mood": "How often  sad", "age": "age"},
+        variable_value_labels={"mood": {1: "never", 2: "often"}},
+    )
+    table = read_table(file)
+    assert table.labels == {"mood": "How often sad"}
+    assert table.value_labels == {"mood": {1: "never", 2: "often"}}
+    assert table.columns[0].tolist() == [1, 2, 2]
+
+
+def test_written_numbers_of_other_formats_are_read_when_asked(tmp_path):
+    file = tmp_path / "data.jsonl"
+    pd.DataFrame({"share": ["12,5 %", "3 %"], "n": [1, 2]}).to_json(
+        file, orient="records", lines=True
+    )
+    assert read_table(file).columns[0].tolist() == ["12,5 %", "3 %"]
+    table = read_table(file, decimal=",")
+    assert table.columns[0].tolist() == [12.5, 3.0]
+    assert "the percent sign of 'share' was left out" in table.notes[0]
+
+
+def test_anndata_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    (tmp_path / "data.h5ad").write_bytes(b"\x89HDF")
+    with pytest.raises(InputError, match="Run: pip install anndata; or save"):
+        read_table(tmp_path / "data.h5ad")

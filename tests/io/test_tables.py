@@ -324,3 +324,28 @@ def test_parquet_with_more_rows_than_memory_is_refused(tmp_path, small_machine):
             assert read_table(tmp_path / "a.parquet").n_rows == 50
     with pytest.raises(NotEnoughMemoryError, match="Read it in chunks"):
         read_table(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    ("decimal", "text", "expected"),
+    [
+        (".", '"1,234.5"\n-7%\n', [1234.5, -7]),
+        (",", '"1.234,5"\n"-,5 %"\n', [1234.5, -0.5]),
+        (",", "0.125\n2.5\n", [0.125, 2.5]),
+        (",", "1.500\n2.000\n", [1500, 2000]),
+        (".", "1'000\n2 500\n", [1000, 2500]),
+    ],
+)
+def test_written_numbers_are_read_when_asked(tmp_path, decimal, text, expected):
+    file = write(tmp_path, f"a\n{text}")
+    table = read_table(file, decimal=decimal)
+    np.testing.assert_array_equal(table.columns[0], expected)
+    assert "as --decimal asks" in table.notes[0]
+    chunk = next(iter(read_chunks(file, decimal=decimal)))
+    np.testing.assert_array_equal(chunk.columns[0], expected)
+
+
+@pytest.mark.parametrize("text", ['"1,23.5"', "n/a", "12 mg", "%", "1-2"])
+def test_what_is_no_written_number_stays_text(tmp_path, text):
+    column = read_table(write(tmp_path, f"a\n1\n{text}\n"), decimal=".").columns[0]
+    assert column.tolist() == ["1", text.strip('"')]

@@ -397,3 +397,10 @@ def test_many_groups_have_different_colours():
     ax = plot_network(graph, groups=range(20), max_edges=20)
     discs = [c for c in ax.collections if isinstance(c, PathCollection)][-1]
     assert len(np.unique(discs.get_facecolors().round(3), axis=0)) == 20
+
+
+def test_what_nodes_stand_for_is_listed_at_the_right():
+    graph = Graph([[0, 0.5], [0.5, 0]], names=["q1", "q2"])
+    ax = plot_network(graph, about={"q2": "How often sad", "q9": "no node"})
+    assert "q2: How often sad" in [text.get_text() for text in ax.texts]
+    assert ax.figure.get_size_inches()[0] > plot_network(graph).figure.get_size_inches()[0]

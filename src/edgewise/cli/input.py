@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,15 @@ from edgewise.cli.prepare import (
     COMPLETE_ROWS,
     Preparation,
     along_rows,
+    named_columns,
     preparation,
     prepared,
     treat_missing,
+    with_codes,
     with_rows,
 )
 from edgewise.cli.shell import drop_command, options_given, options_here
-from edgewise.cli.wording import about_levels, about_text, text_columns
+from edgewise.cli.wording import about_levels, about_text, text_columns, written_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,6 +86,12 @@ class Reading:
 
         return Table.from_input(self.chosen())
 
+    def described(self, table: Table, kinds: Sequence[str]) -> tuple[dict[str, str], ...]:
+        """Say what each column holds, with the labels that the file has."""
+        from edgewise.data.kinds import describe_columns
+
+        return tuple(describe_columns(table, kinds, self.raw.labels, self.raw.value_labels))
+
     def source(
         self,
         table: Table,
@@ -96,10 +103,11 @@ class Reading:
     ) -> Source:
         """Describe the table that a network is learned from; ``more`` goes into the record."""
         path, asked = Path(self.raw.source), preparation()
-        findings = () if is_discrete else self._unusual(table, is_ranks=is_ranks or asked.ranks)
-        if asked.ranks and not is_discrete:
-            frame = _scores(frame)
-            notes = (*notes, "columns are normal scores of their ranks, as --covariance asks")
+        is_ranks = is_ranks or asked.scale != "empirical"
+        findings = () if is_discrete else self._unusual(table, is_ranks=is_ranks)
+        if asked.scale != "empirical" and not is_discrete:
+            frame, note = _scores(frame, asked.scale)
+            notes = (*notes, note)
         return Source(
             name=self.raw.source,
             frame=frame,
@@ -110,6 +118,7 @@ class Reading:
             notes=(*self.notes, *notes),
             is_discrete=is_discrete,
             findings=findings,
+            labels={name: self.raw.labels[name] for name in self.names if name in self.raw.labels},
             interventions=self.column(self.set_by) if self.set_by else None,
         )
 
@@ -149,13 +158,26 @@ class Reading:
         return found if turned is None else (turned,)
 
 
-def _scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """Turn measurements into normal scores of their ranks."""
+def _scores(frame: pd.DataFrame, scale: str) -> tuple[pd.DataFrame, str]:
+    """Turn all columns, or those of ordered answers, into normal scores of their ranks."""
+    import numpy as np
     import pandas as pd
 
     from edgewise.estimators.base.statistics import normal_scores
+    from edgewise.io import quote_names
+    from edgewise.stats import ordinal_columns
 
-    return pd.DataFrame(normal_scores(frame.to_numpy(dtype=float)), columns=frame.columns)
+    values = frame.to_numpy(dtype=float)
+    scores = pd.DataFrame(normal_scores(values), columns=frame.columns)
+    if scale == "nonparanormal":
+        return scores, "columns are normal scores of their ranks, as --covariance asks"
+    is_answers = ordinal_columns(values)
+    answers = quote_names(frame.columns[is_answers]) or "none"
+    note = (
+        f"ordered answers ({answers}) count by normal scores, as --covariance auto asks: "
+        "polychoric correlations are of columns, and this command is about rows"
+    )
+    return scores.where(np.broadcast_to(is_answers, values.shape), frame), note
 
 
 def read_columns(
@@ -184,7 +206,7 @@ def read_columns(
     # numba, joblib and scipy import them first thing, and nothing here uses them.
     postpone("asyncio", "numpy.f2py", "pycparser", "yaml")
     given, asked = {} if apart is None else apart, preparation()
-    raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet), asked)
+    raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet, decimal=asked.decimal), asked)
     raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
@@ -261,7 +283,9 @@ class Source:
     kinds : mapping of str to str
         Kind of each column of a table that is learned by them; empty for others.
     columns : tuple of dict
-        What these columns hold, in words.
+        What the columns hold, in words, where they are of several kinds or have labels.
+    labels : mapping of str to str
+        What columns are about, where the file says it.
     interventions : ndarray, optional
         The column that was set in each row, where a column of the table says it.
     """
@@ -276,6 +300,7 @@ class Source:
     findings: tuple[Finding, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[dict[str, str], ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
     interventions: Any = None
 
     @property
@@ -326,8 +351,6 @@ def read_source(
     is_directed : bool
         Whether directions are learned, which are scored and not regressed.
     """
-    import pandas as pd
-
     apart = {} if set_by is None else {"--interventions": [set_by]}
     reading = read_columns(path, columns=columns, drop=drop, apart=apart)
     if set_by is not None:
@@ -338,7 +361,12 @@ def read_source(
     ordered = _with_order(table)
     if is_mixed:
         return _mixed_source(reading, kinds, is_directed=is_directed)
-    if is_discrete or (is_discrete is None and n_levels is not None and not ordered):
+    is_levels = (
+        n_levels is not None
+        and not ordered
+        and not any(written_decimals(table, name) for name in text)
+    )
+    if is_discrete or (is_discrete is None and is_levels):
         kinds = "is text, is yes / no or has two values" if text else "has two values"
         note = f"every column {kinds}: learned as levels without an order"
         otherwise = "" if text else "; --covariance auto takes them for ordered answers"
@@ -350,28 +378,47 @@ def read_source(
         return reading.source(table, _categories(table), *notes, is_discrete=True)
     if text and is_discrete is None and all(_has_levels(table, name) for name in text):
         return _mixed_source(reading, kinds, is_directed=is_directed)
-    if text and n_levels is not None:
+    written = [name for name in text if written_decimals(table, name)]
+    if text and n_levels is not None and not written:
         raise InputError(about_levels(path, table, text, ordered))
     if text:
-        raise InputError(about_text(path, table))
+        has_kinds = is_discrete is None and "--kinds" in options_here()
+        levels = [name for name in text if has_kinds and _has_levels(table, name)]
+        raise InputError(about_text(path, table, levels))
+    notes = []
+    if is_discrete is False and n_levels is not None:
+        notes.append(f"no column has more than {n_levels} levels; learned as numbers")
+    allowed = {"allow_constant": allow_constant, "allow_identical": allow_identical}
+    return _number_source(reading, covariance, *notes, **allowed)
+
+
+def _number_source(
+    reading: Reading, covariance: str | None, *notes: str, **allowed: bool
+) -> Source:
+    """Return a table of numbers, with the kinds of its columns where they make a difference."""
+    import pandas as pd
+
     from edgewise.stats import ordinal_columns
 
-    has_answers = bool(ordinal_columns(table.values).any())
+    is_answers = ordinal_columns(reading.table())
+    has_answers = bool(is_answers.any())
     is_by_pairs = has_answers if covariance is None else covariance in _BY_PAIRS
     reading, missing = treat_missing(reading, *_NUMBERS_TAKE[is_by_pairs])
     table = reading.table()
-    check_table(
-        table,
-        allow_missing=missing != "error",
-        allow_constant=allow_constant,
-        allow_identical=allow_identical,
-    )
-    refuse_covariance_file(path, table)
+    check_table(table, allow_missing=missing != "error", **allowed)
+    refuse_covariance_file(reading.raw.source, table)
     frame = pd.DataFrame(table.values, columns=list(table.names))
-    is_forced = is_discrete is False and n_levels is not None
-    few = f"no column has more than {n_levels} levels; learned as numbers"
+    kinds: dict[str, str] = {}
+    if has_answers and covariance in (None, "auto"):
+        names = zip(table.names, is_answers, frame.nunique(), strict=True)
+        answers = {name: "binary" if n == 2 else "ordinal" for name, own, n in names if own}
+        kinds = {name: answers.get(name, "continuous") for name in table.names}
+    more: dict[str, Any] = {"kinds": kinds} if kinds else {}
     is_ranks = covariance in (*_BY_PAIRS, "nonparanormal")
-    source = reading.source(table, frame, *([few] if is_forced else []), is_ranks=is_ranks)
+    source = reading.source(table, frame, *notes, is_ranks=is_ranks, **more)
+    if kinds or source.labels:
+        known = [kinds.get(name, "continuous") for name in table.names]
+        source = replace(source, columns=reading.described(table, known))
     if covariance is None:
         # Taken for ordered answers, which a note says.
         kept = tuple(one for one in source.findings if one.kind != "categories")
@@ -387,16 +434,18 @@ def _has_levels(table: Table, name: str) -> bool:
     codes = table.values[~table.missing[:, k], k]
     n_levels = len(np.unique(codes))
     is_few = n_levels <= min(_few_levels(table.n_samples), table.n_samples // 5)
-    return is_few and table.stray_word(name) is None
+    return is_few and table.stray_word(name) is None and not written_decimals(table, name)
 
 
 def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool = False) -> Source:
     """Return a table that is learned by the kinds of its columns, and say which these are."""
-    from edgewise.data.kinds import column_kinds, describe_columns
+    from edgewise.data.kinds import column_kinds
     from edgewise.io import quote_names
 
+    said = _as_kinds(given)
+    reading = replace(reading, raw=with_codes(reading.raw, said))
     table = reading.table()
-    found = column_kinds(table, _as_kinds(given), option="--kinds")
+    found = column_kinds(table, said, option="--kinds")
     kinds = dict(zip(table.names, found, strict=True))
     if labels := [name for name, kind in kinds.items() if kind in ("identifier", "date")]:
         what = "labels the rows" if kinds[labels[0]] == "identifier" else "holds dates"
@@ -420,7 +469,7 @@ def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool =
             f"numbers: {listed}; --kinds NAME=KIND takes a column for another"
         )
     source = reading.source(table, _categories(table), note, is_discrete=True, kinds=kinds)
-    columns = tuple(describe_columns(table, found))
+    columns = reading.described(table, found)
     return replace(source, is_discrete=False, kinds=kinds, columns=columns)
 
 
@@ -577,29 +626,6 @@ def _chosen(raw: RawTable, names: Sequence[str]) -> RawTable:
     return replace(raw, names=tuple(names), columns=columns)
 
 
-def named_columns(
-    given: Sequence[str], names: Sequence[str], option: str, where: str = "the table"
-) -> list[str]:
-    """Split what was given at commas, except where a column is called just that."""
-    found: list[str] = []
-    for text in given:
-        parts = [text] if text in names else [part.strip() for part in text.split(",")]
-        found += [part for part in parts if part]
-    for name in found:
-        if name not in names:
-            raise InputError(
-                f"{option} names '{name}', which is no column of {where}. "
-                f"{did_you_mean(name, names)}"
-            )
-    return found
-
-
-def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """Suggest the columns that a name comes close to."""
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or names[:5]
-    return f"Did you mean {' or '.join(repr(other) for other in near)}?"
-
-
 def _few_levels(n_samples: int) -> int:
     """Most levels of a column that is none of measurements or row labels."""
     return max(2, min(20, n_samples // 5))
@@ -645,7 +671,7 @@ def stream_source(
     from edgewise.io.tables import read_chunks, table_files
     from edgewise.stats import stream_counts, stream_covariance
 
-    chunks = read_chunks(path, na=preparation().na)
+    chunks = read_chunks(path, na=preparation().na, decimal=preparation().decimal)
     first = next(chunks)
     names, notes = _network(first, columns, drop)
     kept = (_chosen(chunk, names) for chunk in chain([_chosen(first, names)], chunks))

@@ -12,12 +12,11 @@ from edgewise.cli.input import (
     Reading,
     Source,
     check_table,
-    did_you_mean,
     most_levels,
     read_columns,
     refuse_covariance_file,
 )
-from edgewise.cli.prepare import COMPLETE_ROWS, preparation, treat_missing
+from edgewise.cli.prepare import COMPLETE_ROWS, did_you_mean, preparation, treat_missing
 from edgewise.cli.shell import again
 from edgewise.cli.wording import about_text, text_columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +27,10 @@ table_option: Final = partial(typer.Option, rich_help_panel="The table")
 #: What to do with missing values.
 Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "auto"]
 
-#: What a command sees of measurements.
-Scale: TypeAlias = Literal["empirical", "nonparanormal"]
+#: What a command sees of measurements and of ordered answers.
+Scale: TypeAlias = Literal["empirical", "nonparanormal", "auto"]
+#: The decimal mark of written numbers.
+Decimal: TypeAlias = Literal[".", ","]
 
 Na: TypeAlias = Annotated[
     list[str] | None,
@@ -38,6 +41,18 @@ Na: TypeAlias = Annotated[
             "and NaN always do."
         ),
         metavar="WORDS",
+        show_default=False,
+    ),
+]
+DecimalOption: TypeAlias = Annotated[
+    Decimal | None,
+    table_option(
+        "--decimal",
+        help=(
+            "Read numbers that are written as text, with this decimal mark: 1,234.5 and 12% by a "
+            "point, 1.234,5 by a comma."
+        ),
+        metavar="MARK",
         show_default=False,
     ),
 ]
@@ -113,13 +128,18 @@ Detrend: TypeAlias = Annotated[
 ScaleOption: TypeAlias = Annotated[
     Scale,
     table_option(
-        "--covariance", help="Take measurements as they are, or as normal scores of their ranks."
+        "--covariance",
+        help=(
+            "Take columns as they are; as normal scores of their ranks; or by their kinds, ordered "
+            "answers as normal scores and measurements as they are."
+        ),
     ),
 ]
 #: Options by the parameter that each is handed to, with what holds where none is given.
 _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "missing": (MissingOption, "error"),
     "na": (Na, None),
+    "decimal": (DecimalOption, None),
     "sheet": (Sheet, None),
     "where": (Where, None),
     "every": (Every, 1),
@@ -145,6 +165,8 @@ class Preparation:
         What to do with missing values.
     na : tuple of str
         Words that stand for missing values.
+    decimal : str or None
+        The decimal mark of written numbers; None where text is left as it is.
     sheet : str or None
         Sheet of a spreadsheet.
     where : str or None
@@ -155,12 +177,13 @@ class Preparation:
         Consecutive rows that are resampled or permuted together.
     transpose, difference, detrend : bool
         Whether rows are columns; whether columns are differenced, or lose a straight line.
-    ranks : bool
-        Whether measurements are turned into normal scores.
+    scale : Scale
+        Which columns are turned into normal scores.
     """
 
     missing: Missing = "error"
     na: tuple[str, ...] = ()
+    decimal: Decimal | None = None
     sheet: str | None = None
     where: str | None = None
     every: int = 1
@@ -168,7 +191,7 @@ class Preparation:
     transpose: bool = False
     difference: bool = False
     detrend: bool = False
-    ranks: bool = False
+    scale: Scale = "empirical"
 
     @property
     def options(self) -> list[str]:
@@ -204,10 +227,8 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     def with_options(**given: Any) -> None:
         options = {name: given.pop(name) for name in added}
         words = [word for text in options["na"] or () for word in text.split(",")]
-        scale = options.pop("covariance", None)
-        token = _asked.set(
-            Preparation(**{**options, "na": tuple(words)}, ranks=scale == "nonparanormal")
-        )
+        scale = options.pop("covariance", "empirical")
+        token = _asked.set(Preparation(**{**options, "na": tuple(words)}, scale=scale))
         try:
             command(**given)
         finally:
@@ -389,8 +410,6 @@ class _Condition:
         return " ".join(words)
 
     def _compare(self, name: str, sign: str, value: str) -> BoolArray:
-        from edgewise.cli.input import named_columns
-
         # Quoted, since a name may hold a comma.
         column = self.raw.columns[self.raw.names.index(name)] if name in self.raw.names else None
         if column is None:
@@ -456,6 +475,20 @@ def with_rows(raw: RawTable, is_kept: BoolArray, *notes: str) -> RawTable:
         row_names=kept,
         notes=(*raw.notes, *notes),
     )
+
+
+def with_codes(raw: RawTable, kinds: Mapping[str, str]) -> RawTable:
+    """Take the codes behind labels of the columns that are said to have an order."""
+    import numpy as np
+
+    columns = list(raw.columns)
+    for k, name in enumerate(raw.names):
+        codes = {label: code for code, label in raw.value_labels.get(name, {}).items()}
+        words = {word for word in columns[k].tolist() if isinstance(word, str)}
+        if kinds.get(name) == "ordinal" and words and words <= codes.keys():
+            values = [codes.get(word, np.nan) for word in columns[k].tolist()]
+            columns[k] = np.array(values, dtype=np.float64)
+    return replace(raw, columns=tuple(columns))
 
 
 def prepared(raw: RawTable, asked: Preparation) -> RawTable:
@@ -578,3 +611,26 @@ def _about_missing(
         return f"{found} {_fullest(reading, counts)}"
     rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
     return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', 'drop')}."
+
+
+def named_columns(
+    given: Sequence[str], names: Sequence[str], option: str, where: str = "the table"
+) -> list[str]:
+    """Split what was given at commas, except where a column is called just that."""
+    found: list[str] = []
+    for text in given:
+        parts = [text] if text in names else [part.strip() for part in text.split(",")]
+        found += [part for part in parts if part]
+    for name in found:
+        if name not in names:
+            raise InputError(
+                f"{option} names '{name}', which is no column of {where}. "
+                f"{did_you_mean(name, names)}"
+            )
+    return found
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Suggest the columns that a name comes close to."""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or names[:5]
+    return f"Did you mean {' or '.join(repr(other) for other in near)}?"

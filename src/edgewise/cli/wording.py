@@ -201,14 +201,82 @@ def about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequenc
     )
 
 
-def about_text(path: Path | str, table: Table) -> str:
-    """Say what to do with columns of text among measurements."""
+def written_decimals(table: Table, name: str) -> list[str]:
+    """List the decimal marks by which all levels of a column of text are written numbers.
+
+    A few words without digits may stand among them, for missing values.
+    """
+    from edgewise.data.table import is_written_number
+    from edgewise.io.text import written_number
+
+    levels = table.levels[table.names.index(name)] or ()
+    words = _without_digits(levels)
+    others = [level for level in levels if level not in words]
+    if words and (len(words) > _MOST_WORDS or all(map(is_written_number, others))):
+        return []
+    return [
+        mark
+        for mark in (".", ",")
+        if others and all(written_number(level, mark) is not None for level in others)
+    ]
+
+
+def _without_digits(levels: Sequence[str]) -> list[str]:
+    return [level for level in levels if not re.search(r"\d", level)]
+
+
+def _about_written(path: Path | str, table: Table, text: Sequence[str]) -> str:
+    """Offer to read the written numbers among columns of text."""
+    from edgewise.data.table import is_written_number
     from edgewise.io import quote_names
     from edgewise.io.messages import shown
 
-    text = text_columns(table)
+    marks = {name: written_decimals(table, name) for name in text}
+    names = [name for name in text if marks[name]]
+    levels = {name: table.levels[table.names.index(name)] or () for name in names}
+    words = sorted({word for own in levels.values() for word in _without_digits(own)})
+    # A plain number would show nothing.
+    others = [level for level in levels[names[0]] if level not in words]
+    example = min(others, key=lambda level: level.isdecimal() + is_written_number(level))
+    both = [mark for mark in (".", ",") if all(mark in marks[name] for name in names)]
+    more = ("--na", ",".join(words), *for_gaps(True)) if words else ()
+    ways = [again("--decimal", mark, *more) for mark in both or marks[names[0]]]
+    meaning = "with a decimal comma" if both == [","] else "in groups of digits or with a sign"
+    if len(ways) > 1:
+        ways = [f"{ways[0]} if the comma groups digits", f"{ways[1]} if it is the decimal mark"]
+        meaning = "with a comma"
+    nouns = ("Column", "holds") if len(names) == 1 else ("Columns", "hold")
+    return (
+        f"{nouns[0]} {quote_names(names)} of {path} {nouns[1]} numbers that are written "
+        f"{meaning}, such as {shown(example)}. Read them as numbers: {'; '.join(ways)}."
+    )
+
+
+def _what_text(table: Table, name: str) -> str:
+    """Say what a column of text holds."""
+    from edgewise.data.kinds import guess_kind
+
+    k = table.names.index(name)
+    kinds = {"date": "dates", "identifier": "another text in every row"}
+    return kinds.get(guess_kind(table, k)) or count(len(table.levels[k] or ()), "level")
+
+
+def about_text(path: Path | str, table: Table, learned: Sequence[str] = ()) -> str:
+    """Say what to do with columns of text among measurements.
+
+    Those that can be ``learned``, since they have a few levels, may stay.
+    """
+    from edgewise.io import quote_names
+    from edgewise.io.messages import NAMES_SHOWN as FEW, shown
+
+    text = [name for name in text_columns(table) if name not in learned]
+    if any(written_decimals(table, name) for name in text):
+        return _about_written(path, table, text)
     nouns = ("Column", "holds", "it") if len(text) == 1 else ("Columns", "hold", "them")
     found = f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers"
+    if learned and len(text) <= FEW:
+        held = ", ".join(f"'{name}' {_what_text(table, name)}" for name in text)
+        found = f"No network has a place for columns of {path} such as these: {held}"
     if len(text) == 1 and (stray := table.stray_word(text[0])):
         found += f": {shown(stray[1])} in row {stray[0] + 1} below the header"
     words = {name: _words_for_missing(table, name) for name in text}

@@ -209,8 +209,27 @@ def _refuse_contradiction(table: Table, k: int, kind: str, option: str) -> None:
         )
 
 
-def describe_columns(table: Table, kinds: Sequence[str]) -> list[dict[str, str]]:
-    """Describe each column in a few words: its name, its kind and what it holds.
+def describe_columns(
+    table: Table,
+    kinds: Sequence[str],
+    labels: Mapping[str, str] | None = None,
+    value_labels: Mapping[str, Mapping[float, str]] | None = None,
+) -> list[dict[str, str]]:
+    """Describe each column in a few words: its name, its kind, what it holds and is about.
+
+    Parameters
+    ----------
+    table : Table
+    kinds : sequence of str
+    labels : mapping of str to str, optional
+        What columns are about.
+    value_labels : mapping of str to mapping of float to str, optional
+        What the numbers of columns stand for.
+
+    Returns
+    -------
+    list of dict
+        With ``column``, ``kind``, ``values`` and, where there are labels, ``label``.
 
     Examples
     --------
@@ -220,18 +239,28 @@ def describe_columns(table: Table, kinds: Sequence[str]) -> list[dict[str, str]]
     age | continuous | from 0.5 to 2.5
     sex | binary | f, m
     """
+    about, meaning = labels or {}, value_labels or {}
+    has_labels = any(name in about for name in table.names)
     return [
-        {"column": name, "kind": kind, "values": _values_in_words(table, k, kind)}
+        {
+            "column": name,
+            "kind": kind,
+            "values": _values_in_words(table, k, kind, meaning.get(name, {})),
+            **({"label": about.get(name, "")} if has_labels else {}),
+        }
         for k, (name, kind) in enumerate(zip(table.names, kinds, strict=True))
     ]
 
 
-def _values_in_words(table: Table, k: int, kind: str) -> str:
+def _values_in_words(table: Table, k: int, kind: str, labels: Mapping[float, str]) -> str:
     column, levels = table.values[:, k], table.levels[k]
     seen = np.unique(column[~np.isnan(column)])
     if levels is None and (kind not in WITH_LEVELS or len(seen) > FEW_ANSWERS):
         return f"from {seen[0]:g} to {seen[-1]:g}" if len(seen) else "none"
-    words = [levels[int(code)] if levels else f"{code:g}" for code in seen]
+    words = [
+        levels[int(code)] if levels else f"{code:g} {labels.get(float(code), '')}".rstrip()
+        for code in seen
+    ]
     more = f" and {len(words) - 6} more" if len(words) > 7 else ""
     return ", ".join(words[: 6 if more else 7]) + more
 

@@ -95,8 +95,8 @@ def find_unusual(
     if len(values) < FEW_ROWS:
         return ()
     found = [_identifiers(values, names), _categories(values, names)]
-    if not is_ranks:
-        found += _shapes(values, names)
+    # What marks a missing value misleads ranks as well.
+    found += _shapes(values, names)[: 1 if is_ranks else None]
     if is_ordered:
         found.append(_order(values, names, groups, in_blocks=in_blocks))
     return tuple(one for one in found if one is not None)
@@ -159,7 +159,11 @@ def _shapes(values: FloatArray, names: Sequence[str]) -> list[Finding | None]:
     skews: dict[str, float] = {}
     for name, column in zip(names, values.T, strict=True):
         seen = column[~np.isnan(column)]
-        if len(seen) < FEW_ROWS or _n_different(seen) < MEASUREMENT:
+        if len(seen) < FEW_ROWS:
+            continue
+        if _n_different(seen) < MEASUREMENT:
+            if mark := _mark_among_answers(seen):
+                marks[name] = mark
             continue
         centre = np.median(seen)
         spread = 1.4826 * np.median(np.abs(seen - centre))
@@ -176,6 +180,16 @@ def _shapes(values: FloatArray, names: Sequence[str]) -> list[Finding | None]:
         elif is_far.any():
             n_far[name] = int(is_far.sum())
     return [_about_marks(marks), _about_far(n_far), _about_skews(skews)]
+
+
+def _mark_among_answers(seen: FloatArray) -> float | None:
+    """Find an answer that marks a missing one: it is further from all others than these are."""
+    answers = np.unique(seen)
+    for mark, others in ((answers[0], answers[1:]), (answers[-1], answers[:-1])):
+        is_mark = mark in (*MARKS, 9.0, -9.0)
+        if len(others) > 1 and is_mark and np.abs(others - mark).min() > np.ptp(others):
+            return float(mark)
+    return None
 
 
 def _about_marks(marks: dict[str, float]) -> Finding | None:

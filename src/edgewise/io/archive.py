@@ -24,7 +24,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import EdgewiseError, InputError
+from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import AnyArray
 from edgewise.io.messages import quote_names, repeated
 
@@ -34,6 +35,8 @@ PLAIN_KINDS: Final = "biufcSU"
 PACKINGS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: Deflate cannot shrink data further than 1032 to 1: above that, entries overlap on purpose.
 MAX_RATIO: Final = 1100
+#: Arrays of an npz file that may hold the column names, first match wins.
+NAME_ARRAYS: Final = ("names", "columns", "feature_names")
 #: What zipfile, zlib, json and numpy raise on a file that is cut short, altered or encrypted.
 DAMAGE: Final = (
     ArithmeticError,
@@ -305,3 +308,71 @@ def _checked_entries(
             f"({max_bytes / 2**20:.0f} MiB). If you trust it, raise max_bytes."
         )
     return entries
+
+
+def read_npz(file: Path) -> tuple[tuple[str, ...], AnyArray]:
+    """Read the one table of an npz file, with the names of its columns."""
+    if not zipfile.is_zipfile(file):
+        raise InputError(f"{file} is not an npz file, or it is damaged. Write it with numpy.savez.")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            arrays = _npz_arrays(archive, file)
+    except EdgewiseError:
+        raise
+    except DAMAGE as error:
+        raise InputError(f"{file} is damaged. Write it again with numpy.savez.") from error
+    values = _table_array(arrays, file)
+    return _array_names(arrays, values.shape[1], file), values
+
+
+def _npz_arrays(archive: zipfile.ZipFile, file: Path) -> dict[str, AnyArray]:
+    entries = checked_entries(archive, file)
+    if foreign := [name for name in entries if not name.endswith(".npy")]:
+        raise InputError(
+            f"{file} holds {quote_names(foreign)}, which are no arrays. Write it with numpy.savez."
+        )
+    require_memory(
+        f"Reading {file}",
+        [Arrays(2.0, (sum(info.file_size for info in entries.values()),), itemsize=1)],
+        advice="Save fewer rows or columns.",
+    )
+    return {
+        name.removesuffix(".npy"): plain_array(entry_content(archive, info), name, file)
+        for name, info in entries.items()
+    }
+
+
+def _table_array(arrays: dict[str, AnyArray], file: Path) -> AnyArray:
+    """Pick the one array of an npz file that is a table."""
+    tables = {
+        name: array
+        for name, array in arrays.items()
+        if array.ndim == 2 and array.dtype.kind in "biuf"
+    }
+    if not tables:
+        found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+        raise InputError(
+            f"{file} has no two-dimensional array of numbers (found: {found}). "
+            "Save the table as one array, rows by columns."
+        )
+    if len(tables) > 1 and "X" not in tables:
+        raise InputError(
+            f"{file} has several tables: {quote_names(tables)}. Save one, or call it X."
+        )
+    values = tables["X"] if "X" in tables else next(iter(tables.values()))
+    if values.shape[1] == 0:
+        raise InputError(f"The table in {file} has no columns. Save one with some.")
+    return values
+
+
+def _array_names(arrays: dict[str, AnyArray], n_columns: int, file: Path) -> tuple[str, ...]:
+    for key in NAME_ARRAYS:
+        if key in arrays and arrays[key].dtype.kind in "US":
+            names = arrays[key].astype(str)
+            if names.shape != (n_columns,):
+                raise InputError(
+                    f"{file} has {n_columns} columns, but '{key}' has shape {names.shape}. "
+                    "Save one name per column."
+                )
+            return tuple(str(name) for name in names)
+    return tuple(f"x{k}" for k in range(n_columns))

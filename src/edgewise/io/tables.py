@@ -7,22 +7,21 @@ import importlib
 import os
 import re
 import sys
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from edgewise._core.errors import EdgewiseError, InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import AnyArray
-from edgewise.io.archive import DAMAGE, checked_entries, entry_content, plain_array
+from edgewise.io.archive import read_npz
 from edgewise.io.messages import quote_names, repeated
-from edgewise.io.text import parse_text, parse_text_chunks, text_layout
+from edgewise.io.text import parse_text, parse_text_chunks, text_layout, with_written_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +40,6 @@ PARQUET_DAMAGE: Final = (
 )
 #: Text files of up to so many bytes are read once; larger ones in several passes.
 AT_ONCE: Final = 2**28
-#: Arrays of an npz file that may hold the column names, first match wins.
-NAME_ARRAYS: Final = ("names", "columns", "feature_names")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,6 +63,10 @@ class RawTable:
         What a first column without a name held, as R and pandas write it.
     sha256 : str or None
         Digest of a text file that was read at once.
+    labels : mapping of str to str
+        What columns are about, where the file says it.
+    value_labels : mapping of str to mapping of float to str
+        What the numbers of columns stand for, where the file says it.
 
     Examples
     --------
@@ -80,10 +81,16 @@ class RawTable:
     notes: tuple[str, ...] = ()
     row_names: tuple[str, ...] | None = None
     sha256: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    value_labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
 
 
 def read_table(
-    path: str | os.PathLike[str], *, na: Sequence[str] = (), sheet: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    na: Sequence[str] = (),
+    sheet: str | None = None,
+    decimal: str | None = None,
 ) -> RawTable:
     r"""Read a table from a file of the format that its suffix tells, or from standard input.
 
@@ -96,9 +103,11 @@ def read_table(
     one two-dimensional array, or several of which one is called ``X``, and may hold the column
     names as text in ``names``, ``columns`` or ``feature_names``; without them the columns are
     called ``x0``, ``x1`` and so on. Pickled objects are never loaded. Spreadsheets (xlsx, ods),
-    files of SPSS (sav, zsav, por), Stata (dta) and SAS (sas7bdat), feather and JSON lines (jsonl)
-    are read too, some of them by packages that ``pip install "edgewise[files]"`` installs. Codes
-    that SPSS has labels for are read as these where it calls the column nominal.
+    files of SPSS (sav, zsav, por), Stata (dta), SAS (sas7bdat) and AnnData (h5ad), feather and
+    JSON lines (jsonl) are read too, some of them by packages that
+    ``pip install "edgewise[files]"`` installs. Codes that SPSS has labels for are read as these
+    where it calls the column nominal. Elsewhere codes stay numbers, and ordered categories are
+    read as numbers from 1, with labels beside them.
 
     Parameters
     ----------
@@ -109,6 +118,9 @@ def read_table(
     sheet : str, optional
         Name of the sheet of a spreadsheet; by default the first, which ``notes`` states where
         there are several.
+    decimal : {".", ","}, optional
+        Read text columns of numbers as people write them, with this decimal mark: with a percent
+        sign, and digits in groups of three.
 
     Returns
     -------
@@ -135,7 +147,7 @@ def read_table(
         file, content = Path("standard input"), sys.stdin.buffer.read()
         if not content.strip():
             raise InputError("Nothing came from standard input. Pipe a table into the command.")
-        return _checked(_read_text(file, na, content), file)
+        return _checked(_read_text(file, na, content, decimal=decimal), file)
     file = Path(path)
     if file.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a table inside it.")
@@ -145,7 +157,8 @@ def read_table(
             f"A sheet is part of a spreadsheet, and {file} is none. Leave {sheet!r} out.",
             parameter="sheet",
         )
-    options = {} if sheet is None else {"sheet": sheet}
+    options = {"sheet": sheet, "decimal": decimal}
+    options = {name: value for name, value in options.items() if value is not None}
     try:
         table = reader(file, na, **options)
     except PermissionError as error:
@@ -206,11 +219,15 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
         )
 
 
-def _read_text(file: Path, na: Sequence[str], content: bytes | None = None) -> RawTable:
+def _read_text(
+    file: Path, na: Sequence[str], content: bytes | None = None, *, decimal: str | None = None
+) -> RawTable:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     if content is None and file.stat().st_size <= AT_ONCE:
         content = file.read_bytes()
-    layout = text_layout(file, delimiter, check_names=_check_named, na=na, content=content)
+    layout = text_layout(
+        file, delimiter, check_names=_check_named, na=na, content=content, decimal=decimal
+    )
     frame, notes = parse_text(layout)
     row_names = None
     if not frame.columns[0]:
@@ -228,13 +245,13 @@ def _read_text(file: Path, na: Sequence[str], content: bytes | None = None) -> R
     return replace(from_frame(frame, file, notes), row_names=row_names, sha256=digest)
 
 
-def _read_parquet(file: Path, na: Sequence[str]) -> RawTable:
+def _read_parquet(file: Path, na: Sequence[str], decimal: str | None = None) -> RawTable:
     import pandas as pd
 
     with parquet_errors(file):
         _require_parquet(file)
         frame = pd.read_parquet(file, engine="pyarrow")
-        return from_frame(frame, file, ())
+        return _as_asked(Frame(frame), file, na, decimal)
 
 
 def _require_parquet(file: Path) -> None:
@@ -270,19 +287,44 @@ def parquet_errors(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _read_other(file: Path, na: Sequence[str], sheet: str | None = None) -> RawTable:
+class Frame(NamedTuple):
+    """A data frame, with what was assumed in reading it, and labels as in `RawTable`."""
+
+    values: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = {}
+    value_labels: Mapping[str, Mapping[float, str]] = {}
+
+
+def _as_asked(frame: Frame, file: Path, na: Sequence[str], decimal: str | None) -> RawTable:
+    """Take a data frame apart, with words for missing values and written numbers as asked for."""
+    values, notes = frame.values, frame.notes
+    if na:
+        numbers = [float(word) for word in na if re.fullmatch(r"[-+]?\d+(\.\d+)?", word)]
+        values = values.mask(values.isin([*na, *numbers]))
+    if decimal is not None:
+        values, more = with_written_numbers(values, decimal)
+        notes = (*notes, *more)
+    table = from_frame(values, file, notes)
+    labelled = {**table.value_labels, **frame.value_labels}
+    return replace(table, labels=frame.labels, value_labels=labelled)
+
+
+def _read_other(
+    file: Path, na: Sequence[str], sheet: str | None = None, decimal: str | None = None
+) -> RawTable:
     """Read a file of another program by pandas, and the packages that it needs for it."""
     suffix = file.suffix.lower()
     package, read = _OTHER[suffix]
     try:
         importlib.import_module(package)
     except ImportError as error:
+        found = "anndata" if package == "anndata" else '"edgewise[files]"'
         raise InputError(
-            f'Reading {file} needs {package}. Run: pip install "edgewise[files]"; or save the '
-            "table as csv."
+            f"Reading {file} needs {package}. Run: pip install {found}; or save the table as csv."
         ) from error
     try:
-        frame, notes = read(file, sheet)
+        frame = read(file, sheet)
     except (EdgewiseError, PermissionError):
         raise
     # Each of these packages has exceptions of its own.
@@ -291,12 +333,7 @@ def _read_other(file: Path, na: Sequence[str], sheet: str | None = None) -> RawT
             f"{file} cannot be read as {suffix}, or it is damaged ({error}). Write it again, or "
             "save it as csv."
         ) from error
-    numbers = [float(word) for word in na if re.fullmatch(r"[-+]?\d+(\.\d+)?", word)]
-    return from_frame(frame.mask(frame.isin([*na, *numbers])) if na else frame, file, notes)
-
-
-#: A data frame, with what was assumed in reading it.
-Frame: TypeAlias = "tuple[pd.DataFrame, tuple[str, ...]]"
+    return _as_asked(frame, file, na, decimal)
 
 
 def _read_sheet(file: Path, sheet: str | None) -> Frame:
@@ -315,7 +352,7 @@ def _read_sheet(file: Path, sheet: str | None) -> Frame:
             na_values=["", "NA", "NaN"],
         )
     note = f"The first of {len(names)} sheets was read, '{names[0]}'; --sheet names another."
-    return frame, (note,) if sheet is None and len(names) > 1 else ()
+    return Frame(frame, (note,) if sheet is None and len(names) > 1 else ())
 
 
 def _read_spss(file: Path, _: str | None) -> Frame:
@@ -327,7 +364,47 @@ def _read_spss(file: Path, _: str | None) -> Frame:
         if meta.variable_measure.get(name) == "nominal":
             named = frame[name].map(labels).astype(object)
             frame[name] = named.where(named.notna() | frame[name].isna(), frame[name].astype(str))
-    return frame, ()
+    return Frame(frame, (), _said(meta.column_names_to_labels), meta.variable_value_labels)
+
+
+def _said(labels: Mapping[str, str | None]) -> dict[str, str]:
+    """Labels of the columns that have one, other than their name."""
+    found = {name: " ".join((label or "").split()) for name, label in labels.items()}
+    return {name: label for name, label in found.items() if label and label != name}
+
+
+def _read_stata(file: Path, _: str | None) -> Frame:
+    """Read codes with their labels as ordered categories."""
+    import pandas as pd
+
+    with pd.read_stata(file, iterator=True) as opened:
+        # The types of pandas do not know what the reader can do.
+        reader: Any = opened
+        labels = _said(reader.variable_labels())
+        try:
+            frame = reader.read()
+        except ValueError:
+            # Two codes have the same label.
+            return Frame(pd.read_stata(file, convert_categoricals=False), (), labels)
+    labelled = [
+        str(name)
+        for name in frame.columns
+        if isinstance(frame[name].dtype, pd.CategoricalDtype)
+        and len(frame[name].cat.categories) > 2
+    ]
+    if not labelled:
+        return Frame(frame, (), labels)
+    note = (
+        f"Stata does not say whether labelled codes have an order; {quote_names(labelled)} were "
+        f"read as numbers in the order of their codes. --kinds {labelled[-1]}=nominal tells learn "
+        "that one has none."
+    )
+    return Frame(frame, (note,), labels)
+
+
+def _read_anndata(file: Path, _: str | None) -> Frame:
+    anndata: Any = importlib.import_module("anndata")
+    return Frame(anndata.read_h5ad(file).to_df())
 
 
 def _by_pandas(function: str, **options: Any) -> Callable[[Path, str | None], Frame]:
@@ -336,26 +413,46 @@ def _by_pandas(function: str, **options: Any) -> Callable[[Path, str | None], Fr
     def read(file: Path, _: str | None) -> Frame:
         import pandas as pd
 
-        return getattr(pd, function)(file, **options), ()
+        return Frame(getattr(pd, function)(file, **options))
 
     return read
 
 
 def from_frame(frame: pd.DataFrame, file: Path, notes: tuple[str, ...]) -> RawTable:
     """Take a data frame apart into named arrays."""
+    value_labels = {
+        str(frame.columns[k]): labels
+        for k in range(frame.shape[1])
+        if (labels := _levels(frame.iloc[:, k]))
+    }
     return RawTable(
         names=tuple(str(name) for name in frame.columns),
         columns=tuple(_column(frame.iloc[:, k]) for k in range(frame.shape[1])),
         n_rows=len(frame),
         source=str(file),
         notes=notes,
+        value_labels=value_labels,
     )
+
+
+def _levels(series: pd.Series) -> dict[float, str]:
+    """Return the ordered categories, numbered from 1, unless they are numbers themselves."""
+    from pandas.api import types
+
+    categories: Any = getattr(series.dtype, "categories", ())
+    is_worded = len(categories) and not types.is_numeric_dtype(categories.dtype)
+    if not (is_worded and getattr(series.dtype, "ordered", False)):
+        return {}
+    return {float(k): str(level) for k, level in enumerate(categories, 1)}
 
 
 def _column(series: pd.Series) -> AnyArray:
     """Turn a pandas column of whatever dtype into one of the arrays `RawTable` promises."""
     from pandas.api import types
 
+    if _levels(series):
+        codes = series.cat.codes.to_numpy()
+        return np.where(codes < 0, np.nan, codes + 1.0)
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
         return series.to_numpy()
     is_missing = series.isna().to_numpy()
@@ -380,76 +477,9 @@ def _as_float(value: float | Decimal) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def _read_npz(file: Path, na: Sequence[str]) -> RawTable:
-    if not zipfile.is_zipfile(file):
-        raise InputError(f"{file} is not an npz file, or it is damaged. Write it with numpy.savez.")
-    try:
-        with zipfile.ZipFile(file) as archive:
-            arrays = _npz_arrays(archive, file)
-    except EdgewiseError:
-        raise
-    except DAMAGE as error:
-        raise InputError(f"{file} is damaged. Write it again with numpy.savez.") from error
-    values = _table_array(arrays, file)
-    return RawTable(
-        names=_array_names(arrays, values.shape[1], file),
-        columns=tuple(values.T),
-        n_rows=len(values),
-        source=str(file),
-    )
-
-
-def _npz_arrays(archive: zipfile.ZipFile, file: Path) -> dict[str, AnyArray]:
-    entries = checked_entries(archive, file)
-    if foreign := [name for name in entries if not name.endswith(".npy")]:
-        raise InputError(
-            f"{file} holds {quote_names(foreign)}, which are no arrays. Write it with numpy.savez."
-        )
-    require_memory(
-        f"Reading {file}",
-        [Arrays(2.0, (sum(info.file_size for info in entries.values()),), itemsize=1)],
-        advice="Save fewer rows or columns.",
-    )
-    return {
-        name.removesuffix(".npy"): plain_array(entry_content(archive, info), name, file)
-        for name, info in entries.items()
-    }
-
-
-def _table_array(arrays: dict[str, AnyArray], file: Path) -> AnyArray:
-    """Pick the one array of an npz file that is a table."""
-    tables = {
-        name: array
-        for name, array in arrays.items()
-        if array.ndim == 2 and array.dtype.kind in "biuf"
-    }
-    if not tables:
-        found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
-        raise InputError(
-            f"{file} has no two-dimensional array of numbers (found: {found}). "
-            "Save the table as one array, rows by columns."
-        )
-    if len(tables) > 1 and "X" not in tables:
-        raise InputError(
-            f"{file} has several tables: {quote_names(tables)}. Save one, or call it X."
-        )
-    values = tables["X"] if "X" in tables else next(iter(tables.values()))
-    if values.shape[1] == 0:
-        raise InputError(f"The table in {file} has no columns. Save one with some.")
-    return values
-
-
-def _array_names(arrays: dict[str, AnyArray], n_columns: int, file: Path) -> tuple[str, ...]:
-    for key in NAME_ARRAYS:
-        if key in arrays and arrays[key].dtype.kind in "US":
-            names = arrays[key].astype(str)
-            if names.shape != (n_columns,):
-                raise InputError(
-                    f"{file} has {n_columns} columns, but '{key}' has shape {names.shape}. "
-                    "Save one name per column."
-                )
-            return tuple(str(name) for name in names)
-    return tuple(f"x{k}" for k in range(n_columns))
+def _read_npz(file: Path, na: Sequence[str], decimal: str | None = None) -> RawTable:
+    names, values = read_npz(file)
+    return RawTable(names=names, columns=tuple(values.T), n_rows=len(values), source=str(file))
 
 
 _SPREADSHEETS: Final = (".xlsx", ".xlsm", ".ods")
@@ -461,9 +491,10 @@ _OTHER: Final[dict[str, tuple[str, Callable[[Path, str | None], Frame]]]] = {
     ".sav": ("pyreadstat", _read_spss),
     ".zsav": ("pyreadstat", _read_spss),
     ".por": ("pyreadstat", _read_spss),
-    ".dta": ("pandas", _by_pandas("read_stata", convert_categoricals=True)),
+    ".dta": ("pandas", _read_stata),
     ".sas7bdat": ("pandas", _by_pandas("read_sas", encoding="utf-8")),
     ".feather": ("pyarrow", _by_pandas("read_feather")),
+    ".h5ad": ("anndata", _read_anndata),
     ".jsonl": ("pandas", _by_pandas("read_json", lines=True)),
 }
 _READERS: Final[dict[str, Callable[..., RawTable]]] = {
@@ -480,8 +511,10 @@ CHUNK_BYTES: Final = 2**24
 #: Of a column of a parquet file so many bytes are read ahead, instead of a whole row group.
 READ_AHEAD: Final = 2**18
 
-#: File, columns, rows of a chunk and words for missing values.
-ChunkReader = Callable[[Path, Sequence[str] | None, int | None, Sequence[str]], Iterator[RawTable]]
+#: File, columns, rows of a chunk, words for missing values and the decimal mark.
+ChunkReader = Callable[
+    [Path, Sequence[str] | None, int | None, Sequence[str], str | None], Iterator[RawTable]
+]
 
 
 def read_chunks(
@@ -490,6 +523,7 @@ def read_chunks(
     rows: int | None = None,
     columns: Sequence[str] | None = None,
     na: Sequence[str] = (),
+    decimal: str | None = None,
 ) -> Iterator[RawTable]:
     r"""Read a csv, tsv or parquet file, or a folder of them, some rows at a time.
 
@@ -507,7 +541,7 @@ def read_chunks(
         columns. The last chunk of a file may have fewer.
     columns : sequence of str, optional
         Columns to read, in this order; all of them by default.
-    na : sequence of str
+    na, decimal
         As for `edgewise.io.read_table`.
 
     Yields
@@ -535,7 +569,7 @@ def read_chunks(
         raise InputError(f"columns must be a list of names, got {columns!r}.")
     files = table_files(Path(path))
     readers = [(file, reader_of(file, _CHUNK_READERS)) for file in files]
-    return _read_all(Path(path), readers, columns, rows, na)
+    return _read_all(Path(path), readers, columns, rows, na, decimal)
 
 
 def _read_all(
@@ -544,11 +578,12 @@ def _read_all(
     columns: Sequence[str] | None,
     rows: int | None,
     na: Sequence[str],
+    decimal: str | None,
 ) -> Iterator[RawTable]:
     has_rows = False
     for file, reader in readers:
         try:
-            for chunk in reader(file, columns, rows, na):
+            for chunk in reader(file, columns, rows, na, decimal):
                 has_rows = True
                 yield chunk
         except PermissionError as error:
@@ -592,10 +627,14 @@ def rows_of(rows: int | None, n_columns: int) -> int:
 
 
 def _text_chunks(
-    file: Path, columns: Sequence[str] | None, rows: int | None, na: Sequence[str]
+    file: Path,
+    columns: Sequence[str] | None,
+    rows: int | None,
+    na: Sequence[str],
+    decimal: str | None,
 ) -> Iterator[RawTable]:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    layout = text_layout(file, delimiter, check_names=check_names, na=na)
+    layout = text_layout(file, delimiter, check_names=check_names, na=na, decimal=decimal)
     chosen = _chosen(layout.names, columns, file)
     for frame, notes in parse_text_chunks(layout, chosen, rows_of(rows, len(chosen))):
         if len(frame):
@@ -603,7 +642,11 @@ def _text_chunks(
 
 
 def _parquet_chunks(
-    file: Path, columns: Sequence[str] | None, rows: int | None, na: Sequence[str]
+    file: Path,
+    columns: Sequence[str] | None,
+    rows: int | None,
+    na: Sequence[str],
+    decimal: str | None,
 ) -> Iterator[RawTable]:
     with parquet_errors(file):
         from pyarrow import parquet
@@ -623,7 +666,7 @@ def _parquet_chunks(
                 return
             if batch.num_rows:
                 frame = batch.select(chosen).to_pandas(split_blocks=True)
-                yield from_frame(frame, file, ())
+                yield _as_asked(Frame(frame), file, na, decimal)
 
 
 _CHUNK_READERS: Final[dict[str, ChunkReader]] = {

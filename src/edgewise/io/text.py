@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self, TextIO
 
 from edgewise._core.errors import InputError
+from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,6 +84,15 @@ PACKED: Final = {
 DECIMAL_COMMA: Final = re.compile(r"[ \t]*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?[ \t]*")
 THOUSANDS: Final = re.compile(r"[ \t]*[+-]?[1-9][0-9]{0,2},[0-9]{3}[ \t]*")
 INTEGER: Final = re.compile(r"[+-]?\d+")
+#: A number as people write it, by its decimal mark: groups of three digits, a percent sign.
+WRITTEN: Final = {
+    mark: re.compile(
+        rf"\s*(?P<sign>[+\-\u2212]?)\s*"
+        rf"(?P<whole>[1-9][0-9]{{0,2}}(?:[{group}'\u2019\u00a0\u202f ][0-9]{{3}})+|[0-9]*)"
+        rf"(?:{re.escape(mark)}(?P<part>[0-9]+))?(?P<power>[eE][+-]?[0-9]+)?\s*(?P<percent>%?)\s*"
+    )
+    for mark, group in ((".", ","), (",", "."))
+}
 #: What stands for a missing value in a text file; any other word, such as None, is a level.
 MISSING_WORDS: Final = ("", "NA", "NaN", "nan")
 
@@ -102,6 +112,8 @@ class TextLayout(NamedTuple):
         Words that stand for missing values, besides `MISSING_WORDS`.
     content : bytes or None
         All of the file, where it was read at once.
+    decimal : str or None
+        The decimal mark of numbers as people write them; None for plain ones.
     """
 
     file: Path
@@ -110,6 +122,7 @@ class TextLayout(NamedTuple):
     notes: tuple[str, ...]
     na: tuple[str, ...] = ()
     content: bytes | None = None
+    decimal: str | None = None
 
 
 def text_layout(
@@ -119,6 +132,7 @@ def text_layout(
     check_names: Callable[[tuple[str, ...], Path], None],
     na: Sequence[str] = (),
     content: bytes | None = None,
+    decimal: str | None = None,
 ) -> TextLayout:
     """Find out how a file is divided, and that every row has a field per column.
 
@@ -135,6 +149,8 @@ def text_layout(
         Words that stand for missing values, besides `MISSING_WORDS`.
     content : bytes, optional
         All of the file, which is then not read again.
+    decimal : str, optional
+        The decimal mark of numbers as people write them.
 
     Returns
     -------
@@ -148,7 +164,7 @@ def text_layout(
     if delimiter != expected:
         found, promised = DELIMITERS[delimiter], DELIMITERS[expected]
         notes = (f"{file} was split at the {found}: its header has no {promised}.",)
-    return TextLayout(file, delimiter, names, notes, tuple(na), content)
+    return TextLayout(file, delimiter, names, notes, tuple(na), content, decimal)
 
 
 def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -188,6 +204,7 @@ def _options(layout: TextLayout) -> dict[str, Any]:
         # By itself pandas takes None, null, n/a and others for missing, which may be levels.
         "keep_default_na": False,
         "na_values": [*MISSING_WORDS, *layout.na],
+        "decimal": layout.decimal or ".",
     }
 
 
@@ -210,6 +227,9 @@ def _with_decimal_points(
     """Read decimal commas, where the delimiter leaves room for them."""
     import pandas as pd
 
+    if layout.decimal is not None:
+        frame, notes = with_written_numbers(frame, layout.decimal)
+        return frame, (*layout.notes, *notes)
     if layout.delimiter == "," or not (with_comma := _decimal_comma_columns(frame)):
         return frame, layout.notes
     if layout.delimiter == "\t" and all(_may_be_thousands(frame[name]) for name in with_comma):
@@ -218,6 +238,44 @@ def _with_decimal_points(
     numbers = {name: pd.to_numeric(frame[name].str.replace(",", ".")) for name in with_comma}
     note = f"The comma was read as the decimal point in {len(with_comma)} columns."
     return frame.assign(**numbers), (*layout.notes, note)
+
+
+def written_number(text: str, decimal: str) -> float | None:
+    """Read a number as people write it: 1,234.5 or 12 %, or by a decimal comma 1.234,5.
+
+    Examples
+    --------
+    >>> written_number("1,234.5", "."), written_number("-1.234,5 %", ",")
+    (1234.5, -1234.5)
+    """
+    found = WRITTEN[decimal].fullmatch(text)
+    if found is None or not (found["whole"] or found["part"]):
+        return None
+    whole = re.sub("[^0-9]", "", found["whole"])
+    sign = "" if found["sign"] in ("", "+") else "-"
+    return float(f"{sign}{whole or '0'}.{found['part'] or '0'}{found['power'] or ''}")
+
+
+def with_written_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read the text columns that hold nothing but numbers as people write them."""
+    from pandas.api import types
+
+    numbers: dict[str, list[float]] = {}
+    for name in frame.columns:
+        is_text = not types.is_numeric_dtype(frame[name].dtype)
+        if is_text and all(isinstance(value, str) for value in frame[name].dropna()):
+            words = frame[name].dropna().unique()
+            # A column of plain numbers may stand beside those with a comma.
+            for mark in (decimal, "."):
+                known = {word: written_number(word, mark) for word in words}
+                if known and None not in known.values():
+                    numbers[name] = frame[name].map(known).astype(float).tolist()
+                    break
+    percent = [name for name in numbers if frame[name].str.contains("%").any()]
+    signs = f"; the percent sign of {quote_names(percent)} was left out" if percent else ""
+    name = {".": "point", ",": "comma"}[decimal]
+    note = f"Numbers were read by the decimal {name}, as --decimal asks{signs}."
+    return frame.assign(**numbers), (note,)
 
 
 def _scan(

@@ -12,6 +12,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import hsv_to_rgb, to_hex, to_rgba_array
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
@@ -138,6 +139,7 @@ def plot_network(
     legend: bool = True,
     max_edges: Literal["auto"] | int | None = "auto",
     groups: Sequence[object] | None = None,
+    about: Mapping[str, str] | None = None,
     rings: ArrayLike | None = None,
     sizes: ArrayLike | None = None,
     minimum: float = 0.0,
@@ -177,6 +179,8 @@ def plot_network(
         a ring around it; what is below 0 counts as 0.
     sizes : array-like of shape (n_nodes,), default=None
         A statistic of each node, such as its strength, from 0: the largest has the largest disc.
+    about : mapping of str to str, default=None
+        What nodes stand for, by name, such as the questions of a survey; listed at the right.
     minimum, maximum, cut : float
         As in R's qgraph: edges with absolute weights below ``minimum`` are left out; one of
         ``maximum`` is drawn widest, by default the heaviest, so that several pictures can be
@@ -204,8 +208,10 @@ def plot_network(
             f"minimum={minimum!r}, maximum={maximum!r} and cut={cut!r}."
         )
     look = Look.of(graph.n_nodes, groups, rings, sizes)
-    ax = axes_or_new(ax, network_size(graph.n_nodes), fill=True)
+    size, key = network_size(graph.n_nodes), _key(graph.names, about or {})
+    ax = _beside_key(size) if key and ax is None else axes_or_new(ax, size, fill=True)
     ax.set_axis_off()
+    _write_key(ax, key)
     notes = []
     joined = _layout.is_joined(graph)
     if isinstance(layout, str) and layout == "auto" and not joined.all():
@@ -235,6 +241,44 @@ def plot_network(
         look=look,
     )
     return ax
+
+
+#: Inches of the list of what nodes stand for, and letters of its lines.
+_KEY, _KEY_LETTERS = 3.0, 46
+
+
+def _key(names: Sequence[str], about: Mapping[str, str]) -> list[str]:
+    """List what nodes stand for, in lines of which the first of each begins with its name."""
+    texts = [f"{tidy(name)}: {about[name]}" for name in names if about.get(name)]
+    return [
+        line
+        for text in texts
+        for line in textwrap.wrap(text, _KEY_LETTERS, subsequent_indent="    ", max_lines=2)
+    ]
+
+
+def _beside_key(size: tuple[float, float]) -> Axes:
+    """Return axes on a new figure that has room at their right."""
+    width = size[0] + _KEY
+    return Figure(figsize=(width, size[1])).add_axes((0.01, 0.01, size[0] / width - 0.02, 0.98))
+
+
+def _write_key(ax: Axes, lines: list[str]) -> None:
+    """Write the list of what nodes stand for at the right, as far as there is room."""
+    n_lines = int(room_of(ax)[1] / _NOTE_LINE)
+    if len(lines) > n_lines:
+        lines = [*lines[: n_lines - 1], "..."]
+    if lines:
+        ax.text(
+            1.01,
+            0.99,
+            "\n".join(lines),
+            transform=ax.transAxes,
+            va="top",
+            fontsize=_NOTE,
+            color=INK,
+            **PLAIN,
+        )
 
 
 #: Light colours of groups of nodes, under which the blue and orange of edges stay apart.

@@ -11,7 +11,7 @@ import typer
 
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
-from edgewise.cli.input import did_you_mean, named_columns, read_source
+from edgewise.cli.input import read_source
 from edgewise.cli.options import (
     Cluster,
     Columns,
@@ -30,6 +30,7 @@ from edgewise.cli.options import (
     given,
     penalty,
 )
+from edgewise.cli.prepare import did_you_mean, named_columns
 
 known_option: Final = partial(typer.Option, rich_help_panel="What is known in advance")
 

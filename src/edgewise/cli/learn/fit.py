@@ -176,14 +176,20 @@ def learn_graph(
             *tested.notes,
             *nodes.notes,
         ],
-        figures=lambda: {**draw(fit, graph, resampled, **nodes.look), **nodes.figures()},
+        figures=lambda: {
+            **draw(fit, graph, resampled, **nodes.look, about=source.labels),
+            **nodes.figures(),
+        },
         words=ALT,
         tables={
             **interval_table(resampled),
             **({COLUMNS: columns} if len(columns) else {}),
             **nodes.tables,
         },
-        shown={"Columns, and what the others tell of them": columns, **nodes.shown},
+        shown={
+            f"Columns{', and what the others tell of them' if source.kinds else ''}": columns,
+            **nodes.shown,
+        },
         finding=strongest_edge(graph),
         rows=("edges", _edge_rows(graph, tested.values)),
         edge_values=tested.values,
@@ -204,19 +210,23 @@ def _kinds_table(columns: Sequence[dict[str, str]]) -> list[str]:
     widths = [max((len(row[key]) for row in columns), default=0) for key in ("column", "kind")]
     lines = [
         f"  {row['column']:<{widths[0]}}  {row['kind']:<{widths[1]}}  {row['values']}"
+        + (f" ({row['label']})" if row.get("label") else "")
         for row in columns
     ]
     return short_rows(lines, COLUMNS_LISTED, COLUMNS)
 
 
 def _columns(fit: Any, source: Source) -> pd.DataFrame:
-    """List the columns of a mixed network, with what the others tell of each."""
+    """List the columns, and of a mixed network what the others tell of each."""
     import pandas as pd
 
     if not source.columns:
         return pd.DataFrame()
+    columns = pd.DataFrame(list(source.columns))
+    if not source.kinds:
+        return columns
     told = fit.predictability_.drop(columns="kind").rename(columns={"value": "predicted"})
-    return pd.DataFrame(list(source.columns)).join(told.round(6).reset_index(drop=True))
+    return columns.join(told.round(6).reset_index(drop=True))
 
 
 def _about_nodes(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.input import did_you_mean
+from edgewise.cli.prepare import did_you_mean
 
 PLACES: Final = ("--grid", "--ring", "--chain", "--pairs")
 _WHOLE: Final = re.compile(r"\d+")
