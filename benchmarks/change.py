@@ -82,7 +82,7 @@ FULL = Plan(
     large=5000,
     lbfgs=((40, DENSE), (80, DENSE), (80, SPARSE), (160, SPARSE)),
     fused=(40, 80),
-    joint=(100, 300),
+    joint=(100, 300, 1000),
     pyanom=40,
 )
 QUICK = Plan(

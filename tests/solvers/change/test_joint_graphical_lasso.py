@@ -128,19 +128,40 @@ def test_a_strong_coupling_makes_all_groups_equal_or_absent_together():
 
 def test_blocks_change_nothing():
     rng = np.random.default_rng(3)
-    S = np.zeros((3, 6, 6))
-    S[:, :3, :3], S[:, 3:, 3:] = covariances(rng, 3, 3), covariances(rng, 3, 3)
+    S = np.zeros((3, 7, 7))
+    S[:, :3, :3], S[:, 3:6, 3:6] = covariances(rng, 3, 3), covariances(rng, 3, 3)
+    S[:, 6, 6] = 4.0
     whole = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-9)
     assert not whole.value[:, :3, 3:].any()
-    for part in (slice(0, 3), slice(3, 6)):
+    total = 0.0
+    for part in (slice(0, 3), slice(3, 6), slice(6, 7)):
         alone = joint_graphical_lasso(S[:, part, part], 0.1, 0.1, tol=1e-9)
         np.testing.assert_allclose(whole.value[:, part, part], alone.value, atol=1e-4)
+        np.testing.assert_allclose(
+            whole.covariance[:, part, part] @ whole.value[:, part, part],
+            np.broadcast_to(np.eye(part.stop - part.start), alone.value.shape), atol=1e-9,
+        )  # fmt: skip
+        total += alone.objective
+    assert whole.objective == pytest.approx(total, abs=1e-7)
+
+
+@pytest.mark.parametrize("penalty", ["fused", "group"])
+def test_the_units_of_variables_are_those_of_the_penalty(penalty):
+    # Columns in other units by a common factor: the penalties count for that much less.
+    S = covariances(np.random.default_rng(5), 3, 6)
+    plain = joint_graphical_lasso(S, 0.2, 0.1, penalty=penalty, tol=1e-9)
+    large = joint_graphical_lasso(1e6 * S, 2e5, 1e5, penalty=penalty, tol=1e-9)
+    np.testing.assert_allclose(1e6 * large.value, plain.value, atol=1e-4)
+    expected = plain.objective + 3 * 6 * np.log(1e6)
+    assert large.objective == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_start_changes_iterations_only():
     S = covariances(np.random.default_rng(4), 3, 6)
     cold = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-8)
-    warm = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-8, init=cold.value)
+    given = cold.value.copy()
+    warm = joint_graphical_lasso(S, 0.1, 0.1, tol=1e-8, init=given)
+    np.testing.assert_array_equal(given, cold.value)
     assert warm.objective == pytest.approx(cold.objective, abs=2e-7)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -279,8 +280,9 @@ class _TwoGroupProblem(JointProblem):
 
     common: FloatArray
 
+    @cached_property
     def interior(self) -> FloatArray:
-        """Return a feasible dual point, on the way from ``S`` to what is common.
+        """Feasible dual point, on the way from ``S`` to what is common.
 
         Both covariances are positive definite there if they are positive semidefinite.
         """
@@ -361,7 +363,7 @@ def _solve_tied(
         n_iter += n_steps
     if (np.abs(state.Y[0]).max(axis=0) > limit)[off].any():
         return None
-    gap = problem.objective(Theta) - problem.bound(state.Y[0], problem.interior())
+    gap = problem.objective(Theta) - problem.bound(state.Y[0])
     return (Theta, state, np.array([gap]), n_iter) if gap <= tol * problem.size else None
 
 

@@ -1,6 +1,8 @@
-r"""Alternating directions for the precision matrices of several groups.
+r"""Proximal gradients and alternating directions for the precision matrices of several groups.
 
-With scaled multipliers :math:`U_k`, penalty parameter :math:`\rho` and copies :math:`Z_k`,
+Gradient steps (`descend`) are the faster as long as they go well; alternating directions (`split`)
+do not depend on how well conditioned the precisions are. With scaled multipliers :math:`U_k`,
+penalty parameter :math:`\rho` and copies :math:`Z_k`,
 
 .. math::
     \Theta_k = \arg\min_{\Theta \succ 0} \; w_k (\operatorname{tr}(S_k \Theta) - \log\det \Theta)
@@ -23,12 +25,13 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from edgewise._core.jit import kernel
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.linalg.dense import (
     STEP_SHARE,
     LikelihoodStep,
     inverse_and_log_determinant,
     log_determinant,
+    mirror,
 )
 from edgewise.solvers.linalg.first_order import (
     Bracket,
@@ -41,6 +44,14 @@ from edgewise.solvers.linalg.first_order import (
 
 RELAXATION = 1.8
 PACE = Pace(interval=3, tuning=1000, balance=0.3)
+#: A gradient step must lower the objective by this share of its squared length over its size, and
+#: is not shortened below the next.
+LEAST_DECREASE, SHORTEST = 0.05, 0.01
+#: Gradient steps end where this many of them leave more than that share of the gap.
+WINDOW, SLOW = 5, 0.2
+#: Of both sizes of Barzilai and Borwein, the short one is taken where it is below this share of the
+#: long one (Zhou, Gao and Dai 2006).
+UNEVEN = 0.3
 #: Kinds of penalties that a layer has: differences of all pairs, along paths, or a norm.
 ALL_PAIRS, PATHS, GROUP = 0, 1, 2
 
@@ -108,23 +119,22 @@ class JointProblem:
             self.layers.paths, self.layers.is_linked,
         )  # fmt: skip
 
-    def bound(self, Y: FloatArray, interior: FloatArray) -> float:
-        """Dual objective; a point that is not positive definite is drawn towards ``interior``."""
-        share = 1.0
-        while share > 1e-3:
-            value = self._dual(interior + share * (Y - interior))
-            if value > -np.inf:
-                return value
+    def bound(self, Y: FloatArray) -> float:
+        """Dual objective; a point that is not positive definite is drawn towards `interior`."""
+        share, value = 1.0, self.dual(self.weighted + Y)
+        while value == -np.inf and share > 1e-3:
             share *= 0.7
-        return self._dual(interior)
+            value = self.dual(self.weighted + self.interior + share * (Y - self.interior))
+        return value if value > -np.inf else self.dual(self.weighted + self.interior)
 
-    def _dual(self, Y: FloatArray) -> float:
-        """Dual objective at feasible multipliers, -inf where no precisions belong to them."""
-        logdets = np.array([log_determinant(one) for one in self.weighted + Y])
+    def dual(self, fitted: FloatArray) -> float:
+        """Dual objective at ``weighted`` plus feasible multipliers; -inf outside its domain."""
+        logdets = np.array([log_determinant(one) for one in fitted])
         return float(self.weights @ (logdets + self.size * (1.0 - np.log(self.weights))))
 
+    @cached_property
     def interior(self) -> FloatArray:
-        """Return feasible multipliers at which the covariances are positive definite, if any are.
+        """Feasible multipliers at which the covariances are positive definite, if any are.
 
         Sparsity lets entries be drawn towards 0, coupling alone towards their mean; the way there
         is cut where it leaves the feasible set.
@@ -146,19 +156,20 @@ class JointProblem:
 
     def is_feasible(self, Y: FloatArray) -> bool:
         """Whether multipliers are a subgradient of the penalty at 0."""
-        return not self._shrink(Y).any()
+        return not self._exceeds(Y).any()
 
-    def _shrink(self, V: FloatArray) -> FloatArray:
-        """Return the proximal map of the whole penalty; of several layers, that of the first."""
-        Z, U = np.zeros((1, *V.shape)), np.zeros((1, *V.shape))
-        _shrink(V / RELAXATION, self.sparsity, self.coupling, 1.0, self.layers.kind,
-                self.layers.paths[:1], self.layers.is_linked[:1], Z, U)  # fmt: skip
-        return np.asarray(Z[0])
+    def _exceeds(self, Y: FloatArray) -> BoolArray:
+        """Where multipliers are beyond a subgradient at 0; of several layers, that of the first."""
+        return np.asarray(
+            _exceeds(
+                Y, self.sparsity, self.coupling, self.layers.kind, self.layers.paths[0],
+                self.layers.is_linked[0],
+            )
+        )  # fmt: skip
 
     def blocks(self) -> list[IntArray]:
         """Split the variables where -S is a feasible multiplier, so that nothing links them."""
-        is_linked = np.asarray(self._shrink(self.weighted).any(axis=0))
-        n_blocks, label = connected_components(is_linked, directed=False)
+        n_blocks, label = connected_components(self._exceeds(self.weighted), directed=False)
         order = np.argsort(label, kind="stable")
         return np.split(order, np.cumsum(np.bincount(label, minlength=n_blocks))[:-1])
 
@@ -175,15 +186,72 @@ class JointProblem:
         )
 
 
+def inverses(Theta: FloatArray) -> FloatArray:
+    """Return the inverses of positive definite matrices."""
+    return np.stack([inverse_and_log_determinant(one)[0] for one in Theta])
+
+
 def state_of(problem: JointProblem, Theta: FloatArray) -> SplitState:
     """Start from positive definite precisions: their inverses say what the multipliers are."""
     n_layers = len(problem.layers.paths)
-    Sigma = np.stack([inverse_and_log_determinant(one)[0] for one in Theta])
-    Y = problem.weights[:, None, None] * (Sigma - problem.S) / n_layers
+    Y = problem.weights[:, None, None] * (inverses(Theta) - problem.S) / n_layers
     mu = float(np.linalg.norm(Y) / np.linalg.norm(Theta)) or 1.0
     return SplitState(
         Z=np.repeat(Theta[None], n_layers, axis=0), Y=np.repeat(Y[None], n_layers, axis=0), mu=mu
     )
+
+
+def descend(
+    problem: JointProblem, Theta: FloatArray, Sigma: FloatArray, target: float, max_iter: int
+) -> tuple[Bracket, FloatArray, int]:
+    r"""Take proximal gradient steps from ``Theta`` as long as they close the gap fast.
+
+    .. math:: \Theta \gets \operatorname{prox}_{t h}\left(
+        \Theta_k - t w_k (S_k - \Theta_k^{-1}), \; k = 1, \dots, K \right)
+
+    with the size :math:`t` of Barzilai and Borwein. A step takes a Cholesky factor, which is
+    several times faster than the eigendecomposition of alternating directions, and few steps are
+    needed where precisions are sparse. The map subtracts a subgradient, so that each step has a
+    feasible dual point. ``Theta`` and its inverses ``Sigma`` are overwritten.
+
+    Returns
+    -------
+    best : Bracket
+    Sigma : ndarray of shape (K, p, p)
+        Inverses of its precisions.
+    n_iter : int
+    """
+    layers, weights = problem.layers, problem.weights
+    best = Bracket(Theta=Theta, objective=np.inf)
+    # Large arrays are costly to come by: the steps go back and forth between two.
+    Z, fitted, after = np.empty_like(Theta), np.empty_like(Theta), np.empty_like(Theta)
+    t, count = 1.0 / float(weights.mean()), 0
+    while count < max_iter and len(layers.paths) == 1:
+        count += 1
+        value, moved = _gradient_step(
+            Theta, Sigma, problem.S, weights, problem.sparsity, problem.coupling, t, layers.kind,
+            layers.paths, layers.is_linked, Z, fitted,
+        )  # fmt: skip
+        found = [inverse_and_log_determinant(one) for one in Z]
+        objective = value - float(weights @ [logdet for _, logdet in found])
+        if not objective < best.objective - LEAST_DECREASE / t * moved:
+            if t * weights.mean() < SHORTEST:
+                break
+            t *= 0.5
+            continue
+        for k, (inverse, _) in enumerate(found):
+            after[k] = inverse
+        product, squares = _turn(weights, Theta, Z, Sigma, after)
+        Theta, Z, Sigma, after = Z, Theta, after, Sigma
+        gap = best.narrow(Theta, objective, problem.dual(fitted))
+        is_slow = len(best.gaps) > WINDOW and not gap < SLOW * best.gaps[-WINDOW - 1]
+        if gap <= target or is_slow or product <= 0.0:
+            break
+        long, short = moved / product, product / squares
+        t = short if short < UNEVEN * long else long
+    for one in best.Theta:
+        mirror(one)
+    return best, Sigma, count
 
 
 def split(
@@ -198,7 +266,7 @@ def split(
     n_layers = len(layers.paths)
     Z, U = start.Z.copy(), start.Y / start.mu
     best = Bracket(Theta=Theta, objective=problem.objective(Theta))
-    interior, largest = problem.interior(), float(problem.S.max())
+    largest = float(problem.S.max())
 
     likelihoods, distance = [LikelihoodStep() for _ in weights], 0.0
 
@@ -217,7 +285,7 @@ def split(
     def is_done(Omega: FloatArray, mu: float, count: int) -> bool:
         refuse_unbounded(float(Omega.diagonal(axis1=1, axis2=2).max()) * largest)
         candidate = _structured(Omega, Z, layers.kind)
-        bound = problem.bound(mu * U.sum(axis=0), interior)
+        bound = problem.bound(mu * U.sum(axis=0))
         return best.narrow(candidate, problem.objective(candidate), bound) <= target
 
     n_iter, mu = alternate(step, is_done, U, start.mu, max_iter, PACE)
@@ -253,24 +321,11 @@ def _shrink(
             for j in range(i + 1):
                 for k in range(K):
                     relaxed = RELAXATION * Omega[k, i, j] + (1.0 - RELAXATION) * copies[k, i, j]
-                    h[k] = z[k] = relaxed + multipliers[k, i, j]
-                t = coupling[i, j] / mu
-                if kind == ALL_PAIRS and K == 2:
-                    # Where they meet, both are the middle itself, also for an infinite t.
-                    middle, half = 0.5 * (h[0] + h[1]), 0.5 * (h[1] - h[0])
-                    half -= min(max(half, -t), t)
-                    z[0], z[1] = middle - half, middle + half
-                elif kind == ALL_PAIRS and t > 0.0:
-                    _draw_together(h, t, order, work, z)
-                elif kind == PATHS and t > 0.0:
-                    _draw_along(h, t, paths[layer], is_linked[layer], work, z)
+                    h[k] = relaxed + multipliers[k, i, j]
                 # Sparsity is the business of the first layer.
                 limit = sparsity[i, j] / mu if layer == 0 else 0.0
-                for k in range(K):
-                    z[k] -= min(max(z[k], -limit), limit)
-                if kind == GROUP and t > 0.0:
-                    norm = np.sqrt(np.sum(z * z))
-                    z *= 1.0 - t / norm if norm > t else 0.0
+                _shrink_place(h, limit, coupling[i, j] / mu, kind, paths[layer], is_linked[layer],
+                              order, work, z)  # fmt: skip
                 share = 1.0 if i == j else 2.0
                 for k in range(K):
                     u = h[k] - z[k]
@@ -281,6 +336,147 @@ def _shrink(
                     copies[k, i, j] = copies[k, j, i] = z[k]
                     multipliers[k, i, j] = multipliers[k, j, i] = u
     return primal, dual, size_Z, size_U
+
+
+@kernel
+def _exceeds(
+    Y: FloatArray,
+    sparsity: FloatArray,
+    coupling: FloatArray,
+    kind: int,
+    path: IntArray,
+    is_linked: FloatArray,
+) -> BoolArray:
+    """Return whether the proximal map of the penalty leaves any of the entries of a place."""
+    K, p = Y.shape[:2]
+    h, z, work = np.empty(K), np.empty(K), np.empty((6, K + 1))
+    order = np.empty(K, dtype=np.int64)
+    largest = np.empty(p)
+    is_left = np.zeros((p, p), dtype=np.bool_)
+    for i in range(p):
+        largest[i:] = 0.0
+        for k in range(K):
+            for j in range(i, p):
+                largest[j] = max(largest[j], abs(Y[k, i, j]))
+        for j in range(i, p):
+            if largest[j] > sparsity[i, j]:
+                for k in range(K):
+                    h[k] = Y[k, i, j]
+                _shrink_place(h, sparsity[i, j], coupling[i, j], kind, path, is_linked, order,
+                              work, z)  # fmt: skip
+                is_left[i, j] = is_left[j, i] = z.any()
+    return is_left
+
+
+@kernel
+def _gradient_step(
+    Theta: FloatArray,
+    Sigma: FloatArray,
+    S: FloatArray,
+    weights: FloatArray,
+    sparsity: FloatArray,
+    coupling: FloatArray,
+    t: float,
+    kind: int,
+    paths: IntArray,
+    is_linked: FloatArray,
+    Z: FloatArray,
+    fitted: FloatArray,
+) -> tuple[float, float]:
+    """Take a proximal gradient step of size ``t`` to ``Z``, in upper triangles only.
+
+    Into ``fitted`` go the weighted covariances plus the multipliers that belong to ``Z``. Returns
+    the objective there but for the determinants, and the squared length of the step.
+    """
+    K, p = Theta.shape[:2]
+    h, z, work = np.empty(K), np.empty(K), np.empty((6, K + 1))
+    order = np.empty(K, dtype=np.int64)
+    row, largest = np.empty((K, p)), np.empty(p)
+    value = moved = 0.0
+    for i in range(p):
+        largest[i:] = 0.0
+        for k in range(K):
+            for j in range(i, p):
+                row[k, j] = Theta[k, i, j] - t * weights[k] * (S[k, i, j] - Sigma[k, i, j])
+                largest[j] = max(largest[j], abs(row[k, j]))
+                Z[k, i, j] = 0.0
+        for j in range(i, p):
+            # Most places are absent, which takes no more than this look.
+            if largest[j] > t * sparsity[i, j]:
+                for k in range(K):
+                    h[k] = row[k, j]
+                _shrink_place(h, t * sparsity[i, j], t * coupling[i, j], kind, paths[0],
+                              is_linked[0], order, work, z)  # fmt: skip
+                value += (1.0 if i == j else 2.0) * _place_penalty(
+                    z, sparsity[i, j], coupling[i, j], kind, paths, is_linked
+                )
+                for k in range(K):
+                    Z[k, i, j] = z[k]
+        for k in range(K):
+            for j in range(i, p):
+                share = 1.0 if i == j else 2.0
+                fit = weights[k] * S[k, i, j]
+                fitted[k, i, j] = fit + (row[k, j] - Z[k, i, j]) / t
+                value += share * fit * Z[k, i, j]
+                moved += share * (Z[k, i, j] - Theta[k, i, j]) ** 2
+    return value, moved
+
+
+@kernel
+def _turn(
+    weights: FloatArray, Theta: FloatArray, Z: FloatArray, Sigma: FloatArray, after: FloatArray
+) -> tuple[float, float]:
+    """Return the product of a step and the change of the gradient, and its squared length."""
+    product = squares = 0.0
+    for k in range(weights.size):
+        for i in range(Z.shape[1]):
+            for j in range(i, Z.shape[1]):
+                share = 1.0 if i == j else 2.0
+                change = weights[k] * (Sigma[k, i, j] - after[k, i, j])
+                product += share * (Z[k, i, j] - Theta[k, i, j]) * change
+                squares += share * change * change
+    return product, squares
+
+
+@kernel
+def _shrink_place(
+    h: FloatArray,
+    limit: float,
+    t: float,
+    kind: int,
+    path: IntArray,
+    is_linked: FloatArray,
+    order: IntArray,
+    work: FloatArray,
+    z: FloatArray,
+) -> None:
+    """Write the proximal map of the penalty at the K entries ``h`` of a place into ``z``."""
+    K = h.size
+    largest = 0.0
+    for k in range(K):
+        z[k] = h[k]
+        largest = max(largest, abs(h[k]))
+    if largest <= limit:
+        # Drawn together, none is larger than the largest was.
+        z[:] = 0.0
+        return
+    if kind == ALL_PAIRS and K == 2:
+        # Where they meet, both are the middle itself, also for an infinite t.
+        middle, half = 0.5 * (h[0] + h[1]), 0.5 * (h[1] - h[0])
+        half -= min(max(half, -t), t)
+        z[0], z[1] = middle - half, middle + half
+    elif kind == ALL_PAIRS and t > 0.0:
+        _draw_together(h, t, order, work, z)
+    elif kind == PATHS and t > 0.0:
+        _draw_along(h, t, path, is_linked, work, z)
+    squares = 0.0
+    for k in range(K):
+        z[k] -= min(max(z[k], -limit), limit)
+        squares += z[k] * z[k]
+    if kind == GROUP and t > 0.0:
+        norm = np.sqrt(squares)
+        for k in range(K):
+            z[k] *= 1.0 - t / norm if norm > t else 0.0
 
 
 @kernel
@@ -415,24 +611,41 @@ def _penalty(
     """Return the value of both penalties; where entries are equal, coupling may be infinite."""
     K, p = Theta.shape[:2]
     total = 0.0
+    z = np.empty(K)
     for i in range(p):
         for j in range(p):
-            size = squares = variation = 0.0
             for k in range(K):
-                size += abs(Theta[k, i, j])
-                squares += Theta[k, i, j] ** 2
-                if kind == ALL_PAIRS:
-                    for m in range(k):
-                        variation += abs(Theta[k, i, j] - Theta[m, i, j])
-            if kind == GROUP:
-                variation = np.sqrt(squares)
-            elif kind == PATHS:
-                for layer in range(paths.shape[0]):
-                    for k in range(1, K):
-                        if is_linked[layer, k]:
-                            before, here = paths[layer, k - 1], paths[layer, k]
-                            variation += abs(Theta[here, i, j] - Theta[before, i, j])
-            total += sparsity[i, j] * size
-            if variation > 0.0:
-                total += coupling[i, j] * variation
+                z[k] = Theta[k, i, j]
+            total += _place_penalty(z, sparsity[i, j], coupling[i, j], kind, paths, is_linked)
+    return total
+
+
+@kernel
+def _place_penalty(
+    z: FloatArray,
+    sparsity: float,
+    coupling: float,
+    kind: int,
+    paths: IntArray,
+    is_linked: FloatArray,
+) -> float:
+    """Return the penalties of the K entries of a place."""
+    K = z.size
+    size = squares = variation = 0.0
+    for k in range(K):
+        size += abs(z[k])
+        squares += z[k] ** 2
+        if kind == ALL_PAIRS:
+            for m in range(k):
+                variation += abs(z[k] - z[m])
+    if kind == GROUP:
+        variation = np.sqrt(squares)
+    elif kind == PATHS and size > 0.0:
+        for layer in range(paths.shape[0]):
+            for k in range(1, K):
+                if is_linked[layer, k]:
+                    variation += abs(z[paths[layer, k]] - z[paths[layer, k - 1]])
+    total = sparsity * size
+    if variation > 0.0:
+        total += coupling * variation
     return total

@@ -23,7 +23,8 @@ def log_determinant(A: Any) -> float:
     Parameters
     ----------
     A : array of shape (p, p)
-        Symmetric matrix, of numpy or of a library that follows the array API standard.
+        Symmetric matrix, of numpy or of a library that follows the array API standard. Of a numpy
+        array the upper triangle is read.
 
     Examples
     --------
@@ -41,7 +42,8 @@ def inverse_and_log_determinant(A: Any) -> tuple[Any, float]:
     Parameters
     ----------
     A : array of shape (p, p)
-        Symmetric matrix, of numpy or of a library that follows the array API standard.
+        Symmetric matrix, of numpy or of a library that follows the array API standard. Of a numpy
+        array the upper triangle is read.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def inverse_and_log_determinant(A: Any) -> tuple[Any, float]:
         return None, -math.inf
     value = _log_determinant(factor)
     if type(A) is np.ndarray:
-        return _mirror(lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T), value
+        return mirror(lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T), value
     inverse = array_namespace(A).linalg.inv(A)
     return 0.5 * (inverse + inverse.mT), value
 
@@ -232,7 +234,7 @@ def _rotate(Q: Any, A: Any) -> Any:
     half = np.array(A.T, dtype=Q.dtype, order="F")
     np.fill_diagonal(half, 0.5 * half.diagonal())
     product = blas.strmm(1.0, half, Q, lower=1)
-    return _mirror(blas.ssyr2k(1.0, product, Q, trans=1, lower=1).T)
+    return mirror(blas.ssyr2k(1.0, product, Q, trans=1, lower=1).T)
 
 
 def squared_norm(A: Any) -> float:
@@ -277,7 +279,7 @@ def _log_determinant(factor: Any) -> float:
 
 
 @kernel
-def _mirror(A: Any) -> Any:
+def mirror(A: Any) -> Any:
     """Copy the upper triangle of a matrix onto the lower one, in place."""
     p = A.shape[0]
     tile = 32
