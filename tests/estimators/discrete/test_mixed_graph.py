@@ -382,3 +382,42 @@ def test_an_array_of_text_and_numbers_is_predicted_as_one(frame):
     assert model.predict(frame.to_numpy()).shape == frame.shape
     numbers = frame[["age", "visits", "pulse"]].to_numpy()
     assert MixedGraph(0.1).fit(numbers).predict(numbers).dtype == np.float64
+
+
+@pytest.fixture(scope="module")
+def several_kinds():
+    rng = np.random.default_rng(0)
+    n = 300
+    age = rng.normal(50, 10, n)
+    diet = np.where(rng.random(n) < 0.3, "vegan", np.where(age > 50, "meat", "fish"))
+    visits = rng.poisson(np.where(diet == "vegan", 1.0, 3.0))
+    smokes = np.where(rng.random(n) < 1 / (1 + np.exp(2 - visits)), "yes", "no")
+    return pd.DataFrame({"age": age, "diet": diet, "visits": visits, "smokes": smokes})
+
+
+def test_the_joint_model_finds_the_links_with_one_alpha(several_kinds):
+    fit = MixedGraph(method="joint").fit(several_kinds)
+    joined = {frozenset(edge) for edge in fit.graph_.edges()[["source", "target"]].values}
+    assert joined >= {
+        frozenset(pair) for pair in (("age", "diet"), ("diet", "visits"), ("visits", "smokes"))
+    }
+    assert len(set(fit.alpha_)) == 1
+    assert fit.converged_
+    assert 0 <= fit.gap_ <= 4e-6
+    assert fit.interaction("diet", "visits").loc["vegan", "visits"] < -0.3
+    assert fit.predictability_.loc["diet", "value"] > 0.5
+    assert MixedGraph(alpha="cv", method="joint", random_state=0).fit(several_kinds).graph_.n_edges
+
+
+def test_names_of_levels_and_repeated_rows_change_nothing_of_the_joint_model(several_kinds):
+    first = MixedGraph(0.1, kinds={"visits": "count"}, method="joint", tol=1e-11).fit(several_kinds)
+    renamed = several_kinds.replace({"diet": {"fish": "z", "meat": "a"}})
+    second = MixedGraph(0.1, kinds={"visits": "count"}, method="joint", tol=1e-11).fit(renamed)
+    np.testing.assert_allclose(first.graph_.weights, second.graph_.weights, atol=1e-6)
+    twice = pd.concat([several_kinds, several_kinds.head(60)])
+    weights = np.where(np.arange(300) < 60, 2.0, 1.0)
+    third = MixedGraph(0.1, kinds={"visits": "count"}, method="joint", tol=1e-11).fit(twice)
+    fourth = MixedGraph(0.1, kinds={"visits": "count"}, method="joint", tol=1e-11).fit(
+        several_kinds, sample_weight=weights
+    )
+    np.testing.assert_allclose(third.graph_.weights, fourth.graph_.weights, atol=1e-6)

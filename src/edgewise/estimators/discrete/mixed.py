@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from edgewise.estimators.discrete.mixed_problem import (
     ColumnFit,
     ColumnProblem,
     Design,
+    JointProblem,
     log_likelihood,
     raw_columns,
 )
@@ -57,7 +59,17 @@ class MixedGraph(TableEstimator):
     where :math:`z_i` is column i, standardised (the :math:`d_i` = levels - 1 columns of a nominal
     one together, so that neither their order nor their coding matters) and :math:`s_j` the standard
     deviation of column j [1]_. A pair is joined where its coefficients are not 0 in both
-    regressions, or in one [2]_. Every regression is certified by its duality gap.
+    regressions, or in one. Every regression is certified by its duality gap. With
+    ``method="joint"`` the two regressions of a pair share its coefficients: one convex problem, the
+    pseudo-likelihood of a pairwise model of the whole table [2]_,
+
+    .. math::
+
+        \min_{\theta, \Gamma} \; - \frac1n \sum_j \sum_r
+        \log P(x_{rj} \mid \theta_j + \sum_{i \ne j} \Gamma_{ij}^\top z_{ri})
+        + 2 \alpha \sum_{i < j} \sqrt{d_i d_j} \, \|\Gamma_{ij}\|_F,
+
+    in units in which every column is standardised, with the duality gap of the whole.
 
     Parameters
     ----------
@@ -68,15 +80,18 @@ class MixedGraph(TableEstimator):
         Kind of columns by name, or of every column: ``"continuous"``, ``"ordinal"``, ``"binary"``,
         ``"nominal"`` or ``"count"``. Those not given are guessed, see
         `edgewise.data.kinds.guess_kind`; a categorical dtype says it too.
+    method : {"nodewise", "joint"}
+        Regress each column by itself, with an alpha of its own where a rule chooses it; or all of
+        them together, with one alpha, where both regressions of a pair have it or neither.
     rule : {"and", "or"}
         Join a pair when both, or at least one, of its two regressions have it.
     missing : {"error", "drop"}
         Refuse missing values, or leave out rows that have any.
     tol : float
         Stop each regression once its duality gap, in units of its mean log-likelihood, is at most
-        ``tol``.
+        ``tol``; all of them together at ``tol`` for each column.
     max_iter : int
-        Largest number of Newton steps of one regression.
+        Largest number of Newton steps of one regression, or of twenty gradient steps of all.
     n_jobs : int, optional
         Folds fitted at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -117,9 +132,10 @@ class MixedGraph(TableEstimator):
     alpha_ : ndarray of shape (p,)
         The strength used for each column.
     selection_ : list of Selection, or None
-        The criterion along the path of each column; None for a number.
+        The criterion along the path of each column, the same for all that are learned jointly;
+        None for a number.
     gap_ : float
-        Sum of the duality gaps of the regressions.
+        Sum of the duality gaps of the regressions, or that of all together.
     converged_ : bool
         Whether every regression met the tolerance.
     n_iter_ : int
@@ -171,6 +187,7 @@ class MixedGraph(TableEstimator):
     _alpha = Strength(EBIC(), CV(), why_positive="without a penalty every pair is joined")
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
+        "method": OneOf("nodewise", "joint"),
         "rule": OneOf("and", "or"),
         "missing": OneOf("error", "drop"),
         "tol": Number(above=0),
@@ -184,6 +201,7 @@ class MixedGraph(TableEstimator):
         alpha: float | str | Rule = "ebic",
         *,
         kinds: Any = None,
+        method: str = "nodewise",
         rule: str = "and",
         missing: str = "error",
         tol: float = 1e-6,
@@ -194,6 +212,7 @@ class MixedGraph(TableEstimator):
     ) -> None:
         self.alpha = alpha
         self.kinds = kinds
+        self.method = method
         self.rule = rule
         self.missing = missing
         self.tol = tol
@@ -249,6 +268,8 @@ class MixedGraph(TableEstimator):
         self, coding: Coding, design: Design, rows: FloatArray, weights: FloatArray | None
     ) -> list[Choice]:
         """Choose alpha for every column; warn once of what searches of several warn of."""
+        if self.method == "joint":
+            return self._choose_jointly(coding, design, rows, weights)
         choices: list[Choice] = []
         told: dict[type[Warning], list[tuple[str, str]]] = {}
         n_columns = len(coding.names)
@@ -282,6 +303,25 @@ class MixedGraph(TableEstimator):
             )
             warnings.warn(f"{of}{found[0][1]}", category, stacklevel=3)
         return choices
+
+    def _choose_jointly(
+        self, coding: Coding, design: Design, rows: FloatArray, weights: FloatArray | None
+    ) -> list[Choice]:
+        """Choose one alpha for all columns together."""
+        problem = JointProblem(coding=coding, tol=self.tol, max_iter=self.max_iter)
+        rule = self._alpha.grid_rule(self.alpha)
+        choice = search(
+            problem,
+            self._alpha.resolve(self.alpha),
+            rows,
+            weights,
+            problem.pose(design),
+            Grid.of(rule, design.n_samples, len(coding.names)),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        return [replace(choice, fit=fit) for fit in choice.fit.fits]
 
     def _store(self, table: MixedTable, coding: Coding, choices: list[Choice]) -> None:
         """Note the regressions, in the units of the data."""

@@ -16,6 +16,7 @@ from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import PERFECT
 from edgewise.io.messages import quote_names
 from edgewise.selection.criteria import ebic
+from edgewise.solvers.discrete.pairwise import Pairwise, PairwiseSolution
 from edgewise.solvers.lasso.generalized import Regression, RegressionSolution
 from edgewise.solvers.lasso.generalized_kernels import BINARY, GAUSSIAN, MULTINOMIAL, POISSON
 
@@ -362,3 +363,123 @@ class ColumnFit:
             return float(shares @ ((eta[:, 0] > 0) == (y > 0.5))), max(mean, 1.0 - mean)
         hit = regression.response[eta.argmax(axis=1), np.arange(len(y))]
         return float(shares @ hit), float((regression.response @ shares).max())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PosedTable:
+    """The pairwise model of all columns, and the regressions that it consists of."""
+
+    columns: tuple[PosedColumn, ...]
+    pairwise: Pairwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointProblem:
+    """Pseudo-likelihood of all columns together as a `PathProblem`."""
+
+    coding: Coding
+    tol: float
+    max_iter: int
+
+    @property
+    def problems(self) -> list[ColumnProblem]:
+        """The regressions of the columns."""
+        return [
+            ColumnProblem(coding=self.coding, column=j, tol=self.tol, max_iter=self.max_iter)
+            for j in range(len(self.coding.names))
+        ]
+
+    def summarize(self, rows: FloatArray, weights: FloatArray | None) -> PosedTable:
+        """Pose the problem for some rows."""
+        return self.pose(self.coding.design(rows, weights))
+
+    def pose(self, design: Design) -> PosedTable:
+        """Pose the problem: pairs share what their regressions have apart."""
+        columns = tuple(problem.pose(design) for problem in self.problems)
+        maps = [
+            np.ones((1, 1)) if posed.regression.family == GAUSSIAN else own[posed.present]
+            for own, posed in zip(design.maps, columns, strict=True)
+        ]
+        pairwise = Pairwise(
+            columns=design.columns,
+            starts=design.starts,
+            families=tuple(posed.regression.family for posed in columns),
+            responses=tuple(posed.regression.response for posed in columns),
+            maps=tuple(maps),
+            row_weights=design.shares,
+            tol=self.tol * len(columns),
+            max_iter=self.max_iter,
+        )
+        return PosedTable(columns=columns, pairwise=pairwise)
+
+    def largest_alpha(self, posed: PosedTable) -> float:
+        """Return the smallest alpha for which no pair is joined."""
+        return posed.pairwise.largest_alpha()
+
+    def solve_path(self, posed: PosedTable, alphas: FloatArray) -> Iterator[JointFit]:
+        """Yield one fit per alpha, each started from the one before."""
+        for solution in posed.pairwise.solve_path(alphas):
+            yield JointFit(solution=solution, posed=posed)
+
+    def score(self, fit: JointFit, rows: FloatArray, weights: FloatArray | None) -> float:
+        """Return the mean log pseudo-likelihood of other rows."""
+        pairs = zip(self.problems, fit.fits, strict=True)
+        return sum(problem.score(own, rows, weights) for problem, own in pairs)
+
+    def describe_gap(self, fit: JointFit) -> str:
+        """Say how far from the optimum the fit stopped, and what to do."""
+        return (
+            f"Stopped at a duality gap of {fit.solution.gap:.2g}, above tol={self.tol:g} times "
+            f"{len(fit.fits)} columns. Raise max_iter or alpha, or accept a larger tol."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointFit:
+    """The pairwise model at one alpha."""
+
+    solution: PairwiseSolution
+    posed: PosedTable
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance."""
+        return self.solution.converged
+
+    @cached_property
+    def fits(self) -> list[ColumnFit]:
+        """The regression of each column, with an equal share of the gap."""
+        solution, pairwise = self.solution, self.posed.pairwise
+        fits = []
+        for j, posed in enumerate(self.posed.columns):
+            own = slice(pairwise.starts[j], pairwise.starts[j + 1])
+            regression = RegressionSolution(
+                value=solution.value[:, own] @ pairwise.maps[j].T / solution.precision[j],
+                intercept=pairwise.maps[j] @ solution.intercept[own] / solution.precision[j],
+                loss=float(solution.losses[j]),
+                objective=solution.objective,
+                gap=solution.gap / len(pairwise.families),
+                n_iter=solution.n_iter,
+                converged=solution.converged,
+            )
+            fits.append(ColumnFit(solution=regression, posed=posed))
+        return fits
+
+    @cached_property
+    def adjacency(self) -> BoolArray:
+        """Which pairs are joined."""
+        return np.column_stack([fit.adjacency for fit in self.fits])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of pairs that are joined."""
+        return int(self.adjacency.sum()) // 2
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pairs are joined."""
+        return bool(self.adjacency.sum() == self.adjacency.size - len(self.adjacency))
+
+    def ebic(self, gamma: float) -> float:
+        """Return the sum of the criteria of the regressions: each pair counts in both."""
+        return sum(fit.ebic(gamma) for fit in self.fits)
