@@ -232,6 +232,10 @@ def test_blocks(run, table):
     assert line.endswith("Use `edgewise learn data.csv --drop group --blocks 6`.")
     line = complaint(run, "compare", "data.csv", *COMMANDS["compare"], "--blocks", "7")
     assert "leaves fewer than 5 blocks in a group" in line
+    notes = record_of(run, "classify", "--blocks", "6")["treatment"]
+    assert "rows held out in blocks of 6 of a class, as --blocks asks" in notes
+    line = complaint(run, "classify", "data.csv", *COMMANDS["classify"], "--blocks", "16")
+    assert "leaves fewer than 2 blocks, one for each fold" in line
     in_windows = ("--drop", "group", "--window", "20", "--blocks", "2")
     line = complaint(run, "compare", "data.csv", *in_windows)
     assert "--blocks goes with --by" in line

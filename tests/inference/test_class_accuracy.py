@@ -6,6 +6,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 
 from edgewise import InputError
 from edgewise.inference import ClassAccuracy, class_accuracy
@@ -51,6 +52,19 @@ def test_confusion_of_three_classes():
     assert table["precision"].iloc[commonest] == pytest.approx(counts.max() / len(y))
 
 
+def test_blocks_keep_likenesses_of_held_out_rows_out_of_the_training_rows():
+    """Twelve runs of ten rows, each at a place that says nothing about its class."""
+    rng = np.random.default_rng(1)
+    run = np.repeat(np.arange(12), 10)
+    X = rng.normal(size=(12, 3))[run] + 1e-3 * rng.normal(size=(120, 3))
+    nearest = {"nearest": KNeighborsClassifier(1)}
+    assert class_accuracy(nearest, X, run % 2, n_folds=3, random_state=0).accuracy("nearest") == 1.0
+    apart = class_accuracy(nearest, X, run % 2, n_folds=3, block_length=10, random_state=0)
+    assert apart.accuracy("nearest") < 0.75
+    assert apart.scores.shape == (1, 6)
+    assert apart.confusion.sum() == 2 * 120
+
+
 def test_standard_error_counts_shared_rows():
     scores = np.array([[0.8, 0.9, 0.7, 0.8], [0.7, 0.7, 0.7, 0.7]])
     found = ClassAccuracy(names=("a", "b"), scores=scores, chance=0.5, overlap=1 / 3)
@@ -86,6 +100,7 @@ def test_the_test_errs_as_often_as_it_says_where_there_is_no_difference():
         (np.zeros(60), {}, "one class"),
         (None, {"n_folds": 1}, "n_folds must be between 2"),
         (None, {"n_folds": 21}, "20 of 1; got 21"),
+        (None, {"block_length": 5}, "between 1 and 4, .* 20 rows .* 5 folds; got 5"),
         (None, {"n_repeats": 0}, "n_repeats must be at least 1"),
         (np.zeros(59), {}, "one label for each"),
     ],

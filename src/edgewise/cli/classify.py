@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
+from edgewise._core.errors import InputError
 from edgewise.cli.labels import read_classes
 from edgewise.cli.options import (
     Cluster,
@@ -22,8 +23,9 @@ from edgewise.cli.options import (
     Seed,
     given,
 )
+from edgewise.cli.prepare import preparation
 from edgewise.cli.run import Result
-from edgewise.cli.shell import shows_progress
+from edgewise.cli.shell import again, shows_progress
 from edgewise.cli.wording import count, parameters_of, short_name
 
 if TYPE_CHECKING:
@@ -184,18 +186,27 @@ def classify_rows(
     from edgewise.estimators import BayesNetClassifier
     from edgewise.inference import class_accuracy
 
-    model = BayesNetClassifier(**parameters).fit(source.frame, y)
     smallest = int(y.value_counts().min())
     notes = []
     if smallest < n_folds:
         n_folds = smallest
         notes = [f"{n_folds} folds, because the smallest class has {smallest} rows"]
+    length, longest = preparation().blocks, smallest // n_folds
+    if length > longest:
+        raise InputError(
+            f"--blocks {length} leaves fewer than {n_folds} blocks, one for each fold, of the "
+            f"{smallest} rows of the smallest class. Use {again('--blocks', str(longest))}."
+        )
+    if length > 1:
+        notes.append(f"rows held out in blocks of {length} of a class, as --blocks asks")
+    model = BayesNetClassifier(**parameters).fit(source.frame, y)
     accuracy = class_accuracy(
         classifiers(parameters),
         source.frame,
         y,
         n_folds=n_folds,
         n_repeats=n_repeats,
+        block_length=length,
         n_jobs=n_jobs,
         random_state=parameters["random_state"],
         verbose=int(shows_progress()),

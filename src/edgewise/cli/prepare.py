@@ -98,8 +98,8 @@ Blocks: TypeAlias = Annotated[
     table_option(
         "--blocks",
         help=(
-            "Resample and permute blocks of so many consecutive rows, and count rows in order by "
-            "what they are worth, where they are like the rows before them."
+            "Resample, permute or hold out blocks of so many consecutive rows, and count rows in "
+            "order by what they are worth, where they are like the rows before them."
         ),
         metavar="N",
         min=1,
@@ -151,8 +151,9 @@ _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 
-#: Commands that resample or permute rows, and so have ``--blocks``.
-IN_BLOCKS: Final = ("learn", "compare", "direct")
+#: Commands that resample, permute or hold out rows, and so have ``--blocks``; the rows of
+#: ``regress`` follow its covariates.
+IN_BLOCKS: Final = ("learn", "compare", "direct", "classify")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +175,7 @@ class Preparation:
     every : int
         Rows from one that is kept to the next.
     blocks : int
-        Consecutive rows that are resampled or permuted together.
+        Consecutive rows that are resampled, permuted or held out together.
     transpose, difference, detrend : bool
         Whether rows are columns; whether columns are differenced, or lose a straight line.
     scale : Scale

@@ -138,7 +138,8 @@ def _categories(values: FloatArray, names: Sequence[str]) -> Finding | None:
         figure=float(max(counts[k] for k in which)),
         text=f"{column_nouns(labels)} {agree(labels, 'has', 'have')} at most "
         f"{max(counts[k] for k in which)} different whole numbers, taken for measurements, which "
-        "codes of categories are not",
+        f"is fine for grades and counts. Leave {agree(labels, 'it', 'them')} out if the numbers "
+        "are codes of categories",
         advice=_drop(labels),
     )
 

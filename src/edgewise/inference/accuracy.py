@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
-from edgewise._core.typing import FloatArray, RandomState
+from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.data.table import take_rows
 from edgewise.inference.resample import count_rows
@@ -147,6 +147,7 @@ def class_accuracy(
     *,
     n_folds: int = 5,
     n_repeats: int = 2,
+    block_length: int = 1,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -171,6 +172,10 @@ def class_accuracy(
         Folds, at most as many as the smallest class has rows. Classes have the same shares in all.
     n_repeats : int
         How many times rows are dealt out to folds.
+    block_length : int
+        So many consecutive rows of a class stay in one fold, for rows in order that are like the
+        rows before them: dealt out one by one, a held-out row has its likeness among the
+        training rows.
     n_jobs : int, optional
         Fits at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -217,8 +222,7 @@ def class_accuracy(
     if n_repeats < 1:
         raise InputError(f"n_repeats must be at least 1, got {n_repeats}.")
     seed = int(as_generator(random_state).integers(2**31 - 1))
-    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
-    folds = list(splitter.split(np.zeros((n_rows, 1)), member))
+    folds = _deal_out(member, n_folds, n_repeats, block_length, seed)
     labels = np.array(classes)[member]
     tasks = [(model, X, labels, *fold) for model in models.values() for fold in folds]
     found = parallel_map(_held_out, tasks, n_jobs=n_jobs, description="Folds", verbose=verbose)
@@ -233,6 +237,33 @@ def class_accuracy(
         classes=tuple(classes),
         confusion=confusion.sum(axis=1)[:, order][:, :, order],
     )
+
+
+def _deal_out(
+    member: IntArray, n_folds: int, n_repeats: int, block_length: int, seed: int
+) -> list[tuple[IntArray, IntArray]]:
+    """List the training and held-out rows of every fold; blocks are of rows of one class."""
+    rows = np.zeros((len(member), 1))
+    if block_length == 1:
+        splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
+        return list(splitter.split(rows, member))
+    fewest = int(np.bincount(member).min())
+    if block_length < 1 or block_length * n_folds > fewest:
+        raise InputError(
+            f"block_length must be between 1 and {fewest // n_folds}, so that the {fewest} rows of "
+            f"the smallest class are a block for each of {n_folds} folds; got {block_length}."
+        )
+    block = np.empty(len(member), dtype=np.int64)
+    for k in range(member.max() + 1):
+        place = np.arange(np.sum(member == k)) // block_length
+        block[member == k] = place * (member.max() + 1) + k
+    return [
+        fold
+        for repeat in range(n_repeats)
+        for fold in StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed + repeat).split(
+            rows, member, block
+        )
+    ]
 
 
 def _held_out(model: Any, X: Any, y: Any, train: Any, test: Any) -> FloatArray:
