@@ -80,7 +80,7 @@ def smallest_margins(problem, coefs, nu, weights=None):
     return answer.fun
 
 
-def hard_machine(kernel, sign):
+def hard_machine(kernel, sign, ridge=None):
     scale = np.trace(kernel) / len(kernel)
     machine = SVC(C=1e7, kernel="precomputed", tol=1e-8).fit(kernel / scale, sign)
     dual = np.zeros(len(sign))

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import BayesNetClassifier
-from edgewise.estimators.classify.class_networks import hard_machine, train_machines
+from edgewise.estimators.classify.class_networks import hard_margin, train_machines
 from edgewise.reproduce import figures, tables
 from edgewise.reproduce.classify.data import N_REGIONS, Loader, Split, split_table
 from edgewise.reproduce.study import Claim, Part, Report, Row, combinations
@@ -69,11 +69,9 @@ def by_selected(split: Split, coefs: FloatArray) -> FloatArray:
     own, other = (fisher_vectors(rows, coefs)[:, *arcs.T] for rows in (split.train, split.test))
     scale = own.std(axis=0)
     own, other = own / scale, other / scale
-    kernel = own @ own.T + np.eye(len(own)) / COST
+    ridge = np.full(len(own), 1.0 / COST)
     sign = np.where(split.train_labels == 1, 1.0, -1.0)
-    dual = hard_machine(kernel, sign)
-    # Rows that count lie on the margin.
-    intercept = (sign - kernel @ dual)[dual != 0].mean()
+    dual, intercept = hard_margin(own @ own.T + np.diag(ridge), sign, ridge)
     return np.asarray(other @ own.T @ dual + intercept)
 
 

@@ -382,7 +382,7 @@ class _Margins:
 
 
 #: Takes a kernel and signs, returns signed dual coefficients of the hard-margin machine.
-Machine = Callable[[FloatArray, FloatArray], FloatArray]
+Machine = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def fisher_networks(
@@ -428,7 +428,8 @@ def fisher_networks(
     arcs : ndarray of shape (k, 3)
         Class, parent and child of the coefficients that may move; parent m is the constant.
     machine : callable
-        ``machine(K, y)`` returns the optimal :math:`a \circ y` for a kernel and signs.
+        ``machine(K, y, d)`` returns the optimal :math:`a \circ y` for a kernel, signs, and what
+        squared slack has put on the diagonal of the kernel.
     C : float
         Cost of squared slack in the machine.
     slack : float
@@ -504,6 +505,8 @@ class _PairBound:
         Values of the blocks' children.
     fixed : ndarray
         Kernel of the scores that do not change, with 1 / C on the diagonal.
+    ridge : ndarray
+        1 / C of each row.
     machine : callable
     """
 
@@ -513,6 +516,7 @@ class _PairBound:
     products: FloatArray
     children: FloatArray
     fixed: FloatArray
+    ridge: FloatArray
     machine: Machine
 
     @classmethod
@@ -536,6 +540,7 @@ class _PairBound:
             products=own @ own.T + 1.0,
             children=own[:, move.children[blocks]],
             fixed=fisher_kernel(own, own, coefs[list(pair)]) + np.diag(1.0 / cost[rows]),
+            ridge=1.0 / cost[rows],
             machine=machine,
         )
         return replace(bound, fixed=bound.fixed - bound.moving(move.initial[np.ix_(rows, blocks)]))
@@ -549,7 +554,7 @@ class _PairBound:
         """Bound and its gradient in the residuals of the blocks' children in the rows."""
         residuals = all_residuals[np.ix_(self.rows, self.blocks)]
         kernel = self.fixed + self.moving(residuals)
-        dual = self.machine(kernel, self.sign)
+        dual = self.machine(kernel, self.sign, self.ridge)
         image = kernel @ dual
         inverse_margin = float(np.abs(dual).sum() - 0.5 * dual @ image)
         n = len(kernel)
