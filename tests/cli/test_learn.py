@@ -345,16 +345,3 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, frame, run, monkeypat
     assert not (out / ".unfinished").exists()
     assert again.stdout.replace(str(out), str(tmp_path / "whole")) == whole.stdout
     assert (out / "edges.csv").read_text() == (tmp_path / "whole" / "edges.csv").read_text()
-
-
-def test_long_fits_are_announced_with_their_time_and_short_ones_are_not(run, frame, monkeypatch):
-    frame.to_csv("table.csv", index=False)
-    options = ["learn", "table.csv", "--no-confidence", "--json"]
-    assert "about" not in run(*options).stderr
-    monkeypatch.setattr("edgewise.cli.learn.SECONDS_PER_PAIR", 1.0)
-    said = run(*options)
-    n_rows, n_columns = frame.shape
-    assert f"{n_rows} rows and {n_columns} columns" in said.stderr
-    assert "(gaussian): about" in said.stderr
-    assert json.loads(said.stdout)["command"] == "learn"
-    assert run(*options, "--quiet").stderr == ""

@@ -206,6 +206,21 @@ def test_what_is_unusual_is_said_before_the_fit_and_recorded(run, table, command
     assert "robust standard deviations" not in scores.stderr
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_long_fits_are_announced_with_their_time_and_short_ones_are_not(
+    run, table, command, monkeypatch
+):
+    table.to_csv("data.csv", index=False)
+    told = run(command, "data.csv", "--out", "out", *COMMANDS[command])
+    assert "or more ..." not in told.stderr
+    monkeypatch.setattr("edgewise.cli.run.LONG", 0.0)
+    told = run(command, "data.csv", "--out", "out", *COMMANDS[command], "--json")
+    assert re.search(r"60 rows and \d columns of data.csv.*: .*seconds? or more", told.stderr)
+    assert json.loads(told.stdout)["command"] == command
+    silent = run(command, "data.csv", "--out", "out", *COMMANDS[command], "--quiet")
+    assert silent.stderr == ""
+
+
 def test_one_row_in_so_many(run, table):
     table.to_csv("data.csv", index=False)
     assert record_of(run, "learn", "--every", "4")["data"]["n_samples"] == 15

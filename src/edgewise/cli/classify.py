@@ -150,11 +150,17 @@ def classify(
         source,
         lambda: classify_rows(source, y, parameters, **folds),
         out,
-        message=f"Learning networks of the classes in {source.n_samples} rows of {source.name}",
+        message=f"Learning networks of the classes in {source.extent}",
         seed=random_state,
         formats=formats or (),
         as_json=json,
+        seconds=(n_folds * n_repeats + 1) * seconds_of_fit(0.8 * source.n_samples),
     )
+
+
+def seconds_of_fit(n_samples: float) -> float:
+    """Estimate the time of all classifiers: 3 s for 800 rows, 10 s for 1,600 on one core."""
+    return 3e-3 * n_samples + 2e-6 * n_samples**2
 
 
 #: Pictures in a page, with words for those who cannot see them.
@@ -304,11 +310,10 @@ def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source:
         f"{short_name(str(label))} {count(graph.n_edges, 'arc')}"
         for label, graph in model.networks_.items()
     )
-    rows = f"{source.n_samples} rows and {source.fingerprint['n_features']} columns"
     return "\n".join(
         [
             _headline(accuracy, model.learning),
-            f"{len(model.classes_)} classes in {rows} of {source.name}",
+            f"{len(model.classes_)} classes in {source.extent}",
             "",
             *_accuracies(accuracy),
             "",

@@ -308,6 +308,16 @@ class Source:
         """Number of rows."""
         return int(self.fingerprint["n_samples"])
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.fingerprint["n_features"])
+
+    @property
+    def extent(self) -> str:
+        """Say how large the table is, and which one it is."""
+        return f"{self.n_samples} rows and {self.n_features} columns of {self.name}"
+
 
 def read_source(
     path: Path,

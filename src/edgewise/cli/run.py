@@ -276,7 +276,7 @@ def run(
     as_json : bool
         Whether to print one JSON object instead of the summary.
     seconds : float
-        Time that the fit may take, where that is known; said, also to a file, if it is long.
+        Time that the fit takes on a free core, roughly; said, also to a file, if it is long.
     """
     from edgewise.cli import wording
 
@@ -284,7 +284,7 @@ def run(
         if seconds > LONG:
             from edgewise._core.parallel import duration
 
-            tell_all(f"{message}: about {duration(seconds)}, more if columns depend strongly ...")
+            tell_all(f"{message}: {duration(seconds)} or more ...")
         else:
             tell(f"{message} ...")
         result, report = carry_out(command, source, fit, folder, seed=seed, formats=formats)

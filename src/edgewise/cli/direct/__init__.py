@@ -34,6 +34,8 @@ from edgewise.cli.prepare import did_you_mean, named_columns
 
 known_option: Final = partial(typer.Option, rich_help_panel="What is known in advance")
 
+#: Seconds of both opinions on one core by pair of columns: 5 for 1,000.
+SECONDS_PER_PAIR: Final = 5e-6
 #: Ways to find Markov blankets.
 Blankets: TypeAlias = Literal[
     "iamb", "inter-iamb", "fast-iamb", "iamb-npc", "inter-iamb-npc", "gs", "tc", "tc-bw", "l1mb"
@@ -213,10 +215,11 @@ def direct(
         source,
         lambda: direct_columns(source, first, other, resamples, n_jobs=n_jobs),
         out,
-        message=f"Learning directions from the {source.n_samples} rows of {source.name}",
+        message=f"Learning directions from the {source.extent}",
         seed=random_state,
         formats=formats or (),
         as_json=json,
+        seconds=SECONDS_PER_PAIR * source.n_features**2,
     )
 
 

@@ -58,9 +58,10 @@ NEEDS_ROWS: Final = {
     "tau": ("cv",),
     "constant": ("error", "drop", "ridge"),
 }
-#: Seconds of a Gaussian graph by pair of columns: 0.8 for 60 x 800, 0.3 for 100 x 300 and about 40
-#: for 38 x 3051 rows and columns, on one core.
+#: Seconds on one core of a Gaussian graph by pair of columns (0.8 for 60 x 800, 0.3 for 100 x 300
+#: and about 40 for 38 x 3051 rows and columns), and of levels by pair of columns and row.
 SECONDS_PER_PAIR: Final = 4e-6
+SECONDS_PER_PRODUCT: Final = 4e-7
 
 
 def learn(
@@ -168,7 +169,6 @@ def learn(
             name = IN_SPACE
             parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
             parameters |= given(neighbors=neighbors, constant=constant)
-    n_features = int(source.fingerprint["n_features"])
     told: tuple[str, ...] = ()
     members = None
     if groups is not None:
@@ -179,15 +179,22 @@ def learn(
         source,
         lambda: learn_graph(source, name, parameters, resamples, asked_nodes, n_jobs=n_jobs),
         out,
-        message=(
-            f"Learning from the {source.n_samples} rows and {n_features} columns of {source.name} "
-            f"({name})"
-        ),
+        message=f"Learning from the {source.extent} ({name})",
         seed=random_state,
         formats=formats or (),
         as_json=json,
-        seconds=SECONDS_PER_PAIR * n_features**2 if name == "gaussian" else 0.0,
+        seconds=_seconds(name, source.n_samples, source.n_features),
     )
+
+
+def _seconds(method: str, n_samples: int, n_features: int) -> float:
+    """Estimate how long a fit takes; one in space says so by itself, fold by fold."""
+    from edgewise.cli.learn.fit import IN_SPACE
+
+    if method == IN_SPACE:
+        return 0.0
+    by_pair = SECONDS_PER_PAIR if method == "gaussian" else SECONDS_PER_PRODUCT * n_samples
+    return by_pair * n_features**2
 
 
 def _check_stream(confidence: Confidence, **options: Any) -> None:
