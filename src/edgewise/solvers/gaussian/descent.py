@@ -227,8 +227,8 @@ def active_lasso(
     b: FloatArray,
     n: int,
     eps: float,
-) -> bool:
-    """Minimise over ``b[:n]`` in place; False says that the problem is unbounded.
+) -> int:
+    """Minimise over ``b[:n]`` in place; return the passes it took, -1 if there is no minimum.
 
     Descent runs until no coordinate moves by more than ``eps``. Whenever it has cost as much as a
     Cholesky factorisation would, one is tried.
@@ -249,14 +249,14 @@ def active_lasso(
                     r[m] -= d * row[m]
                 largest = max(largest, abs(d))
         if largest <= eps:
-            return True
+            return count
         if largest > BLOW_UP:
-            return False
+            return -1
         if count % patience == 0:
             if not _solve_on_signs(G, c, t, b, n):
-                return False
+                return -1
             _residual(G, c, b, n, r)
-    return True
+    return MAX_PASSES
 
 
 @kernel
@@ -337,6 +337,9 @@ SINGULAR = 1e-13
 SHORT_PASSES = 30
 #: Rounds of adding violators to one active set.
 MAX_ROUNDS = 50
+#: Blocks of columns after which a sweep may be given up, and the work per column that is too much
+#: for it, in squares of the number of variables: dense columns of nearly singular covariances.
+PROBED, TOO_MUCH = 1, 20.0
 
 
 @kernel
@@ -352,8 +355,8 @@ def descend(
 
     ``is_short`` solves columns by coordinate steps as long as these shrink, which is quick for few
     variables and stops too early on nearly singular ones. Returns a status (1 certified, 0 out of
-    sweeps, -1 start not positive definite), the number of sweeps, the gap, the last change, its
-    ratio to the change before, and the columns, whose lists may have grown.
+    sweeps, -1 start not positive definite, -2 sweeps cost too much), the number of sweeps, the gap,
+    the last change, its ratio to the change before, and the columns, whose lists may have grown.
     """
     p = form.scale.size
     finest = 0.05 * target / p
@@ -369,7 +372,7 @@ def descend(
         before = change
         change, columns = _sweep(form, columns, t, v, max(finest, coarse), is_short)
         if change < 0.0:
-            return -1, count, np.inf, change, 1.0, columns
+            return int(change), count, np.inf, -1.0, 1.0, columns
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
         # The gap follows the square root of what the next sweep would change.
         if np.sqrt(change * ratio) <= eagerness * target or count == max_sweeps:
@@ -432,7 +435,7 @@ def _sweep(
     """Update every column once, in place; ``t`` and ``v`` are scratch.
 
     The first returned value is the estimated change in objective, or -1 when ``W`` was found not
-    to be positive definite.
+    to be positive definite, or -2 when the first columns say that the sweep costs too much.
     """
     S, W, theta = form.S, columns.W, columns.theta
     p = theta.size
@@ -440,8 +443,11 @@ def _sweep(
     index, b = columns.support[0], columns.coef[0]
     if not is_short:
         index, b = np.empty(p, np.int64), np.empty(p)
-    total = 0.0
+    total = work = 0.0
     for first in range(0, p, block):
+        is_probed = first == PROBED * block and form.alpha > 0.0
+        if is_probed and work > TOO_MUCH * first * float(p) ** 2:
+            return -2.0, columns
         last = min(first + block, p)
         for i in range(first, last):
             fill_thresholds(i, form, t)
@@ -453,7 +459,8 @@ def _sweep(
             else:
                 index[:n] = columns.support[i, :n]
                 b[:n] = columns.coef[i, :n]
-                n = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
+                n, spent = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
+                work += spent
             schur = 1.0
             for k in range(n):
                 schur -= b[k] * v[index[k]]
@@ -488,15 +495,18 @@ def _solve_column(
     n: int,
     v: FloatArray,
     eps: float,
-) -> int:
+) -> tuple[int, float]:
     """Solve the lasso of column ``i`` from the active set ``index[:n]``, adding what violates it.
 
     Rows ``first`` to ``i`` of ``W`` are newer than their columns. Leaves the full column in ``v``
-    and returns the size of the active set, or -1 when the lasso is unbounded.
+    and returns the size of the active set, or -1 when the lasso is unbounded, and the work.
     """
+    work = 0.0
     for _ in range(MAX_ROUNDS):
-        if not _solve_active(i, first, s, t, W, index, b, n, eps):
-            return -1
+        n_passes = _solve_active(i, first, s, t, W, index, b, n, eps)
+        if n_passes < 0:
+            return -1, work
+        work += n_passes * float(n) ** 2
         n = _drop_zeros(index, b, n)
         add_rows(W, index, b, n, v)
         for j in range(first, i):
@@ -508,7 +518,7 @@ def _solve_column(
         n = _add_violators(i, s, t, v, index, b, n, eps)
         if n == known:
             break
-    return n
+    return n, work
 
 
 @kernel
@@ -544,7 +554,7 @@ def _solve_short_column(
                         v[m] += d * row[m]
                     largest = max(largest, abs(d))
         if largest > eps:
-            if not _solve_active(i, i, s, t, W, index, b, n, eps):
+            if _solve_active(i, i, s, t, W, index, b, n, eps) < 0:
                 return -1
             add_rows(W, index, b, n, v)
         known = n
@@ -565,8 +575,8 @@ def _solve_active(
     b: FloatArray,
     n: int,
     eps: float,
-) -> bool:
-    """Solve the lasso on the active set by its Gram matrix; False says that it is unbounded."""
+) -> int:
+    """Solve the lasso on the active set by its Gram matrix; return what `active_lasso` does."""
     G, c, ta = np.empty((n, n)), np.empty(n), np.empty(n)
     for a in range(n):
         ja = index[a]
