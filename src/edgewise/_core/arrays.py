@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from edgewise._core.errors import InputError, NotEnoughMemoryError
+
 #: Where a library has no namespace of the array API standard itself, as torch.
 COMPATIBLE = ("array_api_compat", "scipy._lib.array_api_compat")
 
@@ -35,6 +37,90 @@ def array_namespace(array: Any) -> Any:
     raise ImportError("Arrays of this library take the package array-api-compat.")
 
 
-def is_numpy(array: Any) -> bool:
-    """Whether an array is one of numpy itself."""
-    return isinstance(array, np.ndarray)
+def is_foreign(array: Any) -> bool:
+    """Whether something is an array of another library than numpy, such as torch or CuPy.
+
+    Examples
+    --------
+    >>> is_foreign(np.ones(2)), is_foreign([1.0, 2.0])
+    (False, False)
+    """
+    if isinstance(array, np.ndarray | np.generic):
+        return False
+    library = type(array).__module__.partition(".")[0]
+    return library == "torch" or hasattr(array, "__array_namespace__")
+
+
+def to_numpy(array: Any) -> Any:
+    """Copy an array of any library to numpy.
+
+    Examples
+    --------
+    >>> to_numpy([1, 2])
+    array([1, 2])
+    """
+    if hasattr(array, "get") and type(array).__module__.startswith("cupy"):
+        return array.get()
+    if hasattr(array, "cpu"):
+        array = array.detach().cpu()
+    return np.asarray(array)
+
+
+def like(array: Any, model: Any) -> Any:
+    """Copy an array to the library, device and precision of another."""
+    if type(array) is type(model):
+        return array
+    xp = array_namespace(model)
+    return xp.asarray(to_numpy(array), dtype=model.dtype, device=model.device)
+
+
+def to_device(array: Any, device: str) -> Any:
+    """Copy a numpy array to a device: ``"cpu"`` leaves it alone, ``"cuda"`` makes it one of torch.
+
+    Examples
+    --------
+    >>> to_device(np.ones(2), "cpu")
+    array([1., 1.])
+    """
+    if device == "cpu":
+        return array
+    try:
+        torch = import_module("torch")
+    except ImportError:
+        raise InputError(
+            f"device={device!r} needs PyTorch: pip install edgewise[gpu]. "
+            'device="cpu" needs nothing.',
+            "device",
+        ) from None
+    if not torch.cuda.is_available():
+        raise InputError(
+            f'device={device!r}: PyTorch finds no CUDA GPU on this machine. Use device="cpu".',
+            "device",
+        )
+    return torch.asarray(array, device=device)
+
+
+def require_device_memory(model: Any, n_matrices: int) -> None:
+    """Raise where the device of a matrix has no room for so many more of its size.
+
+    Nothing is known, and nothing raised, for devices other than a CUDA GPU.
+    """
+    library = type(model).__module__.partition(".")[0]
+    if library == "cupy":
+        cupy = import_module("cupy")
+        free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+    elif library == "torch" and model.is_cuda:
+        cuda = import_module("torch").cuda
+        kept = cuda.memory_reserved(model.device) - cuda.memory_allocated(model.device)
+        free = cuda.mem_get_info(model.device)[0] + kept
+    else:
+        return
+    p = model.shape[0]
+    needed = 8.0 * n_matrices * p * p
+    if needed > free:
+        fits = int((free / (8.0 * n_matrices)) ** 0.5)
+        raise NotEnoughMemoryError(
+            f"{p} variables take about {needed / 1e9:.0f} GB on the device, which has "
+            f"{free / 1e9:.0f} GB free: enough for {fits} variables. Take fewer variables, or "
+            'device="cpu".'
+        )

@@ -8,6 +8,7 @@ factorises a matrix once for both its determinant and its inverse.
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,8 @@ def inverse_and_log_determinant(A: Any) -> tuple[Any, float]:
     value = _log_determinant(factor)
     if type(A) is np.ndarray:
         return mirror(lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T), value
-    inverse = array_namespace(A).linalg.inv(A)
-    return 0.5 * (inverse + inverse.mT), value
+    inverse = _inverse(A, factor)
+    return 0.5 * (inverse + inverse.T), value
 
 
 #: Share of the distance between the copies of an iteration that a likelihood step may be off by.
@@ -159,9 +160,11 @@ class _Basis:
         else:
             self.values, vectors = xp.linalg.eigh(V)
         self.w = _roots(xp, self.values, strength)
-        # A matrix times its own transpose is symmetric to the last digit.
         half = vectors * xp.sqrt(self.w)
         self.O = half @ half.T
+        if type(V) is not np.ndarray:
+            # numpy's product of a matrix with its own transpose is symmetric to the last digit.
+            self.O = 0.5 * (self.O + self.O.T)
         #: What the first order left out the last time it was looked at, twice, over its bound.
         self.ratio = 1.0
         self.patience = PATIENCE if type(V) is np.ndarray else DEVICE_PATIENCE
@@ -264,12 +267,23 @@ def _cholesky(A: Any) -> Any:
         # LAPACK lets NaN pass.
         return factor if info == 0 and factor[-1, -1] > 0.0 else None
     xp = array_namespace(A)
+    if hasattr(A, "cholesky_inverse"):
+        # torch says so without an error, which would wait for the device twice.
+        factor, info = import_module("torch").linalg.cholesky_ex(A)
+        return factor if int(info) == 0 and bool(xp.isfinite(factor[-1, -1])) else None
     try:
         factor = xp.linalg.cholesky(A)
-    except (ValueError, RuntimeError):
+    except (ValueError, RuntimeError, np.linalg.LinAlgError):
         # The standard names no error; libraries raise one of these or return NaN.
         return None
     return factor if bool(xp.all(xp.isfinite(factor))) else None
+
+
+def _inverse(A: Any, factor: Any) -> Any:
+    """Return the inverse, from the factor where a library can."""
+    if hasattr(factor, "cholesky_inverse"):
+        return factor.cholesky_inverse()
+    return array_namespace(A).linalg.inv(A)
 
 
 def _log_determinant(factor: Any) -> float:

@@ -87,7 +87,7 @@ class Bracket:
 def alternate(
     step: Callable[[float], tuple[FloatArray, Residuals]],
     is_done: Callable[[FloatArray, float, int], bool],
-    U: FloatArray,
+    U: FloatArray | None,
     mu: float,
     max_iter: int,
     pace: Pace,
@@ -100,8 +100,8 @@ def alternate(
         One iteration, in place on Z and ``U``; returns Omega and the residuals.
     is_done : callable of Omega, mu and the number of iterations
         Look at the gap.
-    U : ndarray
-        Scaled multipliers.
+    U : ndarray or None
+        Scaled multipliers, rescaled in place with the parameter; None where ``step`` does that.
     mu : float
         First penalty parameter.
     max_iter : int
@@ -119,7 +119,8 @@ def alternate(
         if count < pace.tuning:
             change = _change(*residuals, pace.balance)
             mu *= change
-            U /= change
+            if U is not None:
+                U /= change
     return count, mu
 
 

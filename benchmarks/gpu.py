@@ -1,0 +1,136 @@
+"""Solvers on a CUDA GPU beside the same solvers on the CPU, at equal duality gap.
+
+``python -m benchmarks.gpu`` prints a table in less than 8 minutes; it takes PyTorch and a GPU.
+Seconds are those of a whole solve, the copies of the input to the device and of the result back
+included, second solve of a process. CPU solves are left out where they would take too long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise._core.arrays import to_numpy
+from edgewise.solvers import graphical_lasso
+
+
+@dataclass(frozen=True)
+class Row:
+    """A problem: its name, variables, and whether the CPU solves it in reasonable time."""
+
+    kind: str
+    p: int
+    has_cpu: bool = False
+
+
+LASSOS = (
+    Row("ar1 0.2", 1000, True),
+    Row("ar1 0.2", 2000, True),
+    Row("ar1 0.05", 2000),
+    Row("equal 0.3", 1000, True),
+    Row("equal 0.3", 2000),
+    Row("equal 0.3", 5000),
+    Row("wide 0.05", 1000, True),
+    Row("wide 0.05", 2000, True),
+    Row("wide 0.05", 5000),
+    Row("dense", 1000, True),
+    Row("dense", 2000, True),
+    Row("dense", 5000),
+    Row("dense", 10000),
+    Row("sparse", 1000, True),
+    Row("sparse", 2000, True),
+    Row("sparse", 5000, True),
+    Row("sparse", 10000),
+)
+
+
+def covariance(torch: Any, row: Row) -> tuple[Any, float]:
+    """Correlations of samples on the device, and the penalty."""
+    p = row.p
+    kind, _, number = row.kind.partition(" ")
+    normal: Callable[..., Any] = torch.Generator(device="cuda").manual_seed(p)
+
+    def draw(*shape: int) -> Any:
+        return torch.randn(*shape, device="cuda", dtype=torch.float64, generator=normal)
+
+    n = {"ar1": 1.7, "equal": 2.0, "wide": 0.5, "dense": 3.3, "sparse": 0.5}[kind] * p
+    n = int(n)
+    if kind == "ar1":
+        X = draw(p, n)
+        X[1:] *= (1 - 0.95**2) ** 0.5
+        for i in range(1, p):
+            X[i] += 0.95 * X[i - 1]
+    elif kind == "equal":
+        X = draw(p, n) + draw(1, n)
+    else:
+        precision = _random_precision(torch, p, 50 if kind == "dense" else 3, normal)
+        factor = torch.linalg.cholesky(precision)
+        X = torch.linalg.solve_triangular(factor.T, draw(p, n), upper=True)
+    X = X - X.mean(1, keepdim=True)
+    X /= X.norm(dim=1, keepdim=True)
+    S = X @ X.T
+    S = (S + S.T) / 2
+    S.fill_diagonal_(1.0)
+    if kind == "wide":
+        return S, float(number) * float(torch.triu(S, 1).abs().max())
+    if kind in ("dense", "sparse"):
+        return S, (0.55 if kind == "dense" else 1.2) * float(np.sqrt(np.log(p) / n))
+    return S, float(number)
+
+
+def _random_precision(torch: Any, p: int, degree: int, generator: Any) -> Any:
+    """Diagonally dominant, with ``degree`` neighbours per variable on average."""
+    ends = torch.randint(p, (2, p * degree // 2), device="cuda", generator=generator)
+    ends = ends[:, ends[0] != ends[1]]
+    weight = torch.rand(ends.shape[1], device="cuda", dtype=torch.float64, generator=generator)
+    sign = torch.randint(2, (ends.shape[1],), device="cuda", generator=generator) * 2 - 1
+    K = torch.zeros(p, p, device="cuda", dtype=torch.float64)
+    K[ends[0], ends[1]] = (0.3 + 0.7 * weight) * sign
+    K = K + K.T
+    K.diagonal().copy_(K.abs().sum(0) + 0.3)
+    return K
+
+
+def timed(solve: Callable[[], Any]) -> tuple[float, Any]:
+    """Run once; return seconds and result."""
+    begin = time.perf_counter()
+    result = solve()
+    return time.perf_counter() - begin, result
+
+
+def main() -> None:
+    """Print the table."""
+    import torch
+
+    print(torch.cuda.get_device_name(0))
+    print("| graphical lasso | p | GPU, s | iterations | gap / p | CPU, s | apart |")
+    print("|---|---|---|---|---|---|---|")
+    for row in (LASSOS[0], *LASSOS):
+        S, alpha = covariance(torch, row)
+        host = to_numpy(S)
+
+        def on_device(host: Any = host, alpha: float = alpha) -> Any:
+            found = graphical_lasso(torch.asarray(host, device="cuda"), alpha)
+            return found, to_numpy(found.value)
+
+        seconds, (found, _) = timed(on_device)
+        words, apart = "", ""
+        if row.has_cpu:
+            cpu, other = timed(lambda host=host, alpha=alpha: graphical_lasso(host, alpha))
+            words = f"{cpu:.2f}"
+            apart = f"{abs(found.objective - other.objective) / row.p:.0e}"
+        print(
+            f"| {row.kind} | {row.p} | {seconds:.2f} | {found.n_iter} | {found.gap / row.p:.0e} "
+            f"| {words} | {apart} |",
+            flush=True,
+        )
+        del S, host, found
+        torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+r"""The graphical lasso on arrays of any library, such as those of a GPU.
+
+Descent has no work for many cores at once; alternating directions have. With :math:`t` the
+thresholds, scaled multipliers :math:`U` and penalty parameter :math:`\mu`, an iteration is
+
+.. math::
+    X = \arg\min_{X \succ 0} \; \operatorname{tr}(S X) - \log\det X
+    + \tfrac{\mu}{2} \|X - Z + U\|^2, \qquad
+    Z \gets \operatorname{soft}_{t / \mu}(H), \qquad U \gets H - Z,
+
+with :math:`H = a X + (1 - a) Z + U`. It is made of matrix products, and every few iterations of two
+Cholesky factors for the gap: the objective at :math:`Z` less the dual objective at
+:math:`S + \mu U`, which lies in the box around :math:`S` at every iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from edgewise._core.arrays import array_namespace, like, to_numpy
+from edgewise._core.errors import InputError, SolverError
+from edgewise._core.typing import IntArray
+from edgewise.solvers.gaussian.component import solve_component
+from edgewise.solvers.gaussian.standard_form import StandardForm, scatter
+from edgewise.solvers.linalg.dense import (
+    STEP_SHARE,
+    LikelihoodStep,
+    inverse_and_log_determinant,
+    log_determinant,
+    set_diagonal,
+    squared_norm,
+)
+from edgewise.solvers.linalg.first_order import (
+    Bracket,
+    Pace,
+    Residuals,
+    alternate,
+    refuse_unbounded,
+)
+
+RELAXATION = 1.6
+PACE = Pace(interval=10, tuning=300, balance=1.0)
+#: Matrices of the size of the covariance that are held at the same time, at most.
+MATRICES = 20
+#: Components below this many variables are solved on the host, where they take less time.
+HOST_BELOW = 200
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DenseProblem:
+    """A covariance with unit diagonal, and thresholds that are 0 on the diagonal."""
+
+    S: Any
+    thresholds: Any
+
+    @classmethod
+    def scaled(
+        cls, S: Any, alpha: float, weights: Any, *, penalize_diagonal: bool
+    ) -> tuple[DenseProblem, Any]:
+        """Bring a covariance to unit diagonal, as `StandardForm` says; also return the scale."""
+        xp = array_namespace(S)
+        limits = xp.full_like(S, alpha)
+        if weights is not None:
+            # Infinite even where alpha is 0: a forbidden edge stays forbidden.
+            is_forbidden = xp.isinf(weights)
+            limits = xp.where(is_forbidden, math.inf, limits * xp.where(is_forbidden, 0.0, weights))
+        variance = xp.linalg.diagonal(S)
+        if penalize_diagonal:
+            variance = variance + xp.linalg.diagonal(limits)
+        scale = 1.0 / xp.sqrt(variance)
+        units = scale[:, None] * scale[None, :]
+        problem = cls(S=set_diagonal(S * units, 1.0), thresholds=set_diagonal(limits * units, 0.0))
+        return problem, scale
+
+    def restrict(self, index: IntArray) -> DenseProblem:
+        """Return the problem of some of the variables."""
+        return DenseProblem(S=take(self.S, index), thresholds=take(self.thresholds, index))
+
+    def clip(self, W: Any) -> Any:
+        """Return the dual feasible point that is nearest to ``W``."""
+        xp = array_namespace(W)
+        W = xp.maximum(xp.minimum(W, self.S + self.thresholds), self.S - self.thresholds)
+        return set_diagonal(W, 1.0)
+
+    def objective(self, Theta: Any, logdet: float) -> float:
+        """Objective at a positive definite matrix whose log-determinant is known."""
+        xp = array_namespace(Theta)
+        # A forbidden entry that is 0 costs nothing.
+        cost = xp.where(Theta == 0.0, 0.0, self.thresholds) * xp.abs(Theta)
+        return float(xp.sum(self.S * Theta) + xp.sum(cost)) - logdet
+
+
+def split_dense(
+    problem: DenseProblem, target: float, max_iter: int, start: tuple[Any, Any] | None = None
+) -> tuple[Bracket, int]:
+    """Iterate until the duality gap is at most ``target``; also return the iterations.
+
+    Parameters
+    ----------
+    problem : DenseProblem
+    target : float
+        Gap to reach.
+    max_iter : int
+        Most iterations.
+    start : tuple (Theta, W), optional
+        Precision and covariance of a nearby problem.
+    """
+    S = problem.S
+    xp = array_namespace(S)
+    Z = set_diagonal(xp.zeros_like(S), 1.0) if start is None else start[0]
+    W = problem.clip(xp.zeros_like(S) if start is None else start[1])
+    mu = math.sqrt(squared_norm(W - S) / squared_norm(Z)) or 1.0
+    U = (W - S) / mu
+    best = Bracket(Theta=Z, objective=math.inf)
+    likelihood, distance, last_mu = LikelihoodStep(), 0.0, mu
+
+    def step(mu: float) -> tuple[Any, Residuals]:
+        nonlocal Z, U, distance, last_mu
+        if mu != last_mu:
+            U, last_mu = U * (last_mu / mu), mu
+        X = likelihood(Z - U - S / mu, 1.0 / mu, STEP_SHARE * distance)
+        H = RELAXATION * X + (1.0 - RELAXATION) * Z + U
+        limit = problem.thresholds / mu
+        before, Z = Z, H - xp.maximum(xp.minimum(H, limit), -limit)
+        U = H - Z
+        primal = squared_norm(X - Z)
+        distance = math.sqrt(primal)
+        return X, (primal, squared_norm(Z - before), squared_norm(Z), squared_norm(U))
+
+    def is_done(X: Any, mu: float, count: int) -> bool:
+        refuse_unbounded(float(xp.max(xp.linalg.diagonal(X))))
+        logdet = log_determinant(Z)
+        value = problem.objective(Z, logdet) if logdet > -math.inf else math.inf
+        bound = log_determinant(problem.clip(S + mu * U)) + S.shape[0]
+        return best.narrow(Z, value, bound) <= target
+
+    n_iter, _ = alternate(step, is_done, None, mu, max_iter, PACE)
+    if not best.gap < math.inf:
+        raise SolverError(
+            f"No certified precision was found in {n_iter} iterations. Raise max_iter or alpha."
+        )
+    return best, n_iter
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DenseSolution:
+    """Precision and covariance of all components, with unit variances, and their sums."""
+
+    Theta: Any
+    Sigma: Any
+    logdet: float
+    gap: float
+    n_iter: int
+    histories: list[list[float]]
+
+
+def solve_dense(
+    problem: DenseProblem, tol: float, max_iter: int, near: tuple[Any, Any] | None
+) -> DenseSolution:
+    """Solve component by component, the small ones on the host, to a gap of ``tol`` per variable.
+
+    ``near`` are precision and covariance of a nearby problem.
+    """
+    S = problem.S
+    p = S.shape[0]
+    on_host = np.eye(p), np.eye(p)
+    large = []
+    logdet, gap, n_iter, histories = 0.0, 0.0, 0, []
+    for index in _components(problem):
+        if index.size >= HOST_BELOW:
+            large.append(index)
+        elif index.size > 1:
+            part = problem.restrict(index)
+            form = StandardForm(
+                to_numpy(part.S), 1.0, np.ones(index.size), to_numpy(part.thresholds)
+            )
+            solved = solve_component(form, tol * index.size, max_iter)
+            scatter(solved.Theta, index, on_host[0])
+            scatter(solved.Sigma, index, on_host[1])
+            logdet, gap = logdet + solved.logdet, gap + solved.gap
+            n_iter = max(n_iter, solved.n_iter)
+            histories.append(solved.history)
+    is_whole = bool(large) and large[0].size == p
+    Theta, Sigma = (S, S) if is_whole else (like(one, S) for one in on_host)
+    for index in large:
+        start = near
+        if near is not None and not is_whole:
+            start = take(near[0], index), take(near[1], index)
+        part = problem if is_whole else problem.restrict(index)
+        best, count = split_dense(part, tol * index.size, max_iter, start)
+        inverse, value = inverse_and_log_determinant(best.Theta)
+        logdet, gap = logdet + value, gap + best.gap
+        n_iter = max(n_iter, count)
+        histories.append(best.gaps)
+        Theta = best.Theta if is_whole else put(Theta, index, best.Theta)
+        Sigma = inverse if is_whole else put(Sigma, index, inverse)
+    return DenseSolution(
+        Theta=Theta, Sigma=Sigma, logdet=logdet, gap=gap, n_iter=n_iter, histories=histories
+    )
+
+
+def _components(problem: DenseProblem) -> list[IntArray]:
+    """Split the variables where no covariance exceeds its threshold."""
+    xp = array_namespace(problem.S)
+    p = problem.S.shape[0]
+    is_linked = set_diagonal(xp.abs(problem.S) > problem.thresholds, False)
+    degree = to_numpy(xp.sum(xp.astype(is_linked, problem.S.dtype), axis=1))
+    if degree.sum() > 0.1 * p * p:
+        # As dense as that, what is not single may as well be solved as one.
+        single, whole = np.flatnonzero(degree == 0), np.flatnonzero(degree)
+        return [whole, *single[:, None]]
+    rows, columns = (to_numpy(ends) for ends in xp.nonzero(is_linked))
+    links = sparse.coo_array((np.ones(rows.size, dtype=bool), (rows, columns)), shape=(p, p))
+    n_components, label = connected_components(links, directed=False)
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(label, minlength=n_components))[:-1])
+
+
+def take(A: Any, index: IntArray) -> Any:
+    """Return the rows and columns ``index`` of a matrix."""
+    xp = array_namespace(A)
+    here = xp.asarray(index, device=A.device)
+    return xp.take(xp.take(A, here, axis=0), here, axis=1)
+
+
+def put(A: Any, index: IntArray, block: Any) -> Any:
+    """Return a matrix with another block in the rows and columns ``index``."""
+    xp = array_namespace(A)
+    position = np.zeros(A.shape[0], dtype=np.int64)
+    position[index] = np.arange(index.size)
+    is_inside = np.zeros(A.shape[0], dtype=bool)
+    is_inside[index] = True
+    inside = xp.asarray(is_inside, device=A.device)
+    return xp.where(inside[:, None] & inside[None, :], take(block, position), A)
+
+
+def check_dense(S: Any, weights: Any) -> tuple[Any, Any]:
+    """Return a symmetric covariance and its weights, or say what is wrong with them."""
+    xp = array_namespace(S)
+    if len(S.shape) != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
+        raise InputError(f"S must be a square covariance matrix, got shape {tuple(S.shape)}.")
+    if S.dtype != xp.float64:
+        S = xp.astype(S, xp.float64)
+    if not bool(xp.all(xp.isfinite(S))):
+        raise InputError("S contains NaN or infinite entries.")
+    difference = float(xp.max(xp.abs(S - S.T)))
+    if difference > 1e-8 * float(xp.max(xp.linalg.diagonal(S))):
+        raise InputError(
+            f"S is not symmetric: entries differ by up to {difference:.3g} from those across the "
+            "diagonal. Pass (S + S.T) / 2 if that is what you mean."
+        )
+    if float(xp.min(xp.linalg.diagonal(S))) <= 0.0:
+        raise InputError("Every variance must be positive. Drop constant variables first.")
+    if weights is not None:
+        weights = like(weights, S)
+        if tuple(weights.shape) != tuple(S.shape):
+            raise InputError(
+                f"weights must have shape {tuple(S.shape)} like S, got {tuple(weights.shape)}."
+            )
+        if not bool(xp.all(weights >= 0.0)) or not bool(xp.all(weights == weights.T)):
+            raise InputError("weights must be symmetric and at least 0 (inf = forbidden edge).")
+        if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(weights)))):
+            raise InputError(
+                "The diagonal of weights must be finite: a variance cannot be forbidden."
+            )
+    return (S if difference == 0.0 else 0.5 * (S + S.T)), weights

@@ -1,0 +1,149 @@
+"""The graphical lasso on arrays of other libraries agrees with numpy's to within the gaps."""
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+
+from edgewise import GaussianGraph
+from edgewise._core.errors import InputError
+from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path
+from edgewise.solvers.gaussian.dense_lasso import DenseProblem, split_dense
+
+
+def torch_on(device):
+    """Return a function that makes tensors there, or skip."""
+    torch = pytest.importorskip("torch")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA GPU")
+    return lambda array: torch.asarray(array, device=device)
+
+
+@pytest.fixture(params=["strict", "torch", pytest.param("cuda", marks=pytest.mark.cuda), "cupy"])
+def array_of(request):
+    if request.param == "strict":
+        return strict.asarray
+    if request.param == "cupy":
+        return pytest.importorskip("cupy").asarray
+    return torch_on("cpu" if request.param == "torch" else "cuda")
+
+
+def host(array):
+    if hasattr(array, "get"):
+        return array.get()
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
+def covariance_of(p, n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    X[:, 1:] += 0.7 * X[:, :-1]
+    return np.cov(X.T)
+
+
+def some_weights(p):
+    rng = np.random.default_rng(1)
+    weights = rng.uniform(0.5, 2.0, (p, p))
+    weights = (weights + weights.T) / 2
+    weights[0, 1] = weights[1, 0] = np.inf
+    weights[0, 3] = weights[3, 0] = 0.0
+    return weights
+
+
+@pytest.mark.parametrize("options", ["plain", "weights", "diagonal"])
+def test_agrees_with_numpy(array_of, options):
+    S = covariance_of(220, 110)
+    given = {}
+    if options == "weights":
+        given = {"weights": some_weights(220)}
+    elif options == "diagonal":
+        given = {"penalize_diagonal": True}
+    alpha = 0.25 * alpha_max(S)
+    expected = graphical_lasso(S, alpha, **given)
+    found = graphical_lasso(array_of(S), alpha, **given)
+    assert type(found.value) is type(found.covariance) is type(array_of(S))
+    assert found.converged
+    assert 0 <= found.gap <= 1e-6 * 220
+    assert abs(found.objective - expected.objective) <= found.gap + expected.gap
+    value = host(found.value)
+    np.testing.assert_array_equal(value, value.T)
+    np.testing.assert_allclose(value @ host(found.covariance), np.eye(220), atol=1e-9)
+    assert 220 < np.count_nonzero(value) < 220**2
+    if options == "weights":
+        assert value[0, 1] == 0
+
+
+@pytest.mark.parametrize("p", [2, 7, 30])
+def test_the_gap_holds_for_any_size(array_of, p):
+    S = covariance_of(p, 3 * p, seed=p)
+    alpha = 0.3 * alpha_max(S)
+    problem, _ = DenseProblem.scaled(array_of(S), alpha, None, penalize_diagonal=False)
+    best, _ = split_dense(problem, 1e-7 * p, 1000)
+    expected = graphical_lasso(S, alpha, tol=1e-9)
+    logdet = np.linalg.slogdet(host(best.Theta))[1]
+    assert problem.objective(best.Theta, logdet) == pytest.approx(best.objective, abs=1e-10)
+    assert best.gap <= 1e-7 * p
+    shift = np.log(np.diag(S)).sum()
+    assert best.objective + shift == pytest.approx(expected.objective, abs=2e-7 * p)
+
+
+def test_components_and_paths(array_of):
+    # A large component for the device, a small one for the host, and single variables.
+    S = np.eye(250)
+    S[:210, :210] = covariance_of(210, 400)
+    S[210:230, 210:230] = covariance_of(20, 60)
+    alphas = [0.3, 0.8, 0.2]
+    found = graphical_lasso_path(array_of(S), alphas)
+    expected = graphical_lasso_path(S, alphas)
+    for mine, other, alpha in zip(found, expected, alphas, strict=True):
+        assert mine.alpha == alpha
+        assert mine.converged
+        assert abs(mine.objective - other.objective) <= mine.gap + other.gap + 1e-9
+        np.testing.assert_array_equal(host(mine.value)[230:], np.eye(250)[230:])
+        assert not host(mine.value)[:210, 210:230].any()
+    start = host(found[2].value)
+    again = graphical_lasso(array_of(S), 0.2, init=array_of(start))
+    assert again.n_iter <= found[2].n_iter
+    assert alpha_max(array_of(S)) == alpha_max(S)
+
+
+def test_what_is_wrong_is_said(array_of):
+    S = covariance_of(4, 20)
+    with pytest.raises(InputError, match="square"):
+        graphical_lasso(array_of(S[:3]), 0.1)
+    with pytest.raises(InputError, match="not symmetric"):
+        graphical_lasso(array_of(S + np.triu(S, 1)), 0.1)
+    with pytest.raises(InputError, match="NaN"):
+        graphical_lasso(array_of(S * np.nan), 0.1)
+    with pytest.raises(InputError, match="variance"):
+        graphical_lasso(array_of(S * 0.0), 0.1)
+    with pytest.raises(InputError, match="weights"):
+        graphical_lasso(array_of(S), 0.1, weights=array_of(-S))
+    with pytest.raises(InputError, match="alpha"):
+        graphical_lasso(array_of(S), -0.1)
+
+
+def test_without_a_gpu_a_sentence_says_so():
+    try:
+        import torch
+    except ImportError:
+        expected = "edgewise\\[gpu\\]"
+    else:
+        if torch.cuda.is_available():
+            pytest.skip("there is a GPU")
+        expected = "no CUDA GPU"
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(InputError, match=expected):
+        GaussianGraph(0.1, device="cuda").fit(X)
+    with pytest.raises(InputError, match="device must be"):
+        GaussianGraph(0.1, device="tpu").fit(X)
+
+
+@pytest.mark.cuda
+def test_an_estimator_on_the_gpu():
+    torch_on("cuda")
+    X = np.random.default_rng(0).normal(size=(150, 250))
+    X[:, 1:] += 0.5 * X[:, :-1]
+    cpu = GaussianGraph(0.2).fit(X)
+    gpu = GaussianGraph(0.2, device="cuda").fit(X)
+    assert type(gpu.precision_) is np.ndarray
+    assert abs(cpu.objective_ - gpu.objective_) <= cpu.gap_ + gpu.gap_
