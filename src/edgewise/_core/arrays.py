@@ -9,8 +9,9 @@ import numpy as np
 
 from edgewise._core.errors import InputError, NotEnoughMemoryError
 
-#: Where a library has no namespace of the array API standard itself, as torch.
-COMPATIBLE = ("array_api_compat", "scipy._lib.array_api_compat")
+#: Where a library has no namespace of the array API standard itself, as torch; scikit-learn carries
+#: a copy.
+COMPATIBLE = ("array_api_compat", "sklearn.externals.array_api_compat")
 
 
 def array_namespace(array: Any) -> Any:
