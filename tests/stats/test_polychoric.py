@@ -112,8 +112,10 @@ def test_missing_answers_leave_a_row_out_of_the_pairs_of_its_column():
     _, _, X = draw(rng, 200)
     X[:60, 1] = np.nan
     found = latent_correlation(X)
+    # Thresholds are those of all rows that have a column, as in lavaan and psych.
+    np.testing.assert_allclose(found.thresholds[0], latent_correlation(X[:, [0, 2]]).thresholds[0])
     np.testing.assert_allclose(
-        found.correlation[0, 1], polychoric_correlation(X[60:])[0, 1], atol=1e-9
+        found.correlation[0, 1], polychoric_correlation(X[60:])[0, 1], atol=0.02
     )
     assert (found.n_samples[0, 1], found.n_samples[0, 2], found.n_samples[1, 1]) == (140, 200, 140)
 

@@ -50,8 +50,9 @@ def polychoric_correlation(X: Any, *, sample_weight: Any = None) -> FloatArray:
     r"""Correlations of the normal variables behind ordered answers.
 
     Answers :math:`1, \dots, r` of a column are taken for a standard normal variable cut at
-    thresholds :math:`\tau_1 < \dots < \tau_{r-1}`, which the shares of the answers give. For each
-    pair of columns, with :math:`n_{ij}` rows in cell :math:`(i, j)`, the correlation maximises
+    thresholds :math:`\tau_1 < \dots < \tau_{r-1}`, which the shares of the answers in all rows that
+    have the column give. For each pair of columns, with :math:`n_{ij}` rows in cell :math:`(i, j)`,
+    the correlation maximises
 
     .. math:: \sum_{ij} n_{ij} \log P_{ij}(\rho), \qquad
         P_{ij}(\rho) = \Pr(\tau_{i-1} < U \le \tau_i,\; \tau'_{j-1} < V \le \tau'_j),
@@ -144,11 +145,19 @@ def latent_correlation(
     if is_ordinal.shape != (n_features,):
         raise InputError(f"ordinal must say True or False for each of {n_features} columns.")
     labels = [f"x{k}" for k in range(n_features)] if names is None else list(names)
+    # A row without weight has no say in which answers there are.
+    values, weights = values[weights > 0], weights[weights > 0]
     codes, n_levels = _codes(values, is_ordinal, labels)
-    scores = np.where(is_ordinal, 0.0, values)
+    scores = _standardised(values, is_ordinal, weights)
+    thresholds = tuple(
+        _thresholds(codes[:, k], int(n_levels[k]), weights) for k in range(n_features)
+    )
+    cuts = np.full((n_features, max(int(n_levels.max()), 1)), np.nan)
+    for own, found_cuts in zip(cuts, thresholds, strict=True):
+        own[: len(found_cuts)] = found_cuts
     # Weights may add up to 1: half a row is half of what a row weighs, then.
-    half = 0.5 * min(1.0, float(weights[weights > 0].mean()))
-    found = _correlate(codes, scores, n_levels, weights, half, _NODES, _WEIGHTS)
+    half = 0.5 * min(1.0, float(weights.mean()))
+    found = _correlate(codes, scores, cuts, n_levels, weights, half, _NODES, _WEIGHTS)
     correlation, n_samples, is_bad, n_corrected = found
     if is_bad.any():
         first, second = np.argwhere(np.triu(is_bad, 1))[0]
@@ -157,9 +166,6 @@ def latent_correlation(
             "rows that have both, one of them has a single value. Drop one of the two, or the rows "
             "with missing values."
         )
-    thresholds = tuple(
-        _thresholds(codes[:, k], int(n_levels[k]), weights) for k in range(n_features)
-    )
     return LatentCorrelation(
         correlation=correlation,
         n_samples=n_samples,
@@ -260,6 +266,17 @@ def _codes(
             codes[has_value, k] = position
             n_levels[k] = len(answers)
     return codes, n_levels
+
+
+def _standardised(values: FloatArray, is_ordinal: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return measurements with mean 0 and variance 1 over the rows that have them, others as 0."""
+    has_value = ~np.isnan(values) & ~is_ordinal
+    shares = has_value * weights[:, None]
+    shares = shares / np.where(is_ordinal, 1.0, shares.sum(axis=0))
+    centred = np.where(has_value, values, 0.0)
+    centred = np.where(has_value, centred - (shares * centred).sum(axis=0), 0.0)
+    scale = np.sqrt((shares * centred**2).sum(axis=0))
+    return np.asarray(centred / np.where(scale > 0.0, scale, 1.0))
 
 
 def _thresholds(codes: IntArray, n_levels: int, weights: FloatArray) -> FloatArray:
@@ -372,24 +389,10 @@ def _normal(x: float) -> float:
 
 
 @kernel
-def _quantile(p: float) -> float:
-    """Quantile of the standard normal: a rational start and three of Halley's steps."""
-    tail = min(p, 1.0 - p)
-    t = math.sqrt(-2.0 * math.log(tail))
-    x = t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (
-        1.0 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t
-    )
-    for _ in range(3):
-        error = (0.5 * math.erfc(x / math.sqrt(2.0)) - tail) * math.sqrt(2.0 * math.pi)
-        step = error * math.exp(0.5 * x * x)
-        x += step / (1.0 + 0.5 * x * step)
-    return x if p > 0.5 else -x
-
-
-@kernel
 def _correlate(
     codes: IntArray,
     scores: FloatArray,
+    cuts: FloatArray,
     n_levels: IntArray,
     sample_weight: FloatArray,
     half: float,
@@ -414,19 +417,18 @@ def _correlate(
             rho = np.nan
             if n_levels[i] > 0 and n_levels[j] > 0:
                 table = _table(codes[:, i], codes[:, j], n_levels[i], n_levels[j], sample_weight)
-                if table.shape[0] > 1 and table.shape[1] > 1:
+                if _varies(table.sum(axis=1)) and _varies(table.sum(axis=0)):
                     n_corrected += _fill_empty(table, half)
-                    rho = _polychoric(table, nodes, weights)
+                    a, b = cuts[i, : n_levels[i] - 1], cuts[j, : n_levels[j] - 1]
+                    rho = _polychoric(table, a, b, nodes, weights)
             elif n_levels[i] == 0 and n_levels[j] == 0:
                 rho = _pearson(codes[:, i], codes[:, j], scores[:, i], scores[:, j], sample_weight)
             elif n_levels[i] > 0:
-                rho = _polyserial(
-                    codes[:, j], scores[:, j], codes[:, i], n_levels[i], sample_weight
-                )
+                own = cuts[i, : n_levels[i] - 1]
+                rho = _polyserial(codes[:, j], scores[:, j], codes[:, i], own, sample_weight)
             else:
-                rho = _polyserial(
-                    codes[:, i], scores[:, i], codes[:, j], n_levels[j], sample_weight
-                )
+                own = cuts[j, : n_levels[j] - 1]
+                rho = _polyserial(codes[:, i], scores[:, i], codes[:, j], own, sample_weight)
             is_bad[i, j] = is_bad[j, i] = np.isnan(rho)
             correlation[i, j] = correlation[j, i] = rho
     return correlation, n_samples, is_bad, n_corrected
@@ -436,14 +438,18 @@ def _correlate(
 def _table(
     first: IntArray, second: IntArray, r: int, c: int, sample_weight: FloatArray
 ) -> FloatArray:
-    """Count the rows in each cell, without answers that no row with both columns has."""
+    """Count the rows with both columns in each cell."""
     counts = np.zeros((r, c))
     for k in range(first.size):
         if first[k] >= 0 and second[k] >= 0:
             counts[first[k], second[k]] += sample_weight[k]
-    rows = np.flatnonzero(counts.sum(axis=1) > 0.0)
-    columns = np.flatnonzero(counts.sum(axis=0) > 0.0)
-    return counts[rows][:, columns]
+    return counts
+
+
+@kernel
+def _varies(margin: FloatArray) -> bool:
+    """Whether rows have more than one answer."""
+    return bool(np.count_nonzero(margin) > 1)
 
 
 @kernel
@@ -460,15 +466,6 @@ def _fill_empty(table: FloatArray, half: float) -> int:
 
 
 @kernel
-def _cuts(margin: FloatArray) -> FloatArray:
-    cuts, before, total = np.empty(margin.size - 1), 0.0, margin.sum()
-    for i in range(cuts.size):
-        before += margin[i]
-        cuts[i] = _quantile(before / total)
-    return cuts
-
-
-@kernel
 def _next(rho: float, slope: float, information: float, bracket: FloatArray) -> float:
     """Scoring step within the bracket of the maximum, or its middle where that leads outside."""
     bracket[0 if slope > 0.0 else 1] = rho
@@ -479,10 +476,11 @@ def _next(rho: float, slope: float, information: float, bracket: FloatArray) -> 
 
 
 @kernel
-def _polychoric(table: FloatArray, nodes: FloatArray, weights: FloatArray) -> float:
-    """Maximise the likelihood of a table without empty rows and columns."""
+def _polychoric(
+    table: FloatArray, a: FloatArray, b: FloatArray, nodes: FloatArray, weights: FloatArray
+) -> float:
+    """Maximise the likelihood of a table, given the thresholds of both columns."""
     r, c = table.shape
-    a, b = _cuts(table.sum(axis=1)), _cuts(table.sum(axis=0))
     joint, density = np.zeros((r + 1, c + 1)), np.zeros((r + 1, c + 1))
     joint[r, c] = 1.0
     for i in range(r - 1):
@@ -541,28 +539,16 @@ def _pearson(
 
 @kernel
 def _polyserial(
-    has_x: IntArray, x: FloatArray, answers: IntArray, n_levels: int, sample_weight: FloatArray
+    has_x: IntArray, x: FloatArray, answers: IntArray, cuts: FloatArray, sample_weight: FloatArray
 ) -> float:
-    """Maximise the likelihood of the answers given a measurement."""
-    margin, total, mean, variance = np.zeros(n_levels), 0.0, 0.0, 0.0
+    """Maximise the likelihood of the answers given a measurement and their thresholds."""
+    margin, lowest, highest = np.zeros(cuts.size + 1), np.inf, -np.inf
     for k in range(x.size):
         if has_x[k] >= 0 and answers[k] >= 0:
             margin[answers[k]] += sample_weight[k]
-            total += sample_weight[k]
-            mean += sample_weight[k] * x[k]
-    present = np.flatnonzero(margin > 0.0)
-    if present.size < 2:
+            lowest, highest = min(lowest, x[k]), max(highest, x[k])
+    if not _varies(margin) or not lowest < highest:
         return np.nan
-    mean /= total
-    for k in range(x.size):
-        if has_x[k] >= 0 and answers[k] >= 0:
-            variance += sample_weight[k] * (x[k] - mean) ** 2
-    if variance <= 0.0:
-        return np.nan
-    scale = math.sqrt(variance / total)
-    cuts, place = _cuts(margin[present]), np.zeros(n_levels, dtype=np.int64)
-    for m in range(present.size):
-        place[present[m]] = m
     rho, bracket = 0.0, np.array([-LARGEST, LARGEST])
     for _ in range(100):
         s = math.sqrt(1.0 - rho * rho)
@@ -570,7 +556,7 @@ def _polyserial(
         for k in range(x.size):
             if has_x[k] < 0 or answers[k] < 0:
                 continue
-            z, level = (x[k] - mean) / scale, place[answers[k]]
+            z, level = x[k], answers[k]
             P, d = 1.0, 0.0
             if level < cuts.size:
                 u = (cuts[level] - rho * z) / s

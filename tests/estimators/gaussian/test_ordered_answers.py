@@ -184,6 +184,11 @@ def test_items_of_the_big_five(tmp_path):
     for positive in (("A3", "A5"), ("A2", "A3"), ("N1", "N2"), ("C4", "C5"), ("E1", "E2")):
         assert weights.loc[positive] > 0.1
     assert weights.loc["A1", "A2"] < -0.1
+    # What qgraph 1.9.3 finds: EBICglasso(cor_auto(bfi), 2800, lambda.min.ratio = 0.01).
+    rule = EBIC(gamma=0.5, n_alphas=100, alpha_ratio=0.01, refit=False)
+    same = GaussianGraph(rule, covariance="auto", missing="pairwise").fit(pd.read_csv(path))
+    assert same.alpha_ == pytest.approx(0.02811164, rel=1e-6)
+    assert same.graph_.n_edges == 181
 
 
 def test_correlations_that_do_not_fit_together_give_way_to_those_of_pearson():
