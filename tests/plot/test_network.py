@@ -74,6 +74,24 @@ def test_names_are_written_without_covering_each_other(graph, least):
     assert all(box.x0 >= frame.x0 - 1 and box.x1 <= frame.x1 + 1 for box in written)
 
 
+@pytest.mark.parametrize("rings", [None, np.linspace(0.0, 1.0, 12)], ids=["plain", "rings"])
+def test_short_names_are_written_into_their_nodes(rings):
+    weights = random_graph(12, 18).weights
+    names = [f"{letter}1" for letter in "ABCDEFGHIJKL"]
+    ax = plot_network(Graph(weights, names=names), rings=rings)
+    found = boxes(ax)
+    discs = [
+        c for c in ax.collections if isinstance(c, PathCollection) and len(c.get_offsets()) > 1
+    ]
+    radius = np.sqrt(discs[-1].get_sizes()[0]) / 2 * ax.figure.dpi / 72
+    places = ax.transData.transform(discs[-1].get_offsets())
+    for name, place in zip(names, places, strict=True):
+        corners = found[name].corners()
+        assert np.linalg.norm(corners - place, axis=1).max() <= radius + 1.5
+    beside = boxes(plot_network(Graph(weights, names=[f"longer{i}" for i in range(12)])))
+    assert len(beside) == 12
+
+
 def test_nodes_keep_apart_and_inside():
     for graph in (random_graph(10, 12, isolated=3), random_graph(200, 260, isolated=40)):
         ax = plot_network(graph)

@@ -1,4 +1,4 @@
-"""Names beside nodes, where they cover neither each other nor other nodes."""
+"""Names inside nodes, or beside them where they cover neither each other nor other nodes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ _VERTICAL: dict[int, Literal["bottom", "center", "top"]] = {1: "bottom", 0: "cen
 #: Space between a node and its name, and beside every name, as a share of its height.
 _GAP = 0.3
 _BESIDE = 0.2
+#: Half the width of a thick edge, in points, which names keep away from where they can.
+_CLEAR = 2.5
 #: Names tried at most; more than this cannot be read on one page.
 MOST_LABELS = 400
 #: So many of the most important names may cover nodes: a hub is crowded by its neighbours.
@@ -91,7 +93,7 @@ def place_labels(
         clash = _touching(boxes, taken) + 10 * is_outside
         hidden = _covered(boxes, others, radius)
         near = np.abs(along - nodes[node]).max(axis=1) < np.abs(offsets).max() + 2 * half.max()
-        best = int(np.lexsort((_covered(boxes, along[near], 0.0), hidden, clash))[0])
+        best = int(np.lexsort((_covered(boxes, along[near], _CLEAR), hidden, clash))[0])
         if keep_all or clash[best] + hidden[best] * (rank >= _IMPORTANT) == 0:
             taken = np.vstack([taken, boxes[best]])
             (right, up), (x, y) = _DIRECTIONS[best].tolist(), offsets[best].tolist()
@@ -118,6 +120,13 @@ def write_labels(
             zorder=4,
             **PLAIN,
         )
+
+
+def write_inside(ax: Axes, names: Sequence[str], data: FloatArray, font_size: float) -> None:
+    """Write names into their nodes, which are light."""
+    for name, (x, y) in zip(names, data.tolist(), strict=True):
+        style = {"fontsize": font_size, "color": INK, "zorder": 5}
+        ax.text(x, y, name, ha="center", va="center_baseline", **style, **PLAIN)
 
 
 def _touching(boxes: FloatArray, taken: FloatArray) -> FloatArray:

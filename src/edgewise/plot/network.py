@@ -42,7 +42,7 @@ from edgewise.plot._canvas import (
     tidy,
     weight_entries,
 )
-from edgewise.plot._labels import label_sizes, place_labels, write_labels
+from edgewise.plot._labels import label_sizes, place_labels, write_inside, write_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +165,7 @@ def plot_network(
         positions, such as those of `shared_layout`.
     labels : {"auto", "all", "none"}, default="auto"
         ``"auto"`` writes the names that fit without covering anything, those of nodes with many
-        neighbours first.
+        neighbours first. Where all names are short, of up to 40 nodes, they stand inside the nodes.
     legend : bool, default=True
         Whether to explain colours, widths and fading below the network.
     max_edges : int or None, default="auto"
@@ -283,6 +283,8 @@ def _write_key(ax: Axes, lines: list[str]) -> None:
 
 #: Light colours of groups of nodes, under which the blue and orange of edges stay apart.
 _TINTS = ("#F3D08A", "#A8DDC9", "#D9B8D6", "#B5D3F2", "#F2B8A0", "#E8E58F", "#C9C9C9", "#FFFFFF")
+#: The disc inside a ring, as a share of it.
+_DISC = 0.72
 #: The disc of the smallest statistic, as a share of the largest.
 _SMALLEST = 0.45
 
@@ -529,6 +531,8 @@ def _draw(
     # A ring takes room of its own.
     wider = 1.0 if look.rings is None else 1.35
     radius *= wider
+    inside = _radius_of_names(sizes, look)
+    radius = inside if inside < np.inf else radius
     low = np.array([_SIDE, _BOTTOM + legend_height])
     high = np.maximum(room - [_SIDE, _TOP], low + 20.0)
     page = _layout.Page(low=low, high=high, cell=np.full(2, 2 * radius), radius=radius)
@@ -536,13 +540,16 @@ def _draw(
     set_limits(ax, placement, whole)
     joined = _layout.is_joined(graph)
     apart = min(_layout.spacing(placement.points[joined]), 60.0)
-    radius = float(np.clip(0.22 * wider * apart, 1.5, radius))
+    share = 0.22 * wider if inside == np.inf else 0.35
+    radius = float(np.clip(share * apart, 1.5, radius))
     widest = _widest(shown, apart)
     strokes = strokes_of(shown, widest, maximum, cut)
     ends = np.column_stack([strokes.source, strokes.target])
     _draw_edges(ax, placement.data[ends], strokes, radius)
     _draw_nodes(ax, placement.data, joined, radius, look)
-    if labels != "none":
+    if inside <= radius:
+        write_inside(ax, names, placement.data, font_size)
+    elif labels != "none":
         degree = (graph.adjacency | graph.adjacency.T).sum(axis=0)
         placed = place_labels(
             placement.points,
@@ -556,6 +563,18 @@ def _draw(
         write_labels(ax, names, placement.data, placed, font_size)
     if entries:
         draw_legend(ax, entries, columns, widest)
+
+
+#: Radius of nodes that hold their names at most, in points, and their number at most.
+_LARGEST, _MOST_INSIDE = 14.0, 40
+
+
+def _radius_of_names(sizes: FloatArray, look: Look) -> float:
+    """Radius at which every name fits into its node; infinite where names stand beside them."""
+    if not sizes.any() or len(sizes) > _MOST_INSIDE or (look.scale < 1).any():
+        return np.inf
+    needed = float(np.hypot(*sizes.T).max()) / 2 / (1.0 if look.rings is None else _DISC)
+    return needed if needed <= _LARGEST else np.inf
 
 
 def _widest(graph: Graph, apart: float) -> float:
@@ -595,7 +614,7 @@ def _draw_edges(ax: Axes, ends: FloatArray, strokes: Strokes, radius: float) -> 
 def _draw_nodes(ax: Axes, data: FloatArray, joined: BoolArray, radius: float, look: Look) -> None:
     inner = radius * look.scale
     if look.rings is not None:
-        inner = 0.72 * inner
+        inner = _DISC * inner
         ax.scatter(
             data[:, 0],
             data[:, 1],
