@@ -1,5 +1,7 @@
 """Input that cannot be used: exit code 2, one sentence on standard error, nothing written."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,9 +76,12 @@ def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
         (["--out", "data.csv"], ["it is a file"]),
         (["--out", "data.csv/sub"], ["data.csv"]),
         (["--method", "neighborhood", "--alpha", "0"], ["alpha must be positive"]),
+        (["--method", "neighborhood", "--device", "cuda"], ["--device", "graphical lasso"]),
+        (["--device", "cuda", "--alpha", "0.1"], ["--device cuda", "pip install edgewise[gpu]"]),
     ],
 )
-def test_options(run, tmp_path, options, words):
+def test_options(run, tmp_path, options, words, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
     (tmp_path / "data.csv").write_text(GOOD)
     line = complaint(run, tmp_path, "learn", "data.csv", *options)
     assert all(word in line for word in words), line

@@ -49,7 +49,7 @@ def is_foreign(array: Any) -> bool:
     if isinstance(array, np.ndarray | np.generic):
         return False
     library = type(array).__module__.partition(".")[0]
-    return library == "torch" or hasattr(array, "__array_namespace__")
+    return library in ("torch", "cupy") or hasattr(array, "__array_namespace__")
 
 
 def to_numpy(array: Any) -> Any:

@@ -88,6 +88,7 @@ Covariance: TypeAlias = Literal[
 Criterion: TypeAlias = Literal["ib", "bjp", "mpl"]
 
 #: What to do with correlations that do not fit together.
+Device: TypeAlias = Literal["cpu", "cuda"]
 Repair: TypeAlias = Literal["ridge", "clip"]
 
 #: What to do with columns that have one value in every row.
@@ -347,6 +348,13 @@ MaxIter: TypeAlias = Annotated[
     int | None,
     numerics_option(
         help="Largest number of iterations of one fit.", show_default="that of the method"
+    ),
+]
+DeviceOption: TypeAlias = Annotated[
+    Device | None,
+    numerics_option(
+        help="Solve the graphical lasso on a GPU (cuda), by way of PyTorch.",
+        show_default="cpu",
     ),
 ]
 

@@ -23,6 +23,8 @@ from edgewise.cli.options import (
     CovarianceOption,
     CriterionOption,
     DataFile,
+    Device,
+    DeviceOption,
     Drop,
     Formats,
     Grid,
@@ -96,6 +98,7 @@ def learn(
     alpha_ratio: AlphaRatio = None,
     tol: Tolerance = None,
     max_iter: MaxIter = None,
+    device: DeviceOption = None,
 ) -> None:
     """Learn which columns of a table depend directly on each other.
 
@@ -160,6 +163,7 @@ def learn(
         if place is None:
             scale = _scale(name, covariance, has_answers=source.has_answers)
             parameters |= {"alpha": penalty(alpha or "ebic"), "covariance": scale}
+            parameters |= given(device=device)
             if covariance is None and scale == "auto":
                 # Also those that take the place of others may have negative eigenvalues: each
                 # pair has rows of its own where answers are missing.
@@ -169,6 +173,7 @@ def learn(
             name = IN_SPACE
             parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
             parameters |= given(neighbors=neighbors, constant=constant)
+    _check_device(device, name)
     told: tuple[str, ...] = ()
     members = None
     if groups is not None:
@@ -239,6 +244,15 @@ def _is_mixed(
             "not go with. Leave one of the two out."
         )
     return is_asked
+
+
+def _check_device(device: Device | None, method: str) -> None:
+    """Refuse a GPU for methods that have no use for it."""
+    if device is not None and method != "gaussian":
+        raise InputError(
+            f"--device is for the graphical lasso, and the network is learned by the method "
+            f"{method}. Leave --device out."
+        )
 
 
 def _scale(method: str, covariance: Covariance | None, *, has_answers: bool) -> str:
