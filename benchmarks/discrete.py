@@ -40,6 +40,7 @@ from edgewise import EBIC, MixedGraph
 from edgewise.data import graph_structure, load_network, markov_model, sample_markov
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import learn_structure
+from edgewise.stats import polychoric_correlation
 
 Row = dict[str, Any]
 Array = NDArray[Any]
@@ -62,6 +63,7 @@ class Plan:
     large: tuple[int, int]
     stream: tuple[tuple[int, int], ...]
     mixed: int
+    answers: tuple[tuple[int, int], ...]
 
 
 FULL = Plan(
@@ -69,8 +71,11 @@ FULL = Plan(
     large=(500, 10_000),
     stream=((20, 20_000_000), (40, 5_000_000)),
     mixed=3500,
+    answers=((25, 2800), (240, 500)),
 )
-QUICK = Plan(search=(1000,), large=(100, 1000), stream=((12, 200_000),), mixed=500)
+QUICK = Plan(
+    search=(1000,), large=(100, 1000), stream=((12, 200_000),), mixed=500, answers=((25, 500),)
+)
 
 
 def draw(adjacency: Array, n_samples: int, seed: int = 1) -> Array:
@@ -345,11 +350,64 @@ def mixed_rows(plan: Plan) -> list[Row]:
             "alphas": 30,
             "CPU": seconds,
             "goal": MIXED_GOAL_SECONDS,
+            "joint CPU": cpu(MixedGraph(model.alpha, kinds=kinds, method="joint").fit, frame)[0],
             "sum of gaps": float(model.gap_),
             "scikit-learn CPU": theirs,
             "scikit-learn / ours": theirs / seconds,
         }
     ]
+
+
+#: Prints the user seconds of two packages of R, on one core, for the answers in a file.
+R_ANSWERS = """
+options(mc.cores = 1)
+X <- read.csv(commandArgs(TRUE)[1])
+ordinal <- as.data.frame(lapply(X, ordered))
+lavaan <- system.time(suppressWarnings(lavaan::lavCor(ordinal)))
+psych <- system.time(suppressWarnings(psych::polychoric(X, correct = 0)))
+cat(lavaan[["user.self"]], psych[["user.self"]])
+"""
+#: R takes minutes for more columns than this.
+R_COLUMNS = 50
+
+
+def answer_rows(plan: Plan) -> list[Row]:
+    """Time the polychoric correlations of all pairs of items with six answers, beside R."""
+    polychoric_correlation(np.arange(40).reshape(20, 2) % 3)
+    table = []
+    for n_items, n_samples in plan.answers:
+        rng = np.random.default_rng(0)
+        latent = rng.normal(size=(n_samples, n_items)) + rng.normal(size=(n_samples, 1))
+        answers = np.digitize(latent, [-2.0, -1.0, 0.0, 1.0, 2.0])
+        seconds, _ = cpu(polychoric_correlation, answers)
+        lavaan, psych = _seconds_of_r(answers) if n_items <= R_COLUMNS else (None, None)
+        table.append(
+            {
+                "items": n_items,
+                "rows": n_samples,
+                "pairs": n_items * (n_items - 1) // 2,
+                "CPU": seconds,
+                "lavaan CPU": lavaan,
+                "psych CPU": psych,
+                "lavaan / ours": lavaan and lavaan / seconds,
+                "psych / ours": psych and psych / seconds,
+            }
+        )
+    return table
+
+
+def _seconds_of_r(answers: Array) -> tuple[float | None, float | None]:
+    """Return the seconds of lavaan and psych; None where R or a package is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "answers.csv"
+        pd.DataFrame(answers).add_prefix("q").to_csv(file, index=False)
+        command = ["Rscript", "--vanilla", "-e", R_ANSWERS, str(file)]
+        try:
+            found = subprocess.run(command, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None, None
+    lavaan, psych = (float(word) for word in found.stdout.split()[-2:])
+    return lavaan, psych
 
 
 def alone(function: Callable[..., Row], *arguments: Any) -> Row:
@@ -365,6 +423,7 @@ TABLES: dict[str, tuple[str, Callable[[Plan], list[Row]]]] = {
     "large": ("A scale-free tree", large_rows),
     "stream": ("From a file", stream_rows),
     "mixed": ("Columns of several kinds, beside scikit-learn column by column", mixed_rows),
+    "answers": ("Polychoric correlations, beside R's lavaan and psych", answer_rows),
     PGMPY: ("Beside a Bayesian network by pgmpy: karate, 1000 rows", pgmpy_rows),
 }
 
