@@ -1,6 +1,7 @@
 """``edgewise compare --by`` with three groups or more, and the designs of a comparison."""
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import edgewise
+from edgewise.cli import options
 from edgewise.inference import Design, network_difference_test
 
 QUICK = ("--permutations", "59", "--alpha", "0.2")
@@ -108,13 +110,38 @@ def test_designs_of_two_groups(compare, doses):
         expected = network_difference_test(X, y, design=design, n_permutations=59, random_state=0)
         assert run.record["test"]["pvalues"] == pytest.approx(expected.pvalues)
         assert f"as {option} asks" in run.text
-    clusters = doses[doses.dose != "mid"].drop(columns="age")
-    run = compare(clusters, "--cluster", "subject", "--permutations", "59", "--alpha", "0.3")
-    assert "whole clusters" in run.text
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("given", "address"),
+    [("subject", None), ("tcp://10.0.0.1:8786", "tcp://10.0.0.1:8786"), ("host:8786", "host:8786")],
+)
+def test_cluster_is_a_column_or_the_address_of_a_scheduler(
+    compare, doses, monkeypatch, given, address
+):
+    asked = []
+
+    @contextmanager
+    def on_cluster(where):
+        asked.append(where)
+        yield
+
+    monkeypatch.setattr(options, "on_cluster", on_cluster)
+    two = doses[doses.dose != "mid"].drop(columns="age")
+    design = Design(clusters=two["subject"])
+    if address is not None:
+        two, design = two.drop(columns="subject"), None
+    run = compare(two, "--cluster", given, "--permutations", "59", "--alpha", "0.3")
+    assert asked == ([] if address is None else [address])
+    assert ("whole clusters" in run.text) is (address is None)
+    expected = network_difference_test(
+        two[list("abcd")], two["dose"], design=design, n_permutations=59, random_state=0
+    )
+    assert run.record["test"]["pvalues"] == pytest.approx(expected.pvalues)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
     [
         (["--method", "dtrace"], ["--method dtrace compares two groups", "--pair low,mid"]),
         (["--paired", "subject"], ["The pair '0' has no row in group 'mid'"]),
@@ -130,9 +157,9 @@ def test_designs_of_two_groups(compare, doses):
         (["--method", "ratio", "--against", "x", "--alpha", "0.3"], ["against must be 'rest'"]),
     ],
 )
-def test_refuses(run, tmp_path, doses, options, words):
+def test_refuses(run, tmp_path, doses, given, words):
     doses.to_csv(tmp_path / "data.csv", index=False)
-    result = run("compare", tmp_path / "data.csv", "--by", "dose", *options, code=2)
+    result = run("compare", tmp_path / "data.csv", "--by", "dose", *given, code=2)
     (line,) = result.stderr.splitlines()
     assert all(word in line for word in words), line
 

@@ -63,8 +63,14 @@ class TestEnumeration:
         test = group_difference_test(X, y, design=design, ranks=False, n_permutations=99)
         assert test.n_permutations == 89
         scores = np.concatenate([self.scores(X[y == k], cluster[y == k]) for k in range(3)])
+        # Means of six clusters without those of three groups vary by 3 / 5 of what means do.
+        means = np.array([scores[cluster == one].mean(axis=0) for one in range(6)])
+        dealt = scores + (np.sqrt(5 / 3) - 1) * means[cluster]
         ways = sorted(set(permutations(self.groups)))
-        every = np.array([self.spread(scores, np.repeat(way, self.lengths)) for way in ways])
+        labels = [np.repeat(way, self.lengths) for way in ways]
+        every = np.array(
+            [self.spread(scores, labels[0]), *(self.spread(dealt, one) for one in labels[1:])]
+        )
         observed = test.marginal.observed.weights[np.triu_indices(3, 1)]
         t = np.sqrt(every) * observed / np.sqrt(every[0])
         upper = np.triu_indices(3, 1)

@@ -194,7 +194,7 @@ class Problem:
     @cached_property
     def observed(self) -> tuple[FloatArray, FloatArray]:
         """Correlations, and partial ones, of the groups: arrays of shape (K, p, p)."""
-        correlations, partial = self.networks(self.as_given())
+        correlations, partial = self.networks(self.as_given(), is_given=True)
         d = self.n_columns
         return correlations[:, 0, :d, :d], partial[:, 0]
 
@@ -220,9 +220,27 @@ class Problem:
                 total += (sizes[k] + sizes[m]) / sizes.sum() * self.differences(k, m) ** 2
         return np.sqrt(total)
 
-    def networks(self, shuffles: Shuffles) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def dealt(self) -> FloatArray:
+        """Scores that shuffles deal out: those given, with the means of clusters further apart.
+
+        Without the means of their groups, m clusters in K groups vary by (m - K) / (m - 1) of what
+        they do where groups are dealt out anew. Rows within a cluster keep their distances, so that
+        shuffled groups would be more alike than groups are.
+        """
+        lengths, m, n_groups = self.units.lengths, len(self.units.lengths), self.units.n_groups
+        if not (lengths > 1).any() or self.units.block.any() or m <= n_groups:
+            return self.scores
+        starts = np.cumsum(lengths) - lengths
+        means = np.add.reduceat(self.scores, starts, axis=0) / lengths[:, None]
+        growth = np.sqrt((m - 1) / (m - n_groups)) - 1.0
+        return np.asarray(self.scores + growth * np.repeat(means, lengths, axis=0))
+
+    def networks(
+        self, shuffles: Shuffles, *, is_given: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Correlations, and partial ones, of shape (K, b, ., .), in the groups of shuffles."""
-        values = self.scores[shuffles.orders]
+        values = (self.scores if is_given else self.dealt)[shuffles.orders]
         if self.basis is not None:
             values -= self.basis @ (self.basis.T @ values)
         found = []
@@ -356,7 +374,7 @@ def _compare(problem: Problem, least: FloatArray, deal: Callable[[], Shuffles]) 
     for start in range(0, len(orders), size):
         part = slice(start, start + size)
         shuffles = Shuffles(orders[part], sizes[part])
-        found = problem.networks(shuffles)
+        found = problem.networks(shuffles, is_given=deal == problem.as_given)
         counts = shuffles.sizes.astype(np.float64)
         for k, pairs in enumerate((problem.correlations, problem.partial)):
             _summarize(found[k], counts, *pairs, least[k], totals[part], reached[k], links[k, part])
