@@ -50,7 +50,9 @@ def test_three_groups(compare, doses):
     lines = run.text.splitlines()
     assert lines[0].startswith("The networks of 3 groups of dose differ: p = 0.017")
     assert "Groups: low (40 rows), mid (40 rows), top (40 rows)" in lines
+    # The smallest p-value of a pair of three is 3 / 60.
     assert "(Holm): 2 of 3 differ" in run.text
+    assert "permutations are too few" not in run.text
     record = run.record
     assert record["labels"] == ["low", "mid", "top"]
     assert record["test"]["pvalue"] == pytest.approx(1 / 60)
@@ -69,6 +71,12 @@ def test_three_groups(compare, doses):
     columns = pd.read_csv(run.out / "columns.csv")
     mean = doses.loc[doses.dose == "mid", "a"].mean()
     assert columns.loc[0, "mean_mid"] == pytest.approx(mean)
+
+
+def test_too_few_permutations_for_the_pairs_are_told(compare, doses):
+    run = compare(doses.drop(columns=["subject", "age"]), "--permutations", "39", "--alpha", "0.2")
+    assert "39 permutations are too few for so many: use --permutations 59." in run.text
+    assert "(Holm): none differs" in run.text
 
 
 def test_pair_takes_several_labels_in_their_order(compare, doses):
@@ -162,6 +170,17 @@ def test_refuses(run, tmp_path, doses, given, words):
     result = run("compare", tmp_path / "data.csv", "--by", "dose", *given, code=2)
     (line,) = result.stderr.splitlines()
     assert all(word in line for word in words), line
+
+
+def test_columns_that_are_flat_in_a_group_are_named_all_at_once(run, tmp_path, doses):
+    flat = doses.assign(
+        a=doses["a"].where(doses.dose != "low", 1), c=doses["c"].where(doses.dose != "top", 2)
+    )
+    flat.to_csv(tmp_path / "data.csv", index=False)
+    result = run("compare", tmp_path / "data.csv", "--by", "dose", code=2)
+    (line,) = result.stderr.splitlines()
+    assert "'a' and 'c' have a single value in some groups, 'a' in group 'low'" in line
+    assert "--drop a,c`" in line
 
 
 def test_one_group_is_not_compared(run, tmp_path, doses):

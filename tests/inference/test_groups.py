@@ -272,7 +272,11 @@ TWO = np.repeat([0, 1], 10)
         (TWO, Design(blocks=[1.0, np.nan] * 10), "In blocks of the design: it has 10 missing"),
         (TWO, Design(clusters=PAIRS), "cluster '0' has rows in groups '0' and '1'.*as paired"),
         (TWO, Design(clusters=np.arange(20) // 2, blocks=PAIRS), "cluster '0' has rows in several"),
-        (TWO, Design(covariates={"dose": TWO * 2.0}), "'dose' are collinear with the groups"),
+        (
+            TWO,
+            Design(covariates={"dose": TWO * 2.0}),
+            "covariate 'dose' is collinear",
+        ),
         (TWO, Design(covariates={"age": [np.nan] * 20}), "'age' have missing values"),
         (TWO, Design(covariates=rows(3, 20, 17)), "20 rows are too few to adjust for 17"),
         (TWO, Design(covariates=np.ones((7, 1))), "covariates has 7 rows and X has 20"),

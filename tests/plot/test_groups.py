@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 
 from edgewise import Graph
 from edgewise._core.errors import InputError
@@ -34,11 +35,33 @@ def test_every_node_stands_at_one_place_in_all_networks():
     assert len({box[:2] for box in boxes}) == 5
 
 
+def test_widths_are_of_one_scale_in_all_networks():
+    figure = plot_group_networks({k: network(k) for k in (0.1, 0.2, 0.8)})
+    widths = [
+        sorted(
+            width
+            for part in ax.collections
+            if isinstance(part, LineCollection)
+            for width in part.get_linewidths()
+        )
+        for ax in figure.axes
+    ]
+    # The edge of 0.4, which all have, is as wide everywhere.
+    assert len({round(pair[1 if k < 2 else 0], 9) for k, pair in enumerate(widths)}) == 1
+
+
 def test_pairs_show_their_p_values():
     table = pd.DataFrame({"first": [1, 1, 2], "second": [2, 3, 3], "p_holm": [0.5, 0.0004, 0.03]})
     ax = plot_group_pairs(table)
     assert sorted(text.get_text() for text in ax.texts) == sorted(["0.5", "4e-04", "0.03"] * 2)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["1", "2", "3"]
+    assert {text.get_text() for text in ax.texts if text.get_weight() == "bold"} == {
+        "4e-04",
+        "0.03",
+    }
+    named = table.replace({1: "z", 2: "mid", 3: "8"}).sample(frac=1, random_state=1)
+    ticks = plot_group_pairs(named).get_yticklabels()
+    assert [tick.get_text() for tick in ticks] == ["z", "mid", "8"]
     with pytest.raises(InputError, match="at least one pair of groups"):
         plot_group_pairs(table.head(0))
 

@@ -262,7 +262,7 @@ def _several(labels: list[Any], by: str, source: str) -> list[Any]:
     if len(labels) == 1:
         raise InputError(
             f"Every row of {source} has the label '{label_text(labels[0])}' in column '{by}'. A "
-            "comparison takes two."
+            "comparison takes two labels at least: name another column by --by."
         )
     if len(labels) > MOST_GROUPS:
         names = quote_names([label_text(label) for label in labels])

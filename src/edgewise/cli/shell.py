@@ -380,7 +380,14 @@ def again(*changes: str, without: Sequence[str] = ()) -> str:
         for word in ([f"{option}={value}"] if value.startswith("-") else [option, value])
         if word
     ]
-    return f"`{shlex.join(['edgewise', *kept, *more])}`"
+    return f"`{' '.join(map(_quoted, ['edgewise', *kept, *more]))}`"
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell; where it has quotes itself, by the other kind, to be read."""
+    # An exclamation mark before = is one for shells as well.
+    is_plain = "'" in word and not re.search(r'["$`\\]|!(?!=)', word)
+    return f'"{word}"' if is_plain else shlex.quote(word)
 
 
 def advised(options: str) -> str | None:

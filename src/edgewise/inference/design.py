@@ -114,7 +114,7 @@ class Design:
             raise InputError(
                 "There is nothing to permute: each block has rows of one group only, so that "
                 "blocks and groups cannot be told apart. Leave the blocks out, if they do not "
-                "matter."
+                "matter (on the command line: --drop in place of --block)."
             )
         return units
 
@@ -126,10 +126,12 @@ class Design:
         if len(short := np.flatnonzero(~has_row.all(axis=1))):
             one = quote_names([names[short[0]]])
             missing = quote_names([classes[int(k)] for k in np.flatnonzero(~has_row[short[0]])])
-            others = f", and {len(short) - 1} more are incomplete" if len(short) > 1 else ""
+            more = len(short) - 1
+            others = f", and {more} more {'is' if more == 1 else 'are'} incomplete" if more else ""
             raise InputError(
                 f"The pair {one} has no row in group {missing}{others}. A pair needs its partner: "
-                "leave such rows out, or pass the subjects as blocks."
+                "leave such rows out, or pass the subjects as blocks (on the command line: --block "
+                "in place of --paired)."
             )
 
     def basis(self, classes: Sequence[Any], member: IntArray) -> FloatArray | None:
@@ -177,9 +179,12 @@ class Design:
         if kept < rank:
             left = np.linalg.norm(within, axis=0)
             named = [name for name, size in zip(names, left, strict=True) if size <= EXPLAINED]
+            one = len({*(named or names)}) == 1
+            subject = f"covariate{'' if one else 's'} {quote_names(named or names)}"
             raise InputError(
-                f"The covariates {quote_names(named or names)} are collinear with the groups: what "
-                "they explain cannot be told from the groups. Leave them out of the adjustment."
+                f"The {subject} {'is' if one else 'are'} collinear with the groups: their effects "
+                f"cannot be told apart. Do not adjust for {'it' if one else 'them'} (on the "
+                "command line: --drop in place of --adjust)."
             )
         if kept + len(classes) >= len(member) - 2:
             raise InputError(

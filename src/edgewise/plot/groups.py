@@ -40,7 +40,7 @@ _MARKS = "osD^vP*X<>"
 
 
 def plot_group_networks(networks: Mapping[Any, Graph]) -> Figure:
-    """Draw the networks of groups as small multiples, every node at the same place in all.
+    """Draw the networks of groups as small multiples, with common places and widths.
 
     Parameters
     ----------
@@ -61,12 +61,13 @@ def plot_group_networks(networks: Mapping[Any, Graph]) -> Figure:
     ['low: 1 edge', 'high: 1 edge']
     """
     where = shared_layout(list(networks.values()))
+    heaviest = max(float(np.abs(one.weights).max(initial=0.0)) for one in networks.values())
     across = min(len(networks), _ACROSS)
     if len(networks) > _ACROSS:
         across = min(math.ceil(math.sqrt(len(networks))), 6)
     figure, panels = titled_panels(len(networks), across, _PANEL)
     for ax, (label, graph) in zip(panels, networks.items(), strict=True):
-        plot_network(graph, ax, layout=where)
+        plot_network(graph, ax, layout=where, maximum=heaviest or None)
         edges = f"{graph.n_edges} edge{'' if graph.n_edges == 1 else 's'}"
         ax.set_title(tidy(f"{label}: {edges}", 48), fontsize=11, color=INK, **PLAIN)
     return figure
@@ -85,7 +86,8 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        The axes drawn on. Pairs up to 5 % are dark, and the p-value stands in each.
+        The axes drawn on. Pairs up to 5 % are dark, and the p-value stands in each. Groups are in
+        the order in which pairs name them first and second.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.texts]
     ['0.02', '0.02']
     """
-    labels = list(dict.fromkeys(sorted([*pairs["first"], *pairs["second"]], key=_sorter(pairs))))
+    labels = _in_order(pairs)
     n = len(labels)
     if n < 2:
         raise InputError("pairs must list at least one pair of groups.")
@@ -114,20 +116,24 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
             if i != j and not np.isnan(values[i, j]):
                 text = f"{values[i, j]:.2g}" if values[i, j] >= 1e-3 else f"{values[i, j]:.0e}"
                 colour = "white" if shade[i, j] > 0.45 else INK
-                ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
+                weight = "bold" if values[i, j] <= _LEVEL else "normal"
+                ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour,
+                        weight=weight)  # fmt: skip
     names = [tidy(str(label), 18) for label in labels]
     ax.set_xticks(range(n), names, rotation=45, ha="right", fontsize=8, **PLAIN)
     ax.set_yticks(range(n), names, fontsize=8, **PLAIN)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title("p-value of each pair of groups, family-wise", fontsize=10, color=INK)
+    title = "p-value of each pair of groups, family-wise\n(bold: they differ)"
+    ax.set_title(title, fontsize=9, color=INK)
     return ax
 
 
-def _sorter(pairs: pd.DataFrame) -> Any:
-    """Sort labels, as text where they are of several types."""
-    kinds = {type(label) for label in (*pairs["first"], *pairs["second"])}
-    return None if len(kinds) == 1 else str
+def _in_order(pairs: pd.DataFrame) -> list[Any]:
+    """Labels in the order of the groups: those that are first of most pairs come first."""
+    leads = pairs["first"].value_counts()
+    labels = dict.fromkeys([*pairs["first"], *pairs["second"]])
+    return sorted(labels, key=lambda label: -leads.get(label, 0))
 
 
 def _square(k: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,7 @@ from edgewise.cli.compare.groups import (
 from edgewise.cli.labels import Groups
 from edgewise.cli.learn.fit import draw_search
 from edgewise.cli.run import SEARCH, Result, estimator_of
-from edgewise.cli.shell import shows_progress
+from edgewise.cli.shell import drop_command, shows_progress
 from edgewise.cli.wording import (
     STRONGEST,
     about_fit,
@@ -52,6 +53,8 @@ ALT: Final = {
 OF_RATIO: Final = ("basis", "degree", "ridge", "standardize", "negligible")
 #: Pairs of groups that a summary lists.
 MOST_PAIRS: Final = 10
+#: Groups whose weights stand beside each edge.
+MOST_GROUPS: Final = 6
 
 
 def compare_several(
@@ -70,6 +73,7 @@ def compare_several(
         raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
     frame = adjusted(source.frame, groups)
     labels = groups.y.cat.rename_categories(list(groups.names))
+    _refuse_flat(frame, labels)
     joint = {name: value for name, value in parameters.items() if name not in OF_RATIO}
     if method == "ratio":
         # The strength of the ratio is none of the networks.
@@ -100,7 +104,7 @@ def compare_several(
     return Result(
         model=model,
         graph=model.graph_,
-        text=_summary(model, changes, test, groups, source),
+        text=_summary(model, changes, test, groups, source, n_permutations),
         parameters={
             **parameters_of(model),
             "method": method,
@@ -118,6 +122,22 @@ def compare_several(
         finding=_finding(changes, test),
         rows=("changes", changes),
     )
+
+
+def _refuse_flat(frame: pd.DataFrame, labels: pd.Series) -> None:
+    """Name all columns with a single value in any of the groups, and the command without them."""
+    from edgewise.io import quote_names
+
+    is_flat = frame.groupby(labels, observed=True).nunique() == 1
+    flat = [name for name in frame if is_flat[name].any()]
+    if flat:
+        label = is_flat.index[is_flat[flat[0]]][0]
+        one = f"has a single value in group '{label}': it has"
+        some = f"have a single value in some groups, '{flat[0]}' in group '{label}': they have"
+        raise InputError(
+            f"{quote_names(flat)} {one if len(flat) == 1 else some} no links there. Use "
+            f"{drop_command(flat)}, or leave groups out by --pair."
+        )
 
 
 def _files(names: tuple[str, ...]) -> dict[str, str]:
@@ -238,6 +258,7 @@ def _summary(
     test: GroupDifference | None,
     groups: Groups,
     source: Source,
+    asked: int,
 ) -> str:
     """Tell whether the networks differ, then which groups and where, and how they were learned."""
     edges = model.graph_.n_edges
@@ -252,7 +273,7 @@ def _summary(
         _verdict(test, groups, source),
         f"Groups: {', '.join(f'{short_name(name)} ({n} rows)' for name, n in sizes)}",
         "",
-        *_pairs(test),
+        *_pairs(test, asked),
         *_edges(changes, test, groups),
         *_nodes(test),
         learned,
@@ -270,8 +291,8 @@ def _verdict(test: GroupDifference | None, groups: Groups, source: Source) -> st
     return verdict_on(which, test, source)
 
 
-def _pairs(test: GroupDifference | None) -> list[str]:
-    """List pairs of groups with their corrected p-values."""
+def _pairs(test: GroupDifference | None, asked: int) -> list[str]:
+    """List pairs of groups with their corrected p-values, of so many permutations asked for."""
     if test is None:
         return []
     pairs = test.pairs()
@@ -288,9 +309,17 @@ def _pairs(test: GroupDifference | None) -> list[str]:
     ]
     n_sure = int((pairs["p_holm"] <= LEVEL).sum())
     head = "Pairs of groups, with p-values corrected for their number (Holm)"
+    some = f"{n_sure} of {len(pairs)} {'differs' if n_sure == 1 else 'differ'}"
+    unsure = []
+    if len(pairs) > LEVEL * (asked + 1):
+        least = math.ceil(len(pairs) / LEVEL) - 1
+        unsure = [f"  {asked} permutations are too few for so many: use --permutations {least}."]
+    elif n_sure == 0 and test.pvalue <= LEVEL:
+        unsure = ["  All together differ; which of them, these rows cannot tell."]
     return [
-        f"{head}: {n_sure} of {len(pairs)} differ",
+        f"{head}: {some if n_sure else 'none differs'}",
         *short_rows(lines, MOST_PAIRS, "pairs.csv"),
+        *unsure,
         "",
     ]
 
@@ -300,23 +329,27 @@ def _edges(changes: pd.DataFrame, test: GroupDifference | None, groups: Groups) 
     shown = changes.head(STRONGEST)
     if shown.empty:
         return ["No group has an edge at this alpha. A smaller --alpha finds more.", ""]
-    listed = groups.names[:6]
+    listed = groups.names[:MOST_GROUPS]
     lines = [
         f"  {pair}  {'  '.join(f'{row[name]:+.2f}' for name in listed)}"
         for pair, row in zip(pair_names(shown), shown.to_dict("records"), strict=True)
     ]
     which = ", ".join(short_name(name) for name in listed)
+    if len(listed) < len(groups.names):
+        which += f"; all {len(groups.names)} in changes.csv"
     if test is None:
         return [f"Edges ranked by how much they vary over groups ({which}):", *lines, ""]
     lines = [
         f"{line}  p {value:.3f}" for line, value in zip(lines, shown["p_familywise"], strict=True)
     ]
     n_sure = int((changes["p_familywise"] <= LEVEL).sum())
-    verb = "differs" if n_sure == 1 else "differ"
+    sure = f"{n_sure} of {count(len(changes), 'pair')} of columns "
+    sure += f"{'differs' if n_sure == 1 else 'differ'}; the others are a ranking."
+    none = f"None of {count(len(changes), 'pair')} of columns differs; they are a ranking."
     return [
         f"Partial correlations by group ({which}), with family-wise p-values:",
         *lines,
-        f"{n_sure} of {count(len(changes), 'pair')} of columns {verb}; the others are a ranking.",
+        sure if n_sure else none,
         "",
     ]
 
@@ -329,7 +362,8 @@ def _nodes(test: GroupDifference | None) -> list[str]:
     named = nodes.loc[nodes["links_p_familywise"] <= LEVEL, "node"].tolist()
     which = f": {', '.join(short_name(name) for name in named[:STRONGEST])}" if named else ""
     more = ", ..." if len(named) > STRONGEST else ""
-    links = f"Links differ at {len(named)} of {count(len(nodes), 'column')}{which}{more}"
+    at = f"{len(named) or 'none'} of {count(len(nodes), 'column')}"
+    links = f"Links differ at {at}{which}{more}"
     return [f"Global strength: p = {test.pvalue_strength:.2g}. {links}"]
 
 
