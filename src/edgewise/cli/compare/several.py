@@ -129,7 +129,7 @@ def _refuse_flat(frame: pd.DataFrame, labels: pd.Series) -> None:
     from edgewise.io import quote_names
 
     is_flat = frame.groupby(labels, observed=True).nunique() == 1
-    flat = [name for name in frame if is_flat[name].any()]
+    flat = [str(name) for name in frame if is_flat[name].any()]
     if flat:
         label = is_flat.index[is_flat[flat[0]]][0]
         one = f"has a single value in group '{label}': it has"
