@@ -1,8 +1,10 @@
 """The report in a real browser that can reach no host."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from edgewise import Graph
@@ -105,6 +107,25 @@ def test_network_matrix_and_table_agree_and_follow_the_slider(visit):
     assert shown == f"{drawn(driver, 'edges-0')} of {graph.n_edges} edges shown"
     rows = driver.find_elements("css selector", "table.edges tbody tr")
     assert len(rows) == drawn(driver, "edges-0")
+
+
+#: Where ``npm install axe-core`` puts the checks for people who hear a page or use no mouse.
+AXE = Path("node_modules/axe-core/axe.min.js")
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed (npm install axe-core).")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_keeps_anybody_out(visit, scheme):
+    tables = {"nodes": pd.DataFrame({"node": ["a", "b"], "strength": [0.5, 0.25]})}
+    report = one(graph_of(30, 60), question="Which are linked?", findings="Some.", tables=tables)
+    driver = visit(report, one(graph_of(5, 4), question="Another question?"))
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    driver.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    driver.execute_script(AXE.read_text(encoding="utf-8"))
+    found = driver.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
 
 
 def test_confidence_has_a_slider(visit):
