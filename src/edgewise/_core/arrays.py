@@ -101,8 +101,8 @@ def to_device(array: Any, device: str) -> Any:
     return torch.asarray(array, device=device)
 
 
-def require_device_memory(model: Any, n_matrices: int) -> None:
-    """Raise where the device of a matrix has no room for so many more of its size.
+def require_device_memory(model: Any, n_matrices: int, p: int) -> None:
+    """Raise where the device of an array has no room for so many matrices of p by p.
 
     Nothing is known, and nothing raised, for devices other than a CUDA GPU.
     """
@@ -116,7 +116,6 @@ def require_device_memory(model: Any, n_matrices: int) -> None:
         free = cuda.mem_get_info(model.device)[0] + kept
     else:
         return
-    p = model.shape[0]
     needed = 8.0 * n_matrices * p * p
     if needed > free:
         fits = int((free / (8.0 * n_matrices)) ** 0.5)

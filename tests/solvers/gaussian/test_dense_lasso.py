@@ -7,29 +7,9 @@ from edgewise import GaussianGraph
 from edgewise._core.errors import InputError
 from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path
 from edgewise.solvers.gaussian.dense_lasso import DenseProblem, split_dense
+from tests.solvers.array_libraries import array_of, host, torch_on
 
-
-def torch_on(device):
-    """Return a function that makes tensors there, or skip."""
-    torch = pytest.importorskip("torch")
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA GPU")
-    return lambda array: torch.asarray(array, device=device)
-
-
-@pytest.fixture(params=["strict", "torch", pytest.param("cuda", marks=pytest.mark.cuda), "cupy"])
-def array_of(request):
-    if request.param == "strict":
-        return pytest.importorskip("array_api_strict").asarray
-    if request.param == "cupy":
-        return pytest.importorskip("cupy").asarray
-    return torch_on("cpu" if request.param == "torch" else "cuda")
-
-
-def host(array):
-    if hasattr(array, "get"):
-        return array.get()
-    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+__all__ = ["array_of"]
 
 
 def covariance_of(p, n, seed=0):

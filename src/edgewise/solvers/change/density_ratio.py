@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from edgewise._core.arrays import is_foreign, like, require_device_memory, to_numpy
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers._solution import Solution
+from edgewise.solvers.change.ratio_newton import DenseDual, newton
 from edgewise.solvers.change.ratio_path import (
     RatioPoint,
     Stop,
@@ -31,6 +34,8 @@ from edgewise.stats import Moments
 from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features, pair_means
 
 SOLVERS = ("auto", "dual", "primal")
+#: Matrices of all pairs that a device holds at the same time, at most.
+MATRICES = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +64,7 @@ class RatioSolution(Solution):
     @property
     def effective_sample_size(self) -> float:
         """How many rows of the denominator count: the inverse of the sum of squared weights."""
-        return float(1.0 / np.sum(self.weights**2))
+        return float(1.0 / np.sum(to_numpy(self.weights) ** 2))
 
 
 def density_ratio(
@@ -204,6 +209,13 @@ def density_ratio_path(
         raise InputError(f'solver must be "auto", "dual" or "primal", got {solver!r}.')
     if ridge == 0 and 0 in list(alphas):
         raise InputError("ridge and alpha cannot both be 0. Raise one of them.")
+    if is_foreign(X_q):
+        options = {
+            "ridge": ridge, "basis": basis, "degree": degree, "solver": solver,
+            "penalize_diagonal": penalize_diagonal, "power_scale": power_scale, "offset": offset,
+            "init": init, "tol": tol, "max_iter": max_iter,
+        }  # fmt: skip
+        return _walk_elsewhere(X_p, X_q, [float(alpha) for alpha in alphas], options)
     problem = _make_problem(
         X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
         power_scale=power_scale, offset=offset,
@@ -244,6 +256,8 @@ def ratio_alpha_max(
     >>> round(ratio_alpha_max(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0]])), 9)
     3.0
     """
+    if is_foreign(X_q):
+        X_p, X_q = _on_host(X_p), to_numpy(X_q)
     problem = _make_problem(
         X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
         power_scale=power_scale, offset=offset,
@@ -391,6 +405,63 @@ def _walk(
             solution = _solution(problem, point, float(alpha), stop)
         alpha_before = float(alpha)
         yield solution
+
+
+def _on_host(value: Any) -> Any:
+    """Bring an array of another library to numpy, and leave anything else as it is."""
+    return to_numpy(value) if is_foreign(value) else value
+
+
+def _walk_elsewhere(
+    X_p: Any, X_q: Any, alphas: list[float], options: dict[str, Any]
+) -> Iterator[RatioSolution]:
+    """Solve on arrays of another library than numpy, on their device where that has a solver.
+
+    That is for products of two columns with a ridge; anything else is solved on the host.
+    """
+    plain = options["solver"] != "primal" and options["init"] is None and options["ridge"] > 0
+    basis, offset = options["basis"], options["offset"]
+    if not plain or basis not in ("gaussian", "ising") or not is_foreign(X_p):
+        options = {name: _on_host(value) for name, value in options.items()}
+        for solution in density_ratio_path(_on_host(X_p), to_numpy(X_q), alphas, **options):
+            yield replace(
+                solution, value=like(solution.value, X_q), weights=like(solution.weights, X_q)
+            )
+        return
+    # Checks are those of the host, on the rows alone.
+    for rows, name in ((X_p, "X_p"), (X_q, "X_q")):
+        pair_features(_checked_rows(to_numpy(rows), name), basis)
+    if X_p.shape[1] != X_q.shape[1]:
+        raise InputError(
+            f"X_p has {X_p.shape[1]} columns and X_q {X_q.shape[1]}; they must have the same ones."
+        )
+    n, d = X_q.shape
+    require_device_memory(X_q, MATRICES, d)
+    dual = DenseDual(
+        X=X_q, target=X_p.T @ X_p / X_p.shape[0],
+        offset=np.zeros(n) if offset is None else np.asarray(_on_host(offset), dtype=np.float64),
+        ridge=float(options["ridge"]), alpha=0.0, own=np.inf,
+    )  # fmt: skip
+    log_weights = log_softmax(dual.offset)
+    for alpha in alphas:
+        own = np.inf if basis == "ising" else alpha if options["penalize_diagonal"] else 0.0
+        dual = replace(dual, alpha=alpha, own=own)
+        target = options["tol"] * d
+        found = newton(dual, log_weights, gap=target, max_iter=options["max_iter"])
+        log_weights, theta = found.point.log_weights, found.point.theta
+        gap = found.gap + dual.rounding(theta, found.log_ratio, log_weights)
+        yield RatioSolution(
+            value=theta[:, :, None],
+            objective=dual.objective(theta, found.log_ratio),
+            gap=gap,
+            n_iter=found.n_iter,
+            converged=bool(gap <= target),
+            history=np.array([*found.history[:-1], gap]),
+            alpha=alpha,
+            weights=like(np.exp(log_softmax(found.log_ratio)), X_q),
+            log_normalizer=log_total(found.log_ratio) - float(np.log(n)),
+            raised_alpha=alpha,
+        )
 
 
 def _sparse(features: PairFeatures, theta: FloatArray, name: str) -> Coefficients:

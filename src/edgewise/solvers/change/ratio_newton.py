@@ -12,26 +12,34 @@ diagonal plus a matrix of the active pairs only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 from scipy.sparse.linalg import LinearOperator, cg
 
+from edgewise._core.arrays import array_namespace, like, to_numpy
 from edgewise._core.errors import SolverError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.change.ratio_problem import (
     Coefficients,
     RatioProblem,
     divergence,
+    divergence_rounding,
     log_softmax,
+    log_total,
+    slack_rounding,
 )
-from edgewise.stats.pair_features import PairMoments
+from edgewise.solvers.linalg.dense import set_diagonal
 
 #: Largest system that is factored.
 DIRECT = 3000
 #: Entries of features computed at a time, few enough to stay in the cache.
 CHUNK = 100_000
+#: The same for devices that have no such cache and many cores.
+DEVICE_CHUNK = 2**28
 #: Largest step of a logarithm.
 LONGEST = 1e5
 ARMIJO = 1e-4
@@ -62,8 +70,8 @@ class DualWeights:
     """Weights of the rows, and what follows from them."""
 
     log_weights: FloatArray
-    moments: PairMoments
-    theta: Coefficients
+    moments: Any
+    theta: Any
     value: float
 
 
@@ -93,6 +101,151 @@ class DualProblem:
             value -= self.proximal.constant
         return DualWeights(log_weights=log_weights, moments=moments, theta=theta, value=value)
 
+    def log_ratio(self, theta: Coefficients) -> FloatArray:
+        """Logarithm of the ratio of each row, not normalised."""
+        return self.problem.log_ratio(theta)
+
+    def system(self, theta: Coefficients, root: FloatArray) -> _System:
+        """Matrix of a Newton step at some coefficients and roots of the weights."""
+        return _System(self, theta, root)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DenseDual:
+    """The same with matrices of all pairs in place of lists, for products of two columns.
+
+    Matrices of pairs live on the device of ``X``, everything that has an entry per row in numpy.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        Rows of the denominator, of any array library.
+    target : array of shape (d, d)
+        Mean products of the numerator.
+    offset : ndarray of shape (n,)
+    ridge, alpha : float
+    own : float
+        Penalty of the diagonal: alpha, 0, or infinite where a variable has no feature of its own.
+    """
+
+    X: Any
+    target: Any
+    offset: FloatArray
+    ridge: float
+    alpha: float
+    own: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def row_lengths(self) -> FloatArray:
+        """Length of the products of each row."""
+        xp = array_namespace(self.X)
+        squares = self.X * self.X
+        total, own = xp.sum(squares, axis=1) ** 2, xp.sum(squares * squares, axis=1)
+        share = -0.5 if self.own == np.inf else 0.5
+        return np.asarray(np.sqrt(to_numpy(0.5 * total + share * own)))
+
+    def at(self, log_weights: FloatArray) -> DualWeights:
+        """Coefficients and objective at some weights, which are normalised first."""
+        log_weights = log_softmax(log_weights)
+        rows = self.X * like(np.exp(0.5 * log_weights), self.X)[:, None]
+        moments = rows.T @ rows
+        slack = self.target - moments
+        # Products of other libraries are symmetric up to rounding only.
+        theta = self.shrink(0.5 * (slack + slack.T))
+        value = float(np.exp(log_weights) @ (log_weights - self.offset))
+        value += 0.5 * self.ridge * sum_pairs(theta * theta)
+        return DualWeights(log_weights=log_weights, moments=moments, theta=theta, value=value)
+
+    def shrink(self, slack: Any) -> Any:
+        """Shorten slacks by their penalties, and divide by the ridge."""
+        xp = array_namespace(slack)
+        diagonal = xp.linalg.diagonal(slack)
+        diagonal = diagonal - xp.clip(diagonal, -self.own, self.own)
+        return set_diagonal(slack - xp.clip(slack, -self.alpha, self.alpha), diagonal) / self.ridge
+
+    def log_ratio(self, theta: Any) -> FloatArray:
+        """Logarithm of the ratio of each row, not normalised."""
+        xp = array_namespace(theta)
+        own = (self.X * self.X) @ xp.linalg.diagonal(theta)
+        values = 0.5 * (xp.sum((self.X @ theta) * self.X, axis=1) + own)
+        return np.asarray(to_numpy(values)) + self.offset
+
+    def objective(self, theta: Any, log_ratio: FloatArray) -> float:
+        """Value of the problem itself."""
+        xp = array_namespace(theta)
+        size = xp.abs(theta)
+        own = 0.0 if self.own == np.inf else self.own
+        penalty = self.alpha * sum_pairs(set_diagonal(size + 0.0, 0.0))
+        penalty += own * float(xp.sum(xp.linalg.diagonal(size)))
+        loss = log_total(log_ratio) - float(np.log(self.n_samples))
+        loss -= sum_pairs(self.target * theta)
+        return loss + 0.5 * self.ridge * sum_pairs(theta * theta) + penalty
+
+    def rounding(self, theta: Any, log_ratio: FloatArray, log_weights: FloatArray) -> float:
+        """Bound what rounding hides of a gap."""
+        n_terms = int(np.ceil(sum_pairs(array_namespace(theta).astype(theta != 0.0, theta.dtype))))
+        length = float(np.sqrt(sum_pairs(theta * theta)))
+        fitted = log_softmax(log_ratio)
+        hidden = divergence_rounding(self, n_terms, length, self.offset, log_weights, fitted)
+        return hidden + slack_rounding(self, log_weights, 0.0, self.ridge)
+
+    def system(self, theta: Any, root: FloatArray) -> _DenseSystem:
+        """Matrix of a Newton step at some coefficients and roots of the weights."""
+        return _DenseSystem(self, theta, root)
+
+
+class _DenseSystem:
+    """The matrix ``I + s J s`` of the active pairs, from their products."""
+
+    def __init__(self, dual: DenseDual, theta: Any, root: FloatArray) -> None:
+        self.dual, self.root = dual, root
+        xp = array_namespace(theta)
+        is_active = xp.triu(theta != 0.0)
+        d = theta.shape[0]
+        n_active = int(xp.sum(xp.astype(is_active, xp.int64)))
+        if 4 * n_active <= d * (d + 1):
+            gram = self._products(is_active)
+        else:
+            # All products of two columns, less those of the pairs that are not active.
+            X = dual.X
+            inner, squares = X @ X.T, X * X
+            share = -0.5 if dual.own == np.inf else 0.5
+            is_left = xp.triu(theta == 0.0)
+            if dual.own == np.inf:
+                is_left = set_diagonal(is_left, False)
+            gram = 0.5 * inner * inner + share * (squares @ squares.T) - self._products(is_left)
+        self.gram = to_numpy(gram) * np.outer(root, root) / dual.ridge
+
+    def solve(self, right: FloatArray, direct: int) -> tuple[FloatArray, FloatArray]:
+        """Solve for the rows of ``right``; return the solutions z and ``s J s z``."""
+        found = cho_solve(_cholesky(self.gram), right.T, check_finite=False).T
+        return found, right - found
+
+    def _products(self, is_chosen: Any) -> Any:
+        """Sum over some pairs of the outer product of their products."""
+        xp, columns = array_namespace(is_chosen), self.dual.X.T
+        n = columns.shape[1]
+        first, second = xp.nonzero(is_chosen)
+        total = xp.zeros((n, n), dtype=columns.dtype, device=columns.device)
+        chunk = max(1, DEVICE_CHUNK // n)
+        for start in range(0, first.shape[0], chunk):
+            stop = min(start + chunk, first.shape[0])
+            rows = xp.take(columns, first[start:stop], axis=0)
+            rows = rows * xp.take(columns, second[start:stop], axis=0)
+            total = total + rows.T @ rows
+        return total
+
+
+def sum_pairs(M: Any) -> float:
+    """Sum the entries of a symmetric matrix on and above the diagonal."""
+    xp = array_namespace(M)
+    return 0.5 * float(xp.sum(M) + xp.sum(xp.linalg.diagonal(M)))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
@@ -106,7 +259,7 @@ class NewtonResult:
 
 
 def newton(
-    dual: DualProblem,
+    dual: DualProblem | DenseDual,
     log_weights: FloatArray,
     *,
     gap: float,
@@ -121,7 +274,7 @@ def newton(
     point = dual.at(log_weights)
     history: list[float] = []
     for n_iter in range(max_iter + 1):
-        log_ratio = dual.problem.log_ratio(point.theta)
+        log_ratio = dual.log_ratio(point.theta)
         fitted = log_softmax(log_ratio)
         # Coefficients are the best for the weights, so that nothing else is left open.
         history.append(divergence(point.log_weights, fitted))
@@ -144,7 +297,7 @@ def newton(
 
 
 def _search(
-    dual: DualProblem, point: DualWeights, step: FloatArray, slope: float
+    dual: DualProblem | DenseDual, point: DualWeights, step: FloatArray, slope: float
 ) -> DualWeights | None:
     """Go along the logarithms of the weights until the objective has fallen enough."""
     longest = float(step.max() - np.exp(point.log_weights) @ step)
@@ -159,7 +312,7 @@ def _search(
 
 
 def _direction(
-    dual: DualProblem, point: DualWeights, gradient: FloatArray, direct: int
+    dual: DualProblem | DenseDual, point: DualWeights, gradient: FloatArray, direct: int
 ) -> FloatArray:
     """Newton step of the logarithms of the weights.
 
@@ -168,7 +321,7 @@ def _direction(
     same step is ``nu - gradient - (s J s z) / s``, of which every term is accurate.
     """
     root = np.exp(0.5 * np.maximum(point.log_weights, SMALLEST))
-    system = _System(dual, point.theta, root)
+    system = dual.system(point.theta, root)
     (first, second), (bent, bent_second) = system.solve(np.stack([-root * gradient, root]), direct)
     level = -float(root @ first) / float(root @ second)
     return np.asarray(level - gradient - (bent + level * bent_second) / root)

@@ -16,7 +16,7 @@ errors of log ratios and slacks enter these sums by their squares, and are bound
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -119,6 +119,16 @@ class Coefficients:
         return Coefficients(
             *merge(self.pairs, self.values, other.pairs, other.values, float(factor))
         )
+
+
+class HasRows(Protocol):
+    """Features of rows: how many rows, and how long the features of each are."""
+
+    @property
+    def n_samples(self) -> int: ...  # noqa: D102
+
+    @property
+    def row_lengths(self) -> FloatArray: ...  # noqa: D102
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -264,7 +274,10 @@ class RatioProblem:
     ) -> float:
         """Bound what rounding hides of a gap, at coefficients so far from the best for weights."""
         fitted = log_softmax(log_ratio)
-        hidden = divergence_rounding(self.features, theta.values, self.offset, log_weights, fitted)
+        length = float(np.sqrt(np.sum(theta.values**2)))
+        hidden = divergence_rounding(
+            self.features, theta.values.size, length, self.offset, log_weights, fitted
+        )
         return hidden + slack_rounding(self.features, log_weights, distance, self.ridge)
 
     def _excess(self, moments: PairMoments, alpha: float) -> tuple[float, float]:
@@ -360,19 +373,21 @@ def conjugate_gap(
 
 
 def divergence_rounding(
-    features: PairFeatures,
-    theta: FloatArray,
+    features: HasRows,
+    n_terms: int,
+    length: float,
     offset: FloatArray,
     log_weights: FloatArray,
     log_fitted: FloatArray,
 ) -> float:
     """By how much `divergence` may be too small because log ratios are rounded.
 
+    ``n_terms`` and ``length`` are the number and the length of the coefficients.
+
     With errors e of the log ratios and b the weights fitted, ``log sum b exp(e) - sum a e`` is at
     most ``sum (b - a) e + sum b (exp(e) - 1 - e)``.
     """
-    size = float(np.sqrt(np.sum(theta**2)))
-    error = sum_error(theta.size) * size * features.row_lengths + sum_error(1) * np.abs(offset)
+    error = sum_error(n_terms) * length * features.row_lengths + sum_error(1) * np.abs(offset)
     fitted = np.exp(log_fitted)
     with np.errstate(over="ignore"):
         second = np.sum(fitted * (np.expm1(error) - error))
@@ -380,7 +395,7 @@ def divergence_rounding(
 
 
 def slack_rounding(
-    features: PairFeatures, log_weights: FloatArray, distance: float, curvature: float
+    features: HasRows, log_weights: FloatArray, distance: float, curvature: float
 ) -> float:
     """By how much `conjugate_gap` may be too small because moments are rounded.
 
@@ -390,7 +405,7 @@ def slack_rounding(
     return distance * error + (0.5 * error**2 / curvature if curvature > 0 else 0.0)
 
 
-def moment_rounding(features: PairFeatures, log_weights: FloatArray) -> float:
+def moment_rounding(features: HasRows, log_weights: FloatArray) -> float:
     """Bound the rounding error of the moments of a pair."""
     lengths = float(np.exp(log_weights) @ features.row_lengths)
     return sum_error(features.n_samples) * lengths

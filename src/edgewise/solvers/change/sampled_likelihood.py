@@ -253,7 +253,8 @@ class _FusedProblem:
         hidden = 0.0
         for part, ratio in zip(theta, ratios, strict=True):
             own = log_softmax(ratio)
-            hidden += divergence_rounding(self.features, part, self.offset, own, own)
+            length = float(np.sqrt(np.sum(part**2)))
+            hidden += divergence_rounding(self.features, part.size, length, self.offset, own, own)
         return common + apart + hidden
 
 

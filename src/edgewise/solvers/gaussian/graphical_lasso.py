@@ -352,7 +352,7 @@ def _dense_path(
 ) -> list[PrecisionSolution]:
     """Solve for each of ``alphas`` in turn on arrays of another library than numpy."""
     S, weights = check_dense(S, weights)
-    require_device_memory(S, MATRICES)
+    require_device_memory(S, MATRICES, S.shape[0])
     start = None
     if init is not None:
         inverse, _ = inverse_and_log_determinant(like(init, S))
