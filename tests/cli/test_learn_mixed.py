@@ -152,4 +152,5 @@ def test_labels_of_columns_and_codes_are_listed(run, tmp_path):
     assert columns.loc["q0", "label"] == "How often sad"
     assert columns.loc["q0", "values"] == "1 never, 2 seldom, 3 often"
     kinds = json.loads(Path("out/run.json").read_text())["data"]["kinds"]
+    assert columns.index.tolist() == ["q0", "q1", "age"]
     assert kinds == {"q0": "ordinal", "q1": "ordinal", "age": "continuous"}

@@ -420,7 +420,10 @@ PAGE_DPI: Final = 100
 #: The picture of how a penalty or a structure was chosen, which only a page has.
 SEARCH: Final = "search.png"
 #: Columns of a table that hold words.
-WORDS: Final = ("node", "group", "class", "where", "source", "target", "kind", "found_by", "told")
+WORDS: Final = (
+    *("node", "column", "group", "class", "where"),
+    *("source", "target", "kind", "found_by", "told"),
+)
 
 
 def _report(

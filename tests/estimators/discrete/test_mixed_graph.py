@@ -321,7 +321,7 @@ def test_more_levels_than_rows_allow_are_named(frame):
 
 def test_rare_levels_are_warned_of(frame):
     rare = frame.assign(diet=["insects" if k < 3 else diet for k, diet in enumerate(frame.diet)])
-    with pytest.warns(DataWarning, match="Levels 'insects of diet' have fewer than 5 rows"):
+    with pytest.warns(DataWarning, match="Level 'insects of diet' has fewer than 5 rows"):
         MixedGraph(0.1).fit(rare)
 
 

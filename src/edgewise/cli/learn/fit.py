@@ -160,7 +160,8 @@ def learn_graph(
         text="\n".join(
             [_summary(fit, graph, method, n_resamples, source), *tested.lines, *nodes.lines]
         ),
-        parameters={"method": method, **parameters_of(fit), "n_resamples": n_resamples},
+        # A mixed network has a method of its own, by which it is nodewise.
+        parameters={**parameters_of(fit), "method": method, "n_resamples": n_resamples},
         found={
             **_found(fit, method),
             "converged": bool(fit.converged_),
@@ -226,7 +227,8 @@ def _columns(fit: Any, source: Source) -> pd.DataFrame:
     if not source.kinds:
         return columns
     told = fit.predictability_.drop(columns="kind").rename(columns={"value": "predicted"})
-    return columns.join(told.round(6).reset_index(drop=True))
+    told[["predicted", "baseline"]] = told[["predicted", "baseline"]].round(6) + 0.0
+    return columns.join(told.reset_index(drop=True))
 
 
 def _about_nodes(
