@@ -194,6 +194,9 @@ def test_poor_tables(method):
     with pytest.raises(InputError, match="row"):
         model.fit(data[:1])
     few = np.random.default_rng(0).normal(size=(8, 12))
+    for bound in (2.0 * few[:, [0]], few[:, [0]] * [1.0, -1.0]):
+        with pytest.raises(InputError, match=r"linear relation|identical"):
+            model.fit(np.hstack([few, bound]))
     fitted = model.fit(few)
     assert np.isfinite(fitted.score_)
     assert fitted.graph_.adjacency.sum(axis=0).max() < 8

@@ -186,6 +186,7 @@ def test_perturbations_find_what_starts_miss(monkeypatch):
         cost = gaussian_score(Sample.observed(R, 1000), "bic", None)
         with monkeypatch.context() as plain:
             plain.setattr(boss, "PATIENCE", 0)
+            plain.setattr(boss, "PATIENCE_EACH", 0.0)
             settled = boss_bayes_net(R, 1000, n_starts=1)
         found = boss_bayes_net(R, 1000, n_starts=1)
         assert found.objective < settled.objective - 1.0

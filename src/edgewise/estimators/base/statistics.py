@@ -32,7 +32,7 @@ from edgewise.stats import (
     spearman_correlation,
 )
 from edgewise.stats.polychoric import describe_kinds
-from edgewise.stats.positive import find_relations
+from edgewise.stats.positive import find_relations, rows_are_independent
 
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")
@@ -627,10 +627,11 @@ def refuse_relations(statistics: Statistics, X: FloatArray, names: Sequence[str]
     With no more different rows than columns there are always such relations, and only those
     between two columns are looked for.
     """
-    relations = find_relations(correlation_from_covariance(statistics.S))
-    if not relations:
+    has_few_rows = rows_are_independent(X)
+    relations = [] if has_few_rows else find_relations(correlation_from_covariance(statistics.S))
+    if not (relations or has_few_rows):
         return
-    n_different = len(np.unique(X, axis=0))
+    n_different = 0 if has_few_rows else len(np.unique(X, axis=0))
     if len(statistics.S) - len(relations) < n_different - 1:
         bound = min(relations, key=len)
     else:

@@ -28,9 +28,11 @@ from edgewise.solvers.directed.scores import (
     topological_order,
 )
 
-#: Variables that a perturbation moves, perturbations in a row, per variable, that may bring nothing
-#: before a search ends, and most of them, per variable.
-N_MOVED, PATIENCE, MOST_PERTURBATIONS = 3, 30, 400
+#: Variables that a perturbation moves.
+N_MOVED = 3
+#: Perturbations in a row that may bring nothing before a search ends: at least so many, and so many
+#: for each variable. No more than ten times as many in all.
+PATIENCE, PATIENCE_EACH = 30, 0.3
 
 
 class Places(NamedTuple):
@@ -247,8 +249,9 @@ def improve_order(
     dag, history = np.zeros((m, m), dtype=bool), list[float]()
     find_parents(places, families, dag)
     converged = settle(places, families, history, max_iter)
-    draws = rng.uniform(size=(MOST_PERTURBATIONS, 2 * N_MOVED))
-    if converged and perturb(draws, PATIENCE, places, families):
+    patience = max(PATIENCE, int(PATIENCE_EACH * m))
+    draws = rng.uniform(size=(10 * patience, 2 * N_MOVED))
+    if converged and perturb(draws, patience, places, families):
         converged = settle(places, families, history, max_iter)
     find_parents(places, families, dag)
     delete_backward(families.score, families.arcs, dag, places.costs)
