@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from edgewise._core.arrays import to_numpy
-from edgewise.solvers import graphical_lasso
+from edgewise.solvers import density_ratio_path, graphical_lasso, ratio_alpha_max
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,67 @@ def timed(solve: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - begin, result
 
 
+#: Columns and rows of the density ratios, and whether the CPU solves them.
+RATIOS = (
+    (500, 150, True),
+    (1000, 150, True),
+    (5000, 150, False),
+    (10000, 150, False),
+    (20000, 150, False),
+)
+
+
+def change(torch: Any, d: int, n: int) -> tuple[Any, Any]:
+    """Rows after and before 15 edges changed, with unit variances."""
+    generator = torch.Generator(device="cuda").manual_seed(d)
+    before = _random_precision(torch, d, 10, generator)
+    after = before.clone()
+    for i in range(0, 30, 2):
+        after[i, i + 1] = after[i + 1, i] = 0.5 * float(after[i, i] * after[i + 1, i + 1]) ** 0.5
+    groups = []
+    for K in (after, before):
+        noise = torch.randn(d, n, device="cuda", dtype=torch.float64, generator=generator)
+        factor = torch.linalg.cholesky(K)
+        X = torch.linalg.solve_triangular(factor.T, noise, upper=True).T
+        groups.append(to_numpy(X / X.std(0)).copy())
+    return groups[0], groups[1]
+
+
+def walk(after: Any, before: Any, alphas: Any) -> tuple[int, float, int]:
+    """Solve a path of density ratios; return its steps, worst gap and active pairs at the end."""
+    steps, gap = 0, 0.0
+    for one in density_ratio_path(after, before, alphas, tol=1e-6 / after.shape[1]):
+        steps, gap, value = steps + one.n_iter, max(gap, one.gap), one.value
+    return steps, gap, int(np.count_nonzero(np.triu(to_numpy(value)[:, :, 0])))
+
+
+def print_ratios(torch: Any) -> None:
+    """Print the paths of 20 alphas down to a fifth of the largest."""
+    print("| density ratio, d | n | GPU, s | steps | worst gap | active | CPU, s |")
+    print("|---|---|---|---|---|---|---|")
+    for d, n, has_cpu in (RATIOS[0], *RATIOS):
+        groups = change(torch, d, n)
+        alphas = np.geomspace(1.0, 0.2, 20) * ratio_alpha_max(*groups)
+        begin = time.perf_counter()
+        found = walk(*[torch.asarray(X, device="cuda") for X in groups], alphas)
+        seconds, cpu = time.perf_counter() - begin, ""
+        if has_cpu:
+            begin = time.perf_counter()
+            walk(*groups, alphas)
+            cpu = f"{time.perf_counter() - begin:.2f}"
+        print(
+            f"| {d} | {n} | {seconds:.2f} | {found[0]} | {found[1]:.0e} | {found[2]} | {cpu} |",
+            flush=True,
+        )
+        torch.cuda.empty_cache()
+
+
 def main() -> None:
-    """Print the table."""
+    """Print both tables."""
     import torch
 
     print(torch.cuda.get_device_name(0))
+    print_ratios(torch)
     print("| graphical lasso | p | GPU, s | iterations | gap / p | CPU, s | apart |")
     print("|---|---|---|---|---|---|---|")
     for row in (LASSOS[0], *LASSOS):
