@@ -33,8 +33,6 @@ TYPICAL_COUNT: Final = 10
 FEW_COUNTS: Final = 5
 #: A count has no end: fewer rows than this share have the largest, as an answer has many.
 RARE: Final = 0.02
-#: How a sentence goes on about several levels.
-_SEVERAL_LEVELS: Final = ("Levels", "have", "they depend", "them")
 #: Pairs of words of which the second says that something is there.
 YES: Final = (("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present"))
 _DATE: Final = re.compile(
@@ -412,10 +410,10 @@ def _check_levels(
         few = np.flatnonzero(np.bincount(column.astype(np.int64)) < ROWS_PER_ANSWER)
         rare += [f"{own[code]} of {name}" for code in few.tolist()]
     if rare:
-        nouns = ("Level", "has", "it depends", "it") if len(rare) == 1 else _SEVERAL_LEVELS
+        levels_have = ("Level", "has") if len(rare) == 1 else ("Levels", "have")
         warnings.warn(
-            f"{nouns[0]} {quote_names(rare)} {nouns[1]} fewer than {ROWS_PER_ANSWER} rows, too few "
-            f"to say what {nouns[2]} on. Join {nouns[3]} with others.",
+            f"{levels_have[0]} {quote_names(rare)} {levels_have[1]} fewer than {ROWS_PER_ANSWER} "
+            "rows, too few to say what depends on them. Join such levels with others.",
             DataWarning,
             stacklevel=4,
         )
