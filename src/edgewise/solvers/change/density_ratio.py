@@ -98,8 +98,9 @@ def density_ratio(
 
     Parameters
     ----------
-    X_p, X_q : ndarray of shape (n_p, d) and (n_q, d)
-        Rows of the numerator (after) and of the denominator (before), used as they are. Of the
+    X_p, X_q : array of shape (n_p, d) and (n_q, d)
+        Rows of the numerator (after) and of the denominator (before), used as they are. Of numpy,
+        or both of torch or CuPy: coefficients and weights are then arrays there as well. Of the
         numerator the means of the features are enough: with ``basis="gaussian"`` it may be what
         `edgewise.stats.stream_covariance` made of more rows than fit into memory.
     alpha : float
