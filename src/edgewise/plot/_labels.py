@@ -125,8 +125,8 @@ def write_labels(
 def write_inside(ax: Axes, names: Sequence[str], data: FloatArray, font_size: float) -> None:
     """Write names into their nodes, which are light."""
     for name, (x, y) in zip(names, data.tolist(), strict=True):
-        style = {"fontsize": font_size, "color": INK, "zorder": 5}
-        ax.text(x, y, name, ha="center", va="center_baseline", **style, **PLAIN)
+        text = ax.text(x, y, name, ha="center", va="center_baseline", **PLAIN)
+        text.set(fontsize=font_size, color=INK, zorder=5)
 
 
 def _touching(boxes: FloatArray, taken: FloatArray) -> FloatArray:
