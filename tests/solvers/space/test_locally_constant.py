@@ -289,3 +289,14 @@ def test_bad_arguments_are_named(change, message):
 def test_empty_paths_are_refused():
     with pytest.raises(InputError, match="non-empty"):
         locally_constant_path(np.eye(3), [], [0.1], [(0, 1)])
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch):
+    pairs = pairs_of("grid", 12, 12)
+    S = random_problem(np.random.default_rng(0), pairs, 144, 100)
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr("edgewise._core.jit.SETTINGS.NUMBA_NUM_THREADS", n_threads)
+        found.append(locally_constant(S, 0.05, 0.05, pairs, max_iter=15))
+    np.testing.assert_array_equal(found[0].value, found[1].value)
+    assert found[0].gap == found[1].gap
