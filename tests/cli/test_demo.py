@@ -51,6 +51,13 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert_diagnosis(out / "diagnosis")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
+    assert (
+        "Coldest hour and warmest hour go together (correlation +0.54), but only by"
+        in result.stdout
+    )
+    assert "links 45 join pixels that touch" in result.stdout
+    assert "most of all, though not beyond chance by themselves" in result.stdout
+    assert "Collins and Snowe, Schumer and Clinton, Pryor and Lincoln vote alike" in result.stdout
     assert f"Written to edgewise-demo/digits: {', '.join(IN_SPACE)}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout

@@ -74,12 +74,16 @@ class Question:
         Where the files go, within the folder of the demo.
     look_at : str
         The file to look at first.
+    story : callable
+        Says in a sentence what is worth telling of the answer; nothing to leave the first line as
+        it is.
     """
 
     text: str
     ask: Callable[[], Asked]
     folder: str = ""
     look_at: str = "network.png"
+    story: Callable[[Source, Result], str] = lambda source, result: ""
 
 
 def demo(
@@ -100,7 +104,10 @@ def demo(
             folder = stack.enter_context(results_folder(place))
             tell(f"{question.text} Compiling and learning; the first run takes longest ...")
             source, fit = question.ask()
-            _, report = carry_out("demo", source, fit, folder, seed=0)
+            result, report = carry_out("demo", source, fit, folder, seed=0)
+            if told := question.story(source, result):
+                rest = f"{report.headline}\n{report.findings}"
+                report = replace(report, headline=told, findings=rest)
             written = where_to_look(place, report.record["files"])
             answers.append(f"{question.text}\n\n{report.headline}\n{report.findings}\n{written}\n")
             reports.append(replace(report, question=question.text))
@@ -303,36 +310,116 @@ def ask_climate() -> Asked:
     return source, partial(grow_tree, source, X, parameters, climate.is_validation)
 
 
+def tell_indirect(source: Source, result: Result) -> str:
+    """Name two columns that go together by way of others only, and the two most closely linked."""
+    import numpy as np
+
+    graph, names = result.graph, result.graph.names
+    R = np.corrcoef(source.frame.to_numpy(), rowvar=False)
+    i, j = np.unravel_index(np.argmax(np.abs(np.triu(R, 1)) * ~graph.adjacency), R.shape)
+    first, second = graph.edges().loc[0, ["source", "target"]]
+    return (
+        f"{names[i].capitalize()} and {names[j]} go together (correlation {R[i, j]:+.2f}), but "
+        f"only by way of the rest; {first} and {second} are linked most closely"
+    )
+
+
+def tell_near(source: Source, result: Result) -> str:
+    """Say how far apart the pixels are that are linked most."""
+    import numpy as np
+
+    edges = result.graph.edges().head(TOLD)
+    place = {name: divmod(k, SIDE) for k, name in enumerate(result.graph.names)}
+    ends = zip(edges["source"], edges["target"], strict=True)
+    apart = [np.hypot(*np.subtract(place[a], place[b])) for a, b in ends]
+    return (
+        f"The pen leaves its trace: of the {len(apart)} strongest links "
+        f"{np.sum(np.less(apart, 1.5))} join pixels that touch, and none reaches farther than "
+        f"{np.ceil(max(apart)):.0f} pixels"
+    )
+
+
+def tell_changed(source: Source, result: Result) -> str:
+    """Name the senators whose agreement changed most."""
+    most = result.tables["changes.csv"].iloc[0]
+    how = "closer" if most["change"] > 0 else "apart"
+    verdict = result.text.splitlines()[0].partition(":")[0]
+    alone = "" if most["p_familywise"] <= 0.05 else ", though not beyond chance by themselves"
+    return f"{verdict}; {most['source']} and {most['target']} moved {how} most of all{alone}"
+
+
+def tell_allies(source: Source, result: Result) -> str:
+    """Name the pairs of senators whose votes go together whatever the others do."""
+    pairs = result.graph.edges().head(3)
+    named = [f"{a} and {b}" for a, b in zip(pairs["source"], pairs["target"], strict=True)]
+    return (
+        f"{', '.join(named)} vote alike whatever the other 98 do; of 4950 pairs, "
+        f"{result.graph.n_edges} are linked so"
+    )
+
+
+def tell_regions(source: Source, result: Result) -> str:
+    """Say into how many parts the country falls, and where the smallest lies."""
+    leaves = result.found["leaves"]
+    least = min(leaves, key=lambda leaf: leaf["n_rows"])
+    return (
+        f"The weather of the country hangs together in {len(leaves)} ways; the one that fewest "
+        f"stations share is found where {least['where']}"
+    )
+
+
+def tell_direction(source: Source, result: Result) -> str:
+    """Name the arc whose direction the resamples agree on most."""
+    arcs = result.graph.edges()
+    most = arcs.sort_values("confidence", ascending=False, kind="stable").iloc[0]
+    return (
+        f"{most['source'].capitalize()} comes before {most['target']}, say "
+        f"{most['confidence']:.0%} of the resamples: the surest of {len(arcs)} directions"
+    )
+
+
+#: Links that a story looks at.
+TOLD: Final = 50
+
 QUESTIONS: Final = (
-    Question(text="Which parts of the weather depend directly on each other?", ask=ask_weather),
+    Question(
+        text="Which parts of the weather depend directly on each other?",
+        ask=ask_weather,
+        story=tell_indirect,
+    ),
     Question(
         text="Which pixels of a handwritten digit go together?",
         ask=ask_digits,
         folder="digits",
         look_at="seeds.png",
+        story=tell_near,
     ),
     Question(
         text="Which senators changed, from 2005 to 2006, in how they vote together?",
         ask=ask_senate,
         folder="senate",
         look_at="change.png",
+        story=tell_changed,
     ),
     Question(
         text="Which senators vote alike beyond what all other votes explain?",
         ask=ask_votes,
         folder="votes",
+        story=tell_allies,
     ),
     Question(
         text="Where in the United States does the weather hang together in which way?",
         ask=ask_climate,
         folder="climate",
         look_at="tree.png",
+        story=tell_regions,
     ),
     Question(
         text="Which way do influences run between the shapes of cell nuclei in tumours?",
         ask=ask_tumours,
         folder="tumours",
         look_at="dag.png",
+        story=tell_direction,
     ),
     Question(
         text="Do the networks of benign and malignant tumours tell them apart?",
