@@ -277,6 +277,7 @@ class BootstrapGraph(ResamplingGraph):
             names=self.graph_.names,
             directed=True,
             adjacency=adjacency,
+            signed=np.zeros_like(adjacency),
             confidence=np.clip(np.where(adjacency, share, 0.0), 0.0, 1.0),
         )
 

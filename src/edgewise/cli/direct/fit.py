@@ -479,6 +479,14 @@ def _directions(both: _Networks) -> list[str]:
             f"Of the {whose}, {n_unsure} {verb} unsure: more than a quarter of the resamples that "
             "join the pair turn it round."
         )
+    if "confidence" in arcs:
+        joined = arcs["confidence"] + arcs["confidence_reversed"]
+        if n_rare := int(((joined < 0.5) & (arcs["told"] != "")).sum()):
+            verb = "is" if n_rare == 1 else "are"
+            lines.append(
+                f"{n_rare} of the {both.graph.n_edges} arcs {verb} in fewer than half of the "
+                "resamples, either way round: little speaks for them, and consensus.png has none."
+            )
     if not both.fit.is_consistent_:
         lines.append("The tests contradict each other on some directions: take arrows with care.")
     lines.append("Arrows are causes only if no common cause of two columns is missing.")
