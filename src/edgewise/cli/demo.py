@@ -341,7 +341,7 @@ def tell_near(source: Source, result: Result) -> str:
 
 def tell_changed(source: Source, result: Result) -> str:
     """Name the senators whose agreement changed most."""
-    most = result.tables["changes.csv"].iloc[0]
+    most = result.rows[1].iloc[0]
     how = "closer" if most["change"] > 0 else "apart"
     verdict = result.text.splitlines()[0].partition(":")[0]
     alone = "" if most["p_familywise"] <= 0.05 else ", though not beyond chance by themselves"
