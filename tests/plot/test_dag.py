@@ -229,3 +229,13 @@ def test_coefficients_heed_tiers_and_options():
     assert len(plot_coefficients(graph, colorbar=False).figure.axes) == 1
     ax = Figure().add_subplot()
     assert plot_coefficients(graph, ax) is ax
+
+
+def test_legend_stays_on_the_page():
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2], weights[0, 2], weights[2, 0] = 0.9, -0.6, 0.5, 0.5
+    ax = plot_dag(Graph(weights, directed=True, confidence=0.8 * (weights != 0)))
+    ax.figure.draw_without_rendering()
+    legend, page = ax.get_legend().get_window_extent(), ax.figure.bbox
+    assert len(ax.get_legend().get_texts()) == 7
+    assert page.x0 <= legend.x0 < legend.x1 <= page.x1

@@ -121,8 +121,9 @@ def _drawable(families: tuple[str, ...], generic: tuple[str, ...]) -> frozenset[
     return frozenset(found)
 
 
-#: Width and height of one entry of the legend, in points.
-ENTRY = (80.0, 16.0)
+#: Height of one entry of the legend, and what its handle and the gaps take of its width, in points.
+ENTRY = 16.0
+HANDLE = 33.0
 #: How a legend looks unless a picture says otherwise.
 LEGEND: dict[str, Any] = {
     "loc": "lower center",

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextToPath
 
 from edgewise._core.typing import FloatArray
-from edgewise.plot._canvas import INK, PLAIN
+from edgewise.plot._canvas import HANDLE, INK, LEGEND, PLAIN, Entry
 
 #: Directions to try: beside, above and below, then the corners.
 _DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)])
@@ -47,6 +48,16 @@ def label_sizes(names: Sequence[str], font_size: float) -> FloatArray:
     widths = [measure.get_text_width_height_descent(name, font, ismath=False)[0] for name in names]
     # Letters are fitted to whole pixels on screen, which takes up to a twentieth more.
     return np.column_stack([1.05 * np.array(widths), np.full(len(names), 1.2 * font_size)])
+
+
+def legend_columns(entries: Sequence[Entry | Artist], width: float) -> int:
+    """Return the most columns of a legend that fit into a width, at least one."""
+    texts = [e.label if isinstance(e, Entry) else str(e.get_label()) for e in entries]
+    wide = label_sizes(texts, LEGEND["fontsize"])[:, 0] + HANDLE if texts else np.zeros(1)
+    for n_columns in range(len(wide), 1, -1):
+        if sum(column.max() for column in np.array_split(wide, n_columns)) <= width:
+            return n_columns
+    return 1
 
 
 def place_labels(

@@ -33,7 +33,7 @@ from edgewise.plot._canvas import (
     room_of,
     tidy,
 )
-from edgewise.plot._labels import label_sizes
+from edgewise.plot._labels import label_sizes, legend_columns
 from edgewise.plot._layout import is_joined
 from edgewise.plot.network import Strokes, stroke_entries, strokes_of
 
@@ -379,8 +379,8 @@ def plot_dag(
     ax.set_axis_off()
     entries = _entries(graph, is_untold) if legend else []
     room = room_of(ax)
-    n_columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
-    floor = _MARGIN + -(-len(entries) // n_columns) * ENTRY[1]
+    n_columns = legend_columns(entries, room[0])
+    floor = _MARGIN + -(-len(entries) // n_columns) * ENTRY
     page = _place(room, floor, columns, layout, names, is_joined(graph), labels)
     ax.set_xlim(0, room[0])
     ax.set_ylim(0, room[1])
@@ -440,7 +440,7 @@ def _figure_size(
     wide += _TURN * (n_columns - 1) + 2 * _MARGIN
     width = float(np.clip(wide / 72, 6.0, _WIDEST))
     alone = _rows_of_alone(width * 72, widths[~joined])
-    tall = (layout.height + alone) * _LEADING * _LARGEST + 4 * _MARGIN + 2 * ENTRY[1]
+    tall = (layout.height + alone) * _LEADING * _LARGEST + 4 * _MARGIN + 2 * ENTRY
     return width, float(np.clip(tall / 72, 3.0, _TALLEST))
 
 

@@ -42,7 +42,13 @@ from edgewise.plot._canvas import (
     tidy,
     weight_entries,
 )
-from edgewise.plot._labels import label_sizes, place_labels, write_inside, write_labels
+from edgewise.plot._labels import (
+    label_sizes,
+    legend_columns,
+    place_labels,
+    write_inside,
+    write_labels,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -525,8 +531,8 @@ def _draw(
     sizes = label_sizes(names, font_size) * (labels != "none")
     whole = room_of(ax)
     room = whole - np.array([0.0, top])
-    columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
-    legend_height = -(-len(entries) // columns) * ENTRY[1]
+    columns = legend_columns(entries, room[0])
+    legend_height = -(-len(entries) // columns) * ENTRY
     radius = 8.0 if graph.n_nodes <= 30 else 6.0 if graph.n_nodes <= 100 else 4.5
     # A ring takes room of its own.
     wider = 1.0 if look.rings is None else 1.35

@@ -33,7 +33,7 @@ from edgewise.plot._canvas import (
     tidy,
     weight_entries,
 )
-from edgewise.plot._labels import label_sizes, place_labels, write_labels
+from edgewise.plot._labels import label_sizes, legend_columns, place_labels, write_labels
 from edgewise.plot.matrix import check_groups
 from edgewise.plot.seed_maps import Sheet, lay_out
 
@@ -362,7 +362,7 @@ def _figure_size(positions: FloatArray) -> tuple[float, float]:
     ratio = float(np.clip(height / width, 0.25, 1.5))
     side = 5.5 if len(positions) <= 30 else 6.5 if len(positions) <= 150 else 8.0
     inches = min(side / ratio, 11.0)
-    margins = np.array([2 * _MARGIN, 2 * _MARGIN + _CAPTION + ENTRY[1]]) / 72
+    margins = np.array([2 * _MARGIN, 2 * _MARGIN + _CAPTION + ENTRY]) / 72
     return (inches, (inches - margins[0]) * ratio + margins[1])
 
 
@@ -377,8 +377,8 @@ def _frame(
 ) -> _Frame:
     """Divide the axes between sites, names at the sides, and caption and legend below."""
     room, entries = room_of(ax), weight_entries(edges.weights)
-    columns = max(1, min(len(entries), int(room[0] / ENTRY[0])))
-    legend_height = -(-len(entries) // columns) * ENTRY[1]
+    columns = legend_columns(entries, room[0])
+    legend_height = -(-len(entries) // columns) * ENTRY
     is_named = labels == "all" or (labels == "auto" and graph.n_nodes <= _NAMED)
     names = [tidy(name) for name in graph.names] if is_named else []
     font_size = 8.0 if graph.n_nodes <= 30 else 6.5
