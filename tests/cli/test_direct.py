@@ -172,6 +172,17 @@ def test_a_direction_that_resamples_turn_round_is_unsure():
     assert table.told.tolist() == ["yes", "yes"]
 
 
+def test_arcs_that_few_resamples_have_are_counted(direct):
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(32, 8)) + 1.5 * rng.normal(size=(32, 1))
+    run = direct(pd.DataFrame(rows, columns=list("abcdefgh")), "--bootstrap", "20")
+    is_ours = run.arcs["told"].astype(str) != ""
+    shares = run.arcs.loc[is_ours, ["confidence", "confidence_reversed"]].astype(float)
+    n_rare = int((shares.sum(axis=1) < 0.5).sum())
+    assert n_rare > 0
+    assert f"{n_rare} of the {run.graph.n_edges} arcs" in run.result.stdout
+
+
 def test_levels_and_numbers(run, direct, tmp_path):
     rng = np.random.default_rng(0)
     votes = pd.DataFrame(rng.integers(0, 2, size=(200, 3)), columns=list("abc"))

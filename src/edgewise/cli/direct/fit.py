@@ -318,8 +318,10 @@ def arc_table(
             if identified is not None:
                 forward, backward = identified[source, target], identified[target, source]
                 part["share_forward"], part["share_backward"] = forward, backward
-                part["share_undirected"] = np.clip(ahead + back - forward - backward, 0.0, 1.0)
-                part["share_none"] = np.clip(1.0 - ahead - back, 0.0, 1.0)
+                # Rounded, since 1 - 0.575 - 0.425 is no nothing in binary.
+                undirected, none = ahead + back - forward - backward, 1.0 - ahead - back
+                part["share_undirected"] = np.clip(undirected.round(9), 0.0, 1.0)
+                part["share_none"] = np.clip(none.round(9), 0.0, 1.0)
         part["told"][~is_ours] = ""
         size = np.abs(np.where(is_ours, part["weight"], second))
         parts.append(pd.DataFrame(part).iloc[np.argsort(-size, kind="stable")])
