@@ -10,6 +10,7 @@ from tests.corpus.sound_files import HEADER, clean_rows, joined, with_field, wri
 BAD_TEXT = Collection()
 #: One entry that is no number, named with its place.
 WORD = refused("'dose'", "text, not numbers", "in row 7")
+WRITTEN = refused("'dose'", "--decimal .")
 
 
 @BAD_TEXT.add(refused("There is no file"))
@@ -142,12 +143,12 @@ def a_dash_for_a_missing_value(folder):
     return write(folder, with_field("-"))
 
 
-@BAD_TEXT.add(WORD)
+@BAD_TEXT.add(WRITTEN)
 def a_percent_sign(folder):
     return write(folder, with_field("12%"))
 
 
-@BAD_TEXT.add(WORD)
+@BAD_TEXT.add(WRITTEN)
 def a_thousands_separator(folder):
     return write(folder, with_field('"1,234.5"'))
 

@@ -248,7 +248,7 @@ def _about_written(path: Path | str, table: Table, text: Sequence[str]) -> str:
     nouns = ("Column", "holds") if len(names) == 1 else ("Columns", "hold")
     return (
         f"{nouns[0]} {quote_names(names)} of {path} {nouns[1]} numbers that are written "
-        f"{meaning}, such as {shown(example)}. Read them as numbers: {'; '.join(ways)}."
+        f"{meaning}, such as {shown(example)}. Use {'; '.join(ways)}."
     )
 
 

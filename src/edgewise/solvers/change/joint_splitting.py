@@ -249,6 +249,9 @@ def descend(
             break
         long, short = moved / product, product / squares
         t = short if short < UNEVEN * long else long
+    if best.objective == np.inf:
+        # No step was short enough yet: the start is the best there is.
+        best.narrow(Theta, problem.objective(Theta), problem.bound(problem.interior))
     for one in best.Theta:
         mirror(one)
     return best, Sigma, count

@@ -80,6 +80,11 @@ ORDERS = 2
 PATIENCE, DEVICE_PATIENCE = 7, 40
 
 
+#: Up to so many variables single precision saves no time, and double precision keeps results the
+#: same to more digits when rows come in another order.
+SMALL = 64
+
+
 class LikelihoodStep:
     r"""The positive definite :math:`O` with :math:`O - c\, O^{-1} = V`, for one V after another.
 
@@ -111,8 +116,8 @@ class LikelihoodStep:
     :math:`B^2 - \operatorname{sym}(B M) = c I` up to a remainder :math:`R`, and moving :math:`B` by
     :math:`-\delta_{ij} = -R_{ij} / (h_i + h_j)` leaves the remainder
     :math:`\operatorname{sym}(\delta (F - 2 E + \delta))`: one product for each further order. Only
-    differences from the decomposed V are rotated, so numpy does it in single precision, whose
-    rounding is relative to them.
+    differences from the decomposed V are rotated, so numpy does it in single precision for large
+    matrices, whose rounding is relative to them.
     """
 
     def __init__(self) -> None:
@@ -170,8 +175,9 @@ class _Basis:
         self.patience = PATIENCE if type(V) is np.ndarray else DEVICE_PATIENCE
         self.Q, self.Q_transposed = vectors, vectors.T
         if type(V) is np.ndarray:
-            self.Q = np.asfortranarray(vectors, dtype=np.float32)
-            self.Q_transposed = np.asfortranarray(vectors.T, dtype=np.float32)
+            precision = np.float32 if len(V) > SMALL else np.float64
+            self.Q = np.asfortranarray(vectors, dtype=precision)
+            self.Q_transposed = np.asfortranarray(vectors.T, dtype=precision)
 
     def correct(self, V: Any, strength: float, tolerated: float) -> Any:
         """Solve for another matrix, or return None where the error would be larger."""
@@ -236,8 +242,8 @@ def _rotate(Q: Any, A: Any) -> Any:
     # the work of two products.
     half = np.array(A.T, dtype=Q.dtype, order="F")
     np.fill_diagonal(half, 0.5 * half.diagonal())
-    product = blas.strmm(1.0, half, Q, lower=1)
-    return mirror(blas.ssyr2k(1.0, product, Q, trans=1, lower=1).T)
+    trmm, syr2k = blas.get_blas_funcs(("trmm", "syr2k"), (half, Q))
+    return mirror(syr2k(1.0, trmm(1.0, half, Q, lower=1), Q, trans=1, lower=1).T)
 
 
 def squared_norm(A: Any) -> float:
