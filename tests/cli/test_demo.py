@@ -140,8 +140,9 @@ def assert_tumours(out):
     assert record["parameters"]["n_resamples"] == demo_module.NUCLEI_RESAMPLES
     assert record["warnings"] == []
     arcs = pd.read_csv(out / "arcs.csv").set_index(["source", "target"])
-    assert arcs.loc[("radius", "perimeter"), "confidence"] > 0.7
-    assert arcs.loc[("compactness", "perimeter"), "confidence"] >= 0.7
+    for cause in ("radius", "compactness"):
+        both_ways = arcs.loc[(cause, "perimeter"), ["confidence", "confidence_reversed"]]
+        assert both_ways.iloc[0] > 2 * both_ways.iloc[1]
     assert 0 <= record["n_untold"] < record["n_edges"] <= 30
 
 
