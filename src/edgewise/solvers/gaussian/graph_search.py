@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
@@ -17,6 +17,7 @@ from edgewise.solvers.gaussian.refit import (
     fit_by_neighbors,
     update_fit,
 )
+from edgewise.solvers.linalg.dense import log_determinant
 from edgewise.solvers.linalg.sparse_inverse import factorize
 
 #: Duality gap per variable of the fits that are compared.
@@ -27,6 +28,8 @@ MAX_SWEEPS = 200
 N_TRIALS = 10
 #: Components with more variables are left where no step is known to be an improvement.
 MOST_TRIED = 1000
+#: So few variables are handled by dense operations.
+FEW = 50
 #: One step is taken at a time per so many pairs of variables of a component.
 PAIRS_PER_STEP = 20_000
 
@@ -106,7 +109,10 @@ def fit_graph(
     together = _side_by_side(others)
     block = np.ix_(together.index, together.index)
     is_due = is_changed[together.index]
-    parts = _fit_components(S, together.index, adjacency[block], together, is_due)
+    is_grown = len(others) == 1 and not (known.adjacency & ~adjacency).any()
+    parts = _fit_components(
+        S, together.index, adjacency[block], together, is_due, is_connected=is_grown
+    )
     return None if parts is None else GraphFit(adjacency=adjacency, parts=(*same, *parts))
 
 
@@ -114,13 +120,16 @@ def _side_by_side(parts: Sequence[Part]) -> Part:
     """Put components together, their variables in order."""
     if len(parts) == 1:
         return parts[0]
-    index = np.concatenate([part.index for part in parts])
-    order = np.argsort(index)
-    block = np.ix_(order, order)
+    index = np.sort(np.concatenate([part.index for part in parts]))
+    Theta, Sigma = np.zeros((2, index.size, index.size))
+    for part in parts:
+        place = np.searchsorted(index, part.index)
+        block = place[:, None], place
+        Theta[block], Sigma[block] = part.Theta, part.Sigma
     return Part(
-        index=index[order],
-        Theta=linalg.block_diag(*(part.Theta for part in parts))[block],
-        Sigma=linalg.block_diag(*(part.Sigma for part in parts))[block],
+        index=index,
+        Theta=Theta,
+        Sigma=Sigma,
         objective=math.fsum(part.objective for part in parts),
         gap=math.fsum(part.gap for part in parts),
     )
@@ -134,7 +143,16 @@ def _components(adjacency: BoolArray) -> list[IntArray]:
     while n_before < (n_reached := int(reached.sum())) < len(reached):
         n_before = n_reached
         reached |= adjacency[reached].any(axis=0)
-    return [np.arange(len(reached))] if n_reached == len(reached) else connected(adjacency)
+    if n_reached == len(reached):
+        return [np.arange(len(reached))]
+    if len(adjacency) > FEW:
+        return connected(adjacency)
+    # Whoever can be reached in 2, 4, 8, ... steps.
+    reach = adjacency | np.eye(len(adjacency), dtype=bool)
+    for _ in range((FEW - 1).bit_length()):
+        reach = (reach @ reach.astype(np.float32)) > 0.0
+    first = reach.argmax(axis=0)
+    return [np.flatnonzero(first == k) for k in np.flatnonzero(first == np.arange(len(first)))]
 
 
 def _fit_components(
@@ -143,34 +161,46 @@ def _fit_components(
     adjacency: BoolArray,
     known: Part | None = None,
     is_due: BoolArray | None = None,
+    *,
+    is_connected: bool = False,
 ) -> list[Part] | None:
     """Fit the components of the graph of some variables.
 
-    ``known`` is the fit of another graph of these variables, and ``is_due`` says whose edges
-    differ.
+    ``known`` is the fit of another graph of these variables, ``is_due`` says whose edges differ,
+    and ``is_connected`` that there is one component.
     """
     parts = []
-    for inner in _components(adjacency):
+    for inner in [np.arange(len(index))] if is_connected else _components(adjacency):
         variables = index[inner]
         if inner.size == 1:
             parts.append(Part(variables, np.ones((1, 1)), np.ones((1, 1)), 1.0, 0.0))
             continue
-        within, block = np.ix_(inner, inner), S[np.ix_(variables, variables)]
+        is_whole = inner.size == len(adjacency)
+        within = ... if is_whole else np.ix_(inner, inner)
+        block = S if inner.size == len(S) else S[variables[:, None], variables]
         graph = adjacency[within]
         state, target = allocate_regressions(inner.size), TOL * inner.size
         gap = -1.0
         if known is not None and is_due is not None:
-            before = known.Theta[within], known.Sigma[within]
+            before = known.Theta[within].copy(), known.Sigma[within].copy()
             gap = update_fit(block, graph, *before, is_due[inner], state, target, MAX_SWEEPS)
         if not 0.0 <= gap < np.inf:
             # That of another graph need not be a good start.
             gap = fit_by_neighbors(block, graph, state, target, MAX_SWEEPS)
-        factor = factorize(state.Theta) if 0.0 <= gap < np.inf else None
-        if factor is None:
+        value = _log_determinant(state.Theta) if 0.0 <= gap < np.inf else -np.inf
+        if value == -np.inf:
             return None
-        objective = float(np.vdot(block, state.Theta)) - factor.logdet
+        objective = float(np.vdot(block, state.Theta)) - value
         parts.append(Part(variables, state.Theta, state.W, objective, gap))
     return parts
+
+
+def _log_determinant(Theta: FloatArray) -> float:
+    """Take the logarithm of the determinant, -inf where ``Theta`` is not positive definite."""
+    if len(Theta) <= FEW:
+        return log_determinant(Theta)
+    factor = factorize(Theta)
+    return -np.inf if factor is None else factor.logdet
 
 
 def search_graph(
@@ -365,7 +395,7 @@ class _GraphSearch:
 
     def _flip(self, pairs: IntArray) -> bool:
         """Join or part some pairs if that lowers the criterion, and return whether it does."""
-        labels = np.unique(self.label[pairs]).tolist()
+        labels = sorted(set(self.label[pairs].ravel().tolist()))
         is_joined = self.adjacency[tuple(pairs.T)]
         n_added = len(pairs) - 2 * int(np.count_nonzero(is_joined))
         if is_joined.any() and self.n_edges + n_added < self.least:
@@ -377,7 +407,9 @@ class _GraphSearch:
         graph[rows, columns] = graph[columns, rows] = ~is_joined
         is_due = np.zeros(len(graph), dtype=bool)
         is_due[rows] = is_due[columns] = True
-        after = _fit_components(self.S, before.index, graph, before, is_due)
+        # New edges connect components, and a neighbour in common keeps two variables connected.
+        is_whole = bool((~is_joined | (graph[rows] & graph[columns]).any(axis=1)).all())
+        after = _fit_components(self.S, before.index, graph, before, is_due, is_connected=is_whole)
         if after is None:
             return False
         gain = before.objective - math.fsum(part.objective for part in after)
