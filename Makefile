@@ -117,5 +117,5 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .coverage* edgewise-demo
+	rm -rf $(VENV) .venv-min .venv-latest .venv-smoke dist docs/_build docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache .coverage* edgewise-demo
 	find src -name __pycache__ -exec rm -rf {} +

@@ -12,15 +12,28 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docutils.nodes import SkipNode, math_block
+from docutils.utils.math.latex2mathml import tex2mathml
 from make_api import members
+from make_gallery import SETTINGS
 
 project = "edgewise"
 author = "The edgewise developers"
 copyright = "The edgewise developers"  # noqa: A001, the name that Sphinx reads
 release = metadata.version("edgewise")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
+sphinx_gallery_conf = SETTINGS
+#: Browsers draw MathML themselves; the usual script would have to be fetched from elsewhere.
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "edgewise"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_sidebars = {"**": []}
 html_theme_options = {
     "show_toc_level": 2,
@@ -95,14 +108,21 @@ def link_names(text: str) -> str:
 def prepare(app: Any, name: str, source: list[str]) -> None:
     """Add what only the site needs, so that the pages stay plain Markdown.
 
-    Files above the folder of the guide are no pages of the site; the words of links to them stay.
-    The start page gets its contents in the order of its own tables, and the page of public names
-    leads on to the docstrings.
+    Files above the folder of the guide are no pages of the site; the words of links to them stay,
+    but for examples, whose pages are those of the gallery. The start page gets its contents in
+    the order of its own tables, and the page of public names leads on to the docstrings.
     """
     above = r"\.\./" * (1 + name.count("/"))
-    text = re.sub(rf"\[([^\]]+)\]\({above}[\w./-]+\.md(?:#[^)]*)?\)", r"\1", source[0])
+    below = "../" * name.count("/")
+    text = source[0]
+    for file, page in ((r"GALLERY_HEADER\.rst", "index"), (r"(\w+/\w+)\.py", r"\1")):
+        text = re.sub(rf"\({above}examples/{file}\)", rf"({below}gallery/{page}.rst)", text)
+    text = re.sub(rf"\[([^\]]+)\]\({above}[\w./-]+\.md(?:#[^)]*)?\)", r"\1", text)
     if name == "index":
-        pages = {page: title for title, page in re.findall(r"\[([^\]]+)\]\(([\w/-]+)\.md\)", text)}
+        pages = {
+            page: title
+            for title, page in re.findall(r"\[([^\]]+)\]\(([\w/-]+)\.(?:md|rst)\)", text)
+        }
         lines = [f"{title[0].upper()}{title[1:]} <{page}>" for page, title in pages.items()]
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
     if name == "api":
@@ -110,7 +130,27 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
     source[0] = text
 
 
+#: Commands of LaTeX that docutils does not take or sets too close, and what to read for them.
+COMMANDS = {
+    r"\textstyle": "",
+    r"\Big": "",
+    r"\big": "",
+    r"\dots": r"\ldots",
+    r"\det": r"\,\det\,",
+}
+
+
+def write_formula(self: Any, node: Any) -> None:
+    """Write a formula as MathML, in the line or on lines of its own."""
+    tex = re.sub(r"\\[a-zA-Z]+", lambda found: COMMANDS.get(found[0], found[0]), node.astext())
+    is_block = isinstance(node, math_block)
+    mathml = tex2mathml(tex, as_block=is_block)
+    self.body.append(f"<div>{mathml}</div>" if is_block else mathml)
+    raise SkipNode
+
+
 def setup(app: Any) -> None:
     """Let Sphinx call what is above."""
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("builder-inited", write_reference)
     app.connect("source-read", prepare)

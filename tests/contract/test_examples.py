@@ -19,7 +19,8 @@ def run(tmp_path, monkeypatch, capsys):
     def run_script(name):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", [name])
-        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        (script,) = EXAMPLES.rglob(name)
+        runpy.run_path(str(script), run_name="__main__")
         assert (tmp_path / name).with_suffix(".png").stat().st_size > 10_000
         return capsys.readouterr().out
 
@@ -35,7 +36,7 @@ def table(text, label):
 
 def test_every_example_is_tested():
     tested = Path(__file__).read_text(encoding="utf-8")
-    assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tested] == []
+    assert [path.name for path in EXAMPLES.rglob("*.py") if f'"{path.name}"' not in tested] == []
 
 
 def test_weather_network(run, tmp_path):
