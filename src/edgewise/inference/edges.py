@@ -380,10 +380,10 @@ def edge_tests(graph: GraphLike, X: Any, *, fdr: Literal["bh", "by"] = "bh") -> 
     numbers by least squares, levels by logistic regression, which leaves a residual for each level
     but the last, its indicator less its probability. If two columns are independent given the
     others, products of their residuals :math:`w_r` have a mean of 0 [1]_. With the mean
-    :math:`ar w` and covariance :math:`C` of the :math:`q` products over n rows,
+    :math:`\bar w` and covariance :math:`C` of the :math:`q` products over n rows,
 
-    .. math:: T^2 = n\, ar w^	op C^{-1} ar w, \qquad
-        rac{n - q}{q (n - 1)} T^2 \sim F_{q,\, n - q}
+    .. math:: T^2 = n\, \bar w^\top C^{-1} \bar w, \qquad
+        \frac{n - q}{q (n - 1)} T^2 \sim F_{q,\, n - q}
 
     approximately. What a regression misses, because the graph lacks an edge, does no harm unless
     the regression of the other column misses it too. So the tests hold for pairs with and without
