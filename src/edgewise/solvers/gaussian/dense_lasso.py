@@ -172,7 +172,7 @@ def solve_dense(
     on_host = np.eye(p), np.eye(p)
     large = []
     logdet, gap, n_iter, histories = 0.0, 0.0, 0, []
-    for index in _components(problem):
+    for index in components(problem):
         if index.size >= HOST_BELOW:
             large.append(index)
         elif index.size > 1:
@@ -205,8 +205,11 @@ def solve_dense(
     )
 
 
-def _components(problem: DenseProblem) -> list[IntArray]:
-    """Split the variables where no covariance exceeds its threshold."""
+def components(problem: Any) -> list[IntArray]:
+    """Split the variables where no covariance exceeds its threshold.
+
+    ``problem`` has a covariance ``S`` and ``thresholds``.
+    """
     xp = array_namespace(problem.S)
     p = problem.S.shape[0]
     is_linked = set_diagonal(xp.abs(problem.S) > problem.thresholds, False)
@@ -224,13 +227,20 @@ def _components(problem: DenseProblem) -> list[IntArray]:
 
 def take(A: Any, index: IntArray) -> Any:
     """Return the rows and columns ``index`` of a matrix."""
+    if type(A) is np.ndarray:
+        return A[np.ix_(index, index)]
     xp = array_namespace(A)
     here = xp.asarray(index, device=A.device)
     return xp.take(xp.take(A, here, axis=0), here, axis=1)
 
 
 def put(A: Any, index: IntArray, block: Any) -> Any:
-    """Return a matrix with another block in the rows and columns ``index``."""
+    """Return a matrix with another block there; numpy overwrites the matrix."""
+    if type(A) is np.ndarray:
+        A[np.ix_(index, index)] = block
+        return A
+    if index.size == A.shape[0]:
+        return block
     xp = array_namespace(A)
     position = np.zeros(A.shape[0], dtype=np.int64)
     position[index] = np.arange(index.size)

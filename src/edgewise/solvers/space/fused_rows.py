@@ -31,6 +31,14 @@ class FusedProblem(NamedTuple):
             return np.inf
         return float(np.vdot(self.S, Theta)) - logdet + penalty(Theta, self)
 
+    def blocks(self) -> list[IntArray]:
+        """Return the variables of each block that can be solved by itself."""
+        return split_blocks(self)
+
+    def restrict(self, block: IntArray) -> FusedProblem:
+        """Return the problem of one block."""
+        return restrict(self, block)
+
     def diagonal_solution(self) -> FloatArray:
         """Return the best diagonal precision."""
         return np.diag(1.0 / (self.S.diagonal() + self.thresholds.diagonal()))
@@ -77,12 +85,7 @@ def restrict(problem: FusedProblem, block: IntArray) -> FusedProblem:
     p = len(problem.S)
     if block.size == p:
         return problem
-    position = np.full(p, -1)
-    position[block] = np.arange(block.size)
-    ends = position[problem.pairs]
-    is_inside = ends >= 0
-    cut = problem.pairs[is_inside.sum(axis=1) == 1]
-    n_outside = np.bincount(cut[position[cut] >= 0], minlength=p)[block]
+    pairs, n_outside = cut(problem.pairs, block, p)
     thresholds = problem.thresholds[np.ix_(block, block)]
     added = 0.5 * problem.tau * np.add.outer(n_outside, n_outside)
     np.fill_diagonal(added, 0.0)
@@ -90,8 +93,19 @@ def restrict(problem: FusedProblem, block: IntArray) -> FusedProblem:
         S=problem.S[np.ix_(block, block)],
         thresholds=thresholds + added,
         tau=problem.tau,
-        pairs=ends[is_inside.all(axis=1)],
+        pairs=pairs,
     )
+
+
+def cut(pairs: IntArray, block: IntArray, p: int) -> tuple[IntArray, IntArray]:
+    """Return the pairs inside a block, and the number of neighbours outside of its variables."""
+    position = np.full(p, -1)
+    position[block] = np.arange(block.size)
+    ends = position[pairs]
+    is_inside = ends >= 0
+    leaving = pairs[is_inside.sum(axis=1) == 1]
+    n_outside = np.bincount(leaving[position[leaving] >= 0], minlength=p)[block]
+    return ends[is_inside.all(axis=1)], n_outside
 
 
 def neighbor_lists(pairs: IntArray, p: int) -> tuple[IntArray, IntArray]:
@@ -318,6 +332,7 @@ def _shrink_rows(
 ) -> tuple[float, float, float, float]:
     """Do so for the rows from ``first`` up to ``last``."""
     n_layers, p = layers.nodes.shape
+    strength = problem.tau / mu
     work = np.empty((8, 2 * p + 3))
     place = np.empty(p, np.int64)
     h = np.empty(p)
@@ -331,7 +346,10 @@ def _shrink_rows(
             o = Omega[j]
             for i in range(p):
                 h[i] = relaxation * o[i] + (1.0 - relaxation) * z[i] + u[i]
-            _shrink_row(h, j, k, problem, factor, mu, layers, work, place, fresh)
+            nodes, is_joined = layers.nodes[k], layers.is_joined[k]
+            shrink_row(
+                h, j, problem.thresholds[j], factor, strength, nodes, is_joined, work, place, fresh
+            )
             total = mean[j]
             for i in range(p):
                 x = fresh[i]
@@ -346,27 +364,27 @@ def _shrink_rows(
 
 
 @kernel
-def _shrink_row(
+def shrink_row(
     h: FloatArray,
     j: int,
-    layer: int,
-    problem: FusedProblem,
+    threshold: FloatArray,
     factor: float,
-    mu: float,
-    layers: Layers,
+    strength: float,
+    nodes: IntArray,
+    is_joined: BoolArray,
     work: FloatArray,
     place: IntArray,
     z: FloatArray,
 ) -> None:
-    """Apply the fused lasso to row ``j`` along the paths of one layer.
+    """Apply the fused lasso to row ``j`` along the paths of one layer, or along one of them.
 
     Entry j is in no difference and cuts its path. So does an entry that must be 0, whose
     differences become absolute values of its neighbours. The strength of sparsity is ``factor``
-    times the threshold; a ``factor`` of 0 leaves sparsity to another layer.
+    times the threshold; a ``factor`` of 0 leaves sparsity to another layer. The last five rows of
+    ``work`` are for paths that are long or have different thresholds.
     """
-    nodes, is_joined = layers.nodes[layer], layers.is_joined[layer]
-    threshold, strength, p = problem.thresholds[j], problem.tau / mu, len(nodes)
-    y, w, b = work[5], work[6], work[7]
+    p = len(nodes)
+    y, w, b = work[0], work[1], work[2]
     # A ring is entered behind j, so that it is a path that ends before j.
     shift = 0
     if is_joined[p - 1]:
@@ -397,7 +415,7 @@ def _shrink_row(
                 w[n - 1] += strength
             beside_zero = strength
         if n > 0 and not (is_free and is_joined[k] and step < p - 1):
-            _shrink_path(y, w, strength, n, b, work)
+            _shrink_path(y, w, strength, n, b, work[3:])
             for m in range(n):
                 z[place[m]] = b[m]
             n = 0

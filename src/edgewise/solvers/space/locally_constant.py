@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from edgewise._core.arrays import array_namespace, is_foreign, like, require_device_memory, to_numpy
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.neighbors import neighbor_pairs
 from edgewise.solvers._arguments import check_nonnegative, check_numbers, check_start
 from edgewise.solvers._solution import sum_histories
+from edgewise.solvers.gaussian.dense_lasso import check_dense, put, take
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso
 from edgewise.solvers.gaussian.standard_form import check_problem
-from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.dense import inverse_and_log_determinant, set_diagonal
 from edgewise.solvers.linalg.first_order import SplitState
 from edgewise.solvers.space.difference_penalty import difference_penalized
-from edgewise.solvers.space.fused_rows import FusedProblem, find_groups, restrict, split_blocks
+from edgewise.solvers.space.fused_rows import FusedProblem, find_groups
 from edgewise.solvers.space.published_descent import coordinate_directions
-from edgewise.solvers.space.splitting import split_layers
+from edgewise.solvers.space.splitting import (
+    MATRICES,
+    DenseFused,
+    number_groups,
+    split_layers,
+)
 
 SOLVERS: Final = ("admm", "descent", "dual")
 
@@ -47,7 +54,7 @@ class LocallyConstantSolution(PrecisionSolution):
     @property
     def n_groups(self) -> int:
         """Number of fused groups, which is the number of different edge weights to be read."""
-        return int(self.groups.max(initial=-1)) + 1
+        return int(to_numpy(self.groups).max(initial=-1)) + 1
 
 
 def locally_constant(
@@ -80,8 +87,10 @@ def locally_constant(
 
     Parameters
     ----------
-    S : ndarray of shape (p, p)
-        Covariance with positive diagonal; it may be singular.
+    S : array of shape (p, p)
+        Covariance with positive diagonal; it may be singular. Of numpy, or of torch or CuPy:
+        ``"admm"`` then does its work where that array is, in double precision, and precision,
+        covariance and groups are arrays of the same library there.
     alpha : float
         Strength of sparsity, above 0.
     tau : float
@@ -141,9 +150,15 @@ def locally_constant(
     """
     if solver not in SOLVERS:
         raise InputError(f"solver must be 'admm', 'descent' or 'dual', got {solver!r}.")
+    if is_foreign(S) and solver != "admm":
+        return _solve_on_host(
+            S, alpha, tau, pairs, penalize_diagonal=penalize_diagonal, weights=weights,
+            solver=solver, init=init, tol=tol, max_iter=max_iter,
+        )  # fmt: skip
     problem = _check(S, [alpha], [tau], pairs, weights, tol, max_iter)
-    start = None if init is None else check_start(init, len(problem.S))[0]
-    with blas_threads_for(len(problem.S)):
+    p = problem.S.shape[0]
+    start = None if init is None else like(check_start(to_numpy(init), p)[0], problem.S)
+    with blas_threads_for(p):
         if solver == "admm":
             scaled = problem.scaled(alpha, tau, penalize_diagonal=penalize_diagonal)
             return _solve(scaled, {}, start, tol, max_iter)
@@ -154,7 +169,7 @@ def locally_constant(
             problem.S,
             alpha,
             tau,
-            _difference_operator(problem.pairs, len(problem.S)),
+            _difference_operator(problem.pairs, p),
             penalize_diagonal=penalize_diagonal,
             weights=weights,
             tol=tol,
@@ -179,7 +194,7 @@ def locally_constant_path(
     Parameters
     ----------
     S, pairs, penalize_diagonal, weights, tol, max_iter
-        As in `locally_constant`.
+        As in `locally_constant`; ``S`` may be an array of torch or CuPy.
     alphas, taus : sequence of float
         Strengths of sparsity and of local constancy. They are solved alpha by alpha from the
         largest down, and for each from the smallest tau up.
@@ -201,7 +216,7 @@ def locally_constant_path(
     problem = _check(S, alphas, taus, pairs, weights, tol, max_iter)
     result: dict[tuple[int, int], LocallyConstantSolution] = {}
     row_states: dict[bytes, SplitState] = {}
-    with blas_threads_for(len(problem.S)):
+    with blas_threads_for(problem.S.shape[0]):
         for i in np.argsort(-np.asarray(alphas, dtype=np.float64), kind="stable").tolist():
             states = row_states
             for k, j in enumerate(np.argsort(np.asarray(taus), kind="stable").tolist()):
@@ -217,20 +232,26 @@ def locally_constant_path(
 class _Input:
     """Checked arguments that do not depend on the strengths."""
 
-    S: FloatArray
-    weights: FloatArray | None
+    S: Any
+    weights: Any
     pairs: IntArray
 
     def scaled(self, alpha: float, tau: float, *, penalize_diagonal: bool) -> _Scaled:
         """Return the problem for some strengths with variances of one on average."""
-        p = len(self.S)
-        thresholds = np.full((p, p), float(alpha))
+        xp = array_namespace(self.S)
+        thresholds = xp.full_like(self.S, float(alpha))
         if self.weights is not None:
             thresholds *= self.weights
         if not penalize_diagonal:
-            np.fill_diagonal(thresholds, 0.0)
-        unit = float(np.mean(self.S.diagonal() + thresholds.diagonal()))
-        problem = FusedProblem(self.S / unit, thresholds / unit, tau / unit, self.pairs)
+            thresholds = set_diagonal(thresholds, 0.0)
+        unit = float(xp.mean(xp.linalg.diagonal(self.S) + xp.linalg.diagonal(thresholds)))
+        problem: FusedProblem | DenseFused
+        if is_foreign(self.S):
+            problem = DenseFused(
+                S=self.S / unit, thresholds=thresholds / unit, tau=tau / unit, pairs=self.pairs
+            )
+        else:
+            problem = FusedProblem(self.S / unit, thresholds / unit, tau / unit, self.pairs)
         return _Scaled(problem=problem, unit=unit, alpha=float(alpha), tau=float(tau))
 
 
@@ -238,35 +259,40 @@ class _Input:
 class _Scaled:
     """A problem in units in which the variances are one on average, so that any scale will do."""
 
-    problem: FusedProblem
+    problem: Any
     unit: float
     alpha: float
     tau: float
 
     def solution(
-        self, Theta: FloatArray, objective: float, gap: float, n_iter: int, tol: float,
+        self, Theta: Any, objective: float, gap: float, n_iter: int, tol: float,
         history: FloatArray,
     ) -> LocallyConstantSolution:  # fmt: skip
         """Return a solution in the units of the covariance that was given."""
+        p = int(Theta.shape[0])
         covariance, _ = inverse_and_log_determinant(Theta)
+        if is_foreign(Theta):
+            groups = number_groups(self.problem, Theta)
+        else:
+            groups = _groups(Theta, self.problem.pairs)
         return LocallyConstantSolution(
             value=Theta / self.unit,
             covariance=covariance * self.unit,
-            objective=objective + len(Theta) * float(np.log(self.unit)),
+            objective=objective + p * float(np.log(self.unit)),
             gap=gap,
             n_iter=n_iter,
-            converged=gap <= tol * len(Theta),
+            converged=gap <= tol * p,
             history=history,
             alpha=self.alpha,
             tau=self.tau,
-            groups=_groups(Theta, self.problem.pairs),
+            groups=groups,
         )
 
 
 def _solve(
     scaled: _Scaled,
     states: dict[bytes, SplitState],
-    start: FloatArray | None,
+    start: Any,
     tol: float,
     max_iter: int,
 ) -> LocallyConstantSolution:
@@ -274,30 +300,43 @@ def _solve(
     problem = scaled.problem
     Theta = problem.diagonal_solution()
     gap, n_iter, history = 0.0, 0, []
-    for block in split_blocks(problem):
+    for block in problem.blocks():
         if block.size == 1:
             continue
-        part = restrict(problem, block)
-        inside = np.ix_(block, block)
-        near = None if start is None else start[inside] * scaled.unit
+        part = problem.restrict(block)
+        near = None if start is None else like(take(start, block) * scaled.unit, part.S)
         if part.tau == 0 or not len(part.pairs):
             found = graphical_lasso(
                 part.S, 1.0, weights=part.thresholds, penalize_diagonal=True, init=near,
                 tol=tol, max_iter=max_iter,
             )  # fmt: skip
-            Theta[inside] = found.value
-            steps, gaps = found.n_iter, [*found.history, found.gap]
+            value, steps, gaps = found.value, found.n_iter, [*found.history, found.gap]
         else:
             key = block.tobytes()
             best, states[key], steps = split_layers(
                 part, tol * block.size, max_iter, start=states.get(key), Theta=near
             )
-            Theta[inside], gaps = best.Theta, best.gaps
+            value, gaps = best.Theta, best.gaps
+        Theta = put(Theta, block, like(value, Theta))
         gap += gaps[-1]
         n_iter = max(n_iter, steps)
         history.append(gaps)
     return scaled.solution(
         Theta, problem.objective(Theta), gap, n_iter, tol, sum_histories(history)
+    )
+
+
+def _solve_on_host(S: Any, *strengths: Any, **options: Any) -> LocallyConstantSolution:
+    """Solve by numpy, and answer in the library of ``S``."""
+    for name in ("weights", "init"):
+        options[name] = None if options[name] is None else to_numpy(options[name])
+    found = locally_constant(to_numpy(S), *strengths, **options)
+    xp = array_namespace(S)
+    return replace(
+        found,
+        value=like(found.value, S),
+        covariance=like(found.covariance, S),
+        groups=xp.asarray(found.groups, device=S.device),
     )
 
 
@@ -338,7 +377,11 @@ def _check(
     max_iter: int,
 ) -> _Input:
     """Refuse arguments that make no sense."""
-    S, checked = check_problem(S, weights)
+    if is_foreign(S):
+        S, checked = check_dense(S, weights)
+        require_device_memory(S, MATRICES, S.shape[0])
+    else:
+        S, checked = check_problem(S, weights)
     check_numbers(alphas, tol, max_iter)
     if len(alphas) == 0 or len(taus) == 0:
         raise InputError("alphas and taus must be non-empty sequences of numbers.")
@@ -354,5 +397,5 @@ def _check(
     return _Input(
         S=S,
         weights=None if weights is None else checked,
-        pairs=neighbor_pairs(listed, len(S)),
+        pairs=neighbor_pairs(listed, S.shape[0]),
     )

@@ -16,19 +16,31 @@ point of the whole problem at every iteration, and its log-determinant bounds th
 below. The primal point is structured: entries that the layers hold equal are joined into groups,
 groups with a zero become zero, the others take their mean of :math:`\Omega`. It is therefore sparse
 and fused exactly and, near the optimum, closer to it than :math:`\Omega`.
+
+Arrays of other libraries than numpy have the same iterations, made of matrix operations alone
+(`PairRows`): each layer of paths is taken apart into two layers of pairs, whose fused lasso is a
+mean or a shift, and sparsity has a layer of its own.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
-from edgewise._core.jit import kernel, rows_shared
-from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise._core.arrays import array_namespace, like, to_numpy
+from edgewise._core.jit import ShareRows, kernel, rows_shared
+from edgewise._core.typing import BoolArray, IntArray
+from edgewise.solvers.gaussian.dense_lasso import HOST_BELOW, components, take
 from edgewise.solvers.linalg.dense import (
     STEP_SHARE,
     LikelihoodStep,
     inverse_and_log_determinant,
     log_determinant,
+    set_diagonal,
 )
 from edgewise.solvers.linalg.first_order import (
     Bracket,
@@ -43,8 +55,10 @@ from edgewise.solvers.space.fused_rows import (
     FusedProblem,
     Layers,
     average_groups,
+    cut,
     find_groups,
     shrink_layers,
+    split_blocks,
 )
 
 
@@ -155,70 +169,337 @@ RELAXATION = 1.7
 PACE = Pace(interval=10, tuning=1000, balance=0.2)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Matching:
+    """Pairs of a layer of which none share a variable.
+
+    Attributes
+    ----------
+    layer : int
+        The layer of paths that the pairs belong to.
+    partner : array of int, shape (p,)
+        The other variable of the pair, or the variable itself where it is in none.
+    counts : array of bool, shape (p, p)
+        Whether the entry of a row is in a difference: not that of the row itself, nor its partner.
+    """
+
+    layer: int
+    partner: Any
+    counts: Any
+
+    @classmethod
+    def of(cls, layer: int, pairs: IntArray, model: Any) -> Matching:
+        """Put pairs where ``model``, a matrix, is."""
+        xp, p = array_namespace(model), model.shape[0]
+        partner = np.arange(p)
+        partner[pairs] = pairs[:, ::-1]
+        other, own = (xp.asarray(one, device=model.device) for one in (partner, np.arange(p)))
+        is_beside = (own[:, None] == own[None, :]) | (other[:, None] == own[None, :])
+        return cls(layer=layer, partner=other, counts=(other != own)[:, None] & ~is_beside)
+
+    def swap(self, A: Any) -> Any:
+        """Return a matrix with the rows of partners in each other's place."""
+        return array_namespace(A).take(A, self.partner, axis=0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DenseFused:
+    """A `FusedProblem` on arrays of another library than numpy, such as those of a GPU."""
+
+    S: Any
+    thresholds: Any
+    tau: float
+    pairs: IntArray
+
+    @cached_property
+    def layers(self) -> Layers:
+        """Layers of paths."""
+        return cover_by_paths(self.pairs, self.S.shape[0])
+
+    @cached_property
+    def matchings(self) -> list[Matching]:
+        """Every other pair of the paths of a layer, and the others."""
+        found = []
+        for k, (nodes, is_joined) in enumerate(
+            zip(self.layers.nodes, self.layers.is_joined, strict=True)
+        ):
+            place = np.flatnonzero(is_joined)
+            starts = np.flatnonzero(np.append(True, ~is_joined[:-1]))
+            step = place - starts[np.searchsorted(starts, place, side="right") - 1]
+            colour = step % 2
+            # The pair that closes a ring of odd length meets both others.
+            colour[(place == nodes.size - 1) & (nodes.size % 2 == 1)] = 2
+            pairs = np.column_stack([nodes[place], nodes[(place + 1) % nodes.size]])
+            found += [Matching.of(k, pairs[colour == c], self.S) for c in np.unique(colour)]
+        return found
+
+    def blocks(self) -> list[IntArray]:
+        """Return the variables of each block, or all as one where most of them are linked."""
+        p = self.S.shape[0]
+        if max(part.size for part in components(self)) > MOSTLY * p:
+            return [np.arange(p)]
+        return split_blocks(self.on_host())
+
+    def on_host(self) -> FusedProblem:
+        """Return the problem on arrays of numpy."""
+        return FusedProblem(to_numpy(self.S), to_numpy(self.thresholds), self.tau, self.pairs)
+
+    def restrict(self, block: IntArray) -> FusedProblem | DenseFused:
+        """Return the problem of one block by itself, on the host where it is small."""
+        part = self
+        if block.size < self.S.shape[0]:
+            pairs, n_outside = cut(self.pairs, block, self.S.shape[0])
+            outside = like(0.5 * self.tau * n_outside, self.S)
+            added = set_diagonal(outside[:, None] + outside[None, :], 0.0)
+            part = DenseFused(
+                S=take(self.S, block),
+                thresholds=take(self.thresholds, block) + added,
+                tau=self.tau,
+                pairs=pairs,
+            )
+        return part.on_host() if block.size < HOST_BELOW else part
+
+    def objective(self, Theta: Any) -> float:
+        """Objective at a symmetric matrix, inf where it is not positive definite."""
+        logdet = log_determinant(Theta)
+        if logdet == -math.inf:
+            return math.inf
+        xp = array_namespace(Theta)
+        # A forbidden entry that is 0 costs nothing.
+        cost = xp.where(Theta == 0.0, 0.0, self.thresholds) * xp.abs(Theta)
+        value = xp.sum(self.S * Theta + cost)
+        for matching in self.matchings:
+            apart = xp.abs(Theta - matching.swap(Theta))
+            # Both partners see their difference.
+            value = value + 0.5 * self.tau * xp.sum(xp.where(matching.counts, apart, 0.0))
+        return float(value) - logdet
+
+    def diagonal_solution(self) -> Any:
+        """Return the best diagonal precision."""
+        xp = array_namespace(self.S)
+        variance = xp.linalg.diagonal(self.S) + xp.linalg.diagonal(self.thresholds)
+        return set_diagonal(xp.zeros_like(self.S), 1.0 / variance)
+
+    def interior_dual(self) -> Any:
+        """Return a dual point that is positive definite, as `FusedProblem` does."""
+        xp = array_namespace(self.S)
+        size = set_diagonal(xp.abs(self.S), 0.0)
+        is_any = size > 0.0
+        room = xp.where(is_any, self.thresholds / xp.where(is_any, size, 1.0), math.inf)
+        shrink = min(1.0, float(xp.min(room)))
+        variance = xp.linalg.diagonal(self.S) + xp.linalg.diagonal(self.thresholds)
+        Sigma = set_diagonal(self.S * (1.0 - shrink), variance)
+        return Sigma if log_determinant(Sigma) > -math.inf else None
+
+
+#: Matrices of the size of the covariance that are held at the same time, on a grid in the plane.
+MATRICES = 35
+#: Share of the variables in one component from which on all are solved as one block.
+MOSTLY = 0.9
+
+
+def join_equal(matchings: list[Matching], copies: list[Any]) -> Any:
+    """Label each entry by the first of those that copies hold equal to it, through others.
+
+    ``copies[m]`` is compared along the pairs of ``matchings[m]``. The smallest label goes from
+    neighbour to neighbour, and to whoever is labelled by an entry that has a smaller one by now.
+    """
+    xp, p = array_namespace(copies[0]), copies[0].shape[0]
+    own = xp.arange(p, device=copies[0].device)
+    first, second = xp.broadcast_arrays(own[:, None], own[None, :])
+    label = xp.maximum(first, second) * p + xp.minimum(first, second)
+    ties = [one.counts & (one.swap(A) == A) for one, A in zip(matchings, copies, strict=True)]
+    while True:
+        before = label
+        for matching, is_tied in zip(matchings, ties, strict=True):
+            label = xp.where(is_tied, xp.minimum(label, matching.swap(label)), label)
+        label = xp.minimum(label, label.T)
+        flat = xp.reshape(label, (-1,))
+        label = xp.reshape(xp.take(flat, flat), (p, p))
+        if bool(xp.all(label == before)):
+            return label
+
+
+def number_groups(problem: DenseFused, Theta: Any) -> Any:
+    """Return a number for each set of equal entries of neighbours, as `find_groups` does."""
+    xp, p = array_namespace(Theta), Theta.shape[0]
+    label = join_equal(problem.matchings, [Theta] * len(problem.matchings))
+    is_edge = set_diagonal(Theta != 0.0, False)
+    # In the order of their first entry; all that are no edge come last.
+    listed = xp.reshape(xp.where(is_edge, label, p * p), (-1,))
+    number = xp.reshape(xp.unique_inverse(listed).inverse_indices, (p, p))
+    return xp.where(is_edge, number, -1)
+
+
+def _sum_by(label: Any, values: Any) -> Any:
+    """Return for each entry the sum of the values of all that have its label."""
+    xp = array_namespace(values)
+    flat, weights = (xp.reshape(one, (-1,)) for one in (label, values))
+    if hasattr(xp, "bincount"):
+        totals = xp.bincount(flat, weights=weights, minlength=flat.shape[0])
+    else:
+        sums = np.bincount(to_numpy(flat), weights=to_numpy(weights), minlength=flat.shape[0])
+        totals = like(sums, values)
+    return xp.reshape(xp.take(totals, flat), values.shape)
+
+
+class PathRows:
+    """Copies of the rows on the host, one per layer of paths."""
+
+    def __init__(self, problem: FusedProblem, share: ShareRows) -> None:
+        self._problem, self._share = problem, share
+        self._layers = cover_by_paths(problem.pairs, len(problem.S))
+        self.n_layers = self._layers.n_layers
+
+    def shrink(self, Omega: Any, mu: float, Z: Any, U: Any, mean: Any) -> Residuals:
+        """Move copies and multipliers in place, as `shrink_layers` says."""
+        return shrink_layers(
+            Omega, self._problem, mu, RELAXATION, self._layers, Z, U, mean, self._share
+        )
+
+    def structured(self, Omega: Any, Z: Any) -> Any:
+        """Return a precision with the zeros and ties of the copies."""
+        groups = find_groups(self._problem.pairs, self._layers.layer, Z)
+        return average_groups(Omega, groups)
+
+
+class PairRows:
+    """Copies on any device: one for sparsity, the others for pairs that share no variable.
+
+    ``Z[k, i, j]`` is entry i of row j.
+    """
+
+    def __init__(self, problem: DenseFused) -> None:
+        self._problem = problem
+        self.n_layers = 1 + len(problem.matchings)
+
+    def shrink(self, Omega: Any, mu: float, Z: Any, U: Any, mean: Any) -> Residuals:
+        """Move copies and multipliers in place, as `shrink_layers` says."""
+        xp = array_namespace(Omega)
+        total, sums = xp.zeros_like(Omega), 0.0
+        for k in range(self.n_layers):
+            H = RELAXATION * Omega + (1.0 - RELAXATION) * Z[k, ...] + U[k, ...]
+            if k == 0:
+                limit = self._problem.thresholds / mu
+                fresh = H - xp.maximum(xp.minimum(H, limit), -limit)
+            else:
+                fresh = self._fuse(self._problem.matchings[k - 1], H, self._problem.tau / mu)
+            rest = H - fresh
+            parts = (Omega - fresh, fresh - Z[k, ...], fresh, rest)
+            sums = sums + xp.stack([xp.sum(part * part) for part in parts])
+            total = total + (fresh - rest)
+            Z[k, ...], U[k, ...] = fresh, rest
+        mean[...] = total / self.n_layers
+        primal, dual, size_Z, size_U = to_numpy(sums).tolist()
+        return primal, dual, size_Z, size_U
+
+    def _fuse(self, matching: Matching, H: Any, strength: float) -> Any:
+        """Solve the fused lasso of pairs."""
+        xp = array_namespace(H)
+        other = matching.swap(H)
+        half = 0.5 * (H - other)
+        # The mean is the same number for both.
+        moved = xp.where(
+            xp.abs(half) <= strength,
+            0.5 * (H + other),
+            H - xp.clip(half, min=-strength, max=strength),
+        )
+        return xp.where(matching.counts, moved, H)
+
+    def structured(self, Omega: Any, Z: Any) -> Any:
+        """Return a precision with the zeros and ties of the copies."""
+        xp, matchings = array_namespace(Omega), self._problem.matchings
+        label = join_equal(matchings, [Z[self._copy(m), ...] for m in range(len(matchings))])
+        is_zero = set_diagonal((Z[0, ...] == 0.0) | (Z[0, ...].T == 0.0), False)
+        n_zeros = _sum_by(label, xp.astype(is_zero, Omega.dtype))
+        average = _sum_by(label, Omega) / _sum_by(label, xp.ones_like(Omega))
+        return xp.where(n_zeros > 0.0, 0.0, average)
+
+    def _copy(self, matching: int) -> int:
+        """Return the copy in which the pairs of a matching are held equal."""
+        return 1 + matching
+
+
 def split_layers(
-    problem: FusedProblem,
+    problem: FusedProblem | DenseFused,
     target: float,
     max_iter: int,
     *,
     start: SplitState | None = None,
-    Theta: FloatArray | None = None,
+    Theta: Any = None,
 ) -> tuple[Bracket, SplitState, int]:
     """Iterate until the duality gap is at most ``target``.
 
     Starts from a former state, or from a precision, or from the best diagonal one. Also returns
     the state and the number of iterations.
     """
-    S, pairs = problem.S, problem.pairs
-    layers = cover_by_paths(pairs, len(S))
-    state = _first_state(problem, layers.n_layers, Theta) if start is None else start
-    Z, U = state.Z.copy(), state.Y / state.mu
+    with rows_shared(problem.S.shape[0]) as share:
+        if isinstance(problem, DenseFused):
+            return _split(problem, PairRows(problem), target, max_iter, start, Theta)
+        return _split(problem, PathRows(problem, share), target, max_iter, start, Theta)
+
+
+def _split(
+    problem: FusedProblem | DenseFused,
+    rows: PathRows | PairRows,
+    target: float,
+    max_iter: int,
+    start: SplitState | None,
+    Theta: Any,
+) -> tuple[Bracket, SplitState, int]:
+    """Do so with given copies of the rows."""
+    S, n_layers = problem.S, rows.n_layers
+    xp = array_namespace(S)
+    state = _first_state(problem, n_layers, Theta) if start is None else start
+    Z, U = state.Z + 0.0, state.Y / state.mu
     interior = problem.interior_dual()
     diagonal = problem.diagonal_solution()
     best = Bracket(Theta=diagonal, objective=problem.objective(diagonal))
-    mean, last_mu = np.mean(Z - U, axis=0), state.mu
+    mean, last_mu = xp.mean(Z - U, axis=0), state.mu
     likelihood, distance = LikelihoodStep(), 0.0
 
-    def step(mu: float) -> tuple[FloatArray, Residuals]:
+    def step(mu: float) -> tuple[Any, Residuals]:
         nonlocal mean, last_mu, distance
         if mu != last_mu:
-            mean, last_mu = np.mean(Z - U, axis=0), mu
-        strength = 1.0 / (layers.n_layers * mu)
+            mean, last_mu = xp.mean(Z - U, axis=0), mu
+        strength = 1.0 / (n_layers * mu)
         V = 0.5 * (mean + mean.T) - strength * S
         Omega = likelihood(V, strength, STEP_SHARE * distance)
-        residuals = shrink_layers(Omega, problem, mu, RELAXATION, layers, Z, U, mean, share)
-        distance = float(np.sqrt(residuals[0] / layers.n_layers))
+        residuals = rows.shrink(Omega, mu, Z, U, mean)
+        distance = math.sqrt(residuals[0] / n_layers)
         return Omega, residuals
 
-    def is_done(Omega: FloatArray, mu: float, count: int) -> bool:
-        refuse_unbounded(float(Omega.diagonal().max() * S.diagonal().min()))
-        candidate = average_groups(Omega, find_groups(pairs, layers.layer, Z))
-        multiplier = mu * U.sum(axis=0)
+    def is_done(Omega: Any, mu: float, count: int) -> bool:
+        largest = float(xp.max(xp.linalg.diagonal(Omega)))
+        refuse_unbounded(largest * float(xp.min(xp.linalg.diagonal(S))))
+        candidate = rows.structured(Omega, Z)
+        multiplier = mu * xp.sum(U, axis=0)
         bound = _dual_value(S + 0.5 * (multiplier + multiplier.T), interior)
         return best.narrow(candidate, problem.objective(candidate), bound) <= target
 
-    with rows_shared(len(S)) as share:
-        count, mu = alternate(step, is_done, U, state.mu, max_iter, PACE)
+    count, mu = alternate(step, is_done, U, state.mu, max_iter, PACE)
     if best.bound == -np.inf:
         # No dual point was positive definite, which is what having no minimum looks like.
         refuse_unbounded(np.inf)
     return best, SplitState(Z=Z, Y=mu * U, mu=mu), count
 
 
-def _first_state(problem: FusedProblem, n_layers: int, Theta: FloatArray | None) -> SplitState:
+def _first_state(problem: FusedProblem | DenseFused, n_layers: int, Theta: Any) -> SplitState:
     """Start from a precision: its inverse says what the multipliers would be at the optimum."""
-    Y = np.zeros_like(problem.S)
+    xp = array_namespace(problem.S)
+    Y = xp.zeros_like(problem.S)
     if Theta is None:
         Theta = problem.diagonal_solution()
     else:
         Y = (inverse_and_log_determinant(Theta)[0] - problem.S) / n_layers
-    return SplitState(Z=np.stack([Theta] * n_layers), Y=np.stack([Y] * n_layers), mu=1.0)
+    return SplitState(Z=xp.stack([Theta] * n_layers), Y=xp.stack([Y] * n_layers), mu=1.0)
 
 
-def _dual_value(Sigma: FloatArray, interior: FloatArray | None) -> float:
+def _dual_value(Sigma: Any, interior: Any) -> float:
     """Dual objective; a point that is not positive definite is drawn towards one that is."""
     value = log_determinant(Sigma)
     share = 1.0
     while value == -np.inf and interior is not None:
         share *= 0.7
         value = log_determinant(interior + share * (Sigma - interior))
-    return value + len(Sigma)
+    return value + int(Sigma.shape[0])

@@ -1,0 +1,130 @@
+"""The locally constant model on arrays of other libraries agrees with that on numpy's."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from edgewise._core.errors import InputError
+from edgewise.solvers import locally_constant, locally_constant_path
+from edgewise.solvers.space import splitting
+from edgewise.solvers.space.splitting import DenseFused
+from tests.solvers.array_libraries import array_of, host
+from tests.solvers.space.locally_constant_problems import (
+    cvxpy_locally_constant,
+    elementwise,
+    golden_problem,
+    objective,
+    pairs_of,
+    random_problem,
+)
+
+__all__ = ["array_of"]
+
+
+@pytest.fixture(autouse=True)
+def blocks_of_any_size(monkeypatch):
+    """Solve small problems on the device, too."""
+    monkeypatch.setattr(splitting, "HOST_BELOW", 0)
+
+
+def assert_agree(found, expected, S):
+    assert found.converged
+    assert 0 <= found.gap <= 1e-6 * len(S)
+    assert abs(found.objective - expected.objective) <= found.gap + expected.gap
+    value = host(found.value)
+    np.testing.assert_array_equal(value, value.T)
+    np.testing.assert_allclose(value @ host(found.covariance), np.eye(len(S)), atol=1e-9)
+    np.testing.assert_array_equal(host(found.groups) < 0, (value == 0) | np.eye(len(S), dtype=bool))
+    for group in range(found.n_groups):
+        assert np.unique(value[host(found.groups) == group]).size == 1
+
+
+@pytest.mark.parametrize("kind", [("grid", 4, 3), ("ring", 7), ("star", 6), ("grid", 2, 2, 2)])
+def test_agrees_with_numpy(array_of, kind):
+    pairs = pairs_of(*kind)
+    p = int(np.prod(kind[1:]))
+    S = random_problem(np.random.default_rng(p), pairs, p, 3 * p)
+    expected = locally_constant(S, 0.1, 0.1, pairs)
+    found = locally_constant(array_of(S), 0.1, 0.1, pairs)
+    assert type(found.value) is type(found.covariance) is type(found.groups) is type(array_of(S))
+    assert_agree(found, expected, S)
+    edges = host(found.value)[~np.eye(p, dtype=bool)]
+    assert 0 < np.count_nonzero(edges) < edges.size
+    assert found.n_groups < np.count_nonzero(edges) // 2
+
+
+def test_weights_and_a_free_diagonal(array_of):
+    pairs = pairs_of("grid", 3, 3)
+    S = random_problem(np.random.default_rng(2), pairs, 9, 30)
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, (9, 9))
+    weights = (weights + weights.T) / 2
+    weights[0, 4] = weights[4, 0] = np.inf
+    weights[0, 1] = weights[1, 0] = 0.0
+    given = {"weights": weights, "penalize_diagonal": False}
+    found = locally_constant(array_of(S), 0.08, 0.05, pairs, **given)
+    assert_agree(found, locally_constant(S, 0.08, 0.05, pairs, **given), S)
+    assert host(found.value)[0, 4] == 0
+    thresholds = elementwise(9, 0.08, weights, penalize_diagonal=False)
+    optimum, _ = cvxpy_locally_constant(S, thresholds, 0.05, pairs)
+    mine = objective(host(found.value), S, thresholds, 0.05, pairs)
+    assert mine == pytest.approx(found.objective, abs=1e-10)
+    assert optimum - 1e-6 <= mine <= optimum + found.gap + 1e-6
+
+
+def test_paths_blocks_and_starts(array_of):
+    # Two blocks and a single variable, of which one is left without pairs.
+    pairs = np.array([*pairs_of("chain", 6), (7, 8)])
+    S = np.eye(10)
+    S[:6, :6] = random_problem(np.random.default_rng(4), pairs_of("chain", 6), 6, 40)
+    S[7, 9] = S[9, 7] = 0.6
+    found = locally_constant_path(array_of(S), [0.1, 0.3], [0.1, 0.0], pairs)
+    expected = locally_constant_path(S, [0.1, 0.3], [0.1, 0.0], pairs)
+    for mine, other in zip(chain(*found), chain(*expected), strict=True):
+        assert (mine.alpha, mine.tau) == (other.alpha, other.tau)
+        assert_agree(mine, other, S)
+        assert not host(mine.value)[6, :6].any()
+    init = found[0][0].value
+    again = locally_constant(array_of(S), 0.1, 0.1, pairs, init=init)
+    assert again.n_iter <= found[0][0].n_iter
+    assert_agree(again, expected[0][0], S)
+
+
+def test_a_closed_form(array_of):
+    S, alpha, tau, pairs = golden_problem()
+    found = locally_constant(array_of(S), alpha, tau, pairs)
+    assert found.objective == pytest.approx(14.6333678568, abs=1e-6 * 14)
+    np.testing.assert_allclose(host(found.value)[2:5, 8:11], -0.0699557962, atol=1e-3)
+
+
+def test_other_solvers_are_those_of_the_host(array_of):
+    S, alpha, tau, pairs = golden_problem()
+    found = locally_constant(
+        array_of(S), alpha, tau, pairs, solver="dual", weights=np.ones((14, 14))
+    )
+    expected = locally_constant(S, alpha, tau, pairs, solver="dual")
+    assert type(found.groups) is type(found.value) is type(array_of(S))
+    np.testing.assert_array_equal(host(found.value), expected.value)
+
+
+def test_what_is_wrong_is_said(array_of):
+    S = array_of(np.eye(4))
+    with pytest.raises(InputError, match="square"):
+        locally_constant(S[:3, :], 0.1, 0.1, [(0, 1)])
+    with pytest.raises(InputError, match="alpha must be above 0"):
+        locally_constant(S, 0.0, 0.1, [(0, 1)])
+    with pytest.raises(InputError, match="positive definite"):
+        locally_constant(S, 0.1, 0.1, [(0, 1)], init=-S)
+
+
+def test_large_blocks_stay_and_small_ones_go_to_the_host(array_of, monkeypatch):
+    monkeypatch.setattr(splitting, "HOST_BELOW", 5)
+    problem = DenseFused(
+        S=array_of(np.eye(8)), thresholds=array_of(np.ones((8, 8))), tau=0.1,
+        pairs=pairs_of("chain", 8),
+    )  # fmt: skip
+    assert type(problem.restrict(np.arange(4)).S) is np.ndarray
+    part = problem.restrict(np.arange(6))
+    assert type(part.S) is type(problem.S)
+    # The last one has a neighbour outside.
+    np.testing.assert_allclose(host(part.thresholds)[5], [1.05] * 5 + [1.0])
