@@ -1,12 +1,14 @@
 """Solvers on a CUDA GPU beside the same solvers on the CPU, at equal duality gap.
 
-``python -m benchmarks.gpu`` prints a table in less than 8 minutes; it takes PyTorch and a GPU.
+``python -m benchmarks.gpu`` prints all tables in less than 15 minutes, with names behind it some of
+them (ratios, lassos, grids); it takes PyTorch and a GPU.
 Seconds are those of a whole solve, the copies of the input to the device and of the result back
 included, second solve of a process. CPU solves are left out where they would take too long.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from edgewise._core.arrays import to_numpy
-from edgewise.solvers import density_ratio_path, graphical_lasso, ratio_alpha_max
+from edgewise.data import neighbor_pairs
+from edgewise.solvers import (
+    density_ratio_path,
+    graphical_lasso,
+    locally_constant,
+    ratio_alpha_max,
+)
 
 
 @dataclass(frozen=True)
@@ -157,12 +165,66 @@ def print_ratios(torch: Any) -> None:
         torch.cuda.empty_cache()
 
 
-def main() -> None:
-    """Print both tables."""
-    import torch
+#: Sides of square grids, and how many of the strengths the CPU solves; the first is a warm-up.
+GRIDS = ((10, 4), (10, 4), (16, 4), (20, 4), (32, 4), (48, 1), (64, 0), (100, 0))
+#: Strengths alpha and tau of `benchmarks.space`.
+STRENGTHS = ((0.1, 0.02), (0.1, 0.1), (0.03, 0.03), (0.01, 0.1))
 
-    print(torch.cuda.get_device_name(0))
-    print_ratios(torch)
+
+def boxes(torch: Any, side: int) -> Any:
+    """Correlations of 200 rows on a grid where boxes of 9 sites are joined, one per 50 sites."""
+    p, rng = side * side, np.random.default_rng(side)
+    sites = np.arange(p).reshape(side, side)
+    K = torch.zeros(p, p, device="cuda", dtype=torch.float64)
+    for _ in range(max(2, p // 50)):
+        ends = []
+        for row, column in rng.integers(side - 2, size=(2, 2)):
+            box = sites[row : row + 3, column : column + 3].ravel()
+            ends.append(torch.asarray(box, device="cuda"))
+        weight = rng.choice([-1.0, 1.0]) * rng.uniform(0.15, 0.4)
+        K[ends[0][:, None], ends[1]] = weight
+        K[ends[1][:, None], ends[0]] = weight
+    K.fill_diagonal_(0.0)
+    K.fill_diagonal_(max(1.0, 0.2 - float(torch.linalg.eigvalsh(K)[0])))
+    normal = torch.Generator(device="cuda").manual_seed(side)
+    noise = torch.randn(p, 200, device="cuda", dtype=torch.float64, generator=normal)
+    X = torch.linalg.solve_triangular(torch.linalg.cholesky(K).T, noise, upper=True)
+    return to_numpy(torch.corrcoef(X)).copy()
+
+
+def print_grids(torch: Any) -> None:
+    """Print locally constant models on grids, for four pairs of strengths each."""
+    print(
+        "| locally constant, grid | alpha, tau | GPU, s | iterations | gap / p | CPU, s | apart |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for side, n_cpu in GRIDS:
+        S, pairs = boxes(torch, side), neighbor_pairs((side, side), side * side)
+        np.fill_diagonal(S, 1.0)
+        for k, (alpha, tau) in enumerate(STRENGTHS):
+
+            def on_device(S: Any = S, pairs: Any = pairs, a: float = alpha, t: float = tau) -> Any:
+                found = locally_constant(torch.asarray(S, device="cuda"), a, t, pairs)
+                return found, to_numpy(found.value)
+
+            seconds, (found, _) = timed(on_device)
+            words, apart = "", ""
+            if k < n_cpu:
+                begin = time.perf_counter()
+                other = locally_constant(S, alpha, tau, pairs)
+                words = f"{time.perf_counter() - begin:.2f}"
+                apart = f"{abs(found.objective - other.objective) / len(S):.0e}"
+            print(
+                f"| {side} x {side} | {alpha:g}, {tau:g} | {seconds:.2f} | {found.n_iter} "
+                f"| {found.gap / len(S):.0e} | {words} | {apart} |",
+                flush=True,
+            )
+            del found
+            torch.cuda.empty_cache()
+
+
+def print_lassos(torch: Any) -> None:
+    """Print graphical lassos."""
     print("| graphical lasso | p | GPU, s | iterations | gap / p | CPU, s | apart |")
     print("|---|---|---|---|---|---|---|")
     for row in (LASSOS[0], *LASSOS):
@@ -186,6 +248,16 @@ def main() -> None:
         )
         del S, host, found
         torch.cuda.empty_cache()
+
+
+def main() -> None:
+    """Print the tables that are asked for."""
+    import torch
+
+    print(torch.cuda.get_device_name(0))
+    tables = {"ratios": print_ratios, "lassos": print_lassos, "grids": print_grids}
+    for name in sys.argv[1:] or tables:
+        tables[name](torch)
 
 
 if __name__ == "__main__":

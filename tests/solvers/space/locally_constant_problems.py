@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 
 
@@ -131,6 +130,8 @@ def cvxpy_difference_penalized(S, thresholds, tau, D):
     that the precision is right to half the digits only. The objective is strongly convex: who has
     the optimal one has the optimal matrix, to what the certificate says.
     """
+    import cvxpy as cp
+
     p = len(S)
     Theta = cp.Variable((p, p), symmetric=True)
     # The diagonal is positive, each edge stands for two entries, and only what counts is named:
@@ -151,6 +152,8 @@ def cvxpy_difference_penalized(S, thresholds, tau, D):
 
 def _solve(problem, tol=1e-9):
     """Solve to ``tol``; once in a few hundred times Clarabel gets there only in other steps."""
+    import cvxpy as cp
+
     for settings in ({}, {"equilibrate_enable": False}, {"max_step_fraction": 0.9}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -1,5 +1,8 @@
 """The locally constant model on arrays of other libraries agrees with that on numpy's."""
 
+import os
+import subprocess
+import sys
 from itertools import chain
 
 import numpy as np
@@ -9,7 +12,7 @@ from edgewise._core.errors import InputError
 from edgewise.solvers import locally_constant, locally_constant_path
 from edgewise.solvers.space import splitting
 from edgewise.solvers.space.splitting import DenseFused
-from tests.solvers.array_libraries import array_of, host
+from tests.solvers.array_libraries import array_of, host, torch_on
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,
@@ -66,6 +69,7 @@ def test_weights_and_a_free_diagonal(array_of):
     assert_agree(found, locally_constant(S, 0.08, 0.05, pairs, **given), S)
     assert host(found.value)[0, 4] == 0
     thresholds = elementwise(9, 0.08, weights, penalize_diagonal=False)
+    pytest.importorskip("cvxpy")
     optimum, _ = cvxpy_locally_constant(S, thresholds, 0.05, pairs)
     mine = objective(host(found.value), S, thresholds, 0.05, pairs)
     assert mine == pytest.approx(found.objective, abs=1e-10)
@@ -128,3 +132,60 @@ def test_large_blocks_stay_and_small_ones_go_to_the_host(array_of, monkeypatch):
     assert type(part.S) is type(problem.S)
     # The last one has a neighbour outside.
     np.testing.assert_allclose(host(part.thresholds)[5], [1.05] * 5 + [1.0])
+
+
+SIMULATED = """
+import numpy as np
+from edgewise.solvers.space import splitting
+from edgewise.solvers.space.fused_rows import FusedProblem, shrink_layers
+from edgewise.data import neighbor_pairs
+
+splitting.THREADS, splitting.MOST_THREADS = 4, 8
+shrink = splitting.compile_for_device()
+rng = np.random.default_rng(0)
+for place, p in (((2, 3), 6), ("ring", 5), ((2, 2, 2), 8)):
+    pairs = neighbor_pairs(place, p)
+    for is_plain in (True, False):
+        thresholds = np.full((p, p), 0.1)
+        if not is_plain:
+            thresholds[0, 2] = thresholds[2, 0] = np.inf
+            thresholds[1, 2] = thresholds[2, 1] = 0.3
+        problem = FusedProblem(np.eye(p), thresholds, 0.2, pairs)
+        rows = splitting.PathsOnDevice(splitting.DenseFused(**problem._asdict()), shrink)
+        layers = splitting.cover_by_paths(pairs, p)
+        Omega, mean = rng.normal(size=(2, p, p))
+        Omega = Omega + Omega.T
+        Z, U = rng.normal(size=(2, rows.n_layers, p, p))
+        # On the device, rows are columns.
+        there = [np.ascontiguousarray(one.swapaxes(-1, -2)) for one in (Z, U, mean)]
+        expected = shrink_layers(Omega, problem, 1.3, splitting.RELAXATION, layers, Z, U, mean)
+        np.testing.assert_allclose(rows.shrink(Omega, 1.3, *there), expected)
+        for mine, other in zip(there, (Z, U, mean)):
+            np.testing.assert_allclose(mine.swapaxes(-1, -2), other, atol=1e-14)
+print("equal")
+"""
+
+
+def test_the_kernel_for_a_gpu_does_what_the_one_of_the_host_does():
+    # The simulator runs kernels in Python, and wants what they call in Python as well.
+    env = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", SIMULATED],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "equal", done.stderr
+
+
+@pytest.mark.cuda
+def test_threads_and_matrix_operations_agree_on_a_gpu(monkeypatch):
+    torch = torch_on("cuda")
+    pairs = pairs_of("grid", 6, 5)
+    S = random_problem(np.random.default_rng(5), pairs, 30, 60)
+    assert splitting.compile_for_device() is not None
+    by_threads = locally_constant(torch(S), 0.05, 0.1, pairs)
+    monkeypatch.setattr(splitting, "compile_for_device", lambda: None)
+    by_matrices = locally_constant(torch(S), 0.05, 0.1, pairs)
+    for found in (by_threads, by_matrices):
+        assert_agree(found, locally_constant(S, 0.05, 0.1, pairs), S)

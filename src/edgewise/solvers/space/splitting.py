@@ -17,16 +17,18 @@ below. The primal point is structured: entries that the layers hold equal are jo
 groups with a zero become zero, the others take their mean of :math:`\Omega`. It is therefore sparse
 and fused exactly and, near the optimum, closer to it than :math:`\Omega`.
 
-Arrays of other libraries than numpy have the same iterations, made of matrix operations alone
+Arrays of other libraries than numpy have the same iterations. On a GPU for which numba compiles, a
+thread takes a path of a row (`PathsOnDevice`). Elsewhere everything is made of matrix operations
 (`PairRows`): each layer of paths is taken apart into two layers of pairs, whose fused lasso is a
-mean or a shift, and sparsity has a layer of its own.
+mean or a shift, and sparsity has a layer of its own, which takes up to twice as many iterations.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -52,12 +54,14 @@ from edgewise.solvers.linalg.first_order import (
 )
 from edgewise.solvers.linalg.kernels import find_root
 from edgewise.solvers.space.fused_rows import (
+    SHORT,
     FusedProblem,
     Layers,
     average_groups,
     cut,
     find_groups,
     shrink_layers,
+    shrink_row,
     split_blocks,
 )
 
@@ -292,6 +296,8 @@ class DenseFused:
         return Sigma if log_determinant(Sigma) > -math.inf else None
 
 
+#: Threads of a block, most threads, and most bytes of scratch for all of them, on a GPU.
+THREADS, MOST_THREADS, SCRATCH = 128, 2**18, 2**30
 #: Matrices of the size of the covariance that are held at the same time, on a grid in the plane.
 MATRICES = 35
 #: Share of the variables in one component from which on all are solved as one block.
@@ -420,6 +426,164 @@ class PairRows:
         return 1 + matching
 
 
+class PathsOnDevice(PairRows):
+    """Copies on a GPU, one per layer of paths; a thread takes a path of a row."""
+
+    def __init__(self, problem: DenseFused, shrink: Any) -> None:
+        super().__init__(problem)
+        self.n_layers = problem.layers.n_layers
+        self._launch = shrink
+        paths = _list_paths(problem.layers)
+        longest = int(np.diff(paths[:, 1:]).max())
+        # With one threshold for all, short paths need no more than themselves.
+        is_plain = longest <= SHORT and _is_constant(problem.thresholds)
+        shape = (3, longest) if is_plain else (8, 2 * longest + 3)
+        most = min(len(paths) * problem.S.shape[0], MOST_THREADS, SCRATCH // (8 * math.prod(shape)))
+        self._n_blocks = max(-(-most // THREADS), 1)
+        n_threads = self._n_blocks * THREADS
+        tables = (problem.layers.nodes, problem.layers.is_joined, paths)
+        xp, device = array_namespace(problem.S), problem.S.device
+        self._tables = [xp.asarray(table, device=device) for table in tables]
+        self._place = xp.empty((longest, n_threads), dtype=xp.int64, device=device)
+        sizes = ((*shape, n_threads), (longest, n_threads), (4, n_threads))
+        self._scratch = [xp.empty(size, dtype=xp.float64, device=device) for size in sizes]
+
+    def shrink(self, Omega: Any, mu: float, Z: Any, U: Any, mean: Any) -> Residuals:
+        """Move copies and multipliers in place, as `shrink_layers` says."""
+        xp, problem = array_namespace(Omega), self._problem
+        work, old, sums = self._scratch
+        limits = (1.0 / mu, problem.tau / mu, RELAXATION)
+        arrays = (*self._tables, Z, U, work, self._place, old, sums)
+        matrices = map(_in_row_order, (Omega, problem.thresholds))
+        self._launch[self._n_blocks, THREADS](*map(_bare, matrices), *limits, *map(_bare, arrays))
+        mean[...] = sum(Z[k, ...] - U[k, ...] for k in range(self.n_layers)) / self.n_layers
+        primal, dual, size_Z, size_U = to_numpy(xp.sum(sums, axis=1)).tolist()
+        return primal, dual, size_Z, size_U
+
+    def _copy(self, matching: int) -> int:
+        return self._problem.matchings[matching].layer
+
+
+def _list_paths(layers: Layers) -> IntArray:
+    """List the paths of all layers, long ones first: layer, first place in it, and the end."""
+    found = []
+    for k, is_joined in enumerate(layers.is_joined):
+        # A ring is one path.
+        ends = np.append(np.flatnonzero(~is_joined[:-1]) + 1, is_joined.size)
+        starts = np.append(0, ends[:-1])
+        found.append(np.column_stack([np.full(ends.size, k), starts, ends]))
+    paths = np.concatenate(found)
+    return np.ascontiguousarray(paths[np.argsort(paths[:, 1] - paths[:, 2], kind="stable")])
+
+
+def _is_constant(thresholds: Any) -> bool:
+    """Whether all thresholds off the diagonal are the same."""
+    xp = array_namespace(thresholds)
+    one = float(thresholds[0, 1])
+    return one < math.inf and bool(xp.all(set_diagonal(thresholds + 0.0, one) == one))
+
+
+def _in_row_order(A: Any) -> Any:
+    """Return a symmetric matrix in the order that the kernel was compiled for."""
+    if hasattr(A, "contiguous"):
+        return A.contiguous()
+    return A if A.flags.c_contiguous else A.T
+
+
+def _bare(array: Any) -> Any:
+    """Hand an array of any library on a GPU to numba without a copy."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return import_module("numba.cuda").as_cuda_array(array)
+    return array
+
+
+#: The module numba.cuda when it is needed, which costs time to import and is not everywhere.
+cuda: Any = None
+
+
+@cache
+def compile_for_device() -> Any:
+    """Compile the fused lasso of rows for a GPU; return None where numba can not."""
+    global cuda
+    try:
+        cuda = import_module("numba.cuda")
+        if not cuda.is_available():
+            return None
+        if not hasattr(np, "row_stack"):
+            # numba-cuda asks for this name, which numpy has no longer, when it is first used.
+            np.vstack = np.vstack  # type: ignore[attr-defined]
+        shrink = cuda.jit(_shrink_on_device)
+        one, table = np.ones((1, 1, 1)), np.zeros((1, 1), dtype=np.int64)
+        shrink[1, 1](
+            one[0], one[0], 1.0, 1.0, 1.0, table, table > 0, np.array([[0, 0, 1]]), one.copy(),
+            one.copy(), np.ones((3, 1, 1)), table.copy(), one[0].copy(), np.ones((4, 1)),
+        )  # fmt: skip
+    except Exception:
+        # Whatever is missing or does not fit, matrix operations do the same.
+        return None
+    return shrink
+
+
+def _shrink_on_device(
+    Omega: Any,
+    thresholds: Any,
+    factor: float,
+    strength: float,
+    relaxation: float,
+    nodes: Any,
+    is_joined: Any,
+    paths: Any,
+    Z: Any,
+    U: Any,
+    work: Any,
+    place: Any,
+    old: Any,
+    sums: Any,
+) -> None:
+    """Move copies and multipliers; neighbouring threads take, and read, neighbouring rows."""
+    p = Omega.shape[0]
+    thread = cuda.grid(1)
+    primal = dual = size_Z = size_U = 0.0
+    for task in range(thread, paths.shape[0] * p, cuda.gridsize(1)):
+        q = task // p
+        j = task - q * p
+        k, start, stop = paths[q, 0], paths[q, 1], paths[q, 2]
+        z, u = Z[k, :, j], U[k, :, j]
+        for m in range(start, stop):
+            i = nodes[k, m]
+            u[i] += relaxation * Omega[i, j] + (1.0 - relaxation) * z[i]
+            old[m - start, thread] = z[i]
+        shrink_row(
+            u, j, thresholds[:, j], factor if k == 0 else 0.0, strength, nodes[k, start:stop],
+            is_joined[k, start:stop], work[:, :, thread], place[:, thread], z,
+        )  # fmt: skip
+        for m in range(start, stop):
+            i = nodes[k, m]
+            u[i] -= z[i]
+            primal += (Omega[i, j] - z[i]) ** 2
+            dual += (z[i] - old[m - start, thread]) ** 2
+            size_Z += z[i] * z[i]
+            size_U += u[i] * u[i]
+    sums[0, thread] = primal
+    sums[1, thread] = dual
+    sums[2, thread] = size_Z
+    sums[3, thread] = size_U
+
+
+def _rows_on_device(problem: DenseFused) -> PairRows:
+    """Return the copies that suit the device."""
+    S, is_reached = problem.S, False
+    if type(S).__module__.startswith("torch") and S.is_cuda:
+        stream = import_module("torch").cuda.current_stream(S.device).cuda_stream
+        is_reached = S.device.index == 0 and stream == 0
+    elif type(S).__module__.startswith("cupy"):
+        stream = import_module("cupy").cuda.get_current_stream().ptr
+        is_reached = S.device.id == 0 and stream == 0
+    # numba works on the default stream of the first device.
+    shrink = compile_for_device() if is_reached else None
+    return PairRows(problem) if shrink is None else PathsOnDevice(problem, shrink)
+
+
 def split_layers(
     problem: FusedProblem | DenseFused,
     target: float,
@@ -435,7 +599,7 @@ def split_layers(
     """
     with rows_shared(problem.S.shape[0]) as share:
         if isinstance(problem, DenseFused):
-            return _split(problem, PairRows(problem), target, max_iter, start, Theta)
+            return _split(problem, _rows_on_device(problem), target, max_iter, start, Theta)
         return _split(problem, PathRows(problem, share), target, max_iter, start, Theta)
 
 
