@@ -18,7 +18,6 @@ from .directed import (
     random_dag as random_dag,
     sample_linear_sem as sample_linear_sem,
 )
-from .discrete import SAMPLING_METHODS as SAMPLING_METHODS, sample_markov as sample_markov
 from .gaussian import (
     GRAPH_KINDS as GRAPH_KINDS,
     HUB_LINKS as HUB_LINKS,
@@ -34,12 +33,14 @@ from .gaussian import (
 from .nongaussian import (
     DIAMOND_METHODS as DIAMOND_METHODS,
     REGULATION_KINDS as REGULATION_KINDS,
+    SAMPLING_METHODS as SAMPLING_METHODS,
     DiamondChange as DiamondChange,
     GeneRegulationChange as GeneRegulationChange,
     Regulation as Regulation,
     diamond_change as diamond_change,
     gene_regulation_change as gene_regulation_change,
     sample_diamond as sample_diamond,
+    sample_markov as sample_markov,
 )
 from .space import (
     CONTOUR_KINDS as CONTOUR_KINDS,

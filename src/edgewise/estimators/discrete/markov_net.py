@@ -21,7 +21,7 @@ from edgewise._core.parallel import step_counter
 from edgewise._core.typing import AnyArray, FloatArray, RandomState
 from edgewise.data.levels import DiscreteTable, Level, check_levels, read_levels
 from edgewise.data.markov import MarkovModel, maximal_cliques
-from edgewise.data.simulate.discrete import sample_markov
+from edgewise.data.simulate.nongaussian import sample_markov
 from edgewise.estimators.base.table import (
     column_number,
     named,
