@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -52,6 +53,7 @@ from edgewise.solvers import (
     markov_blankets,
     order_bayes_net,
     ratio_alpha_max,
+    screened_graphical_lasso,
     separating_sets,
 )
 from edgewise.solvers.lasso.gram import neighborhood_lasso
@@ -65,7 +67,7 @@ Call = Callable[[], Any]
 #: edges as there are.
 N_ROWS, ALPHA = 1000, 0.14
 ROWS, COLUMNS = "rows", "columns"
-MEMORY = "memory"
+MEMORY, WIDE = "memory", "wide"
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,11 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How many of the sizes of each case are tried, from the smallest on; where memory is read."""
+    """How many sizes of each case are tried, where memory is read, columns of wide tables."""
 
     n_sizes: int
     memory: tuple[tuple[str, int], ...]
+    wide: tuple[int, ...]
 
 
 @cache
@@ -248,19 +251,64 @@ def _matrices_of(method: str, p: int) -> Row:
         run = make(p)
         for cached in (gaussian_rows, normal_rows):
             cached.cache_clear()
-        # What the drawing of the problem took is given back, and the largest size so far forgotten.
-        gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-        before = _resident("VmHWM")
-        run()
-        added = _resident("VmHWM") - before
+        added = _added_by(run)
     return {
         "method": method,
         "columns": p,
         "matrix memory": 8 * p**2,
         "added memory": added,
         "matrices": added / (8 * p**2),
+    }
+
+
+def _added_by(run: Call) -> int:
+    """Bytes that a call takes at its peak, beyond what there was."""
+    # What the drawing of the problem took is given back, and the largest size so far forgotten.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _resident("VmHWM")
+    run()
+    return _resident("VmHWM") - before
+
+
+def wide_table(p: int, n: int = 500) -> Array:
+    """Rows of chains of 4, 1 and 0.1 per cent of the columns, 60 per cent of them single."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p), dtype=np.float32)
+    start = 0
+    for size, count in ((p // 25, 3), (p // 100, 18), (p // 1000, 100)):
+        for _ in range(count):
+            for j in range(start + 1, start + size):
+                X[:, j] = np.float32(0.8) * X[:, j - 1] + np.float32(0.6) * X[:, j]
+            start += size
+    return X[:, rng.permutation(p)]
+
+
+def wide_rows(plan: Plan) -> list[Row]:
+    """Solve the graphical lasso of very many columns by components, and read time and memory."""
+    return [alone(_wide, p) for p in plan.wide]
+
+
+def _wide(p: int) -> Row:
+    screened_graphical_lasso(wide_table(1000)[:, :200], 0.3)
+    X = wide_table(p)
+    found: list[Any] = []
+    with threadpool_limits(1):
+        started = time.process_time()
+        added = _added_by(lambda: found.append(screened_graphical_lasso(X, largest=p // 20)))
+        taken = time.process_time() - started
+    solution = found[0]
+    return {
+        "columns": p,
+        "table memory": X.nbytes,
+        "alpha": solution.alpha,
+        "components": int((np.bincount(solution.component) > 1).sum()),
+        "largest": int(np.bincount(solution.component).max()),
+        "edges": solution.edges()[0].size,
+        "gap per variable": solution.gap / p,
+        "CPU": taken,
+        "added memory": added,
     }
 
 
@@ -272,7 +320,7 @@ def _resident(field: str) -> int:
 
 def warm_up(tables: Sequence[str]) -> None:
     """Compile everything that is timed."""
-    if list(tables) == [MEMORY]:
+    if set(tables) <= {MEMORY, WIDE}:
         return
     for case in CASES:
         if case.grows == COLUMNS:
@@ -289,6 +337,8 @@ def written(title: str, value: Any) -> str:
         return f"{value:.2f}"
     if title.endswith("memory"):
         return f"{value / 10**6:.0f} MB"
+    if title == "gap per variable":
+        return f"{value:.0e}"
     if title == "matrices":
         return f"{value:.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -309,12 +359,14 @@ BENCHMARK = Benchmark(
                 ("Bayesian network, order", 1000),
                 ("Bayesian network, IAMB and tests", 2000),
             ),
+            wide=(10_000, 100_000),
         ),
-        Plan(n_sizes=2, memory=(("graphical lasso", 500),)),
+        Plan(n_sizes=2, memory=(("graphical lasso", 500),), wide=(2000,)),
     ),
     {
         "scaling": ("Exponents", scaling_rows),
         MEMORY: ("Matrices in memory", memory_rows),
+        WIDE: ("Graphical lasso by components, from 500 rows", wide_rows),
     },
     written,
     [
@@ -323,7 +375,7 @@ BENCHMARK = Benchmark(
         "rows of discrete networks four times); *last exponent* is that of the last step.",
     ],
     warm_up,
-    lambda: {} if sys.platform == "linux" else {MEMORY: "it is read as Linux tells it"},
+    lambda: {} if sys.platform == "linux" else dict.fromkeys((MEMORY, WIDE), "it needs Linux"),
 )
 
 if __name__ == "__main__":

@@ -86,6 +86,10 @@ from .gaussian.graphical_lasso import (
     graphical_lasso_path as graphical_lasso_path,
 )
 from .gaussian.refit import RefitSolution as RefitSolution, refit_precision as refit_precision
+from .gaussian.screened import (
+    SparsePrecisionSolution as SparsePrecisionSolution,
+    screened_graphical_lasso as screened_graphical_lasso,
+)
 from .lasso.generalized import (
     RegressionSolution as RegressionSolution,
     generalized_lasso as generalized_lasso,
