@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from edgewise._core.errors import InputError, NotEnoughMemoryError
 
-#: Where a library has no namespace of the array API standard itself, as torch; scikit-learn carries
-#: a copy.
+#: Libraries whose own namespace, if they have one, is not the whole standard.
+WRAPPED = ("torch", "cupy")
+#: What makes it whole; scikit-learn carries a copy.
 COMPATIBLE = ("array_api_compat", "sklearn.externals.array_api_compat")
 
 
@@ -28,11 +30,18 @@ def array_namespace(array: Any) -> Any:
     >>> array_namespace(np.ones(2)) is np
     True
     """
-    if hasattr(array, "__array_namespace__") and not type(array).__module__.startswith("cupy"):
+    library = type(array).__module__.partition(".")[0]
+    if library not in WRAPPED and hasattr(array, "__array_namespace__"):
         return array.__array_namespace__()
+    return _compatible(library)
+
+
+@cache
+def _compatible(library: str) -> Any:
+    """Return the namespace that array-api-compat has for a library."""
     for name in COMPATIBLE:
         try:
-            return import_module(name).array_namespace(array)
+            return import_module(f"{name}.{library}")
         except ImportError:
             continue
     raise ImportError("Arrays of this library take the package array-api-compat.")
@@ -49,7 +58,7 @@ def is_foreign(array: Any) -> bool:
     if isinstance(array, np.ndarray | np.generic):
         return False
     library = type(array).__module__.partition(".")[0]
-    return library in ("torch", "cupy") or hasattr(array, "__array_namespace__")
+    return library in WRAPPED or hasattr(array, "__array_namespace__")
 
 
 def to_numpy(array: Any) -> Any:

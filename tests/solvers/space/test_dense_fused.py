@@ -140,7 +140,7 @@ from edgewise.solvers.space import splitting
 from edgewise.solvers.space.fused_rows import FusedProblem, shrink_layers
 from edgewise.data import neighbor_pairs
 
-splitting.THREADS, splitting.MOST_THREADS = 4, 8
+splitting.THREADS, splitting.BLOCKS, splitting.MOST_THREADS = 4, 2, 8
 shrink = splitting.compile_for_device()
 rng = np.random.default_rng(0)
 for place, p in (((2, 3), 6), ("ring", 5), ((2, 2, 2), 8)):

@@ -296,8 +296,8 @@ class DenseFused:
         return Sigma if log_determinant(Sigma) > -math.inf else None
 
 
-#: Threads of a block, most threads, and most bytes of scratch for all of them, on a GPU.
-THREADS, MOST_THREADS, SCRATCH = 128, 2**18, 2**30
+#: Most threads of a block, blocks at least, most threads, most bytes of scratch for them on a GPU.
+THREADS, BLOCKS, MOST_THREADS, SCRATCH = 64, 512, 2**18, 2**30
 #: Matrices of the size of the covariance that are held at the same time, on a grid in the plane.
 MATRICES = 35
 #: Share of the variables in one component from which on all are solved as one block.
@@ -439,8 +439,9 @@ class PathsOnDevice(PairRows):
         is_plain = longest <= SHORT and _is_constant(problem.thresholds)
         shape = (3, longest) if is_plain else (8, 2 * longest + 3)
         most = min(len(paths) * problem.S.shape[0], MOST_THREADS, SCRATCH // (8 * math.prod(shape)))
-        self._n_blocks = max(-(-most // THREADS), 1)
-        n_threads = self._n_blocks * THREADS
+        per_block = min(max(most // BLOCKS, 1), THREADS)
+        self._grid = max(-(-most // per_block), BLOCKS), per_block
+        n_threads = math.prod(self._grid)
         tables = (problem.layers.nodes, problem.layers.is_joined, paths)
         xp, device = array_namespace(problem.S), problem.S.device
         self._tables = [xp.asarray(table, device=device) for table in tables]
@@ -455,7 +456,7 @@ class PathsOnDevice(PairRows):
         limits = (1.0 / mu, problem.tau / mu, RELAXATION)
         arrays = (*self._tables, Z, U, work, self._place, old, sums)
         matrices = map(_in_row_order, (Omega, problem.thresholds))
-        self._launch[self._n_blocks, THREADS](*map(_bare, matrices), *limits, *map(_bare, arrays))
+        self._launch[self._grid](*map(_bare, matrices), *limits, *map(_bare, arrays))
         mean[...] = sum(Z[k, ...] - U[k, ...] for k in range(self.n_layers)) / self.n_layers
         primal, dual, size_Z, size_U = to_numpy(xp.sum(sums, axis=1)).tolist()
         return primal, dual, size_Z, size_U
@@ -514,9 +515,10 @@ def compile_for_device() -> Any:
             np.vstack = np.vstack  # type: ignore[attr-defined]
         shrink = cuda.jit(_shrink_on_device)
         one, table = np.ones((1, 1, 1)), np.zeros((1, 1), dtype=np.int64)
-        shrink[1, 1](
+        shrink[BLOCKS, 1](
             one[0], one[0], 1.0, 1.0, 1.0, table, table > 0, np.array([[0, 0, 1]]), one.copy(),
-            one.copy(), np.ones((3, 1, 1)), table.copy(), one[0].copy(), np.ones((4, 1)),
+            one.copy(), np.ones((3, 1, BLOCKS)), np.zeros((1, BLOCKS), dtype=np.int64),
+            np.ones((1, BLOCKS)), np.ones((4, BLOCKS)),
         )  # fmt: skip
     except Exception:
         # Whatever is missing or does not fit, matrix operations do the same.
