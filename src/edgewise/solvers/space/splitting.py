@@ -512,7 +512,7 @@ def compile_for_device() -> Any:
             return None
         if not hasattr(np, "row_stack"):
             # numba-cuda asks for this name, which numpy has no longer, when it is first used.
-            np.vstack = np.vstack  # type: ignore[attr-defined]
+            vars(np)["row_stack"] = np.vstack
         shrink = cuda.jit(_shrink_on_device)
         one, table = np.ones((1, 1, 1)), np.zeros((1, 1), dtype=np.int64)
         shrink[BLOCKS, 1](
