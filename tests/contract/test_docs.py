@@ -92,6 +92,7 @@ LONG_PAGES = (
     "inference.md",
     "space.md",
     "survey.md",
+    "tutorial.md",
 )
 #: Pages that resample, permute or grow trees all the way through.
 LONG = tuple(ROOT / "docs" / name for name in LONG_PAGES)
@@ -102,23 +103,31 @@ LONG = tuple(ROOT / "docs" / name for name in LONG_PAGES)
     [
         pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
         for page in PAGES
-        if "```python" in read(page) and page != BUILT
+        if re.search("^```(python|console)", read(page), flags=re.MULTILINE) and page != BUILT
     ],
     ids=name_of,
 )
-def test_python_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
+def test_blocks_run_in_their_order_and_print_what_the_page_shows(
+    page, tmp_path, monkeypatch, request
+):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "docs"}
+    if "```console" in read(page):
+        request.getfixturevalue("undrawn")
     for block in blocks_of(page):
-        if block.language != "python":
-            continue
-        printed = io.StringIO()
-        # The blank lines make tracebacks point into the page.
-        code = compile("\n" * block.line + block.text, str(page), "exec")
-        with contextlib.redirect_stdout(printed):
-            exec(code, namespace)
-        if block.output is not None:
-            assert_same(block.output, printed.getvalue(), f"{name_of(page)}, line {block.line}")
+        where = f"{name_of(page)}, line {block.line}"
+        if block.language == "python":
+            printed = io.StringIO()
+            # The blank lines make tracebacks point into the page.
+            code = compile("\n" * block.line + block.text, str(page), "exec")
+            with contextlib.redirect_stdout(printed):
+                exec(code, namespace)
+            if block.output is not None:
+                assert_same(block.output, printed.getvalue(), where)
+        if block.language == "console":
+            for command in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+                line, _, wanted = command.partition("\n")
+                assert_same(wanted, run_command(line), where)
 
 
 @pytest.mark.slow
@@ -147,26 +156,6 @@ def test_a_method_can_be_added_from_the_page_alone(tmp_path):
     for block, printed in zip(wanted, done.stdout.split(f"{SEPARATOR}\n"), strict=False):
         if block.output is not None:
             assert_same(block.output, printed, f"{name_of(BUILT)}, line {block.line}")
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
-        for page in PAGES
-        if "```console" in read(page)
-    ],
-    ids=name_of,
-)
-def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for block in blocks_of(page):
-        if block.language != "console":
-            continue
-        for command in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-            line, _, wanted = command.partition("\n")
-            assert_same(wanted, run_command(line), f"{name_of(page)}: {line}")
 
 
 def slug(heading):
