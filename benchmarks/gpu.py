@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 
 from edgewise._core.arrays import to_numpy
 from edgewise.data import neighbor_pairs
+from edgewise.data.simulate.space import _draw_blocks, _off_diagonal
 from edgewise.solvers import (
     density_ratio_path,
     graphical_lasso,
@@ -173,21 +175,13 @@ STRENGTHS = ((0.1, 0.02), (0.1, 0.1), (0.03, 0.03), (0.01, 0.1))
 
 def boxes(torch: Any, side: int) -> Any:
     """Correlations of 200 rows on a grid where boxes of 9 sites are joined, one per 50 sites."""
-    p, rng = side * side, np.random.default_rng(side)
-    sites = np.arange(p).reshape(side, side)
-    K = torch.zeros(p, p, device="cuda", dtype=torch.float64)
-    for _ in range(max(2, p // 50)):
-        ends = []
-        for row, column in rng.integers(side - 2, size=(2, 2)):
-            box = sites[row : row + 3, column : column + 3].ravel()
-            ends.append(torch.asarray(box, device="cuda"))
-        weight = rng.choice([-1.0, 1.0]) * rng.uniform(0.15, 0.4)
-        K[ends[0][:, None], ends[1]] = weight
-        K[ends[1][:, None], ends[0]] = weight
-    K.fill_diagonal_(0.0)
+    p, rng = side * side, np.random.default_rng(zlib.crc32(f"grid {side}x{side}".encode()))
+    # `edgewise.data.block_model`, but for the eigenvalues, which take too long on the host.
+    _, blocks = _draw_blocks((side, side), max(2, p // 50), 3, (0.15, 0.4), rng)
+    K = torch.asarray(_off_diagonal(blocks, p), device="cuda")
     K.fill_diagonal_(max(1.0, 0.2 - float(torch.linalg.eigvalsh(K)[0])))
-    normal = torch.Generator(device="cuda").manual_seed(side)
-    noise = torch.randn(p, 200, device="cuda", dtype=torch.float64, generator=normal)
+    torch.manual_seed(side)
+    noise = torch.randn(p, 200, device="cuda", dtype=torch.float64)
     X = torch.linalg.solve_triangular(torch.linalg.cholesky(K).T, noise, upper=True)
     return to_numpy(torch.corrcoef(X)).copy()
 

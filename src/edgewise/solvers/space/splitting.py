@@ -304,16 +304,18 @@ MATRICES = 35
 MOSTLY = 0.9
 
 
-def join_equal(matchings: list[Matching], copies: list[Any]) -> Any:
+def join_equal(matchings: list[Matching], copies: list[Any], is_zero: Any) -> Any:
     """Label each entry by the first of those that copies hold equal to it, through others.
 
     ``copies[m]`` is compared along the pairs of ``matchings[m]``. The smallest label goes from
     neighbour to neighbour, and to whoever is labelled by an entry that has a smaller one by now.
+    Entries that are 0, and all that are held equal to one, have the label 0.
     """
-    xp, p = array_namespace(copies[0]), copies[0].shape[0]
-    own = xp.arange(p, device=copies[0].device)
-    first, second = xp.broadcast_arrays(own[:, None], own[None, :])
-    label = xp.maximum(first, second) * p + xp.minimum(first, second)
+    xp, p = array_namespace(is_zero), is_zero.shape[0]
+    own = xp.arange(p, device=is_zero.device)
+    first, second = own[:, None], own[None, :]
+    label = xp.where(first > second, first * p + second, second * p + first)
+    label = xp.where(is_zero, 0, label)
     ties = [one.counts & (one.swap(A) == A) for one, A in zip(matchings, copies, strict=True)]
     while True:
         before = label
@@ -329,8 +331,8 @@ def join_equal(matchings: list[Matching], copies: list[Any]) -> Any:
 def number_groups(problem: DenseFused, Theta: Any) -> Any:
     """Return a number for each set of equal entries of neighbours, as `find_groups` does."""
     xp, p = array_namespace(Theta), Theta.shape[0]
-    label = join_equal(problem.matchings, [Theta] * len(problem.matchings))
-    is_edge = set_diagonal(Theta != 0.0, False)
+    label = join_equal(problem.matchings, [Theta] * len(problem.matchings), Theta == 0.0)
+    is_edge = set_diagonal(label > 0, False)
     # In the order of their first entry; all that are no edge come last.
     listed = xp.reshape(xp.where(is_edge, label, p * p), (-1,))
     number = xp.reshape(xp.unique_inverse(listed).inverse_indices, (p, p))
@@ -340,13 +342,13 @@ def number_groups(problem: DenseFused, Theta: Any) -> Any:
 def _sum_by(label: Any, values: Any) -> Any:
     """Return for each entry the sum of the values of all that have its label."""
     xp = array_namespace(values)
-    flat, weights = (xp.reshape(one, (-1,)) for one in (label, values))
+    weights = xp.reshape(values, (-1,))
     if hasattr(xp, "bincount"):
-        totals = xp.bincount(flat, weights=weights, minlength=flat.shape[0])
+        totals = xp.bincount(label, weights=weights, minlength=label.shape[0])
     else:
-        sums = np.bincount(to_numpy(flat), weights=to_numpy(weights), minlength=flat.shape[0])
+        sums = np.bincount(to_numpy(label), weights=to_numpy(weights), minlength=label.shape[0])
         totals = like(sums, values)
-    return xp.reshape(xp.take(totals, flat), values.shape)
+    return xp.reshape(xp.take(totals, label), values.shape)
 
 
 class PathRows:
@@ -415,11 +417,14 @@ class PairRows:
     def structured(self, Omega: Any, Z: Any) -> Any:
         """Return a precision with the zeros and ties of the copies."""
         xp, matchings = array_namespace(Omega), self._problem.matchings
-        label = join_equal(matchings, [Z[self._copy(m), ...] for m in range(len(matchings))])
         is_zero = set_diagonal((Z[0, ...] == 0.0) | (Z[0, ...].T == 0.0), False)
-        n_zeros = _sum_by(label, xp.astype(is_zero, Omega.dtype))
-        average = _sum_by(label, Omega) / _sum_by(label, xp.ones_like(Omega))
-        return xp.where(n_zeros > 0.0, 0.0, average)
+        copies = [Z[self._copy(m), ...] for m in range(len(matchings))]
+        label = xp.reshape(join_equal(matchings, copies, is_zero), (-1,))
+        # So many sums into one number would have to wait for each other.
+        apart = xp.where(label > 0, label, xp.arange(label.shape[0], device=Omega.device))
+        average = _sum_by(apart, Omega) / _sum_by(apart, xp.ones_like(Omega))
+        average = xp.where(xp.reshape(label, Omega.shape) > 0, average, 0.0)
+        return set_diagonal(average, xp.linalg.diagonal(Omega))
 
     def _copy(self, matching: int) -> int:
         """Return the copy in which the pairs of a matching are held equal."""
@@ -442,23 +447,25 @@ class PathsOnDevice(PairRows):
         per_block = min(max(most // BLOCKS, 1), THREADS)
         self._grid = max(-(-most // per_block), BLOCKS), per_block
         n_threads = math.prod(self._grid)
-        tables = (problem.layers.nodes, problem.layers.is_joined, paths)
         xp, device = array_namespace(problem.S), problem.S.device
-        self._tables = [xp.asarray(table, device=device) for table in tables]
-        self._place = xp.empty((longest, n_threads), dtype=xp.int64, device=device)
+        tables = (problem.layers.nodes, problem.layers.is_joined, paths)
         sizes = ((*shape, n_threads), (longest, n_threads), (4, n_threads))
-        self._scratch = [xp.empty(size, dtype=xp.float64, device=device) for size in sizes]
+        work, old, self._sums = (xp.empty(size, dtype=xp.float64, device=device) for size in sizes)
+        place = xp.empty((longest, n_threads), dtype=xp.int64, device=device)
+        # Handing an array over takes longer than a small launch: what stays is handed over once.
+        self._thresholds = _bare(_in_row_order(problem.thresholds))
+        self._tables = [_bare(xp.asarray(table, device=device)) for table in tables]
+        self._scratch = [_bare(one) for one in (work, place, old, self._sums)]
 
     def shrink(self, Omega: Any, mu: float, Z: Any, U: Any, mean: Any) -> Residuals:
         """Move copies and multipliers in place, as `shrink_layers` says."""
-        xp, problem = array_namespace(Omega), self._problem
-        work, old, sums = self._scratch
-        limits = (1.0 / mu, problem.tau / mu, RELAXATION)
-        arrays = (*self._tables, Z, U, work, self._place, old, sums)
-        matrices = map(_in_row_order, (Omega, problem.thresholds))
-        self._launch[self._grid](*map(_bare, matrices), *limits, *map(_bare, arrays))
+        self._launch[self._grid](
+            _bare(_in_row_order(Omega)), self._thresholds, 1.0 / mu, self._problem.tau / mu,
+            RELAXATION, *self._tables, _bare(Z), _bare(U), *self._scratch,
+        )  # fmt: skip
         mean[...] = sum(Z[k, ...] - U[k, ...] for k in range(self.n_layers)) / self.n_layers
-        primal, dual, size_Z, size_U = to_numpy(xp.sum(sums, axis=1)).tolist()
+        sums = array_namespace(Omega).sum(self._sums, axis=1)
+        primal, dual, size_Z, size_U = to_numpy(sums).tolist()
         return primal, dual, size_Z, size_U
 
     def _copy(self, matching: int) -> int:
@@ -514,12 +521,12 @@ def compile_for_device() -> Any:
             # numba-cuda asks for this name, which numpy has no longer, when it is first used.
             vars(np)["row_stack"] = np.vstack
         shrink = cuda.jit(_shrink_on_device)
-        one, table = np.ones((1, 1, 1)), np.zeros((1, 1), dtype=np.int64)
-        shrink[BLOCKS, 1](
-            one[0], one[0], 1.0, 1.0, 1.0, table, table > 0, np.array([[0, 0, 1]]), one.copy(),
-            one.copy(), np.ones((3, 1, BLOCKS)), np.zeros((1, BLOCKS), dtype=np.int64),
-            np.ones((1, BLOCKS)), np.ones((4, BLOCKS)),
-        )  # fmt: skip
+        shapes = (1, 1), (1, 1, 1), (3, 1, BLOCKS), (1, BLOCKS), (4, BLOCKS)
+        matrix, copy, work, old, sums = (cuda.to_device(np.ones(shape)) for shape in shapes)
+        lists = [[0]], [[False]], [[0, 0, 1]], [[0] * BLOCKS]
+        *tables, place = (cuda.to_device(np.array(one)) for one in lists)
+        strengths = 1.0, 1.0, 1.0
+        shrink[BLOCKS, 1](matrix, matrix, *strengths, *tables, copy, copy, work, place, old, sums)
     except Exception:
         # Whatever is missing or does not fit, matrix operations do the same.
         return None
