@@ -39,7 +39,8 @@ class Places(NamedTuple):
     """An order of the variables, what it implies, and what it was before a perturbation.
 
     ``rank`` is the position of each variable, ``costs`` what each costs given those before it, and
-    ``interest[j, i]`` says whether i is, or could become, a parent of j. ``is_awake`` marks
+    ``interest[j, i]`` says whether i is, or could become, a parent of j. ``comes_before`` is empty
+    where any order will do. ``is_awake`` marks
     variables that may have a better place. Of variables marked by ``is_changed``, the costs and
     interests of before are in ``old_costs`` and ``old_interest``.
     """
@@ -60,13 +61,14 @@ class Places(NamedTuple):
 def find_parents(places: Places, families: Families, dag: BoolArray) -> None:
     """Set the arcs and costs that an order implies, and what is of interest to each variable."""
     rank, work = places.rank, families.work
+    for i in range(len(rank)):
+        for j in range(len(rank)):
+            dag[i, j] = False
     for node in range(len(rank)):
         places.costs[node] = follow(
             node, rank[node], -1, False, rank, families, places.interest[node]
         )
         shrink(node, work.state[3], families.n_required[node], families.score, work)
-        for parent in range(len(rank)):
-            dag[parent, node] = False
         for k in range(work.state[2]):
             dag[work.nodes[k + 1], node] = True
 
@@ -116,7 +118,7 @@ def move(variable: int, target: int, places: Places, families: Families) -> None
 def bounds(variable: int, places: Places) -> tuple[int, int]:
     """Return the first and the last position before which knowledge lets a variable stand."""
     low, high = 0, len(places.order)
-    for i in range(len(places.order)):
+    for i in range(len(places.comes_before)):
         if places.comes_before[i, variable]:
             low = max(low, places.rank[i] + 1)
         if places.comes_before[variable, i]:
@@ -204,14 +206,18 @@ def search_orders(
     comes_before: BoolArray,
     starts: Sequence[tuple[IntArray, np.random.Generator]],
     max_iter: int,
-    stops_at_agreement: bool,
+    n_tasks: int,
 ) -> list[ScoredSolution]:
-    """Improve orders one after another; what the trees know after one serves the next."""
-    families = make_families(score, arcs)
+    """Improve orders one after another; what the trees know after one serves the next.
+
+    A search that is alone ends when the best objective was found twice; of ``n_tasks`` at a time
+    none knows of the others.
+    """
+    families = make_families(score, arcs, n_tasks)
     found: list[ScoredSolution] = []
     for order, rng in starts:
         found.append(improve_order(order, rng, comes_before, families, max_iter))
-        if stops_at_agreement and has_agreed(found):
+        if n_tasks == 1 and has_agreed(found):
             break
     return found
 
@@ -388,11 +394,13 @@ def best_order(
     starts = [
         (starting_order(comes_before, rng if k else None), rng) for k, rng in enumerate(streams)
     ]
+    if not comes_before.any():
+        comes_before = np.empty((0, 0), dtype=bool)
     n_tasks = min(effective_n_jobs(n_jobs), n_starts)
     parts = parallel_map(
         search_orders,
         [
-            (costs, arcs, comes_before, starts[k::n_tasks], max_iter, n_tasks == 1)
+            (costs, arcs, comes_before, starts[k::n_tasks], max_iter, n_tasks)
             for k in range(n_tasks)
         ],
         n_jobs=n_jobs,

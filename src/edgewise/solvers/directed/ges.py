@@ -15,6 +15,7 @@ from edgewise.solvers.directed.scores import (
     Score,
     ScoredProblem,
     ScoredSolution,
+    list_parents,
     local_cost,
     scored_problem,
     topological_order,
@@ -28,21 +29,35 @@ MOST_NEIGHBORS = 10
 @kernel
 def list_joined(pdag: BoolArray) -> tuple[IntArray, IntArray]:
     """List the nodes joined with each: those of node i are ``near[start[i]:start[i + 1]]``."""
+    before, tails = list_parents(pdag)
     m = len(pdag)
-    start = np.zeros(m + 1, np.int64)
+    start, near, at = np.empty(m + 1, np.int64), np.empty(2 * len(tails), np.int64), 0
+    # Nodes with an edge from each; walked through by head, they come in order.
+    first = np.zeros(m + 1, np.int64)
+    for tail in tails:
+        first[tail + 1] += 1
     for i in range(m):
-        for j in range(m):
-            if pdag[i, j] or pdag[j, i]:
-                start[i + 1] += 1
+        first[i + 1] += first[i]
+    heads, n_heads = np.empty(len(tails), np.int64), np.zeros(m, np.int64)
+    for head in range(m):
+        for tail in tails[before[head] : before[head + 1]]:
+            heads[first[tail] + n_heads[tail]] = head
+            n_heads[tail] += 1
     for i in range(m):
-        start[i + 1] += start[i]
-    near = np.empty(start[m], np.int64)
-    at = 0
-    for i in range(m):
-        for j in range(m):
-            if pdag[i, j] or pdag[j, i]:
-                near[at] = j
-                at += 1
+        start[i] = at
+        a, b = before[i], first[i]
+        while a < before[i + 1] or b < first[i + 1]:
+            is_last = b == first[i + 1]
+            if a < before[i + 1] and (is_last or tails[a] <= heads[b]):
+                near[at] = tails[a]
+                if not is_last and tails[a] == heads[b]:
+                    b += 1
+                a += 1
+            else:
+                near[at] = heads[b]
+                b += 1
+            at += 1
+    start[m] = at
     return start, near
 
 
@@ -58,16 +73,14 @@ def copy_matrix(source: BoolArray, target: BoolArray) -> None:
 def complete(dag: BoolArray, arcs: Arcs, pdag: BoolArray) -> None:
     """Set ``pdag`` to the arcs that all equivalent graphs share; other edges go both ways."""
     m = len(dag)
-    parents = np.empty(m, np.int64)
+    start, every = list_parents(dag)
     is_sure = np.zeros(m, np.bool_)
     copy_matrix(dag, pdag)
     for child in range(m):
-        size = 0
-        for i in range(m):
-            if dag[i, child]:
-                parents[size] = i
-                is_sure[size] = arcs.told[i, child] or not arcs.may_be[i, child]
-                size += 1
+        parents = every[start[child] : start[child + 1]]
+        size = len(parents)
+        for a in range(size):
+            is_sure[a] = arcs.told[parents[a], child] or not arcs.may_be[parents[a], child]
         for a in range(size):
             for b in range(a):
                 if not (dag[parents[a], parents[b]] or dag[parents[b], parents[a]]):

@@ -243,6 +243,8 @@ SCORES = ("bic", "bge")
 IMPROVEMENT = 1e-6
 #: Most parents of a variable, whatever the number of rows.
 MOST_PARENTS = 500
+#: Correlations that tell variables apart, and most variables that are compared by all they have.
+N_KEYS, MOST_KEYS = 4, 1000
 #: No node has more parents than this share of the rows: with many, an equation fits anything.
 PARENTS_PER_ROW = 1 / 3
 
@@ -439,20 +441,39 @@ def local_cost(score: Score, child: int, parents: IntArray, size: int, L: FloatA
 
 
 @kernel
+def list_parents(dag: BoolArray) -> tuple[IntArray, IntArray]:
+    """List the parents of each node: those of node j are ``parents[start[j]:start[j + 1]]``.
+
+    Goes along rows: down a column every entry of a large matrix is fetched from memory.
+    """
+    m = len(dag)
+    start = np.zeros(m + 2, np.int64)
+    for i in range(m):
+        for j in range(m):
+            if dag[i, j]:
+                start[j + 2] += 1
+    for j in range(m):
+        start[j + 2] += start[j + 1]
+    parents = np.empty(start[m + 1], np.int64)
+    for i in range(m):
+        for j in range(m):
+            if dag[i, j]:
+                parents[start[j + 1]] = i
+                start[j + 1] += 1
+    return start, parents
+
+
+@kernel
 def total_cost(score: Score, dag: BoolArray, costs: FloatArray) -> float:
     """Cost of a graph; ``costs`` are set to those of its variables."""
-    m = len(dag)
-    most = 0
+    m, most = len(dag), 0
+    start, parents = list_parents(dag)
     for j in range(m):
-        most = max(most, dag[:, j].sum())
-    parents, L = np.empty(most + 1, np.int64), np.empty((most + 1, most + 2))
+        most = max(most, start[j + 1] - start[j])
+    L = np.empty((most + 1, most + 2))
     for j in range(m):
-        size = 0
-        for i in range(m):
-            if dag[i, j]:
-                parents[size] = i
-                size += 1
-        costs[j] = local_cost(score, j, parents, size, L)
+        own = parents[start[j] : start[j + 1]]
+        costs[j] = local_cost(score, j, own, len(own), L)
     total: float = costs.sum()
     return total
 
@@ -510,6 +531,12 @@ def scored_problem(
 
 def intrinsic_order(strength: FloatArray) -> IntArray:
     """Order variables by how they depend on others, so that their position makes no difference."""
+    # The largest count first, and of many variables four nearly always tell all apart.
+    if len(strength) > MOST_KEYS:
+        keys = np.array([np.partition(row, -N_KEYS)[-N_KEYS:] for row in strength])
+        keys = np.sort(keys, axis=1).round(9)
+        if len(np.unique(keys, axis=0)) == len(keys):
+            return np.lexsort(keys.T)
     return np.lexsort(np.sort(strength, axis=1).round(9).T)
 
 
