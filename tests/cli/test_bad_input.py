@@ -78,6 +78,7 @@ def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
         (["--method", "neighborhood", "--alpha", "0"], ["alpha must be positive"]),
         (["--method", "neighborhood", "--device", "cuda"], ["--device", "graphical lasso"]),
         (["--device", "cuda", "--alpha", "0.1"], ["--device cuda", "pip install edgewise[gpu]"]),
+        (["--device", "cuda", "--chain", "--alpha", "0.1", "--tau", "0.1"], ["edgewise[gpu]"]),
     ],
 )
 def test_options(run, tmp_path, options, words, monkeypatch):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from edgewise._core.errors import InputError, NotEnoughMemoryError
+
+Solved = TypeVar("Solved", bound=Any)
 
 #: Libraries whose own namespace, if they have one, is not the whole standard.
 WRAPPED = ("torch", "cupy")
@@ -84,14 +87,34 @@ def like(array: Any, model: Any) -> Any:
     return xp.asarray(to_numpy(array), dtype=model.dtype, device=model.device)
 
 
-def to_device(array: Any, device: str) -> Any:
-    """Copy a numpy array to a device: ``"cpu"`` leaves it alone, ``"cuda"`` makes it one of torch.
+def on_host(solution: Solved) -> Solved:
+    """Bring the arrays of a solution, a dataclass, to numpy."""
+    parts = vars(solution).items()
+    return replace(solution, **{name: to_numpy(one) for name, one in parts if is_foreign(one)})
+
+
+def to_device(array: Any, device: str, crossover: int = 0) -> Any:
+    """Copy a numpy array to a device.
+
+    Parameters
+    ----------
+    array : ndarray
+        Covariances, with variables on the last axis.
+    device : {"cpu", "cuda", "auto"}
+        ``"cpu"`` leaves it alone, ``"cuda"`` makes it a tensor of torch on the GPU, ``"auto"`` does
+        so where there is a GPU and at least ``crossover`` variables.
+    crossover : int
+        Variables from which on a GPU is the faster one.
 
     Examples
     --------
     >>> to_device(np.ones(2), "cpu")
     array([1., 1.])
+    >>> to_device(np.ones(2), "auto", 1000)
+    array([1., 1.])
     """
+    if device == "auto":
+        device = "cuda" if array.shape[-1] >= crossover and _has_gpu() else "cpu"
     if device == "cpu":
         return array
     try:
@@ -108,6 +131,15 @@ def to_device(array: Any, device: str) -> Any:
             "device",
         )
     return torch.asarray(array, device=device)
+
+
+@cache
+def _has_gpu() -> bool:
+    """Whether PyTorch is there and finds a GPU."""
+    try:
+        return bool(import_module("torch").cuda.is_available())
+    except ImportError:
+        return False
 
 
 def require_device_memory(model: Any, n_matrices: int, p: int) -> None:

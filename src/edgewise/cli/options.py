@@ -88,7 +88,7 @@ Covariance: TypeAlias = Literal[
 Criterion: TypeAlias = Literal["ib", "bjp", "mpl"]
 
 #: What to do with correlations that do not fit together.
-Device: TypeAlias = Literal["cpu", "cuda"]
+Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 Repair: TypeAlias = Literal["ridge", "clip"]
 
 #: What to do with columns that have one value in every row.
@@ -353,7 +353,7 @@ MaxIter: TypeAlias = Annotated[
 DeviceOption: TypeAlias = Annotated[
     Device | None,
     numerics_option(
-        help="Solve the graphical lasso on a GPU (cuda), by way of PyTorch.",
+        help="Solve on a GPU (cuda), by way of PyTorch, or where that is the faster one (auto).",
         show_default="cpu",
     ),
 ]

@@ -1,9 +1,13 @@
 """The graphical lasso on arrays of other libraries agrees with numpy's to within the gaps."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from edgewise import GaussianGraph
+from edgewise import GaussianGraph, LocallyConstantGraph
+from edgewise._core import arrays
 from edgewise._core.errors import InputError
 from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path
 from edgewise.solvers.gaussian.dense_lasso import DenseProblem, split_dense
@@ -113,16 +117,44 @@ def test_without_a_gpu_a_sentence_says_so():
     X = np.random.default_rng(0).normal(size=(30, 3))
     with pytest.raises(InputError, match=expected):
         GaussianGraph(0.1, device="cuda").fit(X)
+    with pytest.raises(InputError, match=expected):
+        LocallyConstantGraph(0.1, 0.1, solver="admm:cuda").fit(X)
     with pytest.raises(InputError, match="device must be"):
         GaussianGraph(0.1, device="tpu").fit(X)
 
 
+def test_small_problems_are_left_to_the_cpu_by_auto():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    for chosen, plain in (
+        (GaussianGraph(0.1, device="auto"), GaussianGraph(0.1)),
+        (LocallyConstantGraph(0.1, 0.1, solver="admm:auto"), LocallyConstantGraph(0.1, 0.1)),
+    ):
+        np.testing.assert_array_equal(chosen.fit(X).precision_, plain.fit(X).precision_)
+
+
+def test_auto_takes_a_gpu_for_large_problems(monkeypatch):
+    made = []
+    gpu = SimpleNamespace(
+        cuda=SimpleNamespace(is_available=lambda: True),
+        asarray=lambda array, device: made.append(device) or array,
+    )
+    monkeypatch.setitem(sys.modules, "torch", gpu)
+    monkeypatch.setattr(arrays, "_has_gpu", lambda: True)
+    for p, expected in ((9, []), (10, ["cuda"])):
+        arrays.to_device(np.eye(p), "auto", 10)
+        assert made == expected
+
+
 @pytest.mark.cuda
-def test_an_estimator_on_the_gpu():
+def test_estimators_on_the_gpu():
     torch_on("cuda")
     X = np.random.default_rng(0).normal(size=(150, 250))
     X[:, 1:] += 0.5 * X[:, :-1]
     cpu = GaussianGraph(0.2).fit(X)
     gpu = GaussianGraph(0.2, device="cuda").fit(X)
     assert type(gpu.precision_) is np.ndarray
+    assert abs(cpu.objective_ - gpu.objective_) <= cpu.gap_ + gpu.gap_
+    cpu = LocallyConstantGraph(0.1, 0.05).fit(X)
+    gpu = LocallyConstantGraph(0.1, 0.05, solver="admm:cuda").fit(X)
+    assert type(gpu.precision_) is type(gpu.groups_) is np.ndarray
     assert abs(cpu.objective_ - gpu.objective_) <= cpu.gap_ + gpu.gap_

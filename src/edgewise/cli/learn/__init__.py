@@ -173,6 +173,8 @@ def learn(
             name = IN_SPACE
             parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
             parameters |= given(neighbors=neighbors, constant=constant)
+            if device is not None:
+                parameters["solver"] = "admm" if device == "cpu" else f"admm:{device}"
     _check_device(device, name)
     told: tuple[str, ...] = ()
     members = None
@@ -248,10 +250,12 @@ def _is_mixed(
 
 def _check_device(device: Device | None, method: str) -> None:
     """Refuse a GPU for methods that have no use for it."""
-    if device is not None and method != "gaussian":
+    from edgewise.cli.learn.fit import IN_SPACE
+
+    if device is not None and method not in ("gaussian", IN_SPACE):
         raise InputError(
-            f"--device is for the graphical lasso, and the network is learned by the method "
-            f"{method}. Leave --device out."
+            f"--device is for the graphical lasso, also in space, and the network is learned by "
+            f"the method {method}. Leave --device out."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from edgewise._core.arrays import to_device, to_numpy
+from edgewise._core.arrays import on_host, to_device
 from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
@@ -50,6 +50,7 @@ from edgewise.selection.criteria import (
 from edgewise.selection.graph_choice import choose_graph
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
+from edgewise.solvers.gaussian.dense_lasso import GPU_FROM
 from edgewise.solvers.gaussian.graphical_lasso import (
     PrecisionSolution,
     alpha_max,
@@ -125,10 +126,11 @@ class GaussianGraph(TableEstimator):
         Shuffles folds and draws subsamples.
     verbose : int
         Above 0, progress of paths, folds, subsamples and searches is shown on standard error.
-    device : {"cpu", "cuda"}
+    device : {"cpu", "cuda", "auto"}
         Where the graphical lasso is solved. ``"cuda"`` is a GPU by way of PyTorch, which pays from
         about a thousand variables on, where the graph is dense or the covariance nearly singular;
-        what is learned is in numpy at any rate, and the same to within the gap.
+        what is learned is in numpy at any rate, and the same to within the gap. ``"auto"`` takes a
+        GPU where there is one, for a thousand variables and more.
 
     Attributes
     ----------
@@ -212,7 +214,7 @@ class GaussianGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "covariance": OneOf("empirical", "correlation", "precomputed", *ON_LATENT_SCALE),
-        "device": OneOf("cpu", "cuda"),
+        "device": OneOf("cpu", "cuda", "auto"),
         **CONSTRAINTS,
     }
     _matrices_held = 9.0
@@ -417,8 +419,8 @@ class GaussianProblem:
         }
         solutions: Iterator[PrecisionSolution]
         if at_once and 8 * statistics.S.size * len(alphas) <= PATH_BYTES:
-            S = to_device(statistics.S, self.device)
-            solutions = map(_on_host, graphical_lasso_path(S, alphas, **options))
+            S = to_device(statistics.S, self.device, GPU_FROM)
+            solutions = map(on_host, graphical_lasso_path(S, alphas, **options))
         else:
             tasks = [(float(alpha), statistics, options, self.device) for alpha in alphas]
             solutions = chain(_next_on_path, tasks)
@@ -514,11 +516,5 @@ def _next_on_path(
 ) -> PrecisionSolution:
     """Solve for one alpha, starting from the solution for the alpha before."""
     init = None if previous is None else previous.value
-    S = to_device(statistics.S, device)
-    return _on_host(graphical_lasso(S, alpha, init=init, **options))
-
-
-def _on_host(solution: PrecisionSolution) -> PrecisionSolution:
-    """Bring a solution of any device to numpy."""
-    value, covariance = to_numpy(solution.value), to_numpy(solution.covariance)
-    return replace(solution, value=value, covariance=covariance)
+    S = to_device(statistics.S, device, GPU_FROM)
+    return on_host(graphical_lasso(S, alpha, init=init, **options))

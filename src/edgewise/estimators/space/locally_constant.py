@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.arrays import on_host, to_device
 from edgewise._core.constraints import Constraint, OneOf, check_parameters, is_number
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
@@ -49,6 +50,7 @@ from edgewise.solvers.space.locally_constant import (
     locally_constant,
     locally_constant_path,
 )
+from edgewise.solvers.space.splitting import GPU_FROM
 from edgewise.stats import Moments
 
 #: Duality gap per variable that is enough to compare strengths.
@@ -92,9 +94,11 @@ class LocallyConstantGraph(TableEstimator):
         Units of S: divided by the mean variance; correlations; or as they are. Local constancy
         compares precisions of neighbours, which is meaningful in a common unit: take
         ``"variable"`` only where columns are measured in different ones.
-    solver : {"admm", "descent", "dual"}
-        ``"admm"`` reaches the optimum; the others are for comparison, see
-        `edgewise.solvers.locally_constant`.
+    solver : {"admm", "admm:cuda", "admm:auto", "descent", "dual"}
+        ``"admm"`` reaches the optimum; ``"admm:cuda"`` does so on a GPU, by way of PyTorch, which
+        pays from about 400 variables on, and ``"admm:auto"`` there if there is one and there are as
+        many. What is learned is in numpy at any rate, and the same to within the gap. The others
+        are for comparison, see `edgewise.solvers.locally_constant`.
     constant : {"error", "drop", "ridge"}
         What to do with columns that have one value in every row, as pixels at the border of an
         image may: refuse; leave them out, isolated in the graph; or add a thousandth of the mean
@@ -178,7 +182,7 @@ class LocallyConstantGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "tau": _tau,
         "alpha": _alpha,
-        "solver": OneOf(*SOLVERS),
+        "solver": OneOf(*SOLVERS, "admm:cuda", "admm:auto"),
         "scale": OneOf("global", "variable", None),
         "constant": OneOf("error", "drop", "ridge"),
         **CONSTRAINTS,
@@ -513,8 +517,11 @@ class LocallyConstantProblem:
             "tol": self.tol,
             "max_iter": self.max_iter,
         }
-        if self.solver == "admm":
-            (solutions,) = locally_constant_path(statistics.S, [alpha], taus, self.pairs, **options)
+        solver, _, device = self.solver.partition(":")
+        if solver == "admm":
+            S = to_device(statistics.S, device or "cpu", GPU_FROM)
+            (solutions,) = locally_constant_path(S, [alpha], taus, self.pairs, **options)
+            solutions = [on_host(solution) for solution in solutions]
         else:
             options["solver"] = self.solver
             solutions = [

@@ -48,6 +48,8 @@ RELAXATION = 1.6
 PACE = Pace(interval=10, tuning=300, balance=1.0)
 #: Matrices of the size of the covariance that are held at the same time, at most.
 MATRICES = 20
+#: Variables from which on a GPU is the faster one but for sparse graphs, where it is as fast.
+GPU_FROM = 1000
 #: Components below this many variables are solved on the host, where they take less time.
 HOST_BELOW = 200
 

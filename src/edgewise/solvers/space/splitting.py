@@ -300,6 +300,8 @@ class DenseFused:
 THREADS, BLOCKS, MOST_THREADS, SCRATCH = 64, 512, 2**18, 2**30
 #: Matrices of the size of the covariance that are held at the same time, on a grid in the plane.
 MATRICES = 35
+#: Variables from which on a GPU is the faster one.
+GPU_FROM = 400
 #: Share of the variables in one component from which on all are solved as one block.
 MOSTLY = 0.9
 
