@@ -118,7 +118,8 @@ AXE = Path("node_modules/axe-core/axe.min.js")
 def test_nothing_keeps_anybody_out(visit, scheme):
     tables = {"nodes": pd.DataFrame({"node": ["a", "b"], "strength": [0.5, 0.25]})}
     report = one(graph_of(30, 60), question="Which are linked?", findings="Some.", tables=tables)
-    driver = visit(report, one(graph_of(5, 4), question="Another question?"))
+    sites = np.array([[k, 0.0] for k in range(5)])
+    driver = visit(report, one(graph_of(5, 4), question="Another question?", sites=sites))
     feature = {"name": "prefers-color-scheme", "value": scheme}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
     driver.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
@@ -319,6 +320,52 @@ def test_tables_sort_by_keyboard(visit):
     head.send_keys(Keys.ENTER)
     assert driver.execute_script(read) == sorted(weights, reverse=True)
     assert find(driver, "table.edges th:nth-child(3)").get_attribute("aria-sort") == "descending"
+
+
+def test_seed_map_follows_pointer_keys_and_tables(visit):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    weights = np.zeros((6, 6))
+    weights[0, 1], weights[0, 5], weights[3, 4] = 0.5, -0.4, 0.2
+    names = [f"r{row}c{column}" for row in range(2) for column in range(3)]
+    sites = np.array([[column, -row] for row in range(2) for column in range(3)], dtype=float)
+    driver = visit(one(Graph(weights + weights.T, names=names), sites=sites))
+    cells = "[...document.querySelectorAll('.seeds [data-site]')]"
+    fills = f"return {cells}.map((cell) => cell.getAttribute('fill'))"
+
+    def colored():
+        found = driver.execute_script(fills)
+        return {names[k]: color for k, color in enumerate(found) if color != found[2]}
+
+    def told():
+        return find(driver, ".seeded").text
+
+    # The site with the strongest edges comes first; site 2 has none.
+    assert told() == "r0c0 is joined to 2 of 5 sites: strongest r0c1 (+0.5), r1c2 (-0.4)"
+    assert set(colored()) == {"r0c1", "r1c2"}
+    blue, orange = (
+        [int(part) for part in colored()[name][4:-1].split(",")] for name in ("r0c1", "r1c2")
+    )
+    assert blue[2] > blue[0]
+    assert orange[0] > orange[2]
+    assert [find(driver, f".{end}est").text for end in ("low", "high")] == ["\u22120.4", "+0.5"]
+
+    # The pointer previews, and lets go again.
+    ActionChains(driver).move_to_element(find(driver, "[data-site='4']")).perform()
+    assert told() == "r1c1 is joined to 1 of 5 sites: strongest r1c0 (+0.2)"
+    ActionChains(driver).move_to_element(find(driver, ".headline")).perform()
+    assert told().startswith("r0c0")
+
+    # Arrows move the seed, Enter chooses it everywhere, and what is chosen elsewhere is the seed.
+    find(driver, ".seeds").send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER)
+    assert told().startswith("r1c1")
+    assert chosen_nodes(driver) == [4]
+    find(driver, ".search").send_keys("r0c1")
+    assert told() == "r0c1 is joined to 1 of 5 sites: strongest r0c0 (+0.5)"
+    slide(driver, ".by-weight", 100)
+    find(driver, ".search").send_keys(Keys.BACKSPACE, "2")
+    assert told() == "r0c2 is joined to 0 of 5 sites"
 
 
 def test_directed_edges_have_arrows(visit):

@@ -225,6 +225,8 @@ class Result:
         List that ``--json`` adds to the record, with its name.
     edge_values : mapping of str to ndarray of shape (p, p)
         What else is known of each edge, by column of ``edges.csv`` and of the page.
+    sites : ndarray of shape (p, 2) or None
+        Where the columns sit, for columns in space.
     """
 
     model: Any
@@ -241,6 +243,7 @@ class Result:
     finding: str = ""
     rows: tuple[str, pd.DataFrame]
     edge_values: Mapping[str, FloatArray] = field(default_factory=dict)
+    sites: FloatArray | None = None
 
 
 def run(
@@ -439,6 +442,7 @@ def _report(
         findings=rest,
         graph=result.graph,
         edge_values=result.edge_values,
+        sites=result.sites,
         record=record,
         methods=_methods(result.model),
         pictures=tuple(
@@ -446,8 +450,8 @@ def _report(
             for name, words in result.words.items()
             if name in figures
         ),
-        # A network leads by itself, unless it has a map.
-        leads="network.png" not in figures or "sites.png" in figures,
+        # A network, or the map of its sites, leads by itself.
+        leads="network.png" not in figures,
         tables={title: _words_first(table) for title, table in result.shown.items() if len(table)},
     )
 

@@ -21,7 +21,9 @@ MOST_EDGES: Final = 10_000
 SIDE: Final = 560.0
 
 
-def network_data(graph: Graph, more: Mapping[str, FloatArray] | None = None) -> dict[str, Any]:
+def network_data(
+    graph: Graph, more: Mapping[str, FloatArray] | None = None, sites: FloatArray | None = None
+) -> dict[str, Any]:
     """Gather nodes with their places and edges with their weights, the strongest first.
 
     Numbers are rounded to what a reader can see, which keeps the page small.
@@ -46,7 +48,18 @@ def network_data(graph: Graph, more: Mapping[str, FloatArray] | None = None) -> 
             name: [_rounded(matrix[number[a], number[b]]) for a, b in ends]
             for name, matrix in (more or {}).items()
         },
+        "sites": None if sites is None else _cells(sites),
     }
+
+
+def _cells(sites: FloatArray) -> list[list[float]]:
+    """Turn places upside down, as a screen counts, with the nearest two at distance 1."""
+    from scipy.spatial import KDTree
+
+    apart = np.min(KDTree(sites).query(sites, k=[2])[0])
+    scale = 1.0 / apart if 0.0 < apart < np.inf else 1.0
+    cells: list[list[float]] = np.round(sites * [scale, -scale], 4).tolist()
+    return cells
 
 
 def _signs(graph: Graph, edges: Any, number: dict[str, int]) -> list[bool]:

@@ -69,6 +69,95 @@
     return offsets;
   };
 
+  // A map of sites, coloured by the weights of the edges of one of them, the seed.
+  class SeedMap {
+    constructor(section, box) {
+      this.section = section;
+      this.sites = section.data.sites;
+      this.box = box;
+      const [across, down] = [0, 1].map((axis) => this.sites.map((site) => site[axis]));
+      const [width, height] = [across, down].map((values) => Math.max(...values) - Math.min(...values) + 1.2);
+      const svg = this.shape("svg", { viewBox: `${Math.min(...across) - 0.6} ${Math.min(...down) - 0.6} ${width} ${height}`, "aria-hidden": "true" });
+      svg.style.maxWidth = `${Math.min(36, 4.2 * width)}rem`;
+      const isGrid = this.sites.every((site) => site.every((value) => Math.abs(value - Math.round(value)) < 1e-6));
+      const place = ([x, y]) => ({ x: x - 0.5, y: y - 0.5 });
+      this.cells = this.sites.map((site, k) => {
+        const cell = this.shape("rect", { ...place(site), width: 1, height: 1, rx: isGrid ? 0 : 0.5, stroke: FAINT, "stroke-width": 0.03 });
+        cell.dataset.site = k;
+        return cell;
+      });
+      this.frame = this.shape("rect", { width: 1, height: 1, rx: isGrid ? 0 : 0.5, stroke: INK, "stroke-width": 0.14, fill: NEUTRAL, "pointer-events": "none" });
+      svg.append(...this.cells, this.frame);
+      box.append(svg);
+      const strength = this.sites.map(() => 0);
+      section.sizes.forEach((size, k) => {
+        strength[section.data.source[k]] += size;
+        strength[section.data.target[k]] += size;
+      });
+      this.pinned = strength.indexOf(Math.max(...strength));
+      this.seed = this.pinned;
+      const under = (event) => event.target.dataset?.site;
+      svg.addEventListener("pointermove", (event) => { if (under(event) !== undefined) this.show(Number(under(event))); });
+      svg.addEventListener("pointerleave", () => this.show(this.pinned));
+      svg.addEventListener("click", (event) => { if (under(event) !== undefined) section.choose([Number(under(event))]); });
+      box.addEventListener("keydown", (event) => this.press(event));
+      this.legend();
+    }
+
+    shape(name, attributes) {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      return made;
+    }
+
+    // An arrow goes to the nearest site that lies mainly in its direction.
+    press(event) {
+      const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      if (event.key === "Enter") this.section.choose([this.seed]);
+      if (step === undefined) return;
+      event.preventDefault();
+      const [x, y] = this.sites[this.seed];
+      let [best, least] = [this.seed, Infinity];
+      this.sites.forEach(([a, b], k) => {
+        const along = (a - x) * step[0] + (b - y) * step[1];
+        const aside = Math.abs((a - x) * step[1]) + Math.abs((b - y) * step[0]);
+        if (along > 1e-6 && along + 2 * aside < least && aside <= along) [best, least] = [k, along + 2 * aside];
+      });
+      this.pinned = best;
+      this.show(best);
+    }
+
+    // Colour the sites by the edges of one, among those that the sliders leave.
+    show(seed) {
+      this.seed = seed;
+      const { names, source, target, weight, signed } = this.section.data;
+      const colors = this.sites.map(() => BEHIND);
+      const joined = [];
+      for (const k of this.section.kept) {
+        if (source[k] !== seed && target[k] !== seed) continue;
+        const other = source[k] === seed ? target[k] : source[k];
+        colors[other] = shade(weight[k] ?? 0, this.section.largest, signed === null || signed[k]);
+        joined.push(`${names[other]} (${(weight[k] ?? 0) > 0 ? "+" : ""}${Number((weight[k] ?? 0).toPrecision(2))})`);
+      }
+      this.cells.forEach((cell, k) => cell.setAttribute("fill", colors[k]));
+      this.frame.setAttribute("x", this.sites[seed][0] - 0.5);
+      this.frame.setAttribute("y", this.sites[seed][1] - 0.5);
+      const strongest = joined.length ? `: strongest ${joined.slice(0, 3).join(", ")}` : "";
+      this.section.element.querySelector(".seeded").textContent
+        = `${names[seed]} is joined to ${joined.length} of ${names.length - 1} sites${strongest}`;
+    }
+
+    legend() {
+      const { element, largest, data } = this.section;
+      const least = Math.min(0, ...data.weight), most = Math.max(0, ...data.weight);
+      const isSigned = data.signed === null;
+      const stops = Array.from({ length: 21 }, (_, k) => least + ((most - least) * k) / 20);
+      element.querySelector(".bar").style.background = `linear-gradient(to right, ${stops.map((value) => shade(value, largest, isSigned)).join(", ")})`;
+      element.querySelector(".lowest").textContent = Number(least.toPrecision(2)).toString().replace("-", "\u2212");
+      element.querySelector(".highest").textContent = `${most > 0 ? "+" : ""}${Number(most.toPrecision(2))}`;
+    }
+  }
+
   class Section {
     constructor(element) {
       this.element = element;
@@ -108,6 +197,7 @@
       const matrix = model(`matrix-${this.key}`);
       for (const axis of [...matrix.above, ...matrix.left]) axis.major_label_text_color = INK;
       this.head();
+      if (this.data.sites) this.seeds = new SeedMap(this, element.querySelector(".seeds"));
       this.filter();
     }
 
@@ -135,6 +225,7 @@
       this.list();
       this.listNodes();
       this.light();
+      this.seeds?.show(this.seeds.seed);
     }
 
     draw() {
@@ -212,6 +303,10 @@
       this.isPair = isPair;
       this.draw();
       this.light();
+      if (this.seeds && nodes.length) {
+        [this.seeds.pinned] = nodes;
+        this.seeds.show(nodes[0]);
+      }
       const names = nodes.slice(0, 3).map((k) => this.data.names[k]);
       this.element.querySelector(".clear").hidden = nodes.length === 0;
       this.element.querySelector(".found").textContent = nodes.length ? `Chosen: ${names.join(isPair ? " and " : ", ")}` : "";

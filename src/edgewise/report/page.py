@@ -65,6 +65,10 @@ class Report:
         Tables of the question's own, by title; the edges have one anyway.
     edge_values : mapping of str to ndarray of shape (p, p)
         Further columns of the table of edges, such as intervals and p-values.
+    sites : ndarray of shape (p, 2) or None
+        Where the nodes sit, such as the pixels of an image: horizontal and vertical position. The
+        page then shows what the site under the pointer is joined to, and the network as lines is
+        folded away.
     """
 
     headline: str
@@ -77,6 +81,7 @@ class Report:
     leads: bool = True
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     edge_values: Mapping[str, FloatArray] = field(default_factory=dict)
+    sites: FloatArray | None = None
 
 
 #: What a record holds that is told in words or of no use to a reader.
@@ -529,7 +534,8 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "certainty": _certainty(report),
         "main": _main_figures(report),
         "findings": _blocks(report.findings),
-        "data": as_script(network_data(graph, report.edge_values)),
+        "data": as_script(network_data(graph, report.edge_values, report.sites)),
+        "has_sites": report.sites is not None,
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
         "most": most_edges(graph.n_nodes),

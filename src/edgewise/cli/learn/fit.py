@@ -157,6 +157,7 @@ def learn_graph(
     return Result(
         model=resampled,
         graph=graph,
+        sites=_positions(fit),
         text="\n".join(
             [_summary(fit, graph, method, n_resamples, source), *tested.lines, *nodes.lines]
         ),
@@ -559,6 +560,17 @@ def _sites(fit: Any) -> Any:
     if isinstance(fit.neighbors, list):
         return _layout_of_pairs(fit.pairs_, fit.n_features_in_)
     return fit.neighbors
+
+
+def _positions(fit: Any) -> FloatArray | None:
+    """Say where on a page each column sits, if they sit in space."""
+    from edgewise.data import site_positions
+
+    if not hasattr(fit, "groups_"):
+        return None
+    if isinstance(fit.neighbors, list):
+        return _layout_of_pairs(fit.pairs_, fit.n_features_in_)
+    return site_positions(fit.neighbors, fit.n_features_in_)
 
 
 def _layout_of_pairs(pairs: Any, n_sites: int) -> FloatArray:
