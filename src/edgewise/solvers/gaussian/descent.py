@@ -340,6 +340,9 @@ MAX_ROUNDS = 50
 #: Blocks of columns after which a sweep may be given up, and the work per column that is too much
 #: for it, in squares of the number of variables: dense columns of nearly singular covariances.
 PROBED, TOO_MUCH = 1, 20.0
+#: Sweeps after which the last step is continued, in what share of all that would follow, if steps
+#: shrink by no more than this, and the largest such factor that is believed.
+EVERY, REACH, SHRINKING, SLOWEST = 6, 1.5, 0.6, 0.98
 
 
 @kernel
@@ -366,11 +369,19 @@ def descend(
     # few variables the certificate costs next to nothing.
     eagerness = (40.0 if p <= 64 else 12.0) / np.sqrt(p)
     t, v = np.empty(p), np.empty(p)
+    last = columns.W
+    may_reach, has_reached = not is_short, False
     for count in range(1, max_sweeps + 1):
+        if may_reach and count % EVERY == 0:
+            last = columns.W.copy()
         # Columns need no more accuracy than the sweep as a whole can have.
         coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
         before = change
         change, columns = _sweep(form, columns, t, v, max(finest, coarse), is_short)
+        if change < 0.0 and has_reached:
+            columns.W[:] = last
+            may_reach, has_reached, change = False, False, before
+            continue
         if change < 0.0:
             return int(change), count, np.inf, -1.0, 1.0, columns
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
@@ -380,6 +391,14 @@ def descend(
             gap = certify(form, columns.W, columns.support, columns.size, columns.Theta, columns.R)
             if gap <= target:
                 return 1, count, gap, change, ratio, columns
+        # Steps that shrink by the same factor each time add up to a multiple of the last; a sweep
+        # that finds the sum not positive definite is taken back.
+        factor = min(np.sqrt(ratio), SLOWEST)
+        is_due = may_reach and count % EVERY == 0 and count + 1 < max_sweeps
+        has_reached = is_due and factor > SHRINKING
+        if has_reached:
+            extrapolate(columns.W, last, REACH * factor / (1.0 - factor))
+            clip_to_box(form, columns.W)
     return 0, max_sweeps, gap, change, ratio, columns
 
 
