@@ -26,6 +26,7 @@ mean or a shift, and sparsity has a layer of its own, which takes up to twice as
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -514,24 +515,32 @@ cuda: Any = None
 @cache
 def compile_for_device() -> Any:
     """Compile the fused lasso of rows for a GPU; return None where numba can not."""
-    global cuda
     try:
-        cuda = import_module("numba.cuda")
-        if not cuda.is_available():
-            return None
-        if not hasattr(np, "row_stack"):
-            # numba-cuda asks for this name, which numpy has no longer, when it is first used.
-            vars(np)["row_stack"] = np.vstack
-        shrink = cuda.jit(_shrink_on_device)
-        shapes = (1, 1), (1, 1, 1), (3, 1, BLOCKS), (1, BLOCKS), (4, BLOCKS)
-        matrix, copy, work, old, sums = (cuda.to_device(np.ones(shape)) for shape in shapes)
-        lists = [[0]], [[False]], [[0, 0, 1]], [[0] * BLOCKS]
-        *tables, place = (cuda.to_device(np.array(one)) for one in lists)
-        strengths = 1.0, 1.0, 1.0
-        shrink[BLOCKS, 1](matrix, matrix, *strengths, *tables, copy, copy, work, place, old, sums)
+        with warnings.catch_warnings():
+            # They are about numba and its versions, and nobody here could act on them.
+            warnings.simplefilter("ignore")
+            return _compile()
     except Exception:
         # Whatever is missing or does not fit, matrix operations do the same.
         return None
+
+
+def _compile() -> Any:
+    """Return the kernel, compiled for the types that it is launched with."""
+    global cuda
+    cuda = import_module("numba.cuda")
+    if not cuda.is_available():
+        return None
+    if not hasattr(np, "row_stack"):
+        # numba-cuda asks for this name, which numpy has no longer, when it is first used.
+        vars(np)["row_stack"] = np.vstack
+    shrink = cuda.jit(_shrink_on_device)
+    shapes = (1, 1), (1, 1, 1), (3, 1, BLOCKS), (1, BLOCKS), (4, BLOCKS)
+    matrix, copy, work, old, sums = (cuda.to_device(np.ones(shape)) for shape in shapes)
+    lists = [[0]], [[False]], [[0, 0, 1]], [[0] * BLOCKS]
+    *tables, place = (cuda.to_device(np.array(one)) for one in lists)
+    strengths = 1.0, 1.0, 1.0
+    shrink[BLOCKS, 1](matrix, matrix, *strengths, *tables, copy, copy, work, place, old, sums)
     return shrink
 
 
