@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
+from edgewise.data.unusual import block_length
 from edgewise.inference import network_difference_test
 from edgewise.inference.design import Units
 
@@ -226,23 +228,21 @@ class TestRun:
     @pytest.mark.slow
     def test_blocks_keep_the_level_of_rows_in_time(self) -> None:
         rng = np.random.default_rng(4)
-        found = {1: 0, 12: 0}
-        for _ in range(30):
-            noise = rng.normal(size=(240, 4))
-            X = noise.copy()
-            for t in range(1, 240):
-                X[t] = 0.85 * X[t - 1] + noise[t]
+        length = block_length(0.9, 300)
+        found = {1: 0, length: 0}
+        for _ in range(150):
+            X = lfilter([1.0], [1.0, -0.9], rng.normal(size=(2, 400, 4)), axis=1)[:, 100:]
             for length in found:
                 test = network_difference_test(
-                    X,
-                    np.repeat([0, 1], 120),
+                    X.reshape(-1, 4),
+                    np.repeat([0, 1], 300),
                     n_permutations=99,
                     block_length=length,
                     random_state=0,
                 )
                 found[length] += test.pvalue <= 0.05
-        assert found[1] >= 12
-        assert found[12] <= 6
+        assert found[1] >= 75
+        assert found[length] <= 13
 
     def test_blocks_stay_together(self) -> None:
         member = np.repeat([0, 1], [10, 7])

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from scipy import stats
 
-from edgewise._core.typing import FloatArray, RandomState
+from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import TwoGroups, two_groups
 from edgewise.data.table import Table
+from edgewise.graph import Graph
 from edgewise.inference.design import Design
 from edgewise.inference.networks import (
+    ABSOLUTE,
+    CORRELATION,
+    LARGEST,
+    PARTIAL,
     Block,
     Problem,
-    edge_tests,
     joined_totals,
-    node_tests,
     pose,
     shuffle,
     verdict,
 )
-from edgewise.inference.permutation import PermutationTest, at_least
+from edgewise.inference.permutation import PermutationTest, assemble_test, at_least
 from edgewise.inference.resample import count_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Statistics of nodes that differ by no more than this share are equal.
+NODE_TIES: Final = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,7 +183,8 @@ def network_difference_test(
     block_length : int
         Rows that change groups together: blocks of so many consecutive rows of a group, for rows in
         order that are like the rows before them. One block of a shuffle may be cut, so that groups
-        keep their sizes.
+        keep their sizes. Differences between shuffled groups are scaled up by what blocks of an
+        autoregression lose at their ends.
     design : Design, optional
         Pairs, blocks, clusters and covariates. Without it, rows are independent of each other.
     risk : float, optional
@@ -296,3 +304,73 @@ def _columns(table: Table, groups: TwoGroups, differences: FloatArray) -> pd.Dat
             f"{what}_p_familywise": np.mean(sizes.max(axis=0) >= least, axis=1),
         }
     return pd.DataFrame(found)
+
+
+def edge_tests(
+    problem: Problem, sizes: FloatArray, blocks: Sequence[Block], classes: tuple[Any, ...]
+) -> tuple[PermutationTest, PermutationTest]:
+    """Test pairs of columns one by one, by correlations and by partial ones.
+
+    ``sizes``, of shape (2, p, p), are the differences that were found, in standard errors.
+    """
+    totals, counts = joined_totals(blocks), np.sum([block.reached for block in blocks[1:]], axis=0)
+    found = []
+    for family, difference, reached in zip((CORRELATION, PARTIAL), sizes, counts, strict=True):
+        weights = np.triu(difference, 1)
+        graph = Graph(weights + weights.T, names=problem.names)
+        test = assemble_test(
+            graph,
+            reached[np.nonzero(np.triu(graph.adjacency))],
+            null_max=totals[1:, family, LARGEST],
+            null_sum=totals[1:, family, ABSOLUTE],
+            classes=classes,
+        )
+        found.append(test)
+    return found[0], found[1]
+
+
+class NodeTests(NamedTuple):
+    """Tests of the strengths of columns, and of all of them together."""
+
+    nodes: pd.DataFrame
+    strengths: FloatArray
+    pvalue_strength: float
+
+
+def node_tests(problem: Problem, blocks: Sequence[Block], labels: Sequence[str]) -> NodeTests:
+    """Test the links and the strength of each column, and the strength of the whole network.
+
+    A group of few rows has larger partial correlations by chance. Strengths are therefore compared
+    with their mean over the shuffles of a group of its size.
+    """
+    import pandas as pd
+
+    strengths = np.concatenate([block.strengths for block in blocks])
+    whole = strengths.sum(axis=2, keepdims=True) / 2
+    links = np.concatenate([block.links for block in blocks])
+    found: dict[str, Any] = {"node": list(problem.names)}
+    found |= {f"strength_{label}": strengths[0, k] for k, label in enumerate(labels)}
+    for what, sizes in (("strength", _apart(strengths, problem.units.sizes)), ("links", links)):
+        # Every node counts alike in the largest: over the mean of its own shuffles.
+        sizes = sizes / np.maximum(sizes.mean(axis=0), np.finfo(np.float64).tiny)
+        least = sizes[0] * (1 - NODE_TIES)
+        pvalues = np.mean(sizes >= least, axis=0)
+        found |= {
+            f"{what}_p": pvalues,
+            f"{what}_q": stats.false_discovery_control(pvalues),
+            f"{what}_p_familywise": np.mean(sizes.max(axis=1)[:, None] >= least, axis=0),
+        }
+    total = _apart(whole, problem.units.sizes)[:, 0]
+    return NodeTests(
+        nodes=pd.DataFrame(found),
+        strengths=whole[0, :, 0],
+        pvalue_strength=float(np.mean(total >= total[0] * (1 - NODE_TIES))),
+    )
+
+
+def _apart(values: FloatArray, sizes: IntArray) -> FloatArray:
+    """Return squares between groups of values, of shape (1 + b, K, p), beyond their means."""
+    beyond = values - values.mean(axis=0)
+    shares = (sizes / sizes.sum())[:, None]
+    beyond -= (shares * beyond).sum(axis=1, keepdims=True)
+    return np.asarray((shares * beyond**2).sum(axis=1))

@@ -13,11 +13,14 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.data.table import take_rows
 from edgewise.inference.design import Design
-from edgewise.inference.difference import NetworkDifference, network_difference_test
-from edgewise.inference.networks import (
+from edgewise.inference.difference import (
+    NetworkDifference,
     edge_tests,
-    joined_totals,
+    network_difference_test,
     node_tests,
+)
+from edgewise.inference.networks import (
+    joined_totals,
     pose,
     shuffle,
     verdict,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
@@ -17,14 +16,10 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, varying_columns
 from edgewise.data.labels import label_codes
 from edgewise.data.table import Table
-from edgewise.graph import Graph
 from edgewise.inference.change_test import standardized_differences
 from edgewise.inference.design import FEWEST_ROWS, Design, Shuffles, Units, is_decided
-from edgewise.inference.permutation import PermutationTest, assemble_test, at_least
+from edgewise.inference.permutation import at_least
 from edgewise.stats import nonparanormal
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Families of pairs, as coded in the matrix of families; 0 is for entries that do not count.
 CORRELATION, MAGNITUDE, CURVE, PARTIAL = 1, 2, 3, 4
@@ -66,8 +61,6 @@ SHRINKAGE: Final = 0.2
 ROUNDING: Final = 1e-9
 #: Shares of the shuffles between which the tail of a statistic is drawn.
 TAIL: Final = (0.15, 0.03)
-#: Statistics of nodes that differ by no more than this share are equal.
-NODE_TIES: Final = 1e-9
 #: Numbers to hold at a time.
 MEMORY: Final = 2**20
 
@@ -110,7 +103,8 @@ class Problem:
     ``scores`` has the columns standardised within groups, and their magnitudes if there are rows
     enough; ``columns`` and ``deviations``, of shape (p, n), the entries as they are and how far
     they lie from the median of their group; ``basis`` spans the covariates that shuffled rows are
-    adjusted for.
+    adjusted for. ``growth`` is by how much differences between shuffled groups are too small, in
+    means and in all else.
     """
 
     units: Units
@@ -125,6 +119,7 @@ class Problem:
     deviations: FloatArray
     basis: FloatArray | None
     is_exact: bool
+    growth: tuple[float, float] = (1.0, 1.0)
 
     @classmethod
     def make(
@@ -135,6 +130,7 @@ class Problem:
         design: Design,
         *,
         ranks: bool,
+        block_length: int,
     ) -> Problem:
         """Standardise the rows of each group, and weigh the pairs by all rows."""
         units = design.units(classes, member)
@@ -178,6 +174,7 @@ class Problem:
             basis=basis if units.is_even else None,
             # Residuals have more arrangements than labels.
             is_exact=design.covariates is None,
+            growth=_growth(np.split(scores, ends), block_length),
         )
 
     @property
@@ -249,8 +246,13 @@ class Problem:
             root = np.sqrt(np.diagonal(precisions, axis1=1, axis2=2))
             partial = -precisions / (root[:, :, None] * root[:, None, :])
             found.append((_correlations(unit), partial))
-        correlations, partials = zip(*found, strict=True)
-        return np.stack(correlations), np.stack(partials)
+        correlations, partials = (np.stack(networks) for networks in zip(*found, strict=True))
+        if not is_given and self.growth[1] != 1.0:
+            shares = (shuffles.sizes / shuffles.sizes.sum(axis=1, keepdims=True)).T
+            for networks in (correlations, partials):
+                mean = np.einsum("kb,kbij->bij", shares, networks)
+                networks += (self.growth[1] - 1.0) * (networks - mean)
+        return correlations, partials
 
 
 def _groups(values: FloatArray, sizes: IntArray) -> list[FloatArray]:
@@ -269,6 +271,38 @@ def _groups(values: FloatArray, sizes: IntArray) -> list[FloatArray]:
     return found
 
 
+def _growth(groups: Sequence[FloatArray], block_length: int) -> tuple[float, float]:
+    r"""Return how much further apart groups of rows in time are than those of their blocks.
+
+    Shuffles cut what rows of one block have in common with those of the next. The variance of a
+    mean of values with autocorrelations :math:`r^k`, times their number :math:`b`, is
+    :math:`(1 + r) / (1 - r)` times
+
+    .. math:: 1 - \frac{2 r (1 - r^b)}{b (1 - r^2)},
+
+    which is smaller for the rows of a block than for those of a group. Columns have
+    :math:`r = \rho`, their mean autocorrelation at lag 1, and products of two about
+    :math:`\rho^2`.
+    """
+    if block_length == 1:
+        return 1.0, 1.0
+    lagged = sum(np.sum(rows[1:] * rows[:-1], axis=0) for rows in groups)
+    squares = np.sum([np.sum(rows * rows, axis=0) for rows in groups], axis=0)
+    is_there = squares > 0.0
+    if not is_there.any():
+        return 1.0, 1.0
+    n_fewest = min(map(len, groups))
+    rho = float(np.mean((lagged / np.where(is_there, squares, 1.0))[is_there]))
+    # The autocorrelation of n rows is too small by (1 + 3 rho) / n (Kendall 1954).
+    rho = float(np.clip((n_fewest * rho + 1.0) / (n_fewest - 3.0), 0.0, 0.99))
+
+    def share(r: float, length: int) -> float:
+        return 1.0 - 2.0 * r * (1.0 - r**length) / (length * (1.0 - r * r))
+
+    means, networks = (np.sqrt(share(r, n_fewest) / share(r, block_length)) for r in (rho, rho**2))
+    return float(means), float(networks)
+
+
 def pose(
     X: Any, y: Any, design: Design | None, *, ranks: bool, block_length: int
 ) -> tuple[Problem, Table, tuple[Any, ...]]:
@@ -285,7 +319,9 @@ def pose(
             "block_length is for rows in time that are otherwise free to change groups. Leave it "
             "out, or the design: a label for each run of rows may be its clusters."
         )
-    problem = Problem.make(table, classes, member, design or Design(), ranks=ranks)
+    problem = Problem.make(
+        table, classes, member, design or Design(), ranks=ranks, block_length=block_length
+    )
     return problem, table, tuple(classes)
 
 
@@ -364,6 +400,7 @@ def joined_totals(blocks: Sequence[Block]) -> FloatArray:
 def _compare(problem: Problem, least: FloatArray, deal: Callable[[], Shuffles]) -> Block:
     """Compare the groups of some shuffles, as many at a time as fit into memory."""
     orders, sizes = deal()
+    is_given = deal == problem.as_given
     (n, q), d, n_groups = problem.scores.shape, problem.n_columns, sizes.shape[1]
     size = max(MEMORY // (n * q + 2 * n_groups * q * q), 1)
     totals = np.zeros((len(orders), N_FAMILIES, N_AGGREGATES))
@@ -374,7 +411,7 @@ def _compare(problem: Problem, least: FloatArray, deal: Callable[[], Shuffles]) 
     for start in range(0, len(orders), size):
         part = slice(start, start + size)
         shuffles = Shuffles(orders[part], sizes[part])
-        found = problem.networks(shuffles, is_given=deal == problem.as_given)
+        found = problem.networks(shuffles, is_given=is_given)
         counts = shuffles.sizes.astype(np.float64)
         for k, pairs in enumerate((problem.correlations, problem.partial)):
             _summarize(found[k], counts, *pairs, least[k], totals[part], reached[k], links[k, part])
@@ -385,7 +422,8 @@ def _compare(problem: Problem, least: FloatArray, deal: Callable[[], Shuffles]) 
             )
         strengths[part] = (np.abs(found[1]).sum(axis=3) - 1.0).swapaxes(0, 1)
         if n_groups == 2:
-            columns[:, :, part] = _columns(problem, shuffles)
+            growth = (1.0, 1.0) if is_given else problem.growth
+            columns[:, :, part] = _columns(problem, shuffles) * np.reshape(growth, (2, 1, 1))
     return Block(
         totals=totals,
         columns=columns,
@@ -633,73 +671,3 @@ def _log_shares(sizes: FloatArray) -> FloatArray:
     line = np.log(TAIL[0]) - steepness * (sizes - start)
     found: FloatArray = np.where(sizes > start, line, np.log(shares))
     return found
-
-
-def edge_tests(
-    problem: Problem, sizes: FloatArray, blocks: Sequence[Block], classes: tuple[Any, ...]
-) -> tuple[PermutationTest, PermutationTest]:
-    """Test pairs of columns one by one, by correlations and by partial ones.
-
-    ``sizes``, of shape (2, p, p), are the differences that were found, in standard errors.
-    """
-    totals, counts = joined_totals(blocks), np.sum([block.reached for block in blocks[1:]], axis=0)
-    found = []
-    for family, difference, reached in zip((CORRELATION, PARTIAL), sizes, counts, strict=True):
-        weights = np.triu(difference, 1)
-        graph = Graph(weights + weights.T, names=problem.names)
-        test = assemble_test(
-            graph,
-            reached[np.nonzero(np.triu(graph.adjacency))],
-            null_max=totals[1:, family, LARGEST],
-            null_sum=totals[1:, family, ABSOLUTE],
-            classes=classes,
-        )
-        found.append(test)
-    return found[0], found[1]
-
-
-class NodeTests(NamedTuple):
-    """Tests of the strengths of columns, and of all of them together."""
-
-    nodes: pd.DataFrame
-    strengths: FloatArray
-    pvalue_strength: float
-
-
-def node_tests(problem: Problem, blocks: Sequence[Block], labels: Sequence[str]) -> NodeTests:
-    """Test the links and the strength of each column, and the strength of the whole network.
-
-    A group of few rows has larger partial correlations by chance. Strengths are therefore compared
-    with their mean over the shuffles of a group of its size.
-    """
-    import pandas as pd
-
-    strengths = np.concatenate([block.strengths for block in blocks])
-    whole = strengths.sum(axis=2, keepdims=True) / 2
-    links = np.concatenate([block.links for block in blocks])
-    found: dict[str, Any] = {"node": list(problem.names)}
-    found |= {f"strength_{label}": strengths[0, k] for k, label in enumerate(labels)}
-    for what, sizes in (("strength", _apart(strengths, problem.units.sizes)), ("links", links)):
-        # Every node counts alike in the largest: over the mean of its own shuffles.
-        sizes = sizes / np.maximum(sizes.mean(axis=0), np.finfo(np.float64).tiny)
-        least = sizes[0] * (1 - NODE_TIES)
-        pvalues = np.mean(sizes >= least, axis=0)
-        found |= {
-            f"{what}_p": pvalues,
-            f"{what}_q": stats.false_discovery_control(pvalues),
-            f"{what}_p_familywise": np.mean(sizes.max(axis=1)[:, None] >= least, axis=0),
-        }
-    total = _apart(whole, problem.units.sizes)[:, 0]
-    return NodeTests(
-        nodes=pd.DataFrame(found),
-        strengths=whole[0, :, 0],
-        pvalue_strength=float(np.mean(total >= total[0] * (1 - NODE_TIES))),
-    )
-
-
-def _apart(values: FloatArray, sizes: IntArray) -> FloatArray:
-    """Return squares between groups of values, of shape (1 + b, K, p), beyond their means."""
-    beyond = values - values.mean(axis=0)
-    shares = (sizes / sizes.sum())[:, None]
-    beyond -= (shares * beyond).sum(axis=1, keepdims=True)
-    return np.asarray((shares * beyond**2).sum(axis=1))

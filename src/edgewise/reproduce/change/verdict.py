@@ -7,8 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.signal import lfilter
 
 from edgewise._core.typing import AnyArray, FloatArray
+from edgewise.data.unusual import block_length
 from edgewise.inference import (
     Design,
     GroupDifference,
@@ -326,6 +328,7 @@ class Sample(NamedTuple):
     y: AnyArray
     design: Design | None = None
     same: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (1, 2))
+    block_length: int = 1
 
 
 #: Columns of every sample of a design, and rows of a group where groups are of one size.
@@ -402,6 +405,14 @@ def one_differs(rng: np.random.Generator) -> Sample:
     return Sample(X, y, same=((0, 1),))
 
 
+def in_time(rng: np.random.Generator) -> Sample:
+    """Draw groups of 200 rows one after the other, each 0.8 times the row before and noise."""
+    X = np.concatenate(
+        [lfilter([1.0], [1.0, -0.8], gaussian_rows(rng, 250), axis=0)[50:] for _ in range(3)]
+    )
+    return Sample(X, np.repeat([0, 1, 2], 200), block_length=block_length(0.8, 200))
+
+
 DESIGNS: Final[dict[str, Callable[[np.random.Generator], Sample]]] = {
     "15, 45 and 135 rows": unequal_groups,
     "t with 3 degrees of freedom": heavy_tails,
@@ -412,9 +423,12 @@ DESIGNS: Final[dict[str, Callable[[np.random.Generator], Sample]]] = {
     "a covariate": with_age,
     "clusters of 6 rows, permuted freely": rows_alone,
     "one of three groups differs": one_differs,
+    "rows in time": in_time,
 }
 #: The designs in which the level is not to hold, or networks do differ.
 FREE, ONE_DIFFERS = "clusters of 6 rows, permuted freely", "one of three groups differs"
+#: The design that came later, at the end so that others keep their draws.
+IN_TIME = "rows in time"
 #: Changes on which the verdict is held against single statistics of a whole network.
 CHANGES: Final = (
     "one edge, 5 columns",
@@ -430,9 +444,11 @@ def list_designs(quick: bool) -> list[Row]:
     """List the designs with blocks of tables of each, and changes between two groups."""
     if quick:
         return combinations(kind=[FREE, CHANGES[0]], draw=[0], n_tables=[4])
+    first = [kind for kind in DESIGNS if kind != IN_TIME]
     return [
-        *combinations(kind=list(DESIGNS), draw=range(1000 // N_TABLES), n_tables=[N_TABLES]),
+        *combinations(kind=first, draw=range(1000 // N_TABLES), n_tables=[N_TABLES]),
         *combinations(kind=list(CHANGES), draw=range(200 // N_TABLES), n_tables=[N_TABLES]),
+        *combinations(kind=[IN_TIME], draw=range(1000 // N_TABLES), n_tables=[N_TABLES]),
     ]
 
 
@@ -445,7 +461,8 @@ def run_design(rng: np.random.Generator, *, kind: str, draw: int, n_tables: int)
         test: GroupDifference | NetworkDifference
         if kind in DESIGNS:
             sample = DESIGNS[kind](rng)
-            several = group_difference_test(sample.X, sample.y, design=sample.design, **options)
+            options |= {"design": sample.design, "block_length": sample.block_length}
+            several = group_difference_test(sample.X, sample.y, **options)
             pairs = several.pairs().set_index(["first", "second"])["p_holm"]
             test, familywise = several, float(pairs.loc[list(sample.same)].min())
         else:
