@@ -108,8 +108,9 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     tiers : sequence of m numbers or mapping of columns to numbers, optional
         No arc leads from a column to one in a lower tier, such as from later to earlier
         measurements. None or NaN, or no entry, where nothing is known.
-    n_starts : int
-        Most orders that ``"boss"`` starts from. It stops once the best score was found twice.
+    n_starts : int, optional
+        Most orders that ``"boss"`` starts from. It stops once the best score was found twice. By
+        default 5 for up to 200 columns, 1000 / m for more, and at least one.
     missing : {"error", "pairwise", "em", "drop"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns; or
         maximise the Gaussian likelihood of what is there; with levels, leave out the row. Scores
@@ -211,7 +212,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         "method": OneOf("boss", "ges", "exact", "pc", "blankets"),
         "score": OneOf("bic", "bge", "bdeu"),
         "penalty_discount": Number(above=0, or_none=True),
-        "n_starts": Number(at_least=1, is_whole=True),
+        "n_starts": Number(at_least=1, is_whole=True, or_none=True),
         "missing": OneOf("error", "pairwise", "em", "drop"),
         "ess": Number(above=0),
         "repair": CONSTRAINTS["repair"],
@@ -231,7 +232,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         forbidden: Any = None,
         required: Any = None,
         tiers: Any = None,
-        n_starts: int = 5,
+        n_starts: int | None = None,
         missing: str = "error",
         repair: str | None = None,
         n_jobs: int | None = None,

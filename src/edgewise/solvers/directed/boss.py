@@ -33,6 +33,11 @@ N_MOVED = 3
 #: Perturbations in a row that may bring nothing before a search ends: at least so many, and so many
 #: for each variable. No more than ten times as many in all.
 PATIENCE, PATIENCE_EACH = 30, 0.3
+#: Work that perturbations may take: nodes of trees walked through, times variables. Minutes at
+#: most; below some hundreds of variables patience ends first.
+MOST_WORK = 5e10
+#: Most orders to start from by default, and most variables in all of them beyond one.
+N_STARTS, MOST_STARTED = 5, 1000
 
 
 class Places(NamedTuple):
@@ -160,16 +165,19 @@ def best_place(variable: int, places: Places, families: Families) -> int:
 
 
 @kernel
-def perturb(draws: FloatArray, patience: int, places: Places, families: Families) -> int:
+def perturb(
+    draws: FloatArray, patience: int, most_steps: float, places: Places, families: Families
+) -> int:
     """Move a few variables at random and repair the order, again and again.
 
     What does not cost more than before is kept. Each row of ``draws`` is a perturbation, two
     numbers from 0 to 1 for each variable that moves. Ends when as many in a row as ``patience``
-    did not lower the cost; returns how many lowered it.
+    did not lower the cost, or after so many steps in trees; returns how many lowered it.
     """
     m, n_better, n_failed = len(places.order), 0, 0
+    end = families.work.state[4] + most_steps
     for draw in draws:
-        if n_failed >= patience:
+        if n_failed >= patience or families.work.state[4] > end:
             break
         for i in range(m):
             places.is_awake[i], places.is_changed[i] = False, False
@@ -257,7 +265,7 @@ def improve_order(
     converged = settle(places, families, history, max_iter)
     patience = max(PATIENCE, int(PATIENCE_EACH * m))
     draws = rng.uniform(size=(10 * patience, 2 * N_MOVED))
-    if converged and perturb(draws, patience, places, families):
+    if converged and perturb(draws, patience, MOST_WORK / m, places, families):
         converged = settle(places, families, history, max_iter)
     find_parents(places, families, dag)
     delete_backward(families.score, families.arcs, dag, places.costs)
@@ -297,7 +305,7 @@ def boss_bayes_net(
     penalty_discount: float | None = None,
     allowed: ArrayLike | None = None,
     required: ArrayLike | None = None,
-    n_starts: int = 5,
+    n_starts: int | None = None,
     max_iter: int = 1000,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -333,9 +341,10 @@ def boss_bayes_net(
         Whether there may be an arc i -> j; by default all may.
     required : array-like of bool, shape (m, m), optional
         Whether there must be an arc i -> j. Without a cycle.
-    n_starts : int
+    n_starts : int, optional
         Most orders to start from: one given by the correlations, the others random. Unless
-        ``n_jobs`` is above 1, none is begun after the best objective was found twice.
+        ``n_jobs`` is above 1, none is begun after the best objective was found twice. By default 5
+        for up to 200 variables, 1000 / m for more, and at least one.
     max_iter : int
         Most sweeps over the variables for each start.
     random_state : int, Generator, RandomState or None
@@ -371,7 +380,7 @@ def boss_bayes_net(
            [0, 0, 0, 1],
            [0, 0, 0, 0]])
     """
-    if n_starts < 1:
+    if n_starts is not None and n_starts < 1:
         raise InputError(f"n_starts must be at least 1, got {n_starts!r}.")
     if max_iter < 1:
         raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
@@ -382,7 +391,7 @@ def boss_bayes_net(
 
 def best_order(
     problem: ScoredProblem,
-    n_starts: int = 5,
+    n_starts: int | None = None,
     max_iter: int = 1000,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -390,6 +399,8 @@ def best_order(
     """Search orders for a problem of any score."""
     costs, arcs, place = problem
     comes_before = must_come_before(arcs)
+    if n_starts is None:
+        n_starts = max(min(N_STARTS, MOST_STARTED // len(place)), 1)
     streams = spawn(random_state, n_starts)
     starts = [
         (starting_order(comes_before, rng if k else None), rng) for k, rng in enumerate(streams)

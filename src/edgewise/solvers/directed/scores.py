@@ -520,8 +520,13 @@ def scored_problem(
     """Check the arguments that the searches have in common."""
     R = np.stack([correlations(S) for S in sample.covariances])
     arcs = as_arcs(allowed, required, len(sample.which), sample.told)
-    place = intrinsic_order(np.abs(R).mean(axis=0))
-    sample = sample._replace(covariances=R[:, place][:, :, place], which=sample.which[place])
+    strength = np.abs(R[0])
+    for other in R[1:]:
+        strength += np.abs(other)
+    place = intrinsic_order(strength / len(R) if len(R) > 1 else strength)
+    del strength
+    sample = sample._replace(covariances=R[:, place[:, None], place], which=sample.which[place])
+    del R
     arcs = arcs.arranged(place)
     most_required = int(arcs.must_be.sum(axis=1).max())
     return ScoredProblem(
