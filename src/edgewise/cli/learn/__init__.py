@@ -249,10 +249,11 @@ def _is_mixed(
 
 
 def _check_device(device: Device | None, method: str) -> None:
-    """Refuse a GPU for methods that have no use for it."""
+    """Refuse a GPU for methods that have no use for it; a CPU is what they take anyway."""
     from edgewise.cli.learn.fit import IN_SPACE
 
-    if device is not None and method not in ("gaussian", IN_SPACE):
+    has_choice = device is not None and device not in ("auto", "cpu")
+    if has_choice and method not in ("gaussian", IN_SPACE):
         raise InputError(
             f"--device is for the graphical lasso, also in space, and the network is learned by "
             f"the method {method}. Leave --device out."
