@@ -37,6 +37,7 @@ from edgewise.solvers import (
     ratio_alpha_min,
     sampled_fused_alpha_max,
     sampled_fused_path,
+    screened_graphical_lasso,
 )
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from tests.fuzz.mutation import examples
@@ -136,6 +137,25 @@ def test_locally_constant(seed, p, share, tau):
     )
     ((again,),) = locally_constant_path(S, [alpha], [tau], pairs, tol=1e-8)
     assert again.objective == pytest.approx(found.objective, abs=1e-6)
+
+
+@few
+@given(seed=SEEDS, p=SIZES, share=SHARES, block_size=st.integers(1, 4))
+def test_screened_graphical_lasso(seed, p, share, block_size):
+    X = rows(seed, p, 12 + p)
+    S = np.cov(X.T, bias=True)
+    alpha = share * alpha_max(S)
+    found = screened_graphical_lasso(X, alpha, standardize=False, block_size=block_size)
+    whole = graphical_lasso(S, alpha)
+    assert found.converged
+    assert -1e-10 <= found.gap <= TOL * p
+    assert abs(found.objective - whole.objective) <= found.gap + whole.gap + 1e-9
+    order = np.random.default_rng(seed).permutation(p)
+    other = screened_graphical_lasso(X[:, order], alpha, standardize=False)
+    np.testing.assert_array_equal(
+        np.bincount(other.component)[other.component],
+        np.bincount(found.component)[found.component][order],
+    )
 
 
 @pytest.mark.slow
