@@ -65,6 +65,16 @@ def test_record_tells_what_was_done(learn, pixels):
     assert record["converged"] is True
 
 
+def test_unusual_sites_get_no_advice_that_space_refuses(learn, pixels):
+    skewed = np.exp(1.5 * pixels)
+    skewed["r0c0"] = np.round(np.minimum(skewed["r0c0"], 5.0))
+    said = learn(skewed, "--grid", "3x4", *STRENGTHS).result.stderr
+    assert "are skewed" in said
+    assert "logarithms of all columns may help." in said
+    for refused in ("--covariance", "--drop", "whole numbers"):
+        assert refused not in said
+
+
 def test_summary_in_words(learn, pixels):
     run = learn(pixels, "--grid", "3x4", *STRENGTHS)
     out = run.result.stdout

@@ -154,8 +154,18 @@ class Reading:
         )
         if preparation().blocks > 1:
             found = tuple(one for one in found if one.kind != "order")
+        if options_given() & {"--grid", "--ring", "--chain", "--pairs"}:
+            found = tuple(_of_sites(one) for one in found if one.kind != "categories")
         turned = None if labels is None else find_transposed(table.values, table.names, labels)
         return found if turned is None else (turned,)
+
+
+def _of_sites(found: Finding) -> Finding:
+    """Say what can be done where neighbours are compared in the unit that they share."""
+    if found.kind not in ("outliers", "skew"):
+        return found
+    remedy = "logarithms of all columns" if found.kind == "skew" else "a look at their rows"
+    return replace(found, text=f"{found.text}: {remedy} may help", advice="")
 
 
 def _scores(frame: pd.DataFrame, scale: str) -> tuple[pd.DataFrame, str]:

@@ -310,9 +310,12 @@ def carry_out(
     with warnings_told() as told, compilation_told():
         start = time.perf_counter()
         for one in source.findings:
-            command_line = advised(one.advice)
-            advice = f"Option: {one.advice}" if command_line is None else f"Use {command_line}"
-            said = f"{one.text[:1].upper()}{one.text[1:]}. {advice}."
+            said = f"{one.text[:1].upper()}{one.text[1:]}."
+            if one.advice:
+                command_line = advised(one.advice)
+                said += (
+                    f" Option: {one.advice}." if command_line is None else f" Use {command_line}."
+                )
             warnings.warn(said, DataWarning, stacklevel=2)
         result = fit()
         record = {
