@@ -7,11 +7,12 @@
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888", FAINT = dark ? "#2E3238" : "#E6E6E6";
   const PAPER = dark ? 45 : 247;
   const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
+  const WEAKEST = 0.05; // In a map of neighbours, small weights are to look small.
   const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
-  const shade = (weight, largest, signed) => {
+  const shade = (weight, largest, signed, least = 0.25) => {
     const share = largest > 0 ? Math.min(1, Math.abs(weight) / largest) : 0;
     const [r, g, b] = !signed ? (dark ? [220, 220, 220] : [40, 40, 40]) : dark ? (weight >= 0 ? [86, 180, 233] : [240, 138, 60]) : weight >= 0 ? [0, 114, 178] : [213, 94, 0];
-    const mix = (c) => Math.round(PAPER + (c - PAPER) * (0.25 + 0.75 * share));
+    const mix = (c) => Math.round(PAPER + (c - PAPER) * (least + (1 - least) * share));
     return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
   };
   const model = (name) => {
@@ -136,7 +137,7 @@
       for (const k of this.section.kept) {
         if (source[k] !== seed && target[k] !== seed) continue;
         const other = source[k] === seed ? target[k] : source[k];
-        colors[other] = shade(weight[k] ?? 0, this.section.largest, signed === null || signed[k]);
+        colors[other] = shade(weight[k] ?? 0, this.section.largest, signed === null || signed[k], WEAKEST);
         joined.push(`${names[other]} (${(weight[k] ?? 0) > 0 ? "+" : ""}${Number((weight[k] ?? 0).toPrecision(2))})`);
       }
       this.cells.forEach((cell, k) => cell.setAttribute("fill", colors[k]));
@@ -152,7 +153,7 @@
       const least = Math.min(0, ...data.weight), most = Math.max(0, ...data.weight);
       const isSigned = data.signed === null;
       const stops = Array.from({ length: 21 }, (_, k) => least + ((most - least) * k) / 20);
-      element.querySelector(".bar").style.background = `linear-gradient(to right, ${stops.map((value) => shade(value, largest, isSigned)).join(", ")})`;
+      element.querySelector(".bar").style.background = `linear-gradient(to right, ${stops.map((value) => shade(value, largest, isSigned, WEAKEST)).join(", ")})`;
       element.querySelector(".lowest").textContent = Number(least.toPrecision(2)).toString().replace("-", "\u2212");
       element.querySelector(".highest").textContent = `${most > 0 ? "+" : ""}${Number(most.toPrecision(2))}`;
     }
