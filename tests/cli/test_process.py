@@ -238,8 +238,10 @@ def test_interrupts_at_any_moment_change_no_number(tmp_path, frame, jobs):
             took.append(stop(process, signal.SIGINT, in_group=True)[1])
         else:
             process.communicate()
-        # In the first moments the interpreter has no handler yet, and dies of the signal.
-        assert process.returncode in {0, 130, *([-signal.SIGINT] if share * length < 1 else [])}
+        # In the first moments the interpreter has no handler yet, and dies of the signal, or of an
+        # interrupt among its own imports.
+        is_early = share * length < 1
+        assert process.returncode in {0, 130, *((-signal.SIGINT, 1) if is_early else ())}
         again = start(*command, "--quiet", "--out", f"out-{k}", cwd=tmp_path)
         assert again.stderr == ""
         assert json.loads(again.stdout)["edges"] == whole["edges"]

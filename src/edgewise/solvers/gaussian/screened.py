@@ -283,7 +283,7 @@ def _parts(X: Any) -> list[AnyArray]:
             f"All parts of X must have the same rows, 2 at least; they have {sorted(lengths)}."
         )
     one = parts[0]
-    if len(parts) == 1 and one.shape[0] == one.shape[1] and np.array_equal(one, one.T):
+    if len(parts) == 1 and one.shape[0] == one.shape[1] and np.allclose(one, one.T):
         raise InputError("X is a covariance matrix. Use graphical_lasso(X, alpha), or give rows.")
     return parts
 
