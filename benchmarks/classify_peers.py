@@ -90,7 +90,7 @@ def fisher_by_slsqp(problem: ClassProblem, ftol: float) -> float:
     def bound(change: Array) -> tuple[float, Array]:
         coefs = problem.at(change)
         kernel = fisher_kernel(problem.X, problem.X, coefs) + np.eye(n)
-        dual = hard_machine(kernel, sign)
+        dual = hard_machine(kernel, sign, np.ones(n))
         inverse_margin = np.abs(dual).sum() - 0.5 * dual @ kernel @ dual
         scatter = np.trace(kernel) - kernel.sum() / n
         slope = inverse_margin * (np.eye(n) - 1.0 / n) - 0.5 * scatter * np.outer(dual, dual)
