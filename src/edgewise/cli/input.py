@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
+from edgewise.cli.options import PLACES
 from edgewise.cli.prepare import (
     COMPLETE_ROWS,
     Preparation,
@@ -151,21 +152,12 @@ class Reading:
             is_ordered="--on" not in self.apart,
             is_ranks=is_ranks,
             in_blocks="--blocks" in options_here() and "--window" not in options_given(),
+            in_space=not options_given().isdisjoint(PLACES),
         )
         if preparation().blocks > 1:
             found = tuple(one for one in found if one.kind != "order")
-        if options_given() & {"--grid", "--ring", "--chain", "--pairs"}:
-            found = tuple(_of_sites(one) for one in found if one.kind != "categories")
         turned = None if labels is None else find_transposed(table.values, table.names, labels)
         return found if turned is None else (turned,)
-
-
-def _of_sites(found: Finding) -> Finding:
-    """Say what can be done where neighbours are compared in the unit that they share."""
-    if found.kind not in ("outliers", "skew"):
-        return found
-    remedy = "logarithms of all columns" if found.kind == "skew" else "a look at their rows"
-    return replace(found, text=f"{found.text}: {remedy} may help", advice="")
 
 
 def _scores(frame: pd.DataFrame, scale: str) -> tuple[pd.DataFrame, str]:

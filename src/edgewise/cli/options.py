@@ -87,8 +87,12 @@ Covariance: TypeAlias = Literal[
 #: How the structure of a discrete network is scored.
 Criterion: TypeAlias = Literal["ib", "bjp", "mpl"]
 
-#: What to do with correlations that do not fit together.
+#: Where to solve.
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
+#: Options that say where columns sit.
+PLACES: Final = ("--grid", "--ring", "--chain", "--pairs")
+
+#: What to do with correlations that do not fit together.
 Repair: TypeAlias = Literal["ridge", "clip"]
 
 #: What to do with columns that have one value in every row.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -62,6 +62,7 @@ def find_unusual(
     is_ordered: bool = True,
     is_ranks: bool = False,
     in_blocks: bool = True,
+    in_space: bool = False,
 ) -> tuple[Finding, ...]:
     """Look for rows and columns that most methods are misled by.
 
@@ -78,6 +79,9 @@ def find_unusual(
         Whether only ranks will be seen, which neither outliers nor skew mislead.
     in_blocks : bool
         Whether blocks of consecutive rows can be resampled or permuted.
+    in_space : bool
+        Whether columns are sites whose neighbours are compared: every site keeps its column, and
+        the unit that all of them share.
 
     Returns
     -------
@@ -94,9 +98,10 @@ def find_unusual(
     """
     if len(values) < FEW_ROWS:
         return ()
-    found = [_identifiers(values, names), _categories(values, names)]
+    found = [_identifiers(values, names), None if in_space else _categories(values, names)]
     # What marks a missing value misleads ranks as well.
-    found += _shapes(values, names)[: 1 if is_ranks else None]
+    shapes = _shapes(values, names)[: 1 if is_ranks else None]
+    found += [one and _of_sites(one) for one in shapes] if in_space else shapes
     if is_ordered:
         found.append(_order(values, names, groups, in_blocks=in_blocks))
     return tuple(one for one in found if one is not None)
@@ -235,6 +240,14 @@ def _about_skews(skews: dict[str, float]) -> Finding | None:
         f"Gaussian column has 0), so that the largest values weigh most",
         advice="--covariance nonparanormal",
     )
+
+
+def _of_sites(found: Finding) -> Finding:
+    """Say what can be done about columns that cannot be turned into ranks one by one."""
+    if found.kind not in ("outliers", "skew"):
+        return found
+    remedy = "logarithms of all columns" if found.kind == "skew" else "a look at their rows"
+    return replace(found, text=f"{found.text}: {remedy} may help", advice="")
 
 
 def _order(

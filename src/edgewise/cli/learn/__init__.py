@@ -9,8 +9,9 @@ from typing import Any, Final
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import Source, read_source, stream_source
-from edgewise.cli.learn.places import PLACES, Place, chosen_place, read_groups
+from edgewise.cli.learn.places import Place, chosen_place, read_groups
 from edgewise.cli.options import (
+    PLACES,
     Alpha,
     AlphaRatio,
     Chain,

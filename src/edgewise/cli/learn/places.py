@@ -14,7 +14,6 @@ from typing import Any, Final
 from edgewise._core.errors import InputError
 from edgewise.cli.prepare import did_you_mean
 
-PLACES: Final = ("--grid", "--ring", "--chain", "--pairs")
 _WHOLE: Final = re.compile(r"\d+")
 _SIZES: Final = re.compile(r"\d+(?:[xX]\d+){1,2}")
 
