@@ -1,7 +1,7 @@
 """Solvers on a CUDA GPU beside the same solvers on the CPU, at equal duality gap.
 
 ``python -m benchmarks.gpu`` prints all tables in less than 15 minutes, with names behind it some of
-them (ratios, lassos, grids); it takes PyTorch and a GPU.
+them (ratios, lassos, grids, joints); it takes PyTorch and a GPU. ``--no-cpu`` leaves the CPU out.
 Seconds are those of a whole solve, the copies of the input to the device and of the result back
 included, second solve of a process. CPU solves are left out where they would take too long.
 """
@@ -23,9 +23,13 @@ from edgewise.data.simulate.space import _draw_blocks, _off_diagonal
 from edgewise.solvers import (
     density_ratio_path,
     graphical_lasso,
+    joint_graphical_lasso,
     locally_constant,
     ratio_alpha_max,
 )
+
+#: Whether the CPU is timed too.
+HAS_CPU = "--no-cpu" not in sys.argv
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ LASSOS = (
     Row("wide 0.05", 1000, True),
     Row("wide 0.05", 2000, True),
     Row("wide 0.05", 5000),
+    Row("wide 0.05", 10000),
     Row("dense", 1000, True),
     Row("dense", 2000, True),
     Row("dense", 5000),
@@ -55,6 +60,7 @@ LASSOS = (
     Row("sparse", 2000, True),
     Row("sparse", 5000, True),
     Row("sparse", 10000),
+    Row("dense", 20000),
 )
 
 
@@ -112,13 +118,16 @@ def timed(solve: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - begin, result
 
 
-#: Columns and rows of the density ratios, and whether the CPU solves them.
+#: Basis, columns and rows of the density ratios, and whether the CPU solves them.
 RATIOS = (
-    (500, 150, True),
-    (1000, 150, True),
-    (5000, 150, False),
-    (10000, 150, False),
-    (20000, 150, False),
+    ("gaussian", 500, 150, True),
+    ("gaussian", 1000, 150, True),
+    ("gaussian", 5000, 150, False),
+    ("gaussian", 10000, 150, False),
+    ("gaussian", 20000, 150, False),
+    ("polynomial", 500, 150, True),
+    ("polynomial", 1000, 150, False),
+    ("polynomial", 5000, 150, False),
 )
 
 
@@ -138,32 +147,44 @@ def change(torch: Any, d: int, n: int) -> tuple[Any, Any]:
     return groups[0], groups[1]
 
 
-def walk(after: Any, before: Any, alphas: Any) -> tuple[int, float, int]:
-    """Solve a path of density ratios; return its steps, worst gap and active pairs at the end."""
+def walk(after: Any, before: Any, alphas: Any, basis: str) -> tuple[int, float, Any]:
+    """Solve a path of density ratios; return its steps, worst gap and last coefficients."""
     steps, gap = 0, 0.0
-    for one in density_ratio_path(after, before, alphas, tol=1e-6 / after.shape[1]):
+    for one in density_ratio_path(after, before, alphas, basis=basis, tol=1e-6 / after.shape[1]):
         steps, gap, value = steps + one.n_iter, max(gap, one.gap), one.value
-    return steps, gap, int(np.count_nonzero(np.triu(to_numpy(value)[:, :, 0])))
+    return steps, gap, value
+
+
+def count_pairs(torch: Any, value: Any) -> int:
+    """Count the pairs that changed, where they are: on the host it would take seconds."""
+    is_active = torch.asarray(value)[:, :, 0] != 0
+    return int(torch.count_nonzero(is_active) + torch.count_nonzero(is_active.diagonal())) // 2
 
 
 def print_ratios(torch: Any) -> None:
     """Print the paths of 20 alphas down to a fifth of the largest."""
-    print("| density ratio, d | n | GPU, s | steps | worst gap | active | CPU, s |")
-    print("|---|---|---|---|---|---|---|")
-    for d, n, has_cpu in (RATIOS[0], *RATIOS):
+    print("| density ratio, basis | d | n | GPU, s | steps | worst gap | active | CPU, s | apart |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for basis, d, n, has_cpu in (RATIOS[0], *RATIOS):
         groups = change(torch, d, n)
-        alphas = np.geomspace(1.0, 0.2, 20) * ratio_alpha_max(*groups)
         begin = time.perf_counter()
-        found = walk(*[torch.asarray(X, device="cuda") for X in groups], alphas)
-        seconds, cpu = time.perf_counter() - begin, ""
-        if has_cpu:
+        here = [torch.asarray(X, device="cuda") for X in groups]
+        alphas = np.geomspace(1.0, 0.2, 20) * ratio_alpha_max(*here, basis=basis)
+        steps, gap, value = walk(*here, alphas, basis)
+        host = to_numpy(value)
+        seconds, cpu, apart = time.perf_counter() - begin, "", ""
+        n_active = count_pairs(torch, value)
+        if has_cpu and HAS_CPU:
             begin = time.perf_counter()
-            walk(*groups, alphas)
+            other = walk(*groups, alphas, basis)[2]
             cpu = f"{time.perf_counter() - begin:.2f}"
+            apart = f"{np.abs(host - other).max():.0e}"
         print(
-            f"| {d} | {n} | {seconds:.2f} | {found[0]} | {found[1]:.0e} | {found[2]} | {cpu} |",
+            f"| {basis} | {d} | {n} | {seconds:.2f} | {steps} | {gap:.0e} | {n_active} | {cpu} "
+            f"| {apart} |",
             flush=True,
         )
+        del here, value, host
         torch.cuda.empty_cache()
 
 
@@ -203,7 +224,7 @@ def print_grids(torch: Any) -> None:
 
             seconds, (found, _) = timed(on_device)
             words, apart = "", ""
-            if k < n_cpu:
+            if k < n_cpu and HAS_CPU:
                 begin = time.perf_counter()
                 other = locally_constant(S, alpha, tau, pairs)
                 words = f"{time.perf_counter() - begin:.2f}"
@@ -217,11 +238,67 @@ def print_grids(torch: Any) -> None:
             torch.cuda.empty_cache()
 
 
+#: Variables of three groups, and whether the CPU solves them.
+JOINTS = ((1000, True), (2000, True), (5000, False))
+
+
+def print_joints(torch: Any) -> None:
+    """Print three groups that share most of 3 edges per variable, for both penalties."""
+    print("| joint, penalty | p | alpha | GPU, s | iterations | gap / 3 p | CPU, s | apart |")
+    print("|---|---|---|---|---|---|---|---|")
+    tasks = [
+        (p, has_cpu, penalty, share)
+        for p, has_cpu in JOINTS
+        for penalty in ("fused", "group")
+        for share in (0.6, 0.2)
+    ]
+    data: dict[int, Any] = {}
+    for p, has_cpu, penalty, share in (tasks[0], *tasks):
+        if p not in data:
+            data = {p: np.stack([to_numpy(_group(torch, p, k)) for k in range(3)])}
+        S = data[p]
+        alpha = share * float(np.abs(S[0] - np.eye(p)).max())
+
+        def on_device(S: Any = S, alpha: float = alpha, penalty: Any = penalty) -> Any:
+            here = torch.asarray(S, device="cuda")
+            found = joint_graphical_lasso(here, alpha, 0.5 * alpha, penalty=penalty)
+            return found, to_numpy(found.value)
+
+        seconds, (found, _) = timed(on_device)
+        words, apart = "", ""
+        if has_cpu and HAS_CPU:
+            begin = time.perf_counter()
+            other = joint_graphical_lasso(S, alpha, 0.5 * alpha, penalty=penalty)
+            words = f"{time.perf_counter() - begin:.2f}"
+            apart = f"{abs(found.objective - other.objective) / (3 * p):.0e}"
+        print(
+            f"| {penalty} | {p} | {alpha:.2f} | {seconds:.2f} | {found.n_iter} "
+            f"| {found.gap / (3 * p):.0e} | {words} | {apart} |",
+            flush=True,
+        )
+        del found
+        torch.cuda.empty_cache()
+
+
+def _group(torch: Any, p: int, group: int) -> Any:
+    """Correlations of half as many rows as variables; a tenth of the edges is the group's own."""
+    common = torch.Generator(device="cuda").manual_seed(p)
+    own = torch.Generator(device="cuda").manual_seed(p + 1 + group)
+    K = _random_precision(torch, p, 3, common)
+    extra = _random_precision(torch, p // 5, 3, own)
+    K[: p // 5, : p // 5] += extra
+    noise = torch.randn(p, p // 2, device="cuda", dtype=torch.float64, generator=own)
+    X = torch.linalg.solve_triangular(torch.linalg.cholesky(K).T, noise, upper=True)
+    S = torch.corrcoef(X)
+    return (S + S.T) / 2
+
+
 def print_lassos(torch: Any) -> None:
     """Print graphical lassos."""
     print("| graphical lasso | p | GPU, s | iterations | gap / p | CPU, s | apart |")
     print("|---|---|---|---|---|---|---|")
-    for row in (LASSOS[0], *LASSOS):
+    # To warm up: one with small components, whose kernels are compiled for the host.
+    for row in (Row("sparse", 2000), *LASSOS):
         S, alpha = covariance(torch, row)
         host = to_numpy(S)
 
@@ -231,7 +308,7 @@ def print_lassos(torch: Any) -> None:
 
         seconds, (found, _) = timed(on_device)
         words, apart = "", ""
-        if row.has_cpu:
+        if row.has_cpu and HAS_CPU:
             cpu, other = timed(lambda host=host, alpha=alpha: graphical_lasso(host, alpha))
             words = f"{cpu:.2f}"
             apart = f"{abs(found.objective - other.objective) / row.p:.0e}"
@@ -249,8 +326,13 @@ def main() -> None:
     import torch
 
     print(torch.cuda.get_device_name(0))
-    tables = {"ratios": print_ratios, "lassos": print_lassos, "grids": print_grids}
-    for name in sys.argv[1:] or tables:
+    tables = {
+        "ratios": print_ratios,
+        "lassos": print_lassos,
+        "grids": print_grids,
+        "joints": print_joints,
+    }
+    for name in [name for name in sys.argv[1:] if name in tables] or tables:
         tables[name](torch)
 
 

@@ -195,6 +195,13 @@ def _recipes() -> dict[str, Recipe]:
         )
     for alpha in (0.3, 0.1):
         hard[f"equal200-a{alpha:g}"] = Recipe("hard", 200, 400, equal, alpha=alpha, data="equal")
+    for p in (300, 1000):
+        equal, wide = equicorrelation(p, 0.5), random_graph(p, 3)
+        hard[f"equal{p}-a0.3"] = Recipe("hard", p, 2 * p, equal, alpha=0.3)
+        for share in (0.05, 0.01):
+            hard[f"wide{p}-s{share:g}"] = Recipe(
+                "hard", p, p // 2, wide, share=share, data=f"wide{p}"
+            )
     for p, n in ((300, 50), (500, 100)):
         build = random_graph(p, 3)
         for multiple in (1, 3):

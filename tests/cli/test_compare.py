@@ -1,6 +1,8 @@
 """``edgewise compare --by``: two groups of rows."""
 
 import json
+import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +12,7 @@ import pytest
 
 import edgewise
 from edgewise import CV, Graph, NetworkChange
+from edgewise.cli.compare.groups import _finding
 from edgewise.inference import network_difference_test
 from edgewise.selection import SelectionWarning
 from tests.cli.files import CHANGE_FILES, FILES, INTERVALS
@@ -88,8 +91,9 @@ def test_everything_is_written_and_agrees(compare, groups):
     page = (run.out / "report.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert page.count("<img alt=") == 2
-    largest = f"the largest change is between {edges.source[0]} and {edges.target[0]} ("
-    assert largest in page
+    sure = run.changes[run.changes["p_familywise"] <= 0.05]
+    top = sure.loc[sure["change"].abs().idxmax()]
+    assert f"the largest sure change is between {top.source} and {top.target} (" in page
     assert "<td>a</td><td>b</td><td>gained</td>" in page
 
 
@@ -506,12 +510,32 @@ def test_tables_that_cannot_be_used(run, tmp_path, content, words):
         (["--by", "era", "--jobs", "0"], ["--jobs 0"]),
         (["--by", "era", "--alpha-ratio", "2"], ["--alpha-ratio"]),
         (["--by", "era", "--tol", "0"], ["tol must be positive"]),
+        (
+            ["--by", "era", "--method", "dtrace", "--device", "cuda"],
+            ["--device is for --method ratio", "dtrace"],
+        ),
+        (
+            ["--by", "era", "--device", "cuda", "--alpha", "0.3"],
+            ["--device cuda", "pip install edgewise[gpu]"],
+        ),
     ],
 )
-def test_options_that_cannot_be_used(run, groups, options, words):
+def test_options_that_cannot_be_used(run, groups, options, words, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
     groups.to_csv("data.csv", index=False)
     line = complaint(run, "data.csv", *options)
     assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize("method", ["ratio", "dtrace"])
+def test_a_device_that_is_the_cpu(compare, groups, method):
+    options = ["--by", "era", "--method", method, *QUICK]
+    plain = compare(groups, *options).model
+    for device in ("cpu", "auto"):
+        model = compare(groups, *options, "--device", device).model
+        np.testing.assert_array_equal(model.change_, plain.change_)
+        if method == "ratio":
+            assert model.device == device
 
 
 def test_too_few_rows_to_choose_alpha(run, groups):
@@ -570,3 +594,34 @@ def test_means_of_hidden_groups_count_as_dependence_in_both(compare):
     run = compare(frame.assign(sex=["f", "m"] * 60), "--by", "sex", "--permutations", "199")
     assert run.result.stdout.startswith("No significant difference")
     assert "means differ in 0 of 4 columns" in run.result.stdout
+
+
+def test_the_headline_names_a_change_that_is_sure_or_says_that_none_is():
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = 1.0, -0.5
+    pvalues = np.full((3, 3), 0.9)
+    pvalues[1, 2] = 0.01
+    graphs = [
+        Graph(weights + weights.T, confidence=1.0 - np.minimum(p, p.T))
+        for p in (pvalues, np.full((3, 3), 0.9))
+    ]
+    differ, same = SimpleNamespace(pvalue=0.001), SimpleNamespace(pvalue=0.4)
+    assert _finding(graphs[0], differ) == "the largest sure change is between x1 and x2 (-0.50)"
+    assert _finding(graphs[1], differ) == "no single pair of columns is sure to have changed"
+    assert _finding(graphs[0], same) == ""
+    untested = Graph(weights + weights.T)
+    assert _finding(untested, None) == "the largest change is between x0 and x1 (+1.00)"
+
+
+@pytest.mark.drawn
+def test_the_page_does_not_say_in_which_folder_the_table_was(compare, groups):
+    run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
+    page = (run.out / "report.html").read_text()
+    file = Path(json.loads((run.out / "run.json").read_text())["data"]["file"])
+    assert file.is_absolute()
+    title, headline = re.search(
+        r"<title>(.*?)<.*?class=.headline.>(.*?)<", page, re.DOTALL
+    ).groups()
+    assert title == f"edgewise compare: {file.name}"
+    assert file.name in headline
+    assert str(file) not in title + headline

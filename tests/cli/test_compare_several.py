@@ -1,6 +1,7 @@
 """``edgewise compare --by`` with three groups or more, and the designs of a comparison."""
 
 import json
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -94,6 +95,7 @@ def test_ratios_against_a_reference(compare, doses):
     run = compare(
         doses.drop(columns=["subject", "age"]),
         *("--method", "ratio", "--against", "low", "--alpha", "0.3", "--permutations", "0"),
+        *("--device", "auto"),
     )
     table = pd.read_csv(run.out / "ratios.csv")
     assert set(table["first"]) == {"low"}
@@ -152,6 +154,8 @@ def test_cluster_is_a_column_or_the_address_of_a_scheduler(
     ("given", "words"),
     [
         (["--method", "dtrace"], ["--method dtrace compares two groups", "--pair low,mid"]),
+        (["--device", "cuda"], ["--device is for --method ratio", "joint"]),
+        (["--method", "ratio", "--device", "cuda", "--alpha", "0.3"], ["edgewise[gpu]"]),
         (["--paired", "subject"], ["The pair '0' has no row in group 'mid'"]),
         (["--block", "dose"], ["nothing to permute"]),
         (["--adjust", "nobody"], ["--adjust names 'nobody'"]),
@@ -165,7 +169,8 @@ def test_cluster_is_a_column_or_the_address_of_a_scheduler(
         (["--method", "ratio", "--against", "x", "--alpha", "0.3"], ["against must be 'rest'"]),
     ],
 )
-def test_refuses(run, tmp_path, doses, given, words):
+def test_refuses(run, tmp_path, doses, given, words, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
     doses.to_csv(tmp_path / "data.csv", index=False)
     result = run("compare", tmp_path / "data.csv", "--by", "dose", *given, code=2)
     (line,) = result.stderr.splitlines()

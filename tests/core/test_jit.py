@@ -39,6 +39,23 @@ def test_the_switch_keeps_the_disk_clean(monkeypatch):
     assert compiled.stats.cache_path is None
 
 
+def test_a_kernel_is_compiled_once_for_all_constants(monkeypatch):
+    monkeypatch.setenv(CACHE_SWITCH, "0")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+
+    @kernel
+    def scaled(x, factor, is_negative):
+        return -factor * x if is_negative else factor * x
+
+    @kernel
+    def both(x, factor):
+        return scaled(x, 2, True), scaled(x, factor=3, is_negative=False), scaled(x, factor, x < 0)
+
+    assert both(1.5, 5) == (-3.0, 4.5, 7.5)
+    assert scaled(1.5, 5, True) == -7.5
+    assert len(scaled.signatures) == 1
+
+
 @pytest.fixture
 def package(tmp_path):
     """Copy what compiles kernels into a package of two kernels, one of which calls the other."""

@@ -93,16 +93,17 @@ def on_host(solution: Solved) -> Solved:
     return replace(solution, **{name: to_numpy(one) for name, one in parts if is_foreign(one)})
 
 
-def to_device(array: Any, device: str, crossover: int = 0) -> Any:
+def to_device(array: Any, device: Any, crossover: int = 0) -> Any:
     """Copy a numpy array to a device.
 
     Parameters
     ----------
     array : ndarray
         Covariances, with variables on the last axis.
-    device : {"cpu", "cuda", "auto"}
+    device : {"cpu", "cuda", "auto"} or array
         ``"cpu"`` leaves it alone, ``"cuda"`` makes it a tensor of torch on the GPU, ``"auto"`` does
-        so where there is a GPU and at least ``crossover`` variables.
+        so where there is a GPU and at least ``crossover`` variables. An array stands for its
+        library and device.
     crossover : int
         Variables from which on a GPU is the faster one.
 
@@ -113,6 +114,8 @@ def to_device(array: Any, device: str, crossover: int = 0) -> Any:
     >>> to_device(np.ones(2), "auto", 1000)
     array([1., 1.])
     """
+    if not isinstance(device, str):
+        return like(array, device)
     if device == "auto":
         device = "cuda" if array.shape[-1] >= crossover and _has_gpu() else "cpu"
     if device == "cpu":

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -41,14 +41,33 @@ def kernel(function: Function) -> Function:
     """
     folder = kernel_folder() if os.environ.get(CACHE_SWITCH, "1") != "0" else None
     if folder is None:
-        return cast("Function", numba.njit(nogil=True)(function))
+        return cast("Function", _for_any_value(numba.njit(nogil=True)(function)))
     # numba reads its setting while it decorates; kernels of other packages keep their own place.
     before = SETTINGS.CACHE_DIR
     SETTINGS.CACHE_DIR = str(folder)
     try:
-        return cast("Function", numba.njit(cache=True, nogil=True)(function))
+        return cast("Function", _for_any_value(numba.njit(cache=True, nogil=True)(function)))
     finally:
         SETTINGS.CACHE_DIR = before
+
+
+def _for_any_value(compiled: Any) -> Any:
+    """Let kernels that pass a constant share what is compiled for variables of its type.
+
+    numba compiles a kernel, and all that it calls, once more for each constant that another kernel
+    passes to it, and keeps both.
+    """
+    if (resolve := getattr(compiled, "get_call_template", None)) is None:
+        return compiled  # run uncompiled
+
+    def plain(kind: Any) -> Any:
+        return kind.literal_type if isinstance(kind, numba.types.Literal) else kind
+
+    def resolve_plain(args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
+        return resolve([plain(one) for one in args], {name: plain(kws[name]) for name in kws})
+
+    compiled.get_call_template = resolve_plain
+    return compiled
 
 
 @cache

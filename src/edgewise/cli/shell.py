@@ -276,6 +276,16 @@ def be_quiet(value: bool) -> bool:
     return value
 
 
+@contextmanager
+def progress_hidden() -> Iterator[None]:
+    """Leave words and progress out in this block, as those of several workers would mix."""
+    before = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(before)
+
+
 def say(text: str) -> None:
     """Write a result to standard output, unless only files are wanted."""
     if not _is_quiet.get():

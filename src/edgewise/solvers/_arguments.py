@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from edgewise._core.arrays import array_namespace, is_foreign
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.solvers.gaussian.standard_form import writable
@@ -50,20 +51,26 @@ def check_start(init: FloatArray, p: int) -> tuple[FloatArray, FloatArray]:
 LARGEST_INFLATION: Final = 1e8
 
 
-def check_covariances(S: FloatArray, n_groups: int | None = None) -> FloatArray:
-    """Return the covariances of groups, exactly symmetric, or say what is wrong with them."""
-    S = np.array(S, dtype=np.float64, order="C")
-    is_stack = S.ndim == 3 and S.shape[1] == S.shape[2] and S.size > 0
-    if not is_stack or n_groups not in (None, len(S)):
+def check_covariances(S: Any, n_groups: int | None = None) -> Any:
+    """Return the covariances of groups, exactly symmetric, or say what is wrong with them.
+
+    They may be arrays of another library than numpy.
+    """
+    xp: Any = array_namespace(S) if is_foreign(S) else np
+    S = xp.astype(S, xp.float64) if is_foreign(S) else np.array(S, dtype=np.float64, order="C")
+    shape = tuple(S.shape)
+    is_stack = len(shape) == 3 and shape[1] == shape[2] and 0 not in shape
+    if not is_stack or n_groups not in (None, shape[0]):
         expected = f"({n_groups or 'K'}, d, d)"
-        raise InputError(f"S must hold covariance matrices, {expected}, got shape {S.shape}.")
-    if not np.isfinite(S).all():
+        raise InputError(f"S must hold covariance matrices, {expected}, got shape {shape}.")
+    if not bool(xp.all(xp.isfinite(S))):
         raise InputError("S contains NaN or infinite entries.")
-    if np.abs(S - S.transpose(0, 2, 1)).max() > 1e-8 * np.abs(S).max():
+    transposed = xp.permute_dims(S, (0, 2, 1))
+    if float(xp.max(xp.abs(S - transposed))) > 1e-8 * float(xp.max(xp.abs(S))):
         raise InputError("All matrices in S must be symmetric.")
-    if S.diagonal(axis1=1, axis2=2).min() < 0:
+    if float(xp.min(xp.linalg.diagonal(S))) < 0:
         raise InputError("No variance in S may be negative.")
-    return 0.5 * (S + S.transpose(0, 2, 1))
+    return 0.5 * (S + transposed)
 
 
 def check_group_weights(weights: Sequence[float] | FloatArray | None, n_groups: int) -> FloatArray:

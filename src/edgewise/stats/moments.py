@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from edgewise._core.arrays import array_namespace, is_foreign, like
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.checks import check_weights
@@ -17,18 +18,20 @@ from edgewise.io.messages import describe_mismatch
 from edgewise.stats.positive import correlation_from_covariance
 
 
-def as_samples(X: Any, *, min_samples: int = 1, allow_missing: bool = False) -> FloatArray:
+def as_samples(X: Any, *, min_samples: int = 1, allow_missing: bool = False) -> Any:
     """Return ``X`` as floats, rows by columns, once it is fit to be summed up."""
-    values = np.asarray(X, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise InputError(f"Samples are rows by columns; got an array of shape {values.shape}.")
-    if len(values) < min_samples:
-        raise InputError(f"Found {len(values)} sample(s); at least {min_samples} are needed.")
-    if np.isfinite(values).all():
+    xp: Any = array_namespace(X) if is_foreign(X) else np
+    values = xp.astype(X, xp.float64) if is_foreign(X) else np.asarray(X, dtype=np.float64)
+    shape = tuple(values.shape)
+    if len(shape) != 2 or shape[1] == 0:
+        raise InputError(f"Samples are rows by columns; got an array of shape {shape}.")
+    if shape[0] < min_samples:
+        raise InputError(f"Found {shape[0]} sample(s); at least {min_samples} are needed.")
+    if bool(xp.all(xp.isfinite(values))):
         return values
-    if np.isinf(values).any():
+    if bool(xp.any(xp.isinf(values))):
         raise InputError("The samples hold infinite values (inf). Replace or drop those rows.")
-    if not allow_missing and np.isnan(values).any():
+    if not allow_missing and bool(xp.any(xp.isnan(values))):
         raise InputError(
             "The samples hold missing values (NaN). Use pairwise_covariance or em_covariance, "
             "or fill them first."
@@ -162,9 +165,9 @@ class Moments:
         Sum of the sample weights; the number of samples if they have none.
     n_samples : int
         Number of samples.
-    shift, offset : ndarray of shape (n_features,)
+    shift, offset : array of shape (n_features,)
         The mean in two parts.
-    scatter : ndarray of shape (n_features, n_features)
+    scatter : array of shape (n_features, n_features)
         Weighted sum of squared deviations from the mean.
     names : tuple of str or None
         Names of the variables, where they have any.
@@ -189,9 +192,9 @@ class Moments:
 
     weight: float
     n_samples: int
-    shift: FloatArray
-    offset: FloatArray
-    scatter: FloatArray
+    shift: Any
+    offset: Any
+    scatter: Any
     names: tuple[str, ...] | None = None
 
     @classmethod
@@ -203,7 +206,8 @@ class Moments:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples without missing values.
+            Samples without missing values. Those of another array library than numpy are summed up
+            on their device, and so are the summaries merged there.
         sample_weight : array-like of shape (n_samples,), optional
             Absolute weights: a weight of 2 counts a sample twice.
         names : sequence of str, optional
@@ -216,16 +220,16 @@ class Moments:
         values = as_samples(X)
         if names is not None and len(names) != values.shape[1]:
             raise InputError(f"{len(names)} names were given for {values.shape[1]} variables.")
-        weights = as_weights(sample_weight, len(values))
-        total = float(weights.sum())
-        shift: FloatArray = weights @ values / total
+        weights = as_weights(sample_weight, values.shape[0])
+        total, here = float(weights.sum()), like(weights, values)
+        shift = here @ values / total
         deviation = values - shift
-        offset: FloatArray = weights @ deviation / total
+        offset = here @ deviation / total
         scatter = _scatter(deviation, weights)
         scatter -= _square(offset, total)
         return cls(
             weight=total,
-            n_samples=len(values),
+            n_samples=values.shape[0],
             shift=shift,
             offset=offset,
             scatter=scatter,
@@ -282,7 +286,7 @@ class Moments:
         )
 
     @property
-    def mean(self) -> FloatArray:
+    def mean(self) -> Any:
         """Mean of the samples, shape (n_features,)."""
         return self.shift + self.offset
 
@@ -338,25 +342,27 @@ class Moments:
         """
         return self.merge(Moments.from_samples(X, sample_weight=sample_weight, names=self.names))
 
-    def covariance(self) -> FloatArray:
+    def covariance(self) -> Any:
         """Covariance of all samples seen, shape (n_features, n_features)."""
         return self.scatter / self.weight
 
 
-def _scatter(deviation: FloatArray, weights: FloatArray) -> FloatArray:
+def _scatter(deviation: Any, weights: FloatArray) -> Any:
     """Return ``deviation.T @ diag(weights) @ deviation``, exactly symmetric."""
     is_plain = bool((weights == 1.0).all())
-    root = deviation if is_plain else deviation * np.sqrt(weights)[:, None]
-    scatter: FloatArray = root.T @ root
+    root = deviation if is_plain else deviation * like(np.sqrt(weights), deviation)[:, None]
+    scatter = root.T @ root
+    if is_foreign(scatter):
+        return 0.5 * (scatter + scatter.T)
     scatter += scatter.T
     scatter *= 0.5
     return scatter
 
 
-def _square(vector: FloatArray, factor: float) -> FloatArray:
+def _square(vector: Any, factor: float) -> Any:
     """Return ``factor * outer(vector, vector)``, exactly symmetric."""
     scaled = vector * math.sqrt(factor)
-    return np.outer(scaled, scaled)
+    return scaled[:, None] * scaled[None, :]
 
 
 #: Halvings of the interval that holds a bandwidth, on a log scale: relative error 1e-6.

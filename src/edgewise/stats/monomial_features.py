@@ -338,8 +338,7 @@ class MonomialFeatures(PairFeatures):
 
     def moments(self, weights: FloatArray) -> PairMoments:
         """Sum over the rows, one matrix product for each pair of powers."""
-        k = len(self.powers) - 1
-        layers = [(a, b) for a in range(1, k) for b in range(a, k - a + 1)]
+        layers = power_layers(len(self.powers) - 1)
         d = self.n_variables
         cross = np.empty((len(layers), d, d))
         for t, (a, b) in enumerate(layers):
@@ -390,6 +389,17 @@ class ProductFeatures(MonomialFeatures):
         return np.asarray(0.5 * (rows + (1.0 if self.diagonal_size else -1.0) * squares))
 
 
+def power_layers(degree: int) -> list[tuple[int, int]]:
+    """Powers a <= b of two variables with a sum of at most the degree.
+
+    Examples
+    --------
+    >>> power_layers(3)
+    [(1, 1), (1, 2)]
+    """
+    return [(a, b) for a in range(1, degree) for b in range(a, degree - a + 1)]
+
+
 def exponents_of(degree: int) -> tuple[IntArray, IntArray]:
     """Powers of the two variables in each feature of the polynomial basis.
 
@@ -410,9 +420,8 @@ def exponents_of(degree: int) -> tuple[IntArray, IntArray]:
     """
     alone = list(range(1, degree + 1))
     left, right = alone + [0] * degree, [0] * degree + alone
-    for a in range(1, degree):
-        for b in range(a, degree - a + 1):
-            left, right = [*left, a], [*right, b]
-            if a != b:
-                left, right = [*left, b], [*right, a]
+    for a, b in power_layers(degree):
+        left, right = [*left, a], [*right, b]
+        if a != b:
+            left, right = [*left, b], [*right, a]
     return np.array(left), np.array(right)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from edgewise._core.arrays import array_namespace, like
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
@@ -142,6 +143,8 @@ __all__ = [
     "PairFeatures",
     "PairFunction",
     "PairMoments",
+    "basis_powers",
+    "check_basis",
     "exponents_of",
     "pair_features",
     "pair_means",
@@ -200,18 +203,52 @@ def pair_features(
         raise InputError('power_scale is for basis="polynomial" only.')
     if callable(basis):
         return listed_features(X, basis)
-    _check_basis(X, basis, degree)
+    check_basis(X, basis, degree)
     if basis == "polynomial":
         _require_polynomials(len(X), X.shape[1], degree)
-        powers = np.stack([X.T**k for k in range(degree + 1)])
-        if power_scale is not None:
-            powers[1:] /= _check_scale(power_scale, powers[1:, :, 0].shape)[:, :, None]
+    powers = basis_powers(X, basis, degree, power_scale)
+    if basis == "polynomial":
         left, right = exponents_of(degree)
-        return MonomialFeatures(powers, left, right, degree)
-    if basis == "power":
-        X = np.sign(X) * np.abs(X) ** degree
+        table = np.stack([np.ones_like(X.T), *(power.T for power in powers)])
+        return MonomialFeatures(table, left, right, degree)
+    (X,) = powers
     one = np.ones(1, dtype=np.int64)
     return ProductFeatures(np.stack([np.ones_like(X.T), X.T]), one, one, int(basis != "ising"))
+
+
+def basis_powers(
+    X: Any, basis: str, degree: int = 2, power_scale: FloatArray | None = None
+) -> list[Any]:
+    """Return the columns that the features of a named basis are products of.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows that `check_basis` has seen, of numpy or any other array library.
+    basis, degree, power_scale
+        As in `pair_features`.
+
+    Returns
+    -------
+    list of arrays of shape (n, d)
+        Powers 1 to ``degree`` with ``"polynomial"``, and one array with anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [power.tolist() for power in basis_powers(np.array([[-2.0, 3.0]]), "power", 2)]
+    [[[-4.0, 9.0]]]
+    """
+    if basis == "power":
+        xp = array_namespace(X)
+        return [xp.sign(X) * xp.abs(X) ** degree]
+    if basis != "polynomial":
+        return [X]
+    powers = [X**k for k in range(1, degree + 1)]
+    if power_scale is None:
+        return powers
+    scale = _check_scale(power_scale, (degree, X.shape[1]))
+    return [power / like(one, X) for power, one in zip(powers, scale, strict=True)]
 
 
 def _require_polynomials(n_rows: int, n_columns: int, degree: int) -> None:
@@ -266,7 +303,8 @@ def pair_means(
     return ProductMoments(X.covariance() + np.outer(X.mean, X.mean))
 
 
-def _check_basis(X: FloatArray, basis: str, degree: int) -> None:
+def check_basis(X: Any, basis: str, degree: int) -> None:
+    """Refuse a basis, a degree or finite rows of any array library that do not fit together."""
     if basis not in BASES:
         names = ", ".join(f'"{name}"' for name in BASES)
         raise InputError(f"basis must be one of {names} or a function, got {basis!r}.")
@@ -278,13 +316,14 @@ def _check_basis(X: FloatArray, basis: str, degree: int) -> None:
                 f'degree must be a whole number of at least {least} with basis="{basis}", got '
                 f"{degree!r}."
             )
-    if basis == "ising" and not (np.abs(X) == 1.0).all():
-        bad = np.flatnonzero((np.abs(X) != 1.0).any(axis=0))
+    xp = array_namespace(X)
+    if basis == "ising" and not bool(xp.all(xp.abs(X) == 1.0)):
+        bad = xp.nonzero(xp.any(xp.abs(X) != 1.0, axis=0))[0]
         raise InputError(
-            f'basis="ising" takes entries of -1 and 1; column {bad[0]} holds others. Recode '
+            f'basis="ising" takes entries of -1 and 1; column {int(bad[0])} holds others. Recode '
             "columns of 0 and 1 as 2 * x - 1."
         )
-    largest = float(np.abs(X).max())
+    largest = float(xp.max(xp.abs(X)))
     exponent = {"power": 2 * degree, "polynomial": degree}.get(basis, 2)
     # Features are squared later on.
     if largest > LARGEST_FEATURE ** (1.0 / exponent):

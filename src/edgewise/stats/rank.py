@@ -173,7 +173,7 @@ def kendall_correlation(X: Any) -> FloatArray:
 
 
 def _varying_samples(X: Any) -> FloatArray:
-    values = as_samples(X, min_samples=2)
+    values: FloatArray = as_samples(X, min_samples=2)
     flat = np.flatnonzero((values == values[0]).all(axis=0)).tolist()
     if flat:
         raise InputError(

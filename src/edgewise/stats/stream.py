@@ -10,6 +10,13 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from edgewise._core.arrays import (
+    array_namespace,
+    is_foreign,
+    require_device_memory,
+    to_device,
+    to_numpy,
+)
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import BoolArray, FloatArray
@@ -252,7 +259,7 @@ MATRICES_AT_A_TIME: Final = 2
 COUNTS_AT_A_TIME: Final = 16
 
 
-def stream_covariance(chunks: Any, *, weight: str | None = None) -> Moments:
+def stream_covariance(chunks: Any, *, weight: str | None = None, device: str = "cpu") -> Moments:
     """Mean and covariance of a table that comes in chunks.
 
     The rows of a chunk are summarised and forgotten, so that memory holds a chunk and three
@@ -271,6 +278,9 @@ def stream_covariance(chunks: Any, *, weight: str | None = None) -> Moments:
     weight : str, optional
         Column of weights: 2 counts a row twice. Columns of arrays are called ``x0``, ``x1``, ...
         Rows of weight 0 are left out.
+    device : {"cpu", "cuda"}
+        Where chunks are summed up: on ``"cuda"``, a GPU by way of PyTorch, the sums of the result
+        are tensors there, and so is its ``covariance()``.
 
     Returns
     -------
@@ -294,7 +304,7 @@ def stream_covariance(chunks: Any, *, weight: str | None = None) -> Moments:
     >>> moments.n_samples, moments.covariance().diagonal().round(1)
     (50000, array([1., 1., 1.]))
     """
-    summary = partial(_moments_of, weight=weight)
+    summary = partial(_moments_of, weight=weight, device=device)
     return summarize(chunks, summary, _merge_moments, fan_in=MATRICES_AT_A_TIME)
 
 
@@ -374,10 +384,10 @@ def stream_counts(chunks: Any) -> Counts:
     return summarize(chunks, _counts_of, Counts.merge_all, fan_in=COUNTS_AT_A_TIME)
 
 
-def _moments_of(chunk: Chunk, *, weight: str | None) -> Moments | None:
+def _moments_of(chunk: Chunk, *, weight: str | None, device: str) -> Moments | None:
     chunk.check()
     weights = _weights(chunk, weight)
-    return _summarized(chunk, weights, leave_out={weight}, rows=weights > 0)
+    return _summarized(chunk, weights, leave_out={weight}, rows=weights > 0, device=device)
 
 
 def _merge_moments(parts: list[Moments]) -> Moments:
@@ -420,7 +430,12 @@ def _weights(chunk: Chunk, weight: str | None) -> FloatArray:
 
 
 def _summarized(
-    chunk: Chunk, weights: FloatArray, *, leave_out: set[str | None], rows: BoolArray
+    chunk: Chunk,
+    weights: FloatArray,
+    *,
+    leave_out: set[str | None],
+    rows: BoolArray,
+    device: str = "cpu",
 ) -> Moments | None:
     """Moments of some rows of all columns but those left out; None where there are no rows."""
     names = chunk.table.names
@@ -429,7 +444,10 @@ def _summarized(
         raise InputError(f"{chunk.label} has no columns but {', '.join(names)}.")
     if not rows.any():
         return None
-    if not chunk.first_row:
+    values = to_device(chunk.take(kept, rows), device)
+    if not chunk.first_row and is_foreign(values):
+        require_device_memory(values, 3, len(kept))
+    elif not chunk.first_row:
         require_memory(
             f"The covariance of {len(kept)} columns",
             [Arrays(3.0, (len(kept), len(kept)))],
@@ -437,11 +455,12 @@ def _summarized(
         )
     with np.errstate(over="ignore", invalid="ignore"):
         moments = Moments.from_samples(
-            chunk.take(kept, rows),
+            values,
             sample_weight=weights[rows],
             names=[names[k] for k in kept] if chunk.has_names else None,
         )
-    if len(huge := np.flatnonzero(~np.isfinite(moments.scatter.diagonal()))):
+    variances = to_numpy(array_namespace(moments.scatter).linalg.diagonal(moments.scatter))
+    if len(huge := np.flatnonzero(~np.isfinite(variances))):
         raise InputError(
             f"{chunk.label}: the squares of column '{names[kept[huge[0]]]}' are too large to be "
             "summed up. Rescale it."

@@ -3,6 +3,7 @@
 import re
 from base64 import b64decode
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import estimator_html_repr
 
 from edgewise import BootstrapGraph, GaussianGraph, Graph
+from edgewise.estimators.base.table import describe_gap
 from tests.roster import ROSTER
 
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
@@ -95,3 +97,16 @@ def test_large_and_empty_graphs_show_themselves():
     large = Graph(np.diag(np.ones(320), 1) + np.diag(np.ones(320), -1))
     assert PICTURE.search(large._repr_html_())
     assert ">none</td>" in Graph(np.zeros((2, 2)))._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("gap", "converged", "words"),
+    [
+        (np.inf, False, "without a certificate, stopped too early: see the warning"),
+        (0.025, False, "still 0.03 from the optimum, at most: see the warning"),
+        (2e-7, True, "within 2e-07 of the optimum"),
+        (0.0, True, "at the optimum, up to rounding"),
+    ],
+)
+def test_words_for_the_gap(gap, converged, words):
+    assert describe_gap(SimpleNamespace(gap_=gap, converged_=converged)) == words

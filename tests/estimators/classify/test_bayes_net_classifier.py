@@ -198,8 +198,18 @@ def test_networks_keep_names_and_labels():
     assert model.networks_["sick"].directed
     difference = model.standard_coef_[1, :3] - model.standard_coef_[0, :3]
     np.testing.assert_array_equal(model.graph_.weights, difference)
+    assert model.graph_.signed is None
     assert set(model.predict(frame)) == {"well", "sick"}
     assert list(model.start_networks_) == ["well", "sick"]
+
+
+def test_the_range_over_three_classes_has_no_sign():
+    X, y = load_wine(return_X_y=True)
+    model = BayesNetClassifier().fit(X[:, :4], y)
+    arcs = model.standard_coef_[:, :4]
+    np.testing.assert_array_equal(model.graph_.weights, arcs.max(axis=0) - arcs.min(axis=0))
+    assert model.graph_.n_edges
+    assert not model.graph_.signed[model.graph_.adjacency].any()
 
 
 def test_explanation_of_the_learning():

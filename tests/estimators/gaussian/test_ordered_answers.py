@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.datasets import load_iris
 
 from edgewise import BootstrapGraph, GaussianGraph, NeighborhoodGraph
 from edgewise._core.errors import InputError
@@ -205,6 +206,20 @@ def test_correlations_that_do_not_fit_together_give_way_to_those_of_pearson():
     np.testing.assert_allclose(model.precision_, expected.precision_, atol=1e-6)
     with pytest.raises(InputError, match="eigenvalue"):
         GaussianGraph(0.1, covariance="polychoric").fit(np.digitize(latent, [-0.4, 0.5]))
+
+
+def test_a_column_that_others_decide_leaves_no_noise():
+    """Kinds of iris by number: positive definite, but the partial correlations say nothing."""
+    iris = load_iris(as_frame=True).frame
+    is_answer = np.array([False] * 4 + [True])
+    latent = latent_correlation(iris.to_numpy(), ordinal=is_answer).correlation
+    precision = np.linalg.inv(latent)
+    assert 0 < np.linalg.eigvalsh(latent)[0] < 1e-3
+    assert abs(precision[1, 3]) / np.sqrt(precision[1, 1] * precision[3, 3]) > 0.95
+    model = GaussianGraph(covariance="auto").fit(iris)
+    pearson = GaussianGraph(covariance="correlation").fit(iris)
+    np.testing.assert_allclose(model.graph_.weights, pearson.graph_.weights, atol=1e-12)
+    assert "that of Pearson correlations 0.0205" in model.treatment_[-1]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

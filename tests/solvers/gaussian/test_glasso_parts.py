@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers import graphical_lasso
-from edgewise.solvers.gaussian.component import orthant_newton, solve_component, split_likelihood
+from edgewise.solvers.gaussian.component import (
+    climb,
+    confirm,
+    orthant_newton,
+    solve_component,
+    split_likelihood,
+)
 from edgewise.solvers.gaussian.descent import FEW, descend, empty_columns
 from edgewise.solvers.gaussian.standard_form import (
     check_problem,
     clip_to_box,
     components,
+    shrink_into_box,
     standard_form,
 )
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
@@ -93,7 +100,7 @@ def test_newton_steps_never_raise_the_objective():
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(15, 0.01), (15, 0.2), (200, 0.05)])
-def test_three_routes_to_the_same_solution(n, alpha):
+def test_four_routes_to_the_same_solution(n, alpha):
     S = correlation(25, n, 5)
     T = penalty_matrix(25, alpha)
     form = form_of(S, alpha)
@@ -103,12 +110,72 @@ def test_three_routes_to_the_same_solution(n, alpha):
     np.testing.assert_allclose(split.Theta, reference, atol=1e-3 * np.abs(reference).max())
     polished = orthant_newton(form, reference.copy(), 1e-11, 20)
     np.testing.assert_allclose(polished.Theta, reference, atol=1e-4 * np.abs(reference).max())
+    W = np.empty_like(S)
+    shrink_into_box(form, W)
+    climbed = climb(form, W, 1e-9, 5000)
+    assert clipped_gap(S, climbed.Theta, T) < 1e-8
+    np.testing.assert_allclose(climbed.Theta, reference, atol=1e-4 * np.abs(reference).max())
+    np.testing.assert_allclose(climbed.Sigma @ climbed.Theta, np.eye(25), atol=1e-10)
     descended = solve_component(form, 1e-9, 5000)
     assert clipped_gap(S, descended.Theta, T) < 1e-8
 
 
 def test_newton_refuses_an_indefinite_start():
     assert orthant_newton(form_of(np.eye(3), 0.1), -np.eye(3), 1e-6, 5) is None
+
+
+def test_ascent_ends_higher_and_in_the_box():
+    S = correlation(40, 30, 4)
+    form = form_of(S, 0.05)
+    W = np.empty_like(S)
+    shrink_into_box(form, W)
+    before = np.linalg.slogdet(W)[1]
+    found = climb(form, W, 1e-8, 1000)
+    dual = np.clip(found.Sigma, S - 0.05, S + 0.05)
+    np.fill_diagonal(dual, 1.0)
+    assert (
+        before
+        < np.linalg.slogdet(dual)[1]
+        <= objective(S, found.Theta, penalty_matrix(40, 0.05)) - 40
+    )
+
+
+@pytest.mark.parametrize("tol", [1e-6, 1e-10, 1e-12])
+def test_ascent_reaches_small_gaps(tol):
+    """Equal correlations: the largest eigenvalue of the covariance is half their number."""
+    rng = np.random.default_rng(8)
+    rows = rng.standard_normal((160, 80)) + rng.standard_normal((160, 1))
+    S = np.corrcoef(rows, rowvar=False)
+    form = form_of(S, 0.3)
+    W = np.zeros_like(S)
+    clip_to_box(form, W)
+    found = climb(form, W, tol * 80, 2000)
+    assert clipped_gap(S, found.Theta, penalty_matrix(80, 0.3)) <= 1.01 * tol * 80 + 1e-12
+
+
+def test_ascent_refuses_an_indefinite_start():
+    assert climb(form_of(np.eye(3), 0.1), -np.eye(3), 1e-6, 5) is None
+
+
+def test_confirm_is_the_gap_of_plain_linear_algebra():
+    S = correlation(60, 40, 9)
+    form = form_of(S, 0.1)
+    Theta = graphical_lasso(S, 0.1, tol=1e-3).value
+    found = confirm(form, Theta)
+    assert found.gap == pytest.approx(clipped_gap(S, Theta, penalty_matrix(60, 0.1)), abs=1e-10)
+    assert confirm(form, Theta - 2.0 * np.eye(60) * Theta.max()) is None
+
+
+@pytest.mark.parametrize("tol", [1e-6, 1e-9])
+def test_free_edges_leave_few_dual_points(tol):
+    """A chain of free edges: covariances cannot all be shrunk alike, and ascent has no start."""
+    p = 60
+    S = correlation(p, 25, 6)
+    weights = np.ones((p, p))
+    step = np.arange(p - 1)
+    weights[step, step + 1] = weights[step + 1, step] = 0.0
+    found = solve_component(form_of(S, 0.02, weights), tol * p, 20_000)
+    assert clipped_gap(S, found.Theta, penalty_matrix(p, 0.02, weights)) <= 1.01 * tol * p
 
 
 @settings(max_examples=20, deadline=None)

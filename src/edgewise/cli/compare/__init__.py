@@ -14,6 +14,7 @@ from edgewise.cli.labels import TWO_VALUES, read_rows
 from edgewise.cli.options import (
     Columns,
     DataFile,
+    DeviceOption,
     Drop,
     Formats,
     Jobs,
@@ -244,6 +245,7 @@ METHODS_WITH: Final = {
     "degree": ("ratio",),
     "ridge": ("ratio", "dtrace"),
     "sparsity": ("fused",),
+    "device": ("ratio",),
 }
 #: Bases whose features have a degree.
 WITH_DEGREE: Final = ("power", "polynomial")
@@ -283,6 +285,7 @@ def compare(
     alpha_ratio: ChangeAlphaRatio = None,
     tol: ChangeTolerance = None,
     max_iter: MaxIter = None,
+    device: DeviceOption = None,
 ) -> None:
     """Learn what changed between groups of rows: which groups, which pairs of columns, and how.
 
@@ -296,7 +299,9 @@ def compare(
     )
     _check_rows(by, pair, window, step, reference, design)
     ratio_only = {"basis": basis, "degree": degree, "ridge": ridge, "sparsity": sparsity}
-    _check_method(method or "ratio", **ratio_only)
+    # Methods that have no use for a GPU take the CPU anyway.
+    gpu = device if device == "cuda" else None
+    _check_method(method or "ratio", **ratio_only, device=gpu)
     if n_permutations is None:
         n_permutations = PERMUTATIONS if window is None else IN_WINDOWS
     chosen = {"columns": columns or (), "drop": drop or ()}
@@ -306,6 +311,7 @@ def compare(
     is_ratio = any(value is not None for value in (*ratio_only.values(), against))
     n_groups = 2 if groups is None else len(groups.names)
     method = method or ("ratio" if n_groups == 2 or is_ratio else "joint")
+    _check_method(method, device=gpu)
     _check_groups(method, groups, scale, negligible, ordered=ordered, against=against)
     parameters = given(
         alpha=penalty(alpha),
@@ -320,7 +326,7 @@ def compare(
     )
     if method == "ratio":
         parameters["basis"] = basis or (TWO_VALUES if source.is_discrete else "gaussian")
-        parameters |= given(degree=_degrees(degree, parameters["basis"]))
+        parameters |= given(degree=_degrees(degree, parameters["basis"]), device=device)
         if parameters["basis"] != TWO_VALUES:
             parameters["standardize"] = scale
     what: dict[str, Any] = {"method": method, "n_permutations": n_permutations}

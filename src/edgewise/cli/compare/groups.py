@@ -123,9 +123,20 @@ def compare_groups(
         words=ALT,
         tables=tables,
         shown={"Changes": changes},
-        finding=strongest_edge(graph, "the largest change is between"),
+        finding=_finding(graph, test),
+        subject="The changes",
         rows=("changes", changes),
     )
+
+
+def _finding(graph: Graph, test: NetworkDifference | None) -> str:
+    """Name the largest change for a headline, among those that are sure where there is a test."""
+    if test is None:
+        return strongest_edge(graph, "the largest change is between")
+    if test.pvalue > LEVEL:
+        return ""
+    sure = strongest_edge(graph, "the largest sure change is between", least=1.0 - LEVEL)
+    return sure or "no single pair of columns is sure to have changed"
 
 
 def is_signed(model: Any) -> bool:

@@ -50,7 +50,7 @@ ALT: Final = {
     SEARCH: "How alpha was chosen",
 }
 #: Parameters of the density ratio, which has a fit of its own.
-OF_RATIO: Final = ("basis", "degree", "ridge", "standardize", "negligible")
+OF_RATIO: Final = ("basis", "degree", "ridge", "standardize", "negligible", "device")
 #: Pairs of groups that a summary lists.
 MOST_PAIRS: Final = 10
 #: Groups whose weights stand beside each edge.
@@ -120,6 +120,7 @@ def compare_several(
         networks={name: networks[label] for label, name in _files(groups.names).items()},
         shown=shown,
         finding=_finding(changes, test),
+        subject="The network of all groups, by mean weights",
         rows=("changes", changes),
     )
 

@@ -74,6 +74,7 @@ def compare_windows(
     return Result(
         model=model,
         graph=graph,
+        subject="The changes of all windows",
         text=_summary(model, graph, windows, source, n_reference, n_permutations),
         parameters={
             **parameters_of(model),

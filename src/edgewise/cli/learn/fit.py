@@ -189,7 +189,9 @@ def learn_graph(
             **nodes.tables,
         },
         shown={
-            f"Columns{', and what the others tell of them' if source.kinds else ''}": columns,
+            f"Columns{', and what the others tell of them' if source.kinds else ''}": _with_shapes(
+                columns, source.frame
+            ),
             **nodes.shown,
         },
         finding=strongest_edge(graph),
@@ -230,6 +232,47 @@ def _columns(fit: Any, source: Source) -> pd.DataFrame:
     told = fit.predictability_.drop(columns="kind").rename(columns={"value": "predicted"})
     told[["predicted", "baseline"]] = told[["predicted", "baseline"]].round(6) + 0.0
     return columns.join(told.reset_index(drop=True))
+
+
+#: Columns that the page describes at most.
+MOST_DESCRIBED: Final = 1000
+#: Bars of a distribution, from the lowest to the highest, and their number.
+BARS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+N_BARS: Final = 10
+
+
+def _with_shapes(columns: pd.DataFrame, frame: Any) -> pd.DataFrame:
+    """Say on the page how many values of each column are missing, and how the others lie."""
+    import pandas as pd
+
+    if not hasattr(frame, "isna") or frame.shape[1] > MOST_DESCRIBED:
+        # Rows that were read piece by piece are gone.
+        return columns
+    missing = frame.isna().sum().to_numpy()
+    shapes = pd.DataFrame({"column": list(map(str, frame.columns))})
+    shapes["distribution"] = [_bars(frame.iloc[:, k].dropna()) for k in range(frame.shape[1])]
+    numbers = frame.select_dtypes("number")
+    if not len(columns) and numbers.shape[1] == frame.shape[1]:
+        rows = {"mean": numbers.mean(), "sd": numbers.std(), "min": numbers.min()}
+        rows["max"] = numbers.max()
+        shapes = shapes.assign(**{name: values.to_numpy(float) for name, values in rows.items()})
+    if missing.any():
+        shapes["missing"] = missing
+    return columns.join(shapes.drop(columns="column")) if len(columns) else shapes
+
+
+def _bars(values: pd.Series[Any]) -> str:
+    """Draw how often values occur in one line: few ones each, many in steps of equal width."""
+    import numpy as np
+    import pandas as pd
+
+    is_number = pd.api.types.is_numeric_dtype(values.dtype)
+    counts = values.value_counts(sort=False).sort_index() if is_number else values.value_counts()
+    heights = counts.to_numpy()
+    if is_number and len(counts) > N_BARS:
+        heights = np.histogram(values.to_numpy(float), bins=N_BARS)[0]
+    shares = heights[:N_BARS] / max(heights.max(initial=0), 1)
+    return "".join(BARS[round(share * (len(BARS) - 1))] for share in shares.tolist())
 
 
 def _about_nodes(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from edgewise._core.arrays import to_numpy
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.estimators.base.statistics import Statistics, Summarizer
 from edgewise.estimators.base.table import ON_LATENT_SCALE
@@ -172,6 +173,12 @@ class GaussianModel(NamedTuple):
     precision: FloatArray
     covariance: FloatArray
     log_determinant: float | None = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """Take the fitted arrays of an estimator, which may be those of another library."""
+        names = "location_", "precision_", "covariance_"
+        return cls(*(to_numpy(getattr(estimator, name)) for name in names))
 
 
 @dataclass(frozen=True)

@@ -355,6 +355,11 @@ def _rank_correlation(X: FloatArray, covariance: str) -> FloatArray:
     return spearman_correlation(X) if covariance == "spearman" else kendall_correlation(X)
 
 
+#: Share of the smallest eigenvalue of Pearson correlations below which those of answers, which are
+#: estimated pair by pair, hold less of the network than Pearson's do.
+NEXT_TO_SINGULAR = 0.05
+
+
 def _latent(
     X: FloatArray,
     sample_weight: FloatArray | None,
@@ -388,16 +393,35 @@ def _latent(
             "counts as the number of rows"
         )
     R = found.correlation
-    if covariance == "auto" and not _has_cholesky(R):
-        # Repaired, they would be next to singular, and their partial correlations noise.
-        treatment.append(
-            "these correlations do not fit together (their smallest eigenvalue is "
-            f"{np.linalg.eigvalsh(R)[0]:.3g}), as happens with few rows, and Pearson correlations "
-            "of all columns take their place"
-        )
-        pairs = pairwise_covariance(X, sample_weight=sample_weight, names=names)
-        R = correlation_from_covariance(pairs.covariance)
+    if covariance == "auto" and (ordinal is None or ordinal.any()):
+        instead = pearson_instead(R, X, sample_weight, names)
+        if instead is not None:
+            R, why = instead
+            treatment.append(why)
     return R, float(n_pairs.mean())
+
+
+def pearson_instead(
+    R: FloatArray,
+    X: FloatArray,
+    sample_weight: FloatArray | None = None,
+    names: Sequence[str] | None = None,
+) -> tuple[FloatArray, str] | None:
+    """Return Pearson correlations, and why, where those of ordered answers, R, are no good.
+
+    Repaired, they would be next to singular, and their partial correlations noise.
+    """
+    pairs = pairwise_covariance(X, sample_weight=sample_weight, names=names)
+    pearson = correlation_from_covariance(pairs.covariance)
+    smallest, usual = (float(np.linalg.eigvalsh(matrix)[0]) for matrix in (R, pearson))
+    if _has_cholesky(R) and smallest >= NEXT_TO_SINGULAR * usual:
+        return None
+    why = (
+        f"these correlations do not fit together (their smallest eigenvalue is {smallest:.3g}, "
+        f"that of Pearson correlations {usual:.3g}), as happens with few rows or where other "
+        "columns decide one, and Pearson correlations of all columns take their place"
+    )
+    return pearson, why
 
 
 def _ranks_with_gaps(

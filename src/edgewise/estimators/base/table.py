@@ -13,10 +13,12 @@ from numbers import Integral
 from typing import Any, Final
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import validate_data
 
+from edgewise._core.arrays import array_namespace, is_foreign, like, on_host, to_numpy
 from edgewise._core.errors import EdgewiseError, InputError
 from edgewise._core.memory import Arrays, local_workers, require_memory
 from edgewise._core.plain_values import ARCHIVED, KIND, PlainReader, PlainWriter
@@ -195,9 +197,28 @@ def note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         # It depends on versions off whose data frames scikit-learn reads names; pandas is safe.
         X = named(np.empty((0, len(names))), names)
     try:
-        validate_data(estimator, X if names else np.asarray(X), reset=reset, skip_check_array=True)
+        validate_data(estimator, X if names else to_numpy(X), reset=reset, skip_check_array=True)
     except ValueError as error:
         raise InputError(f"{str(error).rstrip()} Pass the columns of the fit.") from error
+
+
+def followed(X: Any) -> Any:
+    """Return an empty array of the library and on the device that a fit to ``X`` follows, or None.
+
+    With scikit-learn's ``array_api_dispatch`` a fit to an array of another library than numpy is
+    solved where that is, and answers with arrays like it.
+    """
+    X = X.scatter if isinstance(X, Moments) else X
+    if not (is_foreign(X) and get_config()["array_api_dispatch"]):
+        return None
+    xp = array_namespace(X)
+    return xp.empty(0, dtype=xp.float64, device=X.device)
+
+
+def follow(estimator: Any, model: Any, *names: str) -> None:
+    """Bring fitted arrays to where ``model``, which `followed` returned, is."""
+    for name in names if model is not None else ():
+        setattr(estimator, name, like(getattr(estimator, name), model))
 
 
 def named(values: AnyArray, names: Sequence[str] | None) -> Any:
@@ -254,6 +275,7 @@ def read_table(
             kind = 'covariance="precomputed"' if is_given else "Moments, which have weights"
             raise InputError(f"sample_weight has no meaning with {kind}.")
     if isinstance(X, Moments):
+        X = on_host(X)
         if estimator.covariance in ON_LATENT_SCALE:
             seen = "ranks" if estimator.covariance in RANKS else "answers"
             raise InputError(

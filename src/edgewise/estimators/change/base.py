@@ -167,7 +167,7 @@ class ChangeEstimator(TableEstimator):
             rows, groups = self._read_known(X, y)
             before, after = (_network_of(rows[group], self.graph_.names) for group in groups.rows)
         else:
-            nothing = Graph(np.zeros_like(self.change_), names=self.graph_.names)
+            nothing = Graph(np.zeros_like(self.graph_.weights), names=self.graph_.names)
             before, after = self._own_networks() or (nothing, nothing)
         return classify_changes(self.graph_, before, after, signed=self._is_signed())
 

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from edgewise._core.arrays import like, on_host, to_device, to_numpy
 from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.checks import ColumnReport
 from edgewise.data.labels import TwoSamples, label_codes
 from edgewise.data.table import take_rows
+from edgewise.estimators.base.table import follow, followed
 from edgewise.estimators.change.base import (
     CONSTRAINTS,
     HELD_OUT,
@@ -38,7 +40,7 @@ from edgewise.solvers import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers.change.density_ratio import SOLVERS
+from edgewise.solvers.change.density_ratio import GPU_FROM, SOLVERS
 from edgewise.stats.pair_features import BASES
 
 if TYPE_CHECKING:
@@ -106,6 +108,11 @@ class NetworkChange(ChangeEstimator):
         Splits the rows into folds.
     verbose : int
         Above 0, a progress bar is drawn on standard error.
+    device : {"cpu", "cuda", "auto"}
+        Where the density ratio is solved. ``"cuda"`` is a GPU by way of PyTorch, which pays from
+        about 500 columns on; what is learned is in numpy at any rate, and the same to within the
+        gap. ``"auto"`` takes a GPU where there is one, for 500 columns and more. Functions as
+        ``basis``, ``ridge=0`` and ``solver="primal"`` are for the CPU, wherever the rest is.
 
     Attributes
     ----------
@@ -180,6 +187,7 @@ class NetworkChange(ChangeEstimator):
         "alpha": Strength(HELD_OUT),
         "ridge": Number(at_least=0),
         "solver": OneOf(*SOLVERS),
+        "device": OneOf("cpu", "cuda", "auto"),
         **CONSTRAINTS,
     }
 
@@ -199,6 +207,7 @@ class NetworkChange(ChangeEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
         self.alpha = alpha
         self.ridge = ridge
@@ -213,6 +222,7 @@ class NetworkChange(ChangeEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn what changed from the rows of one label to those of the other.
@@ -230,7 +240,10 @@ class NetworkChange(ChangeEstimator):
         NetworkChange
         """
         degrees = self._degrees()
-        problem = self._pose(X, y, self._loss(degrees[0]))
+        loss = self._loss(degrees[0])
+        if (model := followed(X)) is not None:
+            loss = replace(loss, device=model)
+        problem = self._pose(X, y, loss)
         rule, selection = self._rule(problem), None
         if len(degrees) > 1:
             problem, selection = self._choose_degree(problem, rule, degrees)
@@ -250,6 +263,7 @@ class NetworkChange(ChangeEstimator):
                 DataWarning,
                 stacklevel=2,
             )
+        follow(self, model, "theta_", "change_")
         return self
 
     def density_ratio(self, X: Any) -> FloatArray:
@@ -327,9 +341,9 @@ class NetworkChange(ChangeEstimator):
         self, problem: GroupProblem, rule: Any, degrees: Sequence[int]
     ) -> tuple[GroupProblem, Selection]:
         """Choose the degree and alpha with the largest held-out score."""
-        tried = []
+        tried, loss = [], cast("RatioLoss", problem.loss)
         for degree in degrees:
-            posed = replace(problem, loss=self._loss(degree))
+            posed = replace(problem, loss=replace(loss, degree=degree))
             statistics = posed.summarize(posed.places)
             selection = choose_by_cv(
                 posed.places,
@@ -362,6 +376,7 @@ class NetworkChange(ChangeEstimator):
             basis=self.basis,
             degree=one,
             solver=self.solver,
+            device=self.device,
             standardize=False if self.basis == "ising" else self.standardize,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
@@ -378,7 +393,7 @@ class NetworkChange(ChangeEstimator):
 
     def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
         features = {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_}
-        return self.theta_, features
+        return to_numpy(self.theta_), features
 
     def _is_signed(self) -> bool:
         return bool(self.theta_.shape[2] == 1)
@@ -400,6 +415,7 @@ class RatioLoss(ChangeLoss):
     degree: int
     solver: str
     penalize_diagonal: bool
+    device: Any = "cpu"
 
     def prepare(self, samples: TwoSamples) -> RatioRows:
         """Return the rows with their features."""
@@ -411,7 +427,7 @@ class RatioLoss(ChangeLoss):
     def largest_alpha(self, rows: RatioRows) -> float:
         """Return the smallest alpha without any change."""
         return ratio_alpha_max(
-            rows.samples.second, rows.samples.first, ridge=self.ridge,
+            *self._placed(rows.samples), ridge=self.ridge,
             penalize_diagonal=self.penalize_diagonal, **rows.features,
         )  # fmt: skip
 
@@ -427,21 +443,28 @@ class RatioLoss(ChangeLoss):
     def solve_path(self, rows: RatioRows, alphas: FloatArray) -> Iterator[ChangeFit]:
         """Yield one fit per alpha, each started from the one before."""
         path = density_ratio_path(
-            rows.samples.second, rows.samples.first, alphas, ridge=self.ridge, solver=self.solver,
+            *self._placed(rows.samples), alphas, ridge=self.ridge, solver=self.solver,
             penalize_diagonal=self.penalize_diagonal, tol=self.tol, max_iter=self.max_iter,
             **rows.features,
         )  # fmt: skip
-        for solution in path:
+        for solution in map(on_host, path):
             theta = np.asarray(solution.value)
             yield ChangeFit(
                 solution=solution, values=theta, change=_change(theta), features=rows.features
             )
 
+    def _placed(self, samples: TwoSamples) -> tuple[Any, Any]:
+        """Rows after and before, where the problem is solved."""
+        after, before = (
+            to_device(rows, self.device, GPU_FROM) for rows in (samples.second, samples.first)
+        )
+        return after, before
+
     def score(self, theta: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:
         """Mean log ratio of other rows of the second group, normalised by those of the first."""
-        after, before = (
-            log_density_ratio(rows, theta, **features) for rows in (samples.second, samples.first)
-        )
+        placed = self._placed(samples)
+        theta = like(theta, placed[0])
+        after, before = (to_numpy(log_density_ratio(rows, theta, **features)) for rows in placed)
         largest = before.max()
         normalizer = largest + np.log(np.mean(np.exp(before - largest)))
         return float(np.mean(after) - normalizer)

@@ -11,20 +11,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from edgewise._core.arrays import on_host, to_device
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes
 from edgewise.estimators.base.statistics import constant_columns, labels
-from edgewise.estimators.base.table import TableEstimator
+from edgewise.estimators.base.table import TableEstimator, follow, followed
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
 from edgewise.solvers import joint_alpha_max, joint_graphical_lasso
-from edgewise.solvers.change.joint_graphical_lasso import JointPrecisionSolution
+from edgewise.solvers.change.joint_graphical_lasso import GPU_FROM, JointPrecisionSolution
 from edgewise.stats import correlation_from_covariance, covariance as covariance_of
 
 #: Couplings that ``coupling="search"`` tries, in units of alpha over the groups that a group has.
@@ -65,6 +66,9 @@ class JointGraphs(TableEstimator):
         Stop once the duality gap is at most ``tol`` per variable and group.
     max_iter : int
         Largest number of iterations of one fit.
+    device : {"cpu", "cuda", "auto"}
+        Where to solve: ``"cuda"`` takes PyTorch and a GPU, ``"auto"`` takes it where there is one
+        and at least 1,000 columns. What is learned is numpy at any rate.
     n_jobs : int, optional
         Folds fitted at a time.
     random_state : int, Generator, RandomState or None
@@ -128,6 +132,7 @@ class JointGraphs(TableEstimator):
         "covariance": OneOf("correlation", "empirical"),
         "tol": Number(above=0),
         "max_iter": Number(at_least=1, is_whole=True),
+        "device": OneOf("cpu", "cuda", "auto"),
     }
     _matrices_held = 20.0
     _copies_held = 3.0
@@ -143,6 +148,7 @@ class JointGraphs(TableEstimator):
         penalize_diagonal: bool = False,
         tol: float = 1e-6,
         max_iter: int = 5000,
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -155,6 +161,7 @@ class JointGraphs(TableEstimator):
         self.penalize_diagonal = penalize_diagonal
         self.tol = tol
         self.max_iter = max_iter
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -191,6 +198,7 @@ class JointGraphs(TableEstimator):
             couplings = [ratio / width for ratio in RATIOS]
         else:
             couplings = [float(self.coupling)]
+        model = followed(X)
         problems = [
             JointProblem(
                 n_groups=len(classes),
@@ -202,6 +210,7 @@ class JointGraphs(TableEstimator):
                 penalize_diagonal=self.penalize_diagonal,
                 tol=self.tol,
                 max_iter=self.max_iter,
+                device=self.device if model is None else model,
             )
             for coupling in couplings
         ]
@@ -224,6 +233,7 @@ class JointGraphs(TableEstimator):
         self.selection_ = choice.selection
         self.gap_, self.objective_ = fit.solution.gap, fit.solution.objective
         self.converged_, self.n_iter_ = fit.converged, fit.solution.n_iter
+        follow(self, model, "precisions_")
         return self
 
     def _read(self, X: Any, y: Any) -> tuple[FloatArray, list[Any]]:
@@ -365,6 +375,7 @@ class JointProblem:
     penalize_diagonal: bool
     tol: float
     max_iter: int
+    device: Any
 
     def strength(self, alpha: float) -> float:
         """Coupling that goes with an alpha."""
@@ -397,10 +408,10 @@ class JointProblem:
 
     def solve_path(self, statistics: JointStatistics, alphas: FloatArray) -> Iterator[JointFit]:
         """Yield one fit per alpha, each started from the one before."""
-        init = None
+        S, init = to_device(statistics.S, self.device, GPU_FROM), None
         for alpha in alphas:
             solution = joint_graphical_lasso(
-                statistics.S,
+                S,
                 float(alpha),
                 self.strength(float(alpha)),
                 penalty=self.penalty,
@@ -412,7 +423,7 @@ class JointProblem:
                 max_iter=self.max_iter,
             )
             init = solution.value
-            yield JointFit(solution, statistics)
+            yield JointFit(on_host(solution), statistics)
 
     def score(self, fit: JointFit, rows: FloatArray, weights: FloatArray | None) -> float:
         """Return the mean log-likelihood of other rows, on the scale of the fit."""

@@ -482,8 +482,12 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         """Where the networks of the classes differ."""
         check_is_fitted(self)
         arcs = self.standard_coef_[:, : self.n_features_in_]
-        weights = arcs[-1] - arcs[0] if len(arcs) == 2 else np.ptp(arcs, axis=0)
-        return Graph(weights, names=self._names(), directed=True)
+        if len(arcs) == 2:
+            return Graph(arcs[-1] - arcs[0], names=self._names(), directed=True)
+        weights = np.ptp(arcs, axis=0)
+        # A range has no sign.
+        unsigned = np.zeros(weights.shape, dtype=bool)
+        return Graph(weights, names=self._names(), directed=True, signed=unsigned)
 
     def explain(self, row: Any = None, *, against: Any = None) -> pd.DataFrame:
         """Say which arcs the learning changed, or which arcs decide about one row.

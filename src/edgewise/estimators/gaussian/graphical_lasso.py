@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -38,6 +38,8 @@ from edgewise.estimators.base.statistics import (
 from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
     TableEstimator,
+    follow,
+    followed,
     read_new_rows,
     read_table,
 )
@@ -98,8 +100,8 @@ class GaussianGraph(TableEstimator):
         variables behind ordered answers; ``"auto"``, polychoric, polyserial or Pearson
         correlations by the kinds of each pair, where at most 10 different whole numbers in a
         column are ordered answers (`edgewise.stats.ordinal_columns`), and Pearson correlations of
-        all where those are not positive definite together; or ``"precomputed"``, where ``fit``
-        takes a covariance matrix instead of rows.
+        all where those are not positive definite together, or next to singular; or
+        ``"precomputed"``, where ``fit`` takes a covariance matrix instead of rows.
     penalize_diagonal : bool
         Whether the penalty includes the diagonal.
     weights : array-like of shape (p, p), optional
@@ -294,6 +296,7 @@ class GaussianGraph(TableEstimator):
         self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
         if self.covariance == "empirical":
             warn_of_scales(statistics, self._names())
+        follow(self, followed(X), "precision_", "covariance_", "location_", "partial_correlation_")
         return self
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -316,7 +319,7 @@ class GaussianGraph(TableEstimator):
         """
         check_is_fitted(self)
         rows, weights = read_new_rows(self, X, sample_weight)
-        model = GaussianModel(self.location_, self.precision_, self.covariance_)
+        model = GaussianModel.of(self)
         return self._problem().score(model, rows, weights)
 
     def path(
@@ -360,7 +363,8 @@ class GaussianGraph(TableEstimator):
         """Read the table; return it with its weights, the problem and the statistics."""
         check_parameters(self, self._constraints)
         table, weights = read_table(self, X, sample_weight)
-        problem = self._problem()
+        model = followed(X)
+        problem = replace(self._problem(), device=self.device if model is None else model)
         statistics = problem.covariance.of_table(table, weights, self.n_samples)
         problem.refuse_unbounded(statistics, self.alpha)
         return table, weights, problem, statistics
@@ -392,7 +396,7 @@ class GaussianProblem:
     penalize_diagonal: bool
     tol: float
     max_iter: int
-    device: str = "cpu"
+    device: Any = "cpu"
 
     def summarize(self, rows: FloatArray, weights: FloatArray | None) -> Statistics:
         """Return the covariance of some rows."""
@@ -512,7 +516,7 @@ def _next_on_path(
     alpha: float,
     statistics: Statistics,
     options: dict[str, Any],
-    device: str,
+    device: Any,
 ) -> PrecisionSolution:
     """Solve for one alpha, starting from the solution for the alpha before."""
     init = None if previous is None else previous.value

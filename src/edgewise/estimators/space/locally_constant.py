@@ -38,7 +38,13 @@ from edgewise.estimators.base.statistics import (
     positive_rows,
     refuse_constant,
 )
-from edgewise.estimators.base.table import TableEstimator, read_new_rows, read_table
+from edgewise.estimators.base.table import (
+    TableEstimator,
+    follow,
+    followed,
+    read_new_rows,
+    read_table,
+)
 from edgewise.graph import Graph
 from edgewise.selection import CV, PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
 from edgewise.selection.choose import decreasing
@@ -253,6 +259,7 @@ class LocallyConstantGraph(TableEstimator):
         self.groups_ = self._on_all_columns(fit.solution.groups, -1)
         self.graph_ = self._graph(fit)
         self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
+        follow(self, followed(X), "precision_", "covariance_", "location_", "partial_correlation_")
         return self
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -273,7 +280,7 @@ class LocallyConstantGraph(TableEstimator):
         """
         check_is_fitted(self)
         rows, weights = read_new_rows(self, X, sample_weight)
-        model = GaussianModel(self.location_, self.precision_, self.covariance_)
+        model = GaussianModel.of(self)
         return self._problem().score(model, self._used(rows), weights)
 
     def path(
@@ -325,11 +332,12 @@ class LocallyConstantGraph(TableEstimator):
     ) -> tuple[Any, FloatArray | None, LocallyConstantProblem, Statistics]:
         """Read the table; return the columns that are used, their weights, problem, statistics."""
         check_parameters(self, self._constraints)
+        model = followed(X)
         table, weights = read_table(self, X, sample_weight, advice="")
         self.pairs_ = neighbor_pairs(self.neighbors, self.n_features_in_)
         self.kept_: IntArray = np.arange(self.n_features_in_)
         if isinstance(table, Moments):
-            problem = self._problem()
+            problem = self._problem(model)
             statistics = problem.in_units(problem.covariance.of_table(table, weights))
         else:
             rows, positive = positive_rows(table, weights)
@@ -337,7 +345,7 @@ class LocallyConstantGraph(TableEstimator):
             if self.constant != "ridge":
                 self.kept_ = np.setdiff1d(self.kept_, flat)
                 table, rows, flat = self._used(table), self._used(rows), []
-            problem = self._problem()
+            problem = self._problem(model)
             statistics = problem.in_units(problem.covariance.with_ridge(rows, positive, flat))
         treatment = list(statistics.treatment)
         if n_dropped := self.n_features_in_ - len(self.kept_):
@@ -365,11 +373,12 @@ class LocallyConstantGraph(TableEstimator):
         """Return the columns that are used."""
         return rows if len(self.kept_) == self.n_features_in_ else rows[:, self.kept_]
 
-    def _problem(self) -> LocallyConstantProblem:
-        """Pose the problem for the columns that are used."""
+    def _problem(self, model: Any = None) -> LocallyConstantProblem:
+        """Pose the problem for the columns that are used, on the device of ``model`` if any."""
         place = np.full(self.n_features_in_, -1)
         place[self.kept_] = np.arange(len(self.kept_))
         pairs: IntArray = place[self.pairs_]
+        solver, _, device = self.solver.partition(":")
         return LocallyConstantProblem(
             covariance=Summarizer(
                 names=labels(self._names(), self.kept_.tolist()),
@@ -379,7 +388,8 @@ class LocallyConstantGraph(TableEstimator):
             ),
             pairs=pairs[(pairs >= 0).all(axis=1)],
             scale=self.scale,
-            solver=self.solver,
+            solver=solver,
+            device=(device or "cpu") if model is None else model,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -463,6 +473,7 @@ class LocallyConstantProblem:
     pairs: IntArray
     scale: str | None
     solver: str
+    device: Any
     penalize_diagonal: bool
     tol: float
     max_iter: int
@@ -517,9 +528,8 @@ class LocallyConstantProblem:
             "tol": self.tol,
             "max_iter": self.max_iter,
         }
-        solver, _, device = self.solver.partition(":")
-        if solver == "admm":
-            S = to_device(statistics.S, device or "cpu", GPU_FROM)
+        if self.solver == "admm":
+            S = to_device(statistics.S, self.device, GPU_FROM)
             (solutions,) = locally_constant_path(S, [alpha], taus, self.pairs, **options)
             solutions = [on_host(solution) for solution in solutions]
         else:

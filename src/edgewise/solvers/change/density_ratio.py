@@ -8,14 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from edgewise._core.arrays import is_foreign, like, require_device_memory, to_numpy
+from edgewise._core.arrays import (
+    array_namespace,
+    is_foreign,
+    like,
+    require_device_memory,
+    to_numpy,
+)
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.ratio_newton import DenseDual, newton
+from edgewise.solvers.change.ratio_newton import DenseDual, MonomialPairs, ProductPairs, newton
 from edgewise.solvers.change.ratio_path import (
+    ACCURATE,
     RatioPoint,
     Stop,
     smallest_bounded_alpha,
@@ -31,11 +38,18 @@ from edgewise.solvers.change.ratio_problem import (
     moment_rounding,
 )
 from edgewise.stats import Moments
-from edgewise.stats.pair_features import PairFeatures, PairFunction, pair_features, pair_means
+from edgewise.stats.pair_features import (
+    PairFeatures,
+    PairFunction,
+    basis_powers,
+    check_basis,
+    pair_features,
+    pair_means,
+)
 
 SOLVERS = ("auto", "dual", "primal")
-#: Matrices of all pairs that a device holds at the same time, at most.
-MATRICES = 8
+#: Columns from which on a GPU is the faster one.
+GPU_FROM = 500
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,7 +114,8 @@ def density_ratio(
     ----------
     X_p, X_q : array of shape (n_p, d) and (n_q, d)
         Rows of the numerator (after) and of the denominator (before), used as they are. Of numpy,
-        or both of torch or CuPy: coefficients and weights are then arrays there as well. Of the
+        or both of torch or CuPy: coefficients and weights are then arrays there as well, and the
+        problem is solved there but for functions as ``basis``, ``ridge=0`` and ``"primal"``. Of the
         numerator the means of the features are enough: with ``basis="gaussian"`` it may be what
         `edgewise.stats.stream_covariance` made of more rows than fit into memory.
     alpha : float
@@ -210,17 +225,14 @@ def density_ratio_path(
         raise InputError(f'solver must be "auto", "dual" or "primal", got {solver!r}.')
     if ridge == 0 and 0 in list(alphas):
         raise InputError("ridge and alpha cannot both be 0. Raise one of them.")
+    posed: dict[str, Any] = {
+        "ridge": ridge, "basis": basis, "degree": degree, "penalize_diagonal": penalize_diagonal,
+        "power_scale": power_scale, "offset": offset,
+    }  # fmt: skip
     if is_foreign(X_q):
-        options = {
-            "ridge": ridge, "basis": basis, "degree": degree, "solver": solver,
-            "penalize_diagonal": penalize_diagonal, "power_scale": power_scale, "offset": offset,
-            "init": init, "tol": tol, "max_iter": max_iter,
-        }  # fmt: skip
-        return _walk_elsewhere(X_p, X_q, [float(alpha) for alpha in alphas], options)
-    problem = _make_problem(
-        X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
-        power_scale=power_scale, offset=offset,
-    )  # fmt: skip
+        others = {"solver": solver, "init": init, "tol": tol, "max_iter": max_iter}
+        return _walk_elsewhere(X_p, X_q, [float(alpha) for alpha in alphas], posed, others)
+    problem = _make_problem(X_p, X_q, **posed)
     start = None if init is None else _sparse(problem.features, init, "init")
     return _walk(problem, np.asarray(alphas, dtype=np.float64), solver, start, tol, max_iter)
 
@@ -257,12 +269,16 @@ def ratio_alpha_max(
     >>> round(ratio_alpha_max(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0]])), 9)
     3.0
     """
+    posed: dict[str, Any] = {
+        "ridge": ridge, "basis": basis, "degree": degree, "penalize_diagonal": penalize_diagonal,
+        "power_scale": power_scale, "offset": offset,
+    }  # fmt: skip
     if is_foreign(X_q):
+        if not callable(basis) and (ridge > 0 or penalize_diagonal):
+            return _largest_dense(_make_dense(X_p, X_q, **posed | {"ridge": ridge or 1.0}))
+        posed = {name: _on_host(value) for name, value in posed.items()}
         X_p, X_q = _on_host(X_p), to_numpy(X_q)
-    problem = _make_problem(
-        X_p, X_q, ridge=ridge, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
-        power_scale=power_scale, offset=offset,
-    )  # fmt: skip
+    problem = _make_problem(X_p, X_q, **posed)
     distance = 0.0
     with blas_threads_for(problem.features.n_variables):
         point = starting_point(problem)
@@ -292,9 +308,9 @@ def log_density_ratio(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Rows.
-    theta : ndarray of shape (d, d, b)
+    X : array of shape (n, d)
+        Rows, of numpy, torch or CuPy; the result is of the same library.
+    theta : array of shape (d, d, b)
         Coefficients, the ``value`` of a `RatioSolution`; those below the diagonal are not read.
     basis, degree, power_scale
         Those that the solution was found with.
@@ -311,6 +327,16 @@ def log_density_ratio(
     >>> log_density_ratio(np.array([[1.0, 2.0]]), theta)
     array([5.])
     """
+    if is_foreign(X):
+        if callable(basis):
+            values = log_density_ratio(
+                to_numpy(X), _on_host(theta), basis=basis, power_scale=_on_host(power_scale)
+            )
+        else:
+            pairs = _pairs_of(X, "X", basis, degree, power_scale)
+            values = _values_of(pairs, theta, "theta")
+        found: FloatArray = like(values, X)
+        return found
     features = pair_features(X, basis, degree, power_scale=power_scale)
     some = _sparse(features, theta, "theta")
     return features.values(some.pairs, some.values)
@@ -346,8 +372,8 @@ def ratio_alpha_min(
     1.75
     """
     problem = _make_problem(
-        X_p, X_q, ridge=0.0, basis=basis, degree=degree, penalize_diagonal=penalize_diagonal,
-        power_scale=power_scale, offset=None,
+        _on_host(X_p), _on_host(X_q), ridge=0.0, basis=basis, degree=degree,
+        penalize_diagonal=penalize_diagonal, power_scale=_on_host(power_scale), offset=None,
     )  # fmt: skip
     return smallest_bounded_alpha(problem)
 
@@ -360,15 +386,9 @@ def _make_problem(
     if not isinstance(X_p, Moments):
         X_p = _checked_rows(X_p, "X_p")
     d_p = len(X_p.mean) if isinstance(X_p, Moments) else X_p.shape[1]
-    if d_p != X_q.shape[1]:
-        raise InputError(
-            f"X_p has {d_p} columns and X_q {X_q.shape[1]}; they must have the same ones."
-        )
+    _check_columns(d_p, X_q.shape[1])
     check_nonnegative(ridge=ridge)
-    n = len(X_q)
-    shift = np.zeros(n) if offset is None else np.asarray(offset, dtype=np.float64)
-    if shift.shape != (n,) or not np.isfinite(shift).all():
-        raise InputError(f"offset must hold one finite number for each of the {n} rows of X_q.")
+    shift = _checked_offset(offset, len(X_q))
     denominator = pair_features(X_q, basis, degree, power_scale=power_scale)
     with blas_threads_for(d_p):
         target = pair_means(X_p, basis, degree, power_scale=power_scale)
@@ -383,13 +403,32 @@ def _make_problem(
     )
 
 
-def _checked_rows(rows: FloatArray, name: str) -> FloatArray:
-    X = np.asarray(rows, dtype=np.float64)
-    if X.ndim != 2 or X.size == 0:
-        raise InputError(f"{name} must be a table with rows and columns, got shape {X.shape}.")
-    if not np.isfinite(X).all():
+def _checked_rows(rows: Any, name: str) -> Any:
+    """Rows in double precision, of numpy or of the library that they are of."""
+    if is_foreign(rows):
+        xp = array_namespace(rows)
+        X = xp.astype(rows, xp.float64, copy=False)
+    else:
+        xp, X = np, np.asarray(rows, dtype=np.float64)
+    if X.ndim != 2 or 0 in X.shape:
+        raise InputError(
+            f"{name} must be a table with rows and columns, got shape {tuple(X.shape)}."
+        )
+    if not bool(xp.all(xp.isfinite(X))):
         raise InputError(f"{name} contains NaN or infinite entries.")
     return X
+
+
+def _check_columns(d_p: int, d_q: int) -> None:
+    if d_p != d_q:
+        raise InputError(f"X_p has {d_p} columns and X_q {d_q}; they must have the same ones.")
+
+
+def _checked_offset(offset: Any, n: int) -> FloatArray:
+    shift = np.zeros(n) if offset is None else np.asarray(_on_host(offset), dtype=np.float64)
+    if shift.shape != (n,) or not np.isfinite(shift).all():
+        raise InputError(f"offset must hold one finite number for each of the {n} rows of X_q.")
+    return shift
 
 
 def _walk(
@@ -414,55 +453,132 @@ def _on_host(value: Any) -> Any:
 
 
 def _walk_elsewhere(
-    X_p: Any, X_q: Any, alphas: list[float], options: dict[str, Any]
+    X_p: Any, X_q: Any, alphas: list[float], posed: dict[str, Any], others: dict[str, Any]
 ) -> Iterator[RatioSolution]:
     """Solve on arrays of another library than numpy, on their device where that has a solver.
 
-    That is for products of two columns with a ridge; anything else is solved on the host.
+    That is for products of powers with a ridge; anything else is solved on the host.
     """
-    plain = options["solver"] != "primal" and options["init"] is None and options["ridge"] > 0
-    basis, offset = options["basis"], options["offset"]
-    if not plain or basis not in ("gaussian", "ising") or not is_foreign(X_p):
-        options = {name: _on_host(value) for name, value in options.items()}
+    if callable(posed["basis"]) or posed["ridge"] == 0 or others["solver"] == "primal":
+        options = {name: _on_host(value) for name, value in (posed | others).items()}
         for solution in density_ratio_path(_on_host(X_p), to_numpy(X_q), alphas, **options):
             yield replace(
                 solution, value=like(solution.value, X_q), weights=like(solution.weights, X_q)
             )
         return
-    # Checks are those of the host, on the rows alone.
-    for rows, name in ((X_p, "X_p"), (X_q, "X_q")):
-        pair_features(_checked_rows(to_numpy(rows), name), basis)
-    if X_p.shape[1] != X_q.shape[1]:
-        raise InputError(
-            f"X_p has {X_p.shape[1]} columns and X_q {X_q.shape[1]}; they must have the same ones."
-        )
-    n, d = X_q.shape
-    require_device_memory(X_q, MATRICES, d)
-    dual = DenseDual(
-        X=X_q, target=X_p.T @ X_p / X_p.shape[0],
-        offset=np.zeros(n) if offset is None else np.asarray(_on_host(offset), dtype=np.float64),
-        ridge=float(options["ridge"]), alpha=0.0, own=np.inf,
-    )  # fmt: skip
-    log_weights = log_softmax(dual.offset)
+    dual = _make_dense(X_p, X_q, **posed)
+    start, is_apart = dual.offset, others["init"] is None
+    if not is_apart:
+        start = start + to_numpy(_values_of(dual.features, others["init"], "init"))
     for alpha in alphas:
-        own = np.inf if basis == "ising" else alpha if options["penalize_diagonal"] else 0.0
-        dual = replace(dual, alpha=alpha, own=own)
-        target = options["tol"] * d
-        found = newton(dual, log_weights, gap=target, max_iter=options["max_iter"])
-        log_weights, theta = found.point.log_weights, found.point.theta
-        gap = found.gap + dual.rounding(theta, found.log_ratio, log_weights)
-        yield RatioSolution(
-            value=theta[:, :, None],
-            objective=dual.objective(theta, found.log_ratio),
-            gap=gap,
-            n_iter=found.n_iter,
-            converged=bool(gap <= target),
-            history=np.array([*found.history[:-1], gap]),
-            alpha=alpha,
-            weights=like(np.exp(log_softmax(found.log_ratio)), X_q),
-            log_normalizer=log_total(found.log_ratio) - float(np.log(n)),
-            raised_alpha=alpha,
+        solution, start, is_apart = _solve_dense(
+            replace(dual, alpha=alpha), start, others["tol"], others["max_iter"], is_apart=is_apart
         )
+        yield solution
+
+
+def _make_dense(
+    X_p: Any, X_q: Any, *, ridge: float, basis: str, degree: int, penalize_diagonal: bool,
+    power_scale: Any, offset: Any,
+) -> DenseDual:  # fmt: skip
+    """Pose the problem on the device of the rows of the denominator, at an infinite alpha."""
+    features = _pairs_of(X_q, "X_q", basis, degree, power_scale)
+    d_p = len(X_p.mean) if isinstance(X_p, Moments) else int(X_p.shape[-1])
+    _check_columns(d_p, features.n_variables)
+    check_nonnegative(ridge=ridge)
+    X = features.powers[0]
+    require_device_memory(X, features.n_matrices, features.n_variables)
+    if isinstance(X_p, Moments):
+        means: Any = pair_means(X_p, basis, degree, power_scale=_on_host(power_scale))
+        target = like(means.values, X) / ridge
+    else:
+        rows = _pairs_of(like(X_p, X), "X_p", basis, degree, power_scale)
+        target = rows.moments(np.full(rows.n_samples, 1.0 / (rows.n_samples * ridge)))
+    return DenseDual(
+        features=features, target=target, offset=_checked_offset(offset, features.n_samples),
+        ridge=float(ridge), alpha=np.inf, penalize_diagonal=penalize_diagonal,
+    )  # fmt: skip
+
+
+def _pairs_of(
+    rows: Any, name: str, basis: str, degree: int, power_scale: Any
+) -> ProductPairs | MonomialPairs:
+    """Check rows of another library than numpy, and prepare the features of all pairs there."""
+    X = _checked_rows(rows, name)
+    if power_scale is not None and basis != "polynomial":
+        raise InputError('power_scale is for basis="polynomial" only.')
+    check_basis(X, basis, degree)
+    powers = basis_powers(X, basis, degree, _on_host(power_scale))
+    if basis == "polynomial":
+        return MonomialPairs(powers)
+    return ProductPairs(powers[0], has_own=basis != "ising")
+
+
+def _values_of(features: ProductPairs | MonomialPairs, theta: Any, name: str) -> Any:
+    """Log ratio of coefficients on and above the diagonal, not normalised."""
+    powers, d, size = features.powers, features.n_variables, features.size
+    xp = array_namespace(powers[0])
+    full = like(theta, powers[0])
+    if full.shape == (d, d) and size == 1:
+        full = full[:, :, None]
+    if full.shape != (d, d, size) or not bool(xp.all(xp.isfinite(full))):
+        raise InputError(f"{name} must hold finite numbers in the shape ({d}, {d}, {size}).")
+    powers, total = [xp.ones_like(powers[0]), *powers], 0.0
+    for m, (a, b) in enumerate(zip(features.left, features.right, strict=True)):
+        # A variable with itself has only the first of the features.
+        upper = xp.triu(full[:, :, m], k=int(m >= features.n_own))
+        total = total + xp.sum((powers[a] @ upper) * powers[b], axis=1)
+    return total
+
+
+def _solve_dense(
+    dual: DenseDual, start: FloatArray, tol: float, max_iter: int, *, is_apart: bool
+) -> tuple[RatioSolution, FloatArray, bool]:
+    """Solve from some logarithms of weights.
+
+    Return the solution, those at its end, and whether nothing but a free diagonal has changed.
+    Where nothing else had, it is solved for first and accurately: from the largest alpha on that is
+    the solution.
+    """
+    features, target = dual.features, tol * dual.features.n_variables
+    n_iter, history = 0, []
+    with blas_threads_for(features.n_samples):
+        if is_apart and not dual.penalize_diagonal:
+            alone = replace(dual, alpha=np.inf)
+            found = newton(alone, start, gap=ACCURATE * target, max_iter=max_iter)
+            n_iter, history, start = found.n_iter, found.history, found.point.log_weights
+        found = newton(dual, start, gap=target, max_iter=max_iter - n_iter)
+    gap = found.gap + dual.rounding(found)
+    theta = found.point.theta
+    solution = RatioSolution(
+        value=features.full(theta),
+        objective=dual.objective(found),
+        gap=gap,
+        n_iter=n_iter + found.n_iter,
+        converged=bool(gap <= target),
+        history=np.array([*history, *found.history[:-1], gap]),
+        alpha=dual.alpha,
+        weights=like(np.exp(log_softmax(found.log_ratio)), features.powers[0]),
+        log_normalizer=log_total(found.log_ratio) - float(np.log(features.n_samples)),
+        raised_alpha=dual.alpha,
+    )
+    is_apart = not dual.penalize_diagonal and features.counts(theta)[0] == 0
+    return solution, found.point.log_weights, is_apart
+
+
+def _largest_dense(dual: DenseDual) -> float:
+    """Smallest alpha without a change, on the device."""
+    features, diagonal = dual.features, dual.penalize_diagonal and dual.features.n_own > 0
+    log_weights, distance = log_softmax(dual.offset), 0.0
+    if not dual.penalize_diagonal:
+        found = newton(dual, log_weights, gap=1e-12, max_iter=500)
+        log_weights = found.point.log_weights
+        distance = moment_distance(features, found.gap + dual.rounding(found))
+    slack = features.slack(dual.target, np.exp(log_weights) / dual.ridge)
+    largest = dual.ridge * features.largest(slack, diagonal=diagonal)
+    if largest == 0.0:
+        return 0.0
+    return largest + moment_rounding(features, log_weights) + distance
 
 
 def _sparse(features: PairFeatures, theta: FloatArray, name: str) -> Coefficients:

@@ -21,13 +21,8 @@ from edgewise.solvers._arguments import (
     check_starts,
 )
 from edgewise.solvers._solution import Solution, sum_histories
-from edgewise.solvers.change.joint_splitting import (
-    ALL_PAIRS,
-    JointProblem,
-    Layers,
-    split,
-    state_of,
-)
+from edgewise.solvers.change.joint_graphical_lasso import JointProblem, split, state_of
+from edgewise.solvers.change.joint_places import ALL_PAIRS, Layers
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.linalg.first_order import SplitState
@@ -286,7 +281,7 @@ class _TwoGroupProblem(JointProblem):
 
         Both covariances are positive definite there if they are positive semidefinite.
         """
-        Y = self.weights[:, None, None] * (self.common - self.S)
+        Y: FloatArray = self.weigh(self.common - self.S)
         limit = self.sparsity + self.coupling
         size = np.abs(Y).max(axis=0)
         room = np.divide(limit, size, out=np.ones_like(size), where=size > limit)

@@ -1,13 +1,35 @@
-"""Precision matrices of several groups, sparse and alike, with a certified duality gap."""
+r"""Precision matrices of several groups, sparse and alike, with a certified duality gap.
+
+Gradient steps (`descend_jointly`) are the faster as long as they go well; alternating directions
+(`split`) do not depend on how well conditioned the precisions are. With scaled multipliers
+:math:`U_k`, penalty parameter :math:`\rho` and copies :math:`Z_k`,
+
+.. math::
+    \Theta_k = \arg\min_{\Theta \succ 0} \; w_k (\operatorname{tr}(S_k \Theta) - \log\det \Theta)
+    + \tfrac{\rho}{2} \|\Theta - Z_k + U_k\|^2, \qquad
+    Z = \operatorname{prox}_{h / \rho}(\Theta + U), \qquad U_k \gets U_k + \Theta_k - Z_k,
+
+over-relaxed. The proximal map of the penalty :math:`h` is exact (`joint_places`). Where the penalty
+is a sum of layers, each has copies of its own. :math:`Y_k = \rho U_k` is always a subgradient of
+:math:`h`, hence a feasible dual point. Arrays are those of numpy or of any other library.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from edgewise._core.arrays import (
+    array_namespace,
+    is_foreign,
+    like,
+    require_device_memory,
+    to_numpy,
+)
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
@@ -18,18 +40,43 @@ from edgewise.solvers._arguments import (
     check_starts,
 )
 from edgewise.solvers._solution import Solution, sum_histories
-from edgewise.solvers.change.joint_splitting import (
+from edgewise.solvers.change.joint_places import (
     ALL_PAIRS,
     GROUP,
     PATHS,
-    JointProblem,
+    ArrayPlaces,
+    KernelPlaces,
     Layers,
-    descend,
-    inverses,
-    split,
-    state_of,
 )
-from edgewise.solvers.linalg.first_order import Bracket, refuse_unbounded
+from edgewise.solvers.gaussian.dense_lasso import HOST_BELOW, linked_sets, put, take
+from edgewise.solvers.linalg.dense import (
+    STEP_SHARE,
+    LikelihoodStep,
+    inner,
+    inverse_and_log_determinant,
+    log_determinant,
+    mirror,
+    set_diagonal,
+    squared_norm,
+)
+from edgewise.solvers.linalg.first_order import (
+    DEVICE,
+    HOST,
+    Bracket,
+    Pace,
+    Residuals,
+    SplitState,
+    alternate,
+    descend,
+    refuse_unbounded,
+)
+
+PACE = Pace(interval=3, tuning=1000, balance=0.3)
+#: Matrices of the size of a covariance that a device holds at the same time for every group, at
+#: most, and for every layer of a group.
+MATRICES, COPIES = 14, 4
+#: Variables from which on a GPU is the faster one.
+GPU_FROM = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,15 +193,18 @@ def joint_graphical_lasso(
     check_numbers([alpha, coupling], tol, max_iter)
     if alpha == 0 and coupling == 0:
         raise InputError("alpha and coupling are both 0: nothing would be penalised.")
+    layers = _make_layers(penalty, pairs, n_groups, is_by_pairs=is_foreign(S))
+    if is_foreign(S):
+        require_device_memory(S, MATRICES * n_groups + COPIES * n_groups * len(layers.paths), p)
     is_penalized = np.ones((p, p)) if penalize_diagonal else 1.0 - np.eye(p)
     problem = JointProblem(
         S=S,
         weights=weights,
-        sparsity=float(alpha) * is_penalized,
-        coupling=float(coupling) * is_penalized,
-        layers=_make_layers(penalty, pairs, n_groups),
+        sparsity=like(float(alpha) * is_penalized, S),
+        coupling=like(float(coupling) * is_penalized, S),
+        layers=layers,
     )
-    start = None if init is None else check_starts(init, S.shape)
+    start = None if init is None else like(check_starts(to_numpy(init), tuple(S.shape)), S)
     with blas_threads_for(p):
         Theta, covariance, objective, history, n_iter = _solve_scaled(problem, start, tol, max_iter)
     gap = float(history[-1]) if len(history) else 0.0
@@ -201,7 +251,7 @@ def joint_alpha_max(
     >>> round(joint_alpha_max(S, 0.0), 4), round(joint_alpha_max(S, 0.2), 4)
     (0.5, 0.4)
     """
-    S = check_covariances(S)
+    S = check_covariances(to_numpy(S))
     is_penalized = 1.0 - np.eye(S.shape[1])
     problem = JointProblem(
         S=S,
@@ -222,14 +272,15 @@ def joint_alpha_max(
 
 
 def _solve_scaled(
-    problem: JointProblem, init: FloatArray | None, tol: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, float, FloatArray, int]:
+    problem: JointProblem, init: Any, tol: float, max_iter: int
+) -> tuple[Any, Any, float, FloatArray, int]:
     """Solve in units in which one size of step does for all variables; return as below."""
-    variances = problem.S.diagonal(axis1=1, axis2=2).mean(axis=0)
-    if not variances.all() or np.abs(variances - 1.0).max() < 0.1:
+    xp = array_namespace(problem.S)
+    variances = xp.mean(xp.linalg.diagonal(problem.S), axis=0)
+    if float(xp.min(variances)) == 0.0 or float(xp.max(xp.abs(variances - 1.0))) < 0.1:
         return _solve_blocks(problem, init, tol, max_iter)
-    scale = np.sqrt(variances)
-    units = np.outer(scale, scale)
+    scale = xp.sqrt(variances)
+    units = scale[:, None] * scale[None, :]
     scaled = replace(
         problem,
         S=problem.S / units,
@@ -238,50 +289,81 @@ def _solve_scaled(
     )
     start = None if init is None else init * units
     Theta, Sigma, objective, history, n_iter = _solve_blocks(scaled, start, tol, max_iter)
-    objective += 2.0 * float(problem.weights.sum() * np.log(scale).sum())
+    objective += 2.0 * float(problem.weights.sum()) * float(xp.sum(xp.log(scale)))
     return Theta / units, Sigma * units, objective, history, n_iter
 
 
 def _solve_blocks(
-    problem: JointProblem, init: FloatArray | None, tol: float, max_iter: int
-) -> tuple[FloatArray, FloatArray, float, FloatArray, int]:
+    problem: JointProblem, init: Any, tol: float, max_iter: int
+) -> tuple[Any, Any, float, FloatArray, int]:
     """Solve block by block; return precisions, inverses, objective, gaps and iterations."""
-    variances = problem.S.diagonal(axis1=1, axis2=2)
-    if variances.min() <= 0 and not problem.sparsity.diagonal().any():
+    xp = array_namespace(problem.S)
+    variances = to_numpy(xp.linalg.diagonal(problem.S))
+    penalties = to_numpy(xp.linalg.diagonal(problem.sparsity))
+    if variances.min() <= 0 and not penalties.any():
         refuse_unbounded(np.inf)
-    covers = variances + problem.sparsity.diagonal() / problem.weights[:, None]
-    Theta, Sigma, diagonal = np.zeros_like(problem.S), np.zeros_like(problem.S), range(problem.size)
-    Theta[:, diagonal, diagonal], Sigma[:, diagonal, diagonal] = 1.0 / covers, covers
+    covers = variances + penalties / problem.weights[:, None]
     costs = problem.weights @ (1.0 + np.log(covers))
-    histories, n_iter = [], 0
     blocks = problem.blocks()
     alone = [block for block in blocks if block.size == 1]
     blocks = [block for block in blocks if block.size > 1]
     # Variables that nothing links to others: where their precisions are penalised, they remain to
     # be found.
-    if alone and (problem.sparsity + problem.coupling).diagonal().any():
+    if alone and (penalties.any() or bool(xp.any(xp.linalg.diagonal(problem.coupling) != 0.0))):
         blocks.append(np.concatenate(alone))
+    parts: list[tuple[IntArray, Any, Any]] = []
+    histories, n_iter = [], 0
     for block in blocks:
-        # A slice is a view, which costs nothing.
-        rows, columns = np.ix_(block, block) if block.size < problem.size else np.s_[:, :]
-        first, inverse = Theta[:, rows, columns], Sigma[:, rows, columns]
-        if init is not None:
-            first = init[:, rows, columns].copy()
+        part = problem.restrict(block)
+        if block.size < HOST_BELOW:
+            part = part.on_host()
+        if init is None:
+            first, inverse = (
+                like(_diagonals(one[:, block]), part.S) for one in (1.0 / covers, covers)
+            )
+        else:
+            first = like(take(init, block), part.S)
             inverse = inverses(first)
-        found, inverse, n_steps = _solve(problem.restrict(block), first, inverse, tol, max_iter)
-        Theta[:, rows, columns], Sigma[:, rows, columns] = found.Theta, inverse
+        found, inverse, n_steps = _solve(part, first, inverse, tol, max_iter)
+        parts.append((block, found.Theta, inverse))
         costs[block] = found.objective / block.size
         histories.append(found.gaps)
         n_iter = max(n_iter, n_steps)
+    Theta, Sigma = (
+        _assemble(one, [(part[0], part[k]) for part in parts], problem.S)
+        for k, one in ((1, 1.0 / covers), (2, covers))
+    )
     return Theta, Sigma, float(costs.sum()), sum_histories(histories), n_iter
 
 
+def _diagonals(values: FloatArray) -> FloatArray:
+    """Return the diagonal matrices of groups."""
+    return values[:, :, None] * np.eye(values.shape[1])
+
+
+def _assemble(diagonals: FloatArray, parts: list[tuple[IntArray, Any]], model: Any) -> Any:
+    """Put blocks, small ones of the host among them, into matrices that are diagonal elsewhere."""
+    if parts and parts[0][0].size == diagonals.shape[1]:
+        return like(parts[0][1], model)
+    whole = _diagonals(diagonals)
+    for block, values in parts:
+        if not is_foreign(values):
+            whole[:, block[:, None], block] = values
+    whole = like(whole, model)
+    for block, values in parts:
+        if is_foreign(values):
+            whole = array_namespace(model).stack(
+                [put(whole[k, ...], block, values[k, ...]) for k in range(len(diagonals))]
+            )
+    return whole
+
+
 def _solve(
-    problem: JointProblem, Theta: FloatArray, Sigma: FloatArray, tol: float, max_iter: int
-) -> tuple[Bracket, FloatArray, int]:
+    problem: JointProblem, Theta: Any, Sigma: Any, tol: float, max_iter: int
+) -> tuple[Bracket, Any, int]:
     """Solve from precisions and their inverses; return the best, its inverses and iterations."""
-    target = tol * problem.size * len(problem.S)
-    best, Sigma, n_steps = descend(problem, Theta, Sigma, target, max_iter)
+    target = tol * problem.size * len(problem.weights)
+    best, Sigma, n_steps = descend_jointly(problem, Theta, Sigma, target, max_iter)
     if best.gap <= target or n_steps == max_iter:
         return best, Sigma, n_steps
     start, gaps = state_of(problem, best.Theta), best.gaps
@@ -289,10 +371,216 @@ def _solve(
     return replace(best, gaps=gaps + best.gaps), inverses(best.Theta), n_steps + more
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointProblem:
+    """Covariances of the groups and the penalties of their precisions.
+
+    Attributes
+    ----------
+    S : array of shape (K, p, p)
+        Covariances.
+    weights : ndarray of shape (K,)
+        Weights of the likelihoods.
+    sparsity, coupling : array of shape (p, p)
+        Strengths of both penalties for every entry. An infinite coupling ties the entries of two
+        groups.
+    layers : Layers
+        Kind of the coupling.
+    """
+
+    S: Any
+    weights: FloatArray
+    sparsity: Any
+    coupling: Any
+    layers: Layers
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return int(self.S.shape[-1])
+
+    @cached_property
+    def places(self) -> KernelPlaces | ArrayPlaces:
+        """Penalties of the entries of a place."""
+        kind = ArrayPlaces if is_foreign(self.S) else KernelPlaces
+        return kind(layers=self.layers, sparsity=self.sparsity, coupling=self.coupling)
+
+    @cached_property
+    def weighted(self) -> Any:
+        """Covariances times the weights of their groups."""
+        return self.weigh(self.S)
+
+    def weigh(self, A: Any) -> Any:
+        """Multiply the matrix of each group by its weight."""
+        return A if (self.weights == 1.0).all() else like(self.weights, A)[:, None, None] * A
+
+    def objective(self, Theta: Any) -> float:
+        """Objective at symmetric matrices, inf where one is not positive definite."""
+        logdets = log_determinants(Theta)
+        if np.isinf(logdets).any():
+            return np.inf
+        fit = inner(self.weighted, Theta) - float(self.weights @ logdets)
+        return fit + self.places.penalty(Theta)
+
+    def bound(self, Y: Any) -> float:
+        """Dual objective; a point that is not positive definite is drawn towards `interior`."""
+        share, value = 1.0, self.dual(self.weighted + Y)
+        while value == -np.inf and share > 1e-3:
+            share *= 0.7
+            value = self.dual(self.weighted + self.interior + share * (Y - self.interior))
+        return value if value > -np.inf else self.dual(self.weighted + self.interior)
+
+    def dual(self, fitted: Any) -> float:
+        """Dual objective at ``weighted`` plus feasible multipliers; -inf outside its domain."""
+        logdets = log_determinants(fitted)
+        return float(self.weights @ (logdets + self.size * (1.0 - np.log(self.weights))))
+
+    @cached_property
+    def interior(self) -> Any:
+        """Feasible multipliers at which the covariances are positive definite, if any are.
+
+        Sparsity lets entries be drawn towards 0, coupling alone towards their mean; the way there
+        is cut where it leaves the feasible set.
+        """
+        xp = array_namespace(self.S)
+        is_sparse = bool(xp.any(self.sparsity != 0.0))
+        Y = -self.weighted
+        if not is_sparse:
+            mean = xp.sum(self.weighted, axis=0) / float(self.weights.sum())
+            Y = Y + self.weigh(xp.stack([mean] * len(self.weights)))
+        if is_sparse or not bool(xp.any(xp.linalg.diagonal(self.coupling) != 0.0)):
+            Y = xp.stack([set_diagonal(Y[k, ...], 0.0) for k in range(len(self.weights))])
+        low, high = 0.0, 1.0
+        if self.is_feasible(Y):
+            return Y
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.is_feasible(middle * Y) else (low, middle)
+        return low * Y
+
+    def is_feasible(self, Y: Any) -> bool:
+        """Whether multipliers are a subgradient of the penalty at 0."""
+        return not bool(array_namespace(Y).any(self.places.exceeds(Y)))
+
+    def blocks(self) -> list[IntArray]:
+        """Split the variables where -S is a feasible multiplier, so that nothing links them."""
+        return linked_sets(self.places.exceeds(self.weighted))
+
+    def restrict(self, block: IntArray) -> Self:
+        """Return the problem of some of the variables."""
+        if block.size == self.size:
+            return self
+        return replace(
+            self,
+            S=take(self.S, block),
+            sparsity=take(self.sparsity, block),
+            coupling=take(self.coupling, block),
+        )
+
+    def on_host(self) -> Self:
+        """Return the problem on arrays of numpy."""
+        arrays = {name: to_numpy(getattr(self, name)) for name in ("S", "sparsity", "coupling")}
+        return replace(self, **arrays)
+
+
+def log_determinants(A: Any) -> FloatArray:
+    """Return the log-determinants of the matrices of all groups."""
+    return np.array([log_determinant(A[k, ...]) for k in range(A.shape[0])])
+
+
+def inverses(Theta: Any) -> Any:
+    """Return the inverses of positive definite matrices."""
+    found = [inverse_and_log_determinant(Theta[k, ...])[0] for k in range(Theta.shape[0])]
+    return array_namespace(Theta).stack(found)
+
+
+def state_of(problem: JointProblem, Theta: Any) -> SplitState:
+    """Start from positive definite precisions: their inverses say what the multipliers are."""
+    xp, n_layers = array_namespace(Theta), len(problem.layers.paths)
+    Y = problem.weigh(inverses(Theta) - problem.S) / n_layers
+    mu = float(np.sqrt(squared_norm(Y) / squared_norm(Theta))) or 1.0
+    return SplitState(Z=xp.stack([Theta] * n_layers), Y=xp.stack([Y] * n_layers), mu=mu)
+
+
+def descend_jointly(
+    problem: JointProblem, Theta: Any, Sigma: Any, target: float, max_iter: int
+) -> tuple[Bracket, Any, int]:
+    """Take gradient steps from precisions and their inverses, as `descend` says.
+
+    There are none where the penalty has several layers. ``Theta`` and ``Sigma`` are overwritten.
+    """
+    n_layers, steps = len(problem.layers.paths), problem.places.steps(problem.S, problem.weights)
+    first = 1.0 / float(problem.weights.mean())
+    best, Sigma, count = descend(
+        steps,
+        problem.dual,
+        (Theta, Sigma),
+        first,
+        target,
+        max_iter if n_layers == 1 else 0,
+        DEVICE if is_foreign(Theta) else HOST,
+    )
+    if best.objective == np.inf:
+        # No step was short enough yet: the start is the best there is.
+        best.narrow(Theta, problem.objective(Theta), problem.bound(problem.interior))
+    if not is_foreign(best.Theta):
+        for one in best.Theta:
+            mirror(one)
+    return best, Sigma, count
+
+
+def split(
+    problem: JointProblem, start: SplitState, Theta: Any, target: float, max_iter: int
+) -> tuple[Bracket, SplitState, int]:
+    """Iterate until the duality gap is at most ``target``; also return state and iterations.
+
+    ``Theta`` are precisions that are kept until better ones are found. ``Z`` and ``Y`` of a state
+    have a copy for each layer.
+    """
+    S, places = problem.S, problem.places
+    xp, n_layers = array_namespace(S), len(problem.layers.paths)
+    Z, U = start.Z + 0.0, start.Y / start.mu
+    best = Bracket(Theta=Theta, objective=problem.objective(Theta))
+    largest = float(xp.max(S))
+    likelihoods, distance = [LikelihoodStep() for _ in problem.weights], 0.0
+
+    def step(mu: float) -> tuple[Any, Residuals]:
+        nonlocal distance
+        mean = Z[0, ...] - U[0, ...] if n_layers == 1 else xp.mean(Z - U, axis=0)
+        found = []
+        for k, (solve, weight) in enumerate(zip(likelihoods, problem.weights, strict=True)):
+            strength = float(weight) / (mu * n_layers)
+            V = mean[k, ...] - strength * S[k, ...]
+            found.append(solve(V, strength, STEP_SHARE * distance))
+        Omega = xp.stack(found)
+        residuals = places.shrink(Omega, mu, Z, U)
+        distance = float(np.sqrt(residuals[0] / (n_layers * len(likelihoods))))
+        return Omega, residuals
+
+    def is_done(Omega: Any, mu: float, count: int) -> bool:
+        refuse_unbounded(float(xp.max(xp.linalg.diagonal(Omega))) * largest)
+        candidate = places.structured(Omega, Z)
+        bound = problem.bound(mu * xp.sum(U, axis=0))
+        return best.narrow(candidate, problem.objective(candidate), bound) <= target
+
+    n_iter, mu = alternate(step, is_done, U, start.mu, max_iter, PACE)
+    if best.bound == -np.inf:
+        # No dual point was positive definite, which is what having no minimum looks like.
+        refuse_unbounded(np.inf)
+    return best, SplitState(Z=Z, Y=mu * U, mu=mu), n_iter
+
+
 def _make_layers(
-    penalty: str, pairs: Sequence[tuple[int, int]] | IntArray | None, n_groups: int
+    penalty: str,
+    pairs: Sequence[tuple[int, int]] | IntArray | None,
+    n_groups: int,
+    *,
+    is_by_pairs: bool = False,
 ) -> Layers:
-    """Write the coupling as a sum of layers: one for all pairs or a norm, else paths of groups."""
+    """Write the coupling as a sum of layers: one for all pairs or a norm, else paths of groups.
+
+    ``is_by_pairs`` asks for paths of two groups at most.
+    """
     one = np.arange(n_groups)[None]
     none = np.zeros((1, n_groups), dtype=bool)
     if penalty not in ("fused", "group"):
@@ -317,6 +605,9 @@ def _make_layers(
         for a, b in left:
             first, second = ends.get(a), ends.get(b)
             if first is None or second is None or first is second:
+                rest.append((a, b))
+                continue
+            if is_by_pairs and len(first) + len(second) > 2:
                 rest.append((a, b))
                 continue
             joined = (first if first[-1] == a else first[::-1]) + (

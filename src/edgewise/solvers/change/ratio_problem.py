@@ -411,7 +411,7 @@ def moment_rounding(features: HasRows, log_weights: FloatArray) -> float:
     return sum_error(features.n_samples) * lengths
 
 
-def moment_distance(features: PairFeatures, gap: float) -> float:
+def moment_distance(features: HasRows, gap: float) -> float:
     """Bound how far the moments of a pair are from those at the solution.
 
     By Pinsker's inequality the dual objective is strongly convex in the sum of the sizes of

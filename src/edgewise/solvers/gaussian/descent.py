@@ -29,13 +29,13 @@ from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.gaussian.standard_form import (
     StandardForm,
+    certify,
     clip_to_box,
     fill_thresholds,
     shrink_into_box,
 )
 from edgewise.solvers.linalg.kernels import add_rows, dot, soft_threshold
 
-_TILE = 32
 #: Up to this many variables a column is solved without the Gram matrix of its active set.
 FEW = 48
 
@@ -133,84 +133,6 @@ def assemble(columns: Columns) -> None:
             j = support[i, k]
             if Theta[j, i] == 0.0:
                 Theta[i, j] = 0.0
-
-
-@kernel
-def certify(
-    form: StandardForm,
-    W: FloatArray,
-    support: IntArray,
-    size: IntArray,
-    Theta: FloatArray,
-    R: FloatArray,
-) -> float:
-    r"""Bound the duality gap of a positive definite ``Theta``, moving ``W`` onto its edges.
-
-    To the gap at ``W`` is added what the dual point :math:`\Theta^{-1}`, clipped to the box, loses
-    by slackness (to first order in :math:`R`), so that whoever has only the precision can confirm
-    the figure. Infinite where the bound does not hold. ``R`` is scratch.
-    """
-    p = size.size
-    _pin_edges(form, W, support, size, Theta)
-    index = np.empty(support.shape[1] + 1, np.int64)
-    value = np.empty(support.shape[1] + 1)
-    for i in range(p):
-        n = 1
-        index[0] = i
-        value[0] = Theta[i, i]
-        for k in range(size[i]):
-            if Theta[i, support[i, k]] != 0.0:
-                index[n] = support[i, k]
-                value[n] = Theta[i, support[i, k]]
-                n += 1
-        add_rows(W, index, value, n, R[i])
-        R[i, i] -= 1.0
-    square = _transpose_and_trace_square(R)
-    if not square < 1.0:
-        return np.inf
-    square = max(square, 0.0)
-    slack = 0.0
-    for i in range(p):
-        for k in range(size[i]):
-            j = support[i, k]
-            if j > i and Theta[i, j] != 0.0:
-                slack += 2.0 * max(0.0, Theta[i, j] * dot(W[i], R[j]))
-    bound: float = 0.5 * square / (1.0 - np.sqrt(square)) + slack
-    return bound
-
-
-@kernel
-def _pin_edges(
-    form: StandardForm, W: FloatArray, support: IntArray, size: IntArray, Theta: FloatArray
-) -> None:
-    """Move ``W`` to the edge of its box wherever ``Theta`` has an edge."""
-    t = np.empty(size.size)
-    for i in range(size.size):
-        fill_thresholds(i, form, t)
-        for k in range(size[i]):
-            j = support[i, k]
-            if Theta[i, j] != 0.0:
-                W[i, j] = form.S[i, j] + (t[j] if Theta[i, j] > 0.0 else -t[j])
-                W[j, i] = W[i, j]
-
-
-@kernel
-def _transpose_and_trace_square(R: FloatArray) -> float:
-    """Transpose ``R`` in place, tile by tile, and return the trace of its square."""
-    p = R.shape[0]
-    square = 0.0
-    for a in range(0, p, _TILE):
-        for b in range(0, a + 1, _TILE):
-            part = 0.0
-            for i in range(a, min(a + _TILE, p)):
-                for j in range(b, min(b + _TILE, i + 1)):
-                    x = R[i, j]
-                    y = R[j, i]
-                    part += x * y if i == j else 2.0 * x * y
-                    R[i, j] = y
-                    R[j, i] = x
-            square += part
-    return square
 
 
 #: Passes over one active set before the column is left for the next sweep.
@@ -337,12 +259,13 @@ SINGULAR = 1e-13
 SHORT_PASSES = 30
 #: Rounds of adding violators to one active set.
 MAX_ROUNDS = 50
-#: Blocks of columns after which a sweep may be given up, and the work per column that is too much
-#: for it, in squares of the number of variables: dense columns of nearly singular covariances.
-PROBED, TOO_MUCH = 1, 20.0
+#: A sweep is given up within its first `BLOCK` columns if these have more than `MANY` neighbours on
+#: average and work that is enough for a block already, per column and in squares of the number of
+#: variables, or after them if they have more than a third of all variables for neighbours.
+MANY, TOO_MUCH = 16, 12.0
 #: Sweeps after which the last step is continued, in what share of all that would follow, if steps
 #: shrink by no more than this, and the largest such factor that is believed.
-EVERY, REACH, SHRINKING, SLOWEST = 6, 1.5, 0.6, 0.98
+EVERY, REACH, SHRINKING, SLOWEST = 4, 1.5, 0.6, 0.98
 
 
 @kernel
@@ -357,9 +280,10 @@ def descend(
     """Sweep until the certified gap is at most ``target``.
 
     ``is_short`` solves columns by coordinate steps as long as these shrink, which is quick for few
-    variables and stops too early on nearly singular ones. Returns a status (1 certified, 0 out of
-    sweeps, -1 start not positive definite, -2 sweeps cost too much), the number of sweeps, the gap,
-    the last change, its ratio to the change before, and the columns, whose lists may have grown.
+    variables and stops too early on nearly singular ones. Returns a status (1 certified, 2 the same
+    after long steps, 0 out of sweeps, -1 start not positive definite, -2 sweeps cost too much), the
+    number of sweeps, the gap, the last change, its ratio to the change before, and the columns,
+    whose lists may have grown.
     """
     p = form.scale.size
     finest = 0.05 * target / p
@@ -370,9 +294,11 @@ def descend(
     eagerness = (40.0 if p <= 64 else 12.0) / np.sqrt(p)
     t, v = np.empty(p), np.empty(p)
     last = columns.W
-    may_reach, has_reached = not is_short, False
+    may_reach, has_reached, status = not is_short, False, 1
     for count in range(1, max_sweeps + 1):
-        if may_reach and count % EVERY == 0:
+        is_due = may_reach and count % EVERY == 0 and count + 1 < max_sweeps
+        is_due = is_due and np.sqrt(ratio) > SHRINKING
+        if is_due:
             last = columns.W.copy()
         # Columns need no more accuracy than the sweep as a whole can have.
         coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
@@ -390,13 +316,13 @@ def descend(
             assemble(columns)
             gap = certify(form, columns.W, columns.support, columns.size, columns.Theta, columns.R)
             if gap <= target:
-                return 1, count, gap, change, ratio, columns
+                return status, count, gap, change, ratio, columns
         # Steps that shrink by the same factor each time add up to a multiple of the last; a sweep
         # that finds the sum not positive definite is taken back.
         factor = min(np.sqrt(ratio), SLOWEST)
-        is_due = may_reach and count % EVERY == 0 and count + 1 < max_sweeps
         has_reached = is_due and factor > SHRINKING
         if has_reached:
+            status = 2
             extrapolate(columns.W, last, REACH * factor / (1.0 - factor))
             clip_to_box(form, columns.W)
     return 0, max_sweeps, gap, change, ratio, columns
@@ -454,7 +380,8 @@ def _sweep(
     """Update every column once, in place; ``t`` and ``v`` are scratch.
 
     The first returned value is the estimated change in objective, or -1 when ``W`` was found not
-    to be positive definite, or -2 when the first columns say that the sweep costs too much.
+    to be positive definite, or -2 when the first columns say that the sweep costs too much; above
+    the diagonal ``W`` is then a dual point.
     """
     S, W, theta = form.S, columns.W, columns.theta
     p = theta.size
@@ -464,9 +391,6 @@ def _sweep(
         index, b = np.empty(p, np.int64), np.empty(p)
     total = work = 0.0
     for first in range(0, p, block):
-        is_probed = first == PROBED * block and form.alpha > 0.0
-        if is_probed and work > TOO_MUCH * first * float(p) ** 2:
-            return -2.0, columns
         last = min(first + block, p)
         for i in range(first, last):
             fill_thresholds(i, form, t)
@@ -480,6 +404,8 @@ def _sweep(
                 b[:n] = columns.coef[i, :n]
                 n, spent = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
                 work += spent
+                if first == 0 and _is_too_much(form, columns.size, i, n, work):
+                    return -2.0, columns
             schur = 1.0
             for k in range(n):
                 schur -= b[k] * v[index[k]]
@@ -500,6 +426,16 @@ def _sweep(
         if not is_short:
             _write_columns(W, first, last)
     return total, columns
+
+
+@kernel
+def _is_too_much(form: StandardForm, size: IntArray, i: int, n: int, work: float) -> bool:
+    """Judge by columns 0 to ``i`` of the first block, the last of which has ``n`` neighbours."""
+    p = size.size
+    mean = (size[:i].sum() + n) / (i + 1.0)
+    is_long = mean > MANY and work > TOO_MUCH * BLOCK * float(p) ** 2
+    is_dense = i == BLOCK - 1 and mean > max(MANY, p // 3)
+    return form.alpha > 0.0 and (is_long or is_dense)
 
 
 @kernel

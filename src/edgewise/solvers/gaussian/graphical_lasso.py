@@ -35,7 +35,7 @@ from edgewise.solvers.gaussian.standard_form import (
     standardize,
     submatrix,
 )
-from edgewise.solvers.linalg.dense import inverse_and_log_determinant
+from edgewise.solvers.linalg.dense import log_determinant
 from edgewise.solvers.linalg.kernels import dot
 
 #: Up to this many variables a whole path runs as one compiled call.
@@ -100,7 +100,7 @@ def graphical_lasso(
     tol : float
         Duality gap per variable at which to stop.
     max_iter : int
-        Largest number of sweeps and Newton steps in any component.
+        Largest number of sweeps and of other steps in any component.
 
     Returns
     -------
@@ -119,8 +119,9 @@ def graphical_lasso(
     -----
     The problem is scaled to unit variances, split into the connected components of
     :math:`|S_{ij}| > \alpha w_{ij}`, and each component is solved by block coordinate descent on
-    the dual with Newton steps where descent is slow. The gap that is reported bounds the distance
-    to the optimum, and inverting ``value`` and clipping the result to the dual box confirms it.
+    the dual, or by ascent along its gradient where columns are dense. The gap that is reported
+    bounds the distance to the optimum, and inverting ``value`` and clipping the result to the dual
+    box confirms it.
     Arrays of other libraries than numpy are solved by alternating directions, whose own dual point
     gives the gap; solutions agree with those of numpy to within the gaps.
 
@@ -353,16 +354,13 @@ def _dense_path(
     """Solve for each of ``alphas`` in turn on arrays of another library than numpy."""
     S, weights = check_dense(S, weights)
     require_device_memory(S, MATRICES, S.shape[0])
-    start = None
-    if init is not None:
-        inverse, _ = inverse_and_log_determinant(like(init, S))
-        if inverse is None:
-            raise InputError("init must be positive definite.")
-        start = like(init, S), inverse
+    start = None if init is None else like(init, S)
+    if start is not None and log_determinant(start) == -np.inf:
+        raise InputError("init must be positive definite.")
     solutions = []
     for alpha in alphas:
         solutions.append(_solve_dense(S, alpha, weights, penalize_diagonal, start, tol, max_iter))
-        start = solutions[-1].value, solutions[-1].covariance
+        start = solutions[-1].value
     return solutions
 
 
@@ -371,7 +369,7 @@ def _solve_dense(
     alpha: float,
     weights: Any,
     penalize_diagonal: bool,
-    start: tuple[Any, Any] | None,
+    start: Any,
     tol: float,
     max_iter: int,
 ) -> PrecisionSolution:
@@ -379,7 +377,7 @@ def _solve_dense(
     xp, p = array_namespace(S), S.shape[0]
     problem, scale = DenseProblem.scaled(S, alpha, weights, penalize_diagonal=penalize_diagonal)
     units = scale[:, None] * scale[None, :]
-    near = None if start is None else (start[0] / units, start[1] * units)
+    near = None if start is None else start / units
     found = solve_dense(problem, tol, max_iter, near)
     logdet = found.logdet + 2.0 * float(xp.sum(xp.log(scale)))
     return PrecisionSolution(

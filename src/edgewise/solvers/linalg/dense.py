@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, eigh, lapack
@@ -33,8 +33,7 @@ def log_determinant(A: Any) -> float:
     >>> log_determinant(np.eye(2)), log_determinant(np.diag([1.0, -1.0]))
     (0.0, -inf)
     """
-    factor = _cholesky(A)
-    return -math.inf if factor is None else _log_determinant(factor)
+    return Factor.of(A).log_determinant
 
 
 def inverse_and_log_determinant(A: Any) -> tuple[Any, float]:
@@ -61,14 +60,35 @@ def inverse_and_log_determinant(A: Any) -> tuple[Any, float]:
     (array([[ 1., -1.],
            [-1.,  2.]]), 0.0)
     """
-    factor = _cholesky(A)
-    if factor is None:
-        return None, -math.inf
-    value = _log_determinant(factor)
-    if type(A) is np.ndarray:
-        return mirror(lapack.dpotri(factor, lower=1, overwrite_c=1)[0].T), value
-    inverse = _inverse(A, factor)
-    return 0.5 * (inverse + inverse.T), value
+    factor = Factor.of(A)
+    value = factor.log_determinant
+    return factor.inverse(), value
+
+
+class Factor(NamedTuple):
+    """A symmetric matrix with its Cholesky factor, or None where it is not positive definite."""
+
+    A: Any
+    L: Any
+
+    @classmethod
+    def of(cls, A: Any) -> Factor:
+        """Factorise a matrix; of a numpy array the upper triangle is read."""
+        return cls(A, _cholesky(A))
+
+    @property
+    def log_determinant(self) -> float:
+        """Log-determinant, -inf where there is no factor."""
+        return -math.inf if self.L is None else _log_determinant(self.L)
+
+    def inverse(self) -> Any:
+        """Return the inverse, exactly symmetric, or None; the factor is used up."""
+        if self.L is None:
+            return None
+        if type(self.A) is np.ndarray:
+            return mirror(lapack.dpotri(self.L, lower=1, overwrite_c=1)[0].T)
+        inverse = _inverse(self.A, self.L)
+        return 0.5 * (inverse + inverse.T)
 
 
 #: Share of the distance between the copies of an iteration that a likelihood step may be off by.
@@ -246,11 +266,16 @@ def _rotate(Q: Any, A: Any) -> Any:
     return mirror(syr2k(1.0, trmm(1.0, half, Q, lower=1), Q, trans=1, lower=1).T)
 
 
+def inner(A: Any, B: Any) -> float:
+    """Return the sum of the products of the entries of two arrays."""
+    if type(A) is np.ndarray:
+        return float(np.vdot(A, B))
+    return float(array_namespace(A).sum(A * B))
+
+
 def squared_norm(A: Any) -> float:
     """Return the sum of the squares of an array."""
-    if type(A) is np.ndarray:
-        return float(np.vdot(A, A))
-    return float(array_namespace(A).sum(A * A))
+    return inner(A, A)
 
 
 def set_diagonal(A: Any, values: Any) -> Any:

@@ -220,7 +220,8 @@ def locally_constant_path(
         for i in np.argsort(-np.asarray(alphas, dtype=np.float64), kind="stable").tolist():
             states = row_states
             for k, j in enumerate(np.argsort(np.asarray(taus), kind="stable").tolist()):
-                scaled = problem.scaled(alphas[i], taus[j], penalize_diagonal=penalize_diagonal)
+                strengths = float(alphas[i]), float(taus[j])
+                scaled = problem.scaled(*strengths, penalize_diagonal=penalize_diagonal)
                 states = dict(states)
                 result[i, j] = _solve(scaled, states, None, tol, max_iter)
                 if k == 0:

@@ -1,57 +1,31 @@
-r"""Proximal gradients and alternating directions for the precision matrices of several groups.
+r"""Penalties of the entries that several precision matrices have at one place.
 
-Gradient steps (`descend`) are the faster as long as they go well; alternating directions (`split`)
-do not depend on how well conditioned the precisions are. With scaled multipliers :math:`U_k`,
-penalty parameter :math:`\rho` and copies :math:`Z_k`,
+The penalty of the joint graphical lasso falls apart into the K entries of each place, whose
+proximal map is exact: draw them together, then all towards 0 (Friedman, Hastie, Höfling and
+Tibshirani 2007, https://doi.org/10.1214/07-AOAS131). The map of all differences sorts the entries
+and is an isotonic regression in that order; that along a path of groups is a taut string; other
+graphs of groups are a sum of layers of paths.
 
-.. math::
-    \Theta_k = \arg\min_{\Theta \succ 0} \; w_k (\operatorname{tr}(S_k \Theta) - \log\det \Theta)
-    + \tfrac{\rho}{2} \|\Theta - Z_k + U_k\|^2, \qquad
-    Z = \operatorname{prox}_{h / \rho}(\Theta + U), \qquad U_k \gets U_k + \Theta_k - Z_k,
-
-over-relaxed. The penalty :math:`h` falls apart into the K entries of each place, whose proximal map
-is exact: draw them together, then all towards 0 (Friedman, Hastie, Höfling and Tibshirani 2007,
-https://doi.org/10.1214/07-AOAS131). Where it is a sum of layers, each has copies of its own.
-:math:`Y_k = \rho U_k` is always a subgradient of :math:`h`, hence a feasible dual point.
+`KernelPlaces` go from place to place. `ArrayPlaces` do one thing at all places, on arrays of any
+library: an isotonic regression by its formula of minima and maxima, and layers of pairs, of which
+none share a group, in place of paths.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
+from edgewise._core.arrays import array_namespace
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.linalg.dense import (
-    STEP_SHARE,
-    LikelihoodStep,
-    inverse_and_log_determinant,
-    log_determinant,
-    mirror,
-)
-from edgewise.solvers.linalg.first_order import (
-    Bracket,
-    Pace,
-    Residuals,
-    SplitState,
-    alternate,
-    refuse_unbounded,
-)
+from edgewise.solvers.linalg.dense import Factor, set_diagonal, squared_norm
+from edgewise.solvers.linalg.first_order import ArraySteps, Residuals, Steps, Trial
 
 RELAXATION = 1.8
-PACE = Pace(interval=3, tuning=1000, balance=0.3)
-#: A gradient step must lower the objective by this share of its squared length over its size, and
-#: is not shortened below the next.
-LEAST_DECREASE, SHORTEST = 0.05, 0.01
-#: Gradient steps end where this many of them leave more than that share of the gap.
-WINDOW, SLOW = 5, 0.2
-#: Of both sizes of Barzilai and Borwein, the short one is taken where it is below this share of the
-#: long one (Zhou, Gao and Dai 2006).
-UNEVEN = 0.3
 #: Kinds of penalties that a layer has: differences of all pairs, along paths, or a norm.
 ALL_PAIRS, PATHS, GROUP = 0, 1, 2
 
@@ -76,226 +50,221 @@ class Layers:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class JointProblem:
-    """Covariances of the groups and the penalties of their precisions.
+class KernelPlaces:
+    """Penalties of groups on arrays of numpy.
 
     Attributes
     ----------
-    S : ndarray of shape (K, p, p)
-        Covariances.
-    weights : ndarray of shape (K,)
-        Weights of the likelihoods.
-    sparsity, coupling : ndarray of shape (p, p)
-        Strengths of both penalties for every entry. An infinite coupling ties the entries of two
-        groups.
     layers : Layers
         Kind of the coupling.
+    sparsity, coupling : ndarray of shape (p, p)
+        Strengths of both penalties for every entry.
     """
 
-    S: FloatArray
-    weights: FloatArray
+    layers: Layers
     sparsity: FloatArray
     coupling: FloatArray
-    layers: Layers
 
-    @property
-    def size(self) -> int:
-        """Number of variables."""
-        return len(self.sparsity)
-
-    @cached_property
-    def weighted(self) -> FloatArray:
-        """Covariances times the weights of their groups."""
-        return self.weights[:, None, None] * self.S
-
-    def objective(self, Theta: FloatArray) -> float:
-        """Objective at symmetric matrices, inf where one is not positive definite."""
-        logdets = np.array([log_determinant(one) for one in Theta])
-        if np.isinf(logdets).any():
-            return np.inf
-        fit = float(np.vdot(self.weighted, Theta) - self.weights @ logdets)
-        return fit + _penalty(
-            np.ascontiguousarray(Theta), self.sparsity, self.coupling, self.layers.kind,
-            self.layers.paths, self.layers.is_linked,
+    def penalty(self, Theta: FloatArray) -> float:
+        """Return the value of both penalties."""
+        layers = self.layers
+        return _penalty(
+            np.ascontiguousarray(Theta), self.sparsity, self.coupling, layers.kind, layers.paths,
+            layers.is_linked,
         )  # fmt: skip
 
-    def bound(self, Y: FloatArray) -> float:
-        """Dual objective; a point that is not positive definite is drawn towards `interior`."""
-        share, value = 1.0, self.dual(self.weighted + Y)
-        while value == -np.inf and share > 1e-3:
-            share *= 0.7
-            value = self.dual(self.weighted + self.interior + share * (Y - self.interior))
-        return value if value > -np.inf else self.dual(self.weighted + self.interior)
-
-    def dual(self, fitted: FloatArray) -> float:
-        """Dual objective at ``weighted`` plus feasible multipliers; -inf outside its domain."""
-        logdets = np.array([log_determinant(one) for one in fitted])
-        return float(self.weights @ (logdets + self.size * (1.0 - np.log(self.weights))))
-
-    @cached_property
-    def interior(self) -> FloatArray:
-        """Feasible multipliers at which the covariances are positive definite, if any are.
-
-        Sparsity lets entries be drawn towards 0, coupling alone towards their mean; the way there
-        is cut where it leaves the feasible set.
-        """
-        target = np.zeros_like(self.S)
-        is_sparse = bool(self.sparsity.any())
-        if not is_sparse:
-            target += np.tensordot(self.weights / self.weights.sum(), self.S, axes=1)
-        Y = self.weights[:, None, None] * (target - self.S)
-        if is_sparse or not self.coupling.diagonal().any():
-            Y *= ~np.eye(self.size, dtype=bool)
-        low, high = 0.0, 1.0
-        if self.is_feasible(Y):
-            return Y
-        for _ in range(30):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.is_feasible(middle * Y) else (low, middle)
-        return low * Y
-
-    def is_feasible(self, Y: FloatArray) -> bool:
-        """Whether multipliers are a subgradient of the penalty at 0."""
-        return not self._exceeds(Y).any()
-
-    def _exceeds(self, Y: FloatArray) -> BoolArray:
+    def exceeds(self, Y: FloatArray) -> BoolArray:
         """Where multipliers are beyond a subgradient at 0; of several layers, that of the first."""
+        layers = self.layers
         return np.asarray(
             _exceeds(
-                Y, self.sparsity, self.coupling, self.layers.kind, self.layers.paths[0],
-                self.layers.is_linked[0],
+                Y, self.sparsity, self.coupling, layers.kind, layers.paths[0], layers.is_linked[0]
             )
-        )  # fmt: skip
-
-    def blocks(self) -> list[IntArray]:
-        """Split the variables where -S is a feasible multiplier, so that nothing links them."""
-        n_blocks, label = connected_components(self._exceeds(self.weighted), directed=False)
-        order = np.argsort(label, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(label, minlength=n_blocks))[:-1])
-
-    def restrict(self, block: IntArray) -> Self:
-        """Return the problem of some of the variables."""
-        if block.size == self.size:
-            return self
-        rows, columns = inside = np.ix_(block, block)
-        return replace(
-            self,
-            S=np.ascontiguousarray(self.S[:, rows, columns]),
-            sparsity=self.sparsity[inside],
-            coupling=self.coupling[inside],
         )
 
+    def shrink(self, Omega: FloatArray, mu: float, Z: FloatArray, U: FloatArray) -> Residuals:
+        """Move copies and scaled multipliers in place, over-relaxed; return the residuals."""
+        layers = self.layers
+        return _shrink(
+            Omega, self.sparsity, self.coupling, mu, layers.kind, layers.paths, layers.is_linked,
+            Z, U,
+        )  # fmt: skip
 
-def inverses(Theta: FloatArray) -> FloatArray:
-    """Return the inverses of positive definite matrices."""
-    return np.stack([inverse_and_log_determinant(one)[0] for one in Theta])
+    def structured(self, Omega: FloatArray, Z: FloatArray) -> FloatArray:
+        """Give ``Omega`` the zeros and ties of the copies."""
+        return _structured(Omega, Z, self.layers.kind)
+
+    def steps(self, S: FloatArray, weights: FloatArray) -> Steps:
+        """Return how to take gradient steps."""
+        return _KernelSteps(self, S, weights)
 
 
-def state_of(problem: JointProblem, Theta: FloatArray) -> SplitState:
-    """Start from positive definite precisions: their inverses say what the multipliers are."""
-    n_layers = len(problem.layers.paths)
-    Y = problem.weights[:, None, None] * (inverses(Theta) - problem.S) / n_layers
-    mu = float(np.linalg.norm(Y) / np.linalg.norm(Theta)) or 1.0
-    return SplitState(
-        Z=np.repeat(Theta[None], n_layers, axis=0), Y=np.repeat(Y[None], n_layers, axis=0), mu=mu
-    )
+class _KernelSteps:
+    """Gradient steps in upper triangles, back and forth between two sets of arrays.
 
-
-def descend(
-    problem: JointProblem, Theta: FloatArray, Sigma: FloatArray, target: float, max_iter: int
-) -> tuple[Bracket, FloatArray, int]:
-    r"""Take proximal gradient steps from ``Theta`` as long as they close the gap fast.
-
-    .. math:: \Theta \gets \operatorname{prox}_{t h}\left(
-        \Theta_k - t w_k (S_k - \Theta_k^{-1}), \; k = 1, \dots, K \right)
-
-    with the size :math:`t` of Barzilai and Borwein. A step takes a Cholesky factor, which is
-    several times faster than the eigendecomposition of alternating directions, and few steps are
-    needed where precisions are sparse. The map subtracts a subgradient, so that each step has a
-    feasible dual point. ``Theta`` and its inverses ``Sigma`` are overwritten.
-
-    Returns
-    -------
-    best : Bracket
-    Sigma : ndarray of shape (K, p, p)
-        Inverses of its precisions.
-    n_iter : int
+    Large arrays are costly to come by.
     """
-    layers, weights = problem.layers, problem.weights
-    best = Bracket(Theta=Theta, objective=np.inf)
-    # Large arrays are costly to come by: the steps go back and forth between two.
-    Z, fitted, after = np.empty_like(Theta), np.empty_like(Theta), np.empty_like(Theta)
-    t, count = 1.0 / float(weights.mean()), 0
-    while count < max_iter and len(layers.paths) == 1:
-        count += 1
+
+    def __init__(self, places: KernelPlaces, S: FloatArray, weights: FloatArray) -> None:
+        self._places, self._S, self._weights = places, S, weights
+        self._spare = np.empty_like(S), np.empty_like(S)
+        self._fitted = np.empty_like(S)
+
+    def take(self, Theta: FloatArray, Sigma: FloatArray, t: float) -> Trial:
+        """Try a step of size ``t``."""
+        places, layers = self._places, self._places.layers
+        Z, after = self._spare
         value, moved = _gradient_step(
-            Theta, Sigma, problem.S, weights, problem.sparsity, problem.coupling, t, layers.kind,
-            layers.paths, layers.is_linked, Z, fitted,
+            Theta, Sigma, self._S, self._weights, places.sparsity, places.coupling, t, layers.kind,
+            layers.paths, layers.is_linked, Z, self._fitted,
         )  # fmt: skip
-        found = [inverse_and_log_determinant(one) for one in Z]
-        objective = value - float(weights @ [logdet for _, logdet in found])
-        if not objective < best.objective - LEAST_DECREASE / t * moved:
-            if t * weights.mean() < SHORTEST:
-                break
-            t *= 0.5
-            continue
-        for k, (inverse, _) in enumerate(found):
-            after[k] = inverse
-        product, squares = _turn(weights, Theta, Z, Sigma, after)
-        Theta, Z, Sigma, after = Z, Theta, after, Sigma
-        gap = best.narrow(Theta, objective, problem.dual(fitted))
-        is_slow = len(best.gaps) > WINDOW and not gap < SLOW * best.gaps[-WINDOW - 1]
-        if gap <= target or is_slow or product <= 0.0:
-            break
-        long, short = moved / product, product / squares
-        t = short if short < UNEVEN * long else long
-    if best.objective == np.inf:
-        # No step was short enough yet: the start is the best there is.
-        best.narrow(Theta, problem.objective(Theta), problem.bound(problem.interior))
-    for one in best.Theta:
-        mirror(one)
-    return best, Sigma, count
+        found = [Factor.of(one) for one in Z]
+        logdets = [factor.log_determinant for factor in found]
+
+        def invert() -> FloatArray:
+            for k, factor in enumerate(found):
+                after[k] = factor.inverse()
+            return after
+
+        return Trial(Z, invert, value - float(self._weights @ logdets), moved, self._fitted)
+
+    def turn(
+        self, Theta: FloatArray, Sigma: FloatArray, Z: FloatArray, after: FloatArray
+    ) -> tuple[float, float]:
+        """Return the product of a step and the change of the gradient, and its squared length.
+
+        The step is taken then, and what it started from is free.
+        """
+        self._spare = Theta, Sigma
+        return _turn(self._weights, Theta, Z, Sigma, after)
 
 
-def split(
-    problem: JointProblem, start: SplitState, Theta: FloatArray, target: float, max_iter: int
-) -> tuple[Bracket, SplitState, int]:
-    """Iterate until the duality gap is at most ``target``; also return state and iterations.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArrayPlaces:
+    """The same on arrays of any library; layers of paths hold pairs that share no group."""
 
-    ``Theta`` are precisions that are kept until better ones are found. ``Z`` and ``Y`` of a state
-    have a copy for each layer.
+    layers: Layers
+    sparsity: Any
+    coupling: Any
+
+    def penalty(self, Theta: Any) -> float:
+        """Return the value of both penalties."""
+        xp = array_namespace(Theta)
+        if self.layers.kind == GROUP:
+            variation = xp.sqrt(xp.sum(Theta * Theta, axis=0))
+        else:
+            apart = [xp.abs(Theta[k, ...] - Theta[m, ...]) for k, m in self._pairs()]
+            variation = sum(apart, xp.zeros_like(self.coupling))
+        # Where entries are equal, coupling may be infinite.
+        cost = xp.where(variation == 0.0, 0.0, self.coupling) * variation
+        return float(xp.sum(self.sparsity * xp.sum(xp.abs(Theta), axis=0) + cost))
+
+    def exceeds(self, Y: Any) -> Any:
+        """Where multipliers are beyond a subgradient at 0; of several layers, that of the first."""
+        xp = array_namespace(Y)
+        return xp.any(self.prox(Y, 1.0) != 0.0, axis=0)
+
+    def prox(self, H: Any, t: float, layer: int = 0) -> Any:
+        """Return the proximal map of t times the penalty; sparsity is that of the first layer."""
+        xp = array_namespace(H)
+        strength = t * self.coupling
+        entries = [H[k, ...] for k in range(H.shape[0])]
+        if self.layers.kind == ALL_PAIRS and len(entries) > 2:
+            entries = _draw_all_together(xp, entries, strength)
+        elif self.layers.kind != GROUP:
+            for k, m in self._pairs(layer):
+                middle, half = 0.5 * (entries[k] + entries[m]), 0.5 * (entries[k] - entries[m])
+                half = _soften(xp, half, strength)
+                entries[k], entries[m] = middle + half, middle - half
+        Z = xp.stack(entries)
+        if layer == 0:
+            Z = _soften(xp, Z, t * self.sparsity)
+        if self.layers.kind == GROUP:
+            norm = xp.sqrt(xp.sum(Z * Z, axis=0))
+            is_left = norm > strength
+            Z = Z * xp.where(is_left, 1.0 - strength / xp.where(is_left, norm, 1.0), 0.0)
+        return Z
+
+    def shrink(self, Omega: Any, mu: float, Z: Any, U: Any) -> Residuals:
+        """Move copies and scaled multipliers in place, over-relaxed; return the residuals."""
+        sums = np.zeros(4)
+        for layer in range(len(self.layers.paths)):
+            H = RELAXATION * Omega + (1.0 - RELAXATION) * Z[layer, ...] + U[layer, ...]
+            fresh = self.prox(H, 1.0 / mu, layer)
+            rest = H - fresh
+            parts = (Omega - fresh, fresh - Z[layer, ...], fresh, rest)
+            sums += [squared_norm(part) for part in parts]
+            Z[layer, ...], U[layer, ...] = fresh, rest
+        primal, dual, size_Z, size_U = sums.tolist()
+        return primal, dual, size_Z, size_U
+
+    def structured(self, Omega: Any, Z: Any) -> Any:
+        """Give ``Omega`` the zeros and ties of the copies, as `KernelPlaces` do."""
+        xp, K = array_namespace(Omega), Omega.shape[0]
+        label = [xp.full(Omega.shape[1:], k, dtype=xp.int8, device=Omega.device) for k in range(K)]
+        for layer in range(len(self.layers.paths) if self.layers.kind != GROUP else 0):
+            for k in range(K):
+                for m in range(k):
+                    is_tied = Z[layer, m, ...] == Z[layer, k, ...]
+                    new, old = xp.minimum(label[m], label[k]), xp.maximum(label[m], label[k])
+                    label = [xp.where(is_tied & (one == old), new, one) for one in label]
+        entries = []
+        for k in range(K):
+            same = [xp.astype(one == label[k], Omega.dtype) for one in label]
+            total = sum(same[m] * Omega[m, ...] for m in range(K)) / sum(same)
+            is_absent = set_diagonal(Z[0, k, ...] == 0.0, False)
+            entries.append(xp.where(is_absent, 0.0, total))
+        return xp.stack(entries)
+
+    def steps(self, S: Any, weights: FloatArray) -> Steps:
+        """Return how to take gradient steps."""
+        return ArraySteps(S=S, weights=weights, shrink=self.prox, penalty=self.penalty)
+
+    def _pairs(self, layer: int | None = None) -> Iterator[tuple[int, int]]:
+        """Go through the pairs of groups that are compared, in one layer or in all."""
+        paths, is_linked = self.layers.paths, self.layers.is_linked
+        if self.layers.kind == ALL_PAIRS:
+            yield from ((k, m) for k in range(paths.shape[1]) for m in range(k))
+            return
+        for one in range(len(paths)) if layer is None else [layer]:
+            for place in np.flatnonzero(is_linked[one]):
+                yield int(paths[one, place - 1]), int(paths[one, place])
+
+
+def _soften(xp: Any, A: Any, limit: Any) -> Any:
+    """Draw entries towards 0 by at most ``limit``."""
+    return A - xp.maximum(xp.minimum(A, limit), -limit)
+
+
+def _draw_all_together(xp: Any, entries: list[Any], strength: Any) -> list[Any]:
+    """Do as `_draw_together` does, at all places.
+
+    In the order of the entries the differences are linear, which leaves an isotonic regression:
+    the largest, over the first, of the smallest, over the last, of the means of a run.
     """
-    layers, weights = problem.layers, problem.weights
-    n_layers = len(layers.paths)
-    Z, U = start.Z.copy(), start.Y / start.mu
-    best = Bracket(Theta=Theta, objective=problem.objective(Theta))
-    largest = float(problem.S.max())
-
-    likelihoods, distance = [LikelihoodStep() for _ in weights], 0.0
-
-    def step(mu: float) -> tuple[FloatArray, Residuals]:
-        nonlocal distance
-        mean = Z[0] - U[0] if n_layers == 1 else (Z - U).mean(axis=0)
-        parts = zip(likelihoods, mean, weights / (mu * n_layers), problem.S, strict=True)
-        Omega = np.stack([solve(V - w * S, w, STEP_SHARE * distance) for solve, V, w, S in parts])
-        residuals = _shrink(
-            Omega, problem.sparsity, problem.coupling, mu, layers.kind, layers.paths,
-            layers.is_linked, Z, U,
-        )  # fmt: skip
-        distance = float(np.sqrt(residuals[0] / (n_layers * len(weights))))
-        return Omega, residuals
-
-    def is_done(Omega: FloatArray, mu: float, count: int) -> bool:
-        refuse_unbounded(float(Omega.diagonal(axis1=1, axis2=2).max()) * largest)
-        candidate = _structured(Omega, Z, layers.kind)
-        bound = problem.bound(mu * U.sum(axis=0))
-        return best.narrow(candidate, problem.objective(candidate), bound) <= target
-
-    n_iter, mu = alternate(step, is_done, U, start.mu, max_iter, PACE)
-    if best.bound == -np.inf:
-        # No dual point was positive definite, which is what having no minimum looks like.
-        refuse_unbounded(np.inf)
-    return best, SplitState(Z=Z, Y=mu * U, mu=mu), n_iter
+    K = len(entries)
+    in_order = xp.sort(xp.stack(entries), axis=0)
+    sums = [xp.zeros_like(entries[0])]
+    for r in range(K):
+        sums.append(sums[-1] + (in_order[r, ...] - strength * (2 * r - K + 1)))
+    drawn: list[Any] = [None] * K
+    for first in range(K):
+        least = None
+        for last in range(K - 1, first - 1, -1):
+            mean = (sums[last + 1] - sums[first]) / (last + 1 - first)
+            least = mean if least is None else xp.minimum(least, mean)
+            drawn[last] = least if first == 0 else xp.maximum(drawn[last], least)
+    found = []
+    for k, entry in enumerate(entries):
+        rank = sum(
+            xp.astype((other < entry) | ((other == entry) & (m < k)), xp.int8)
+            for m, other in enumerate(entries)
+        )
+        value = drawn[0]
+        for r in range(1, K):
+            value = xp.where(rank == r, drawn[r], value)
+        found.append(value)
+    return found
 
 
 @kernel
