@@ -149,6 +149,7 @@ def bare(drawn: Any) -> None:
     drawn.border_fill_alpha = 0.0
     drawn.axis.axis_line_color = None
     drawn.axis.major_tick_line_color = None
+    drawn.toolbar.stylesheets = ["@media print { :host { visibility: hidden; } }"]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 """``edgewise demo``."""
 
+import dataclasses
 import json
+import os
+import re
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +13,10 @@ import pytest
 from edgewise import GaussianGraph, Graph, InputError
 from edgewise.cli import demo as demo_module
 from edgewise.cli.run import Result
-from edgewise.data import load_table, neighbor_pairs
+from edgewise.data import load_senate, load_table, neighbor_pairs
 from tests.cli.files import CHANGE_FILES, DIRECT_FILES, FILES, IN_SPACE, SPACE_FILES
+
+INDIRECT = "Temperature and water in air go together (correlation +0.46), but only by"
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +57,20 @@ def test_demo_answers_into_a_folder(run, tmp_path):
     assert_diagnosis(out / "diagnosis")
     assert all(question.text in result.stdout for question in demo_module.QUESTIONS)
     assert result.stdout.count(" optimum") == 3
-    assert (
-        "Coldest hour and warmest hour go together (correlation +0.54), but only by"
-        in result.stdout
-    )
-    assert "links 45 join pixels that touch" in result.stdout
-    assert "most of all, though not beyond chance by themselves" in result.stdout
-    assert "Collins and Snowe, Schumer and Clinton, Pryor and Lincoln vote alike" in result.stdout
+    # Each answer begins with a finding, which is said again at the end with its picture.
+    for finding, picture in [
+        (INDIRECT, "network.png"),
+        ("45 join pixels that touch; the longest, r0c2 to r7c2,", "digits/seeds.png"),
+        ("most of all, though not beyond chance by themselves", "senate/change.png"),
+        ("9 of the 10 pairs that vote most alike whatever", "votes/network.png"),
+        ("west of longitude -102, near the 100th", "climate/map.png"),
+        ("comes before symmetry", "tumours/dag.png"),
+        ("name the kind of 94% of tumours", "diagnosis/networks.png"),
+    ]:
+        assert result.stdout.count(finding) == 2
+        assert re.search(
+            f"{re.escape(finding)}.*: edgewise-demo/{picture}$", result.stdout, re.MULTILINE
+        )
     assert f"Written to edgewise-demo/digits: {', '.join(IN_SPACE)}" in result.stdout
     assert str(tmp_path / "edgewise-demo") not in result.stdout  # said as it was given
     assert "edgewise-demo/report.html" in result.stdout
@@ -146,6 +159,29 @@ def assert_tumours(out):
     assert 0 <= record["n_untold"] < record["n_edges"] <= 30
 
 
+def test_columns_that_go_together_by_way_of_others_do_so_only(weather):
+    """Not those that a penalty leaves without an edge: given the rest, nothing is left of them."""
+    names = [*weather.columns]
+    graph = Graph(np.zeros((16, 16)), names=names)
+    weights = graph.weights.copy()
+    weights[0, 1] = weights[1, 0] = 0.5
+    source = demo_module.weather_anomalies()
+    found = dataclasses.replace(answer()[1](), graph=Graph(weights, names=names))
+    pair = re.match("(.*) and (.*) go together", demo_module.tell_indirect(source, found)).groups()
+    pair = [pair[0].lower(), pair[1]]
+    rest = weather.drop(columns=pair).to_numpy()
+    rest = np.column_stack([np.ones(len(rest)), rest])
+    left = weather[pair] - rest @ np.linalg.lstsq(rest, weather[pair], rcond=None)[0]
+    assert abs(np.corrcoef(left, rowvar=False)[0, 1]) < 2 / np.sqrt(len(left))
+    assert abs(weather[pair].corr().iloc[0, 1]) > 0.4
+
+
+def test_every_senator_has_a_state():
+    pairs = [pair.split(maxsplit=1) for pair in demo_module.STATES.split("; ")]
+    assert len(pairs) == 50
+    assert sorted(name for pair in pairs for name in pair) == sorted(load_senate().votes.columns)
+
+
 def test_digits_are_measurements():
     from sklearn.datasets import load_digits
 
@@ -179,21 +215,39 @@ def answer():
     return demo_module.bundled(graph.edges(), "none", "", []), lambda: found
 
 
-def test_every_question_is_asked(run, tmp_path, monkeypatch):
+@pytest.fixture(params=[1, 2])
+def cores(request, monkeypatch):
+    """Have the machine look as if it had so many."""
+    monkeypatch.setattr(joblib, "effective_n_jobs", lambda n_jobs: request.param)
+    return request.param
+
+
+def tell_process(source, result):
+    """Say where the answer was found."""
+    return f"found by {os.getpid()}"
+
+
+def test_every_question_is_asked(run, tmp_path, monkeypatch, cores):
     questions = [
-        demo_module.Question(text="And the rest?", ask=answer, folder=folder)
-        for folder in ("", "rest")
+        demo_module.Question(
+            text=text, ask=answer, folder=folder, seconds=seconds, story=tell_process
+        )
+        for text, folder, seconds in [("First?", "", 1.0), ("And the rest?", "rest", 2.0)]
     ]
     monkeypatch.setattr(demo_module, "QUESTIONS", questions)
     result = run("demo", "--out", "elsewhere")
-    assert result.stdout.count("And the rest?\n\nforty-two") == 2
+    # In the order of the questions, also where the second is begun first.
+    answers = re.findall(r"(.*)\n\nfound by (\d+)\nforty-two", result.stdout)
+    assert [text for text, _ in answers] == ["First?", "And the rest?"]
+    assert all((int(found_by) == os.getpid()) == (cores == 1) for _, found_by in answers)
     assert (tmp_path / "elsewhere" / "other.txt").read_text() == "42"
+    assert (tmp_path / "elsewhere" / "rest" / "other.txt").read_text() == "42"
     document = json.loads(run("demo", "--out", "elsewhere", "--json").stdout)
-    assert [found["question"] for found in document["questions"]] == ["And the rest?"] * 2
+    assert [found["question"] for found in document["questions"]] == ["First?", "And the rest?"]
     assert document["questions"][0]["folder"] == "elsewhere"
 
 
-def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
+def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch, cores):
     def fail():
         raise InputError("No answer.")
 
@@ -202,7 +256,7 @@ def test_a_question_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
         demo_module.Question(text="Two?", ask=fail, folder="two"),
     )
     monkeypatch.setattr(demo_module, "QUESTIONS", questions)
-    run("demo", code=2)
+    assert run("demo", code=2).stderr == "Error: No answer.\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -86,7 +86,7 @@ def test_everything_is_written_and_agrees(direct, lawn):
     assert len(re.findall(r'<img[^>]* alt="[^"]{20,}"', page)) == 7
     assert "4 arcs among the 6 columns" in page
     first = run.arcs[run.arcs.told == "yes"].iloc[0]
-    assert f"with an identified direction is {first.source} -&gt; {first.target} (" in page
+    assert f"with an identified direction is {first.source} → {first.target} (" in page
     assert "<td>rain</td><td>wet</td>" in page
 
 

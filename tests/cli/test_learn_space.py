@@ -70,9 +70,13 @@ def test_unusual_sites_get_no_advice_that_space_refuses(learn, pixels):
     skewed["r0c0"] = np.round(np.minimum(skewed["r0c0"], 5.0))
     said = learn(skewed, "--grid", "3x4", *STRENGTHS).result.stderr
     assert "are skewed" in said
-    assert "logarithms of all columns may help." in said
+    assert "square roots of all columns may help." in said, "0 has no logarithm"
     for refused in ("--covariance", "--drop", "whole numbers"):
         assert refused not in said
+    said = learn(np.exp(1.5 * pixels), "--grid", "3x4", *STRENGTHS).result.stderr
+    assert "logarithms of all columns may help." in said
+    said = learn(np.exp(1.5 * pixels) - 1.0, "--grid", "3x4", *STRENGTHS).result.stderr
+    assert "a look at their rows may help." in said, "what is below 0 has no root"
 
 
 def test_summary_in_words(learn, pixels):

@@ -131,7 +131,7 @@ def test_hidden_edges_are_told(regress):
     run = regress(frame, "--on", "x")
     assert not run.edges["in_whole"].all()
     assert "Edges present in most leaves but absent from the pooled network:" in run.result.stdout
-    assert "in 2 of 2, 1 times positive" in run.result.stdout
+    assert "in 2 of 2: 1 positive, 1 negative" in run.result.stdout
 
 
 @pytest.mark.drawn

@@ -289,9 +289,11 @@ def test_names_keep_off_edges_where_there_is_room(visit):
 
 
 def test_what_is_searched_for_is_named(visit):
-    driver = visit(one(graph_of(150, 400)))
+    graph = graph_of(150, 400)
+    driver = visit(one(graph))
     read = "return [...Bokeh.documents[0].get_model_by_name('nodes-0').data.label]"
-    hidden = driver.execute_script(read).index("")
+    joined = graph.adjacency.any(axis=0)
+    hidden = next(k for k, text in enumerate(driver.execute_script(read)) if joined[k] and not text)
     find(driver, ".search").send_keys(f"x{hidden}")
     assert driver.execute_script(read)[hidden] == f"x{hidden}"
 
@@ -393,3 +395,51 @@ def test_a_thousand_nodes(visit):
     assert drawn(driver, "edges-0") == 1500
     find(driver, ".all-edges").click()
     assert drawn(driver, "edges-0") == graph.n_edges
+
+
+def test_a_row_of_what_to_look_at_lights_its_edge_everywhere(visit):
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[1, 2] = 0.5, -0.25
+    graph = Graph(weights + weights.T, names=["sun", "warmth", "ice - cream", "x"])
+    driver = visit(one(graph, findings="Strongest:\n  sun -- warmth  +0.5\n  ... and 1 more"))
+    rows = driver.find_elements("css selector", ".found-rows tr")
+    assert [row.get_attribute("data-nodes") for row in rows] == ["0 1", None]
+    rows[0].click()
+    assert chosen_nodes(driver) == [0, 1]
+    assert chosen_rows(driver, "edges") == ["0 1"]
+    assert chosen_rows(driver, "found-rows") == ["0 1"]
+
+
+def test_nodes_without_an_edge_take_no_room_and_are_found_all_the_same(visit):
+    weights = np.zeros((4, 4))
+    weights[0, 1] = weights[1, 0] = 0.5
+    driver = visit(one(Graph(weights)))
+    read = "return [...Bokeh.documents[0].get_model_by_name('nodes-0').data.x].map(Number.isFinite)"
+    assert driver.execute_script(read) == [True, True, False, False]
+    assert find(driver, ".alone").text == "Without an edge, and not drawn: x2, x3."
+    find(driver, ".search").send_keys("x3")
+    assert find(driver, ".found").text == "1 node found"
+    assert chosen_rows(driver, "nodes") == ["3"]
+
+
+def test_columns_of_the_edges_have_the_same_digits_and_the_download_all(visit):
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = 0.12345, -0.5
+    pvalue = np.zeros((3, 3))
+    pvalue[0, 1], pvalue[1, 2] = 1.7e-29, 0.25
+    more = {"p_value": pvalue + pvalue.T}
+    driver = visit(one(Graph(weights + weights.T), edge_values=more))
+    heads = driver.find_elements("css selector", "table.edges thead th")
+    assert [head.text for head in heads] == ["source", "target", "weight", "p value"]
+    cells = [cell.text for cell in driver.find_elements("css selector", "table.edges td.n")]
+    assert cells == ["-0.500", "0.250", "0.123", "1.7e-29"]
+
+
+def test_a_map_says_how_many_edges_it_and_the_lines_show(visit):
+    p = 20
+    weights = np.triu(np.arange(p * p).reshape(p, p) + 1.0, 1)
+    sites = np.array([[k % 5, k // 5] for k in range(p)], dtype=float)
+    driver = visit(one(Graph(weights + weights.T), sites=sites))
+    assert find(driver, ".count").text == "190 of 190 edges in the map, 60 drawn as lines"
+    driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert not driver.execute_script("return document.querySelector('details.lines').open")

@@ -71,6 +71,16 @@ def test_a_pipe_has_plain_lines_now_and_then(capsys, monkeypatch):
     assert captured.err.replace("\n", "").isprintable()
 
 
+def test_no_time_is_told_of_tasks_that_differ(capsys, monkeypatch):
+    clock = iter(np.arange(0.0, 1000.0, 4.0))
+    monkeypatch.setattr("edgewise._core.parallel.time.monotonic", lambda: next(clock))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    parallel_map(abs, [(k,) for k in range(9)], description="tasks", verbose=1, is_even=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert all(line.startswith("tasks: ") and line.endswith(" of 9 done") for line in lines)
+
+
 def test_short_work_writes_nothing_to_a_pipe(capsys, monkeypatch):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     parallel_map(abs, [(k,) for k in range(3)], description="counting", verbose=1)

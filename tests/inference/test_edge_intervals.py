@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.datasets import load_iris
 
 from edgewise import FDR, GaussianGraph, InputError
 from edgewise.inference import edge_intervals
@@ -248,3 +249,13 @@ def test_missing_values_and_kinds_of_columns_take_resamples():
     )
     X[:, 0] = np.digitize(X[:, 0], [-1.0, 0.0, 1.0])
     assert edge_intervals(X, covariance="auto", n_resamples=20).errors == "bootstrap"
+
+
+def test_answers_that_give_way_to_pearson_do_so_in_every_resample():
+    """Iris with its kinds by number; resamples of their own choice had intervals from -1 to 1."""
+    iris = load_iris(as_frame=True).frame
+    found = edge_intervals(iris, covariance="auto")
+    expected = edge_intervals(iris, covariance="correlation")
+    assert found.errors == "formula"
+    np.testing.assert_allclose(found.lower, expected.lower, atol=1e-9)
+    np.testing.assert_allclose(found.upper, expected.upper, atol=1e-9)

@@ -90,8 +90,16 @@ def legend(ax):
     return dict(zip(texts, box.legend_handles, strict=True))
 
 
+def note(ax):
+    """What stands above the network, of nodes without a change."""
+    first = ax.texts[0].get_text() if ax.texts else ""
+    is_note = first.startswith(("Without a change:", "No changes among:")) or "nodes have" in first
+    return first.replace("\n", " ") if is_note else ""
+
+
 def written(ax):
-    return [text.get_text() for text in ax.texts]
+    """Names beside nodes."""
+    return [text.get_text() for text in ax.texts][bool(note(ax)) :]
 
 
 def boxes(ax):
@@ -113,12 +121,14 @@ def test_legend_names_and_counts_the_kinds_that_occur():
     ax = plot_change(change, before=before, after=after)
     entries = legend(ax)
     kinds = [f"{kind} (1)" for kind in PAIRS]
-    assert list(entries) == [*kinds, "no change (2 nodes)", "|change| 0.7", "|change| 0.4"]
+    assert list(entries) == [*kinds, "|change| 0.7", "|change| 0.4"]
     found = strokes(ax)
     for index, kind in enumerate(kinds):
         assert to_hex(entries[kind].get_color()) == found[2 * index, 2 * index + 1][0]
     again = graph({(0, 1): 0.5, (2, 5): 0.5, (4, 5): 0.5}, 6)
     ax = plot_change(again, before=graph({}, 6), after=again)
+    assert list(legend(ax)) == ["gained (3)"]
+    ax = plot_change(again, before=graph({}, 6), after=again, layout="circle")
     assert list(legend(ax)) == ["gained (3)", "no change (1 node)"]
 
 
@@ -169,39 +179,49 @@ def test_graphs_of_the_groups_are_matched_by_name():
     assert list(legend(ax))[:7] == [f"{kind} (1)" for kind in PAIRS]
 
 
-def test_nodes_without_a_change_are_faint_and_out_of_the_way():
+def test_nodes_without_a_change_are_named_in_a_line():
     change = random_changes(100, 12)
     joined = change.adjacency.any(axis=0)
     ax = plot_change(change)
-    place = points(ax)
-    assert place[~joined, 1].max() < place[joined, 1].min()
-    assert np.ptp(place[joined, 1]) > 4 * np.ptp(place[~joined, 1])
-    colors = np.array(node_colors(ax))
+    assert len(points(ax)) == np.count_nonzero(joined)
+    assert sorted(written(ax)) == sorted(np.array(change.names)[joined])
+    assert note(ax).startswith("Without a change: gene0, gene2, gene4, ")
+    assert note(ax).endswith(" more.")
+    few = random_changes(20, 8)
+    alone = np.array(few.names)[~few.adjacency.any(axis=0)]
+    assert note(plot_change(few)) == f"Without a change: {', '.join(alone)}."
+    # Where places are given, or are those of the order, the nodes stay.
+    ring = plot_change(change, layout="circle")
+    colors = np.array(node_colors(ring))
+    assert note(ring) == ""
     assert set(colors[~joined]) == {"#ffffff"}
     assert "#ffffff" not in colors[joined]
-    # Their names would fill the page.
-    assert sorted(written(ax)) == sorted(np.array(change.names)[joined])
 
 
-def test_few_nodes_without_a_change_keep_their_names():
-    assert len(written(plot_change(random_changes(20, 8)))) == 20
-    assert len(written(plot_change(Graph(np.zeros((12, 12)))))) == 12
+def test_lines_go_to_the_nodes_that_changed_though_others_are_not_drawn():
+    ends = graph({(1, 3): 0.5, (3, 4): -0.25}, 6)
+    ax = plot_change(ends)
+    named = dict(zip(["v1", "v3", "v4"], points(ax), strict=True))
+    ((strong, *_), (weak, *_)) = sorted(
+        ((width, color, pair) for pair, (color, _, width) in strokes(ax).items()), reverse=True
+    )
+    assert strong > weak
+    assert list(strokes(ax)) == [(1, 2), (0, 1)]
+    for text in ax.texts[1:]:
+        np.testing.assert_allclose(text.xy, named[text.get_text()])
 
 
 @pytest.mark.parametrize(
     ("change", "least"),
     [
-        (random_changes(20, 8), 20),
-        (random_changes(40, 15), 26),
+        (random_changes(20, 8), 12),
+        (random_changes(40, 15), 20),
         (random_changes(40, 15, name="posterior part of region number {}"), 19),
         (random_changes(100, 12), 20),
         (random_changes(100, 120), 80),
         (random_changes(100, 1, name="posterior part of region number {}"), 2),
-        (Graph(np.zeros((20, 20))), 20),
-        (Graph(np.zeros((100, 100))), 0),
-        (Graph([[0.0]]), 1),
     ],
-    ids=["20", "40", "40 long", "100 few", "100", "one", "none of 20", "none of 100", "one node"],
+    ids=["20", "40", "40 long", "100 few", "100", "one"],
 )
 def test_names_cover_neither_each_other_nor_the_legend(change, least):
     ax = plot_change(change, title="from here to there")
@@ -233,8 +253,11 @@ def test_names_are_cut_where_more_fit_then_but_stay_apart():
 
 def test_labels_option():
     change = random_changes(100, 12)
-    assert len(written(plot_change(change, labels="all"))) == 100
+    assert len(written(plot_change(change, labels="all", layout="circle"))) == 100
     assert written(plot_change(change, labels="none")) == []
+    n_alone = 100 - np.count_nonzero(change.adjacency.any(axis=0))
+    told = f"{n_alone} of 100 nodes have no change."
+    assert note(plot_change(change, labels="none")) == told
     small = Figure(figsize=(1.2, 1.2)).add_subplot()
     assert len(written(plot_change(random_changes(40, 60), small))) < 40
     with pytest.raises(InputError, match="'auto', 'all' or 'none', got 'some'"):
@@ -273,10 +296,13 @@ def test_title():
 
 
 def test_no_change_at_all():
-    ax = plot_change(Graph(np.zeros((40, 40))))
-    assert not strokes(ax)
-    assert len(points(ax)) == 40
-    assert list(legend(ax)) == ["no change (40 nodes)"]
+    ax = plot_change(Graph(np.zeros((40, 40))), title="from here to there")
+    assert not ax.collections
+    assert note(ax).startswith("No changes among: x0, x1, x2, ")
+    assert ax.get_title() == "from here to there"
+    top, title = boxes(ax)[0], ax.title.get_window_extent()
+    assert top.y1 <= title.y0 + 1
+    assert top.x1 <= ax.get_window_extent().x1
 
 
 def test_same_graph_same_picture():

@@ -112,3 +112,12 @@ def test_bad_input():
         plot_class_networks({"a": network(0)}, difference=other)
     with pytest.raises(InputError, match="one label for each of 7"):
         plot_class_networks({"a": network(0)}, groups=["x"])
+
+
+def test_a_width_means_the_same_in_all_panels():
+    def tied(weight):
+        return Graph([[0, weight, 0], [0, 0, weight / 2], [0, 0, 0]], directed=True)
+
+    figure = plot_class_networks({"a": tied(1.0), "b": tied(0.25)})
+    widths = [max(patch.get_linewidth() for patch in ax.patches) for ax in figure.axes]
+    assert widths[1] < 0.6 * widths[0]

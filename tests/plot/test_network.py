@@ -4,6 +4,7 @@ import random
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
@@ -263,6 +264,12 @@ def test_confidence_sets_opacity():
     assert plain[0] == plain[1]
 
 
+def test_weak_edges_fade_however_sure():
+    weights = np.array([[0, 1, 0.2], [1, 0, 0], [0.2, 0, 0]])
+    drawn = lines(plot_network(Graph(weights, confidence=np.ones((3, 3))))).get_colors()[:, 3]
+    assert drawn.min() < 0.7 * drawn.max()
+
+
 def test_arrows_only_where_there_is_a_direction():
     assert not arrows(plot_network(Graph([[0, 1], [1, 0]])))
     (arrow,) = arrows(plot_network(Graph([[0, 1], [0, 0]], directed=True)))
@@ -376,7 +383,10 @@ def test_groups_rings_and_sizes_of_nodes():
     assert discs[0] > discs[1] > discs[2]
     assert (circles.get_sizes() > discs).all()
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts[-3:] == ["a", "b", "c"]
+    assert texts[-4:] == ["a", "b", "c", "ring: share"]
+    told = pd.Series(look["rings"], name="predictability")
+    named = plot_network(graph, rings=told).get_legend().get_texts()
+    assert named[-1].get_text() == "ring: predictability"
     for name, value in look.items():
         with pytest.raises(InputError, match=f"{name} must have one entry"):
             plot_network(graph, **{name: value[:2]})
@@ -422,3 +432,20 @@ def test_what_nodes_stand_for_is_listed_at_the_right():
     ax = plot_network(graph, about={"q2": "How often sad", "q9": "no node"})
     assert "q2: How often sad" in [text.get_text() for text in ax.texts]
     assert ax.figure.get_size_inches()[0] > plot_network(graph).figure.get_size_inches()[0]
+
+
+def test_a_long_name_at_the_side_of_the_page_covers_no_node():
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = 0.5, 0.1
+    names = ["alcalinity_of_the_ash", "ash", "far"]
+    graph = Graph(weights + weights.T, names=names)
+    ax = Figure(figsize=(2.9, 2.4)).add_axes((0, 0, 1, 1))
+    plot_network(graph, ax, layout=[[260, 100], [240, 100], [0, 100]], legend=False)
+    ax.figure.draw_without_rendering()
+    frame, nodes = ax.get_window_extent(), ax.collections[-1].get_offsets()
+    centres = dict(zip(names, ax.transData.transform(nodes), strict=True))
+    (long,) = [text for text in ax.texts if text.get_text() == names[0]]
+    box = long.get_window_extent()
+    assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    assert box.x0 < centres["ash"][0] < box.x1, "it reaches over its neighbour"
+    assert abs(centres["ash"][1] - np.clip(centres["ash"][1], box.y0, box.y1)) > 4

@@ -165,3 +165,17 @@ def test_given_axes_are_used_and_bad_input_is_named():
     for bad in ([], [0.1, np.nan], np.zeros((2, 2))):
         with pytest.raises(InputError, match="finite number for each permutation"):
             plot_permutation(outcome(bad, 0.3))
+
+
+def test_a_value_far_off_is_pointed_to_so_that_the_bars_stay_visible():
+    null = np.linspace(0.1, 2.0, 40)
+    ax = plot_permutation(SimpleNamespace(observed=412.0, null_max=null, pvalue=1 / 41))
+    left, right = ax.get_xlim()
+    assert left < 0.1
+    assert 2.0 < right < 6.0
+    assert [text.get_text() for text in ax.texts] == ["observed 412,\nfar to the right"]
+    assert not ax.lines
+    ax.figure.draw_without_rendering()
+    assert ax.texts[0].get_window_extent().x1 < ax.get_window_extent().x1
+    near = plot_permutation(SimpleNamespace(observed=12.0, null_max=null, pvalue=1 / 41))
+    assert near.get_xlim()[1] > 12.0

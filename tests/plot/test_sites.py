@@ -122,7 +122,8 @@ def test_the_heaviest_edges_are_drawn_and_counted():
     places = site_points(ax)
     expected = [ends_of(places[[i[k], j[k]]]) for k in heaviest]
     assert [ends_of(curve) for curve in curves(ax)] == expected
-    assert caption(plot_sites(graph, (5, 8), labels="none")) == "the 300 strongest of 780 edges"
+    assert caption(plot_sites(graph, (5, 8), labels="none")) == "the 60 strongest of 780 edges"
+    assert caption(plot_sites(graph, (5, 8), top=None, labels="none")) == "all 780 edges"
     every = plot_sites(graph, (5, 8), top=None, labels="none")
     assert caption(every) == "all 780 edges"
     assert len(curves(every)) == 780

@@ -1,5 +1,6 @@
 """The page: what it says, what it holds, and that names stay text."""
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -7,10 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from edgewise import Graph
 from edgewise.report import Picture, Report, render
-from edgewise.report.network import MOST_EDGES, MOST_LABELS, asset, network_data, network_figures
+from edgewise.report.network import (
+    MOST_EDGES,
+    MOST_LABELS,
+    asset,
+    decimals,
+    network_data,
+    network_figures,
+    shown,
+)
 from edgewise.report.page import details, read_references
 from tests.roster import public_estimators
 
@@ -98,11 +108,14 @@ def test_the_answer_has_its_question_certainty_and_main_figures():
 
 
 def test_rows_of_the_summary_are_a_table():
-    findings = "Strongest:\n  a -- b    +0.5  97%\n  c -- d    -1.2e-3  9%\n  ... and 3 more\nEnd."
-    page = render([report(graph_of(5, 8), findings=findings)], title="x")
+    findings = "Strongest:\n  a -- b    +0.5  97%\n  c -- d    -1.2e-3\n  ... and 3 more\nEnd."
+    headline = "The strongest is a -> b."
+    page = render([report(graph_of(5, 8), findings=findings, headline=headline)], title="x")
+    assert "The strongest is a → b." in page
+    assert '<td class="n">-1.2e-3</td><td colspan="1"></td>' in page, "in its own column"
     rows = page.partition('class="found-rows">')[2].partition("</table>")[0]
     assert rows.count("<tr>") == 3
-    assert '<td>a -- b</td><td class="n">+0.5</td><td class="n">97%</td>' in rows
+    assert '<td>a \N{EN DASH} b</td><td class="n">+0.5</td><td class="n">97%</td>' in rows
     assert '<td colspan="3">... and 3 more</td>' in rows
     assert "<p>Strongest:</p>" in page
     assert "<p>End.</p>" in page
@@ -123,10 +136,16 @@ def test_a_gap_of_rounding_is_no_number():
 
 
 def test_branches_of_a_tree_keep_their_depth():
-    findings = "split by age\n|--- age <= 50\n|   |--- leaf 0: 76 rows\n|--- age > 50"
+    findings = (
+        "split by age\n|--- age <= 50\n|   |--- leaf 0: 76 rows\n|--- age > 50\n|   split by sex"
+    )
     page = render([report(graph_of(5, 8), findings=findings)], title="x")
     depths = re.findall(r'class="branch" style="margin-left: (\d)rem">(.*?)</p>', page)
-    assert depths == [("1", "age &lt;= 50"), ("2", "leaf 0: 76 rows"), ("1", "age &gt; 50")]
+    assert depths == [
+        *(("1", "age &lt;= 50"), ("2", "leaf 0: 76 rows")),
+        *(("1", "age &gt; 50"), ("2", "split by sex")),
+    ]
+    assert "|" not in page.partition('<div class="findings">')[2].partition("</div>")[0]
 
 
 def test_without_a_record_it_is_a_network_only():
@@ -148,7 +167,9 @@ def test_edges_are_those_of_the_graph():
     weights[data["source"], data["target"]] = data["weight"]
     np.testing.assert_allclose(weights, graph.weights, rtol=1e-3)
     assert np.abs(data["weight"]).tolist() == sorted(np.abs(data["weight"]), reverse=True)
-    assert np.ptp(data["places"], axis=0).max() <= 560
+    joined = (graph.adjacency | graph.adjacency.T).any(axis=0)
+    assert [place is not None for place in data["places"]] == joined.tolist()
+    assert np.ptp([place for place in data["places"] if place], axis=0).max() <= 560
 
 
 def test_only_the_strongest_edges_of_a_dense_graph():
@@ -272,3 +293,63 @@ def test_bokeh_reads_the_figures_that_are_filled_in(n_nodes, directed):
     for name in ("told-edges-0", "told-cells-0"):
         ends = [words for words, _ in drawn.get_model_by_name(name).tooltips]
         assert ends == (["from", "to", "weight"] if directed else ["between", "and", "weight"])
+
+
+def test_numbers_of_a_column_have_the_same_digits():
+    assert decimals([0.5, 0.25, None]) == 2
+    assert decimals([0.12345, -1.0]) == 3
+    assert decimals([1.0, 3.0]) == 0
+    assert decimals([12345.6, 0.1]) is None
+    assert decimals([654.9, 0.0038]) is None, "units that differ"
+    assert decimals([1.0, 1e-9]) == 3, "p-values"
+    assert [shown(value, 3) for value in (0.25, -1.0, 0.0, 1.7e-29)] == [
+        *("0.250", "-1.000", "0.000", "1.7e-29")
+    ]
+    table = pd.DataFrame({"p_value": [0.5, 1e-6, np.nan], "rows": [1, 20, 300], "is": "yes"})
+    page = render([report(graph_of(5, 8), tables={"Tests": table})], title="x")
+    body = page.partition("<h3>Tests</h3>")[2].partition("</table>")[0]
+    assert ">p value</button>" in body
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", body)
+    assert cells == ["0.500", "1", "yes", "1e-06", "20", "yes", "", "300", "yes"]
+
+
+def test_nodes_without_an_edge_are_a_line_of_text():
+    weights = np.zeros((60, 60))
+    weights[0, 1] = weights[1, 0] = 0.5
+    page = render([report(Graph(weights))], title="x")
+    line = page.partition('<p class="alone">')[2].partition("</p>")[0]
+    assert line.startswith("Without an edge, and not drawn: x2, x3, ")
+    assert line.endswith("x41 and 18 more.")
+    assert held(page)["places"][2:] == [None] * 58
+    assert '<p class="alone">' not in render([report(Graph([[0, 1], [1, 0]]))], title="x")
+
+
+def test_wide_pictures_have_a_row_of_their_own():
+    def picture(width, height=20):
+        content = io.BytesIO()
+        Image.new("RGB", (width, height)).save(content, format="png")
+        return Picture(png=content.getvalue(), words=f"{width} pixels")
+
+    pictures = tuple(map(picture, (300, 600, 1600)))
+    page = render([report(graph_of(5, 8), pictures=pictures)], title="x")
+    assert page.count('<figure class="wide">') == 1
+    assert page.index('class="wide"') < page.index('alt="1600 pixels"')
+    assert '<figure class="first"><figcaption>300 pixels' in page
+    page = render([report(graph_of(5, 8), pictures=(picture(30, 31),))], title="x")
+    assert '<figure class="first tall">' in page
+
+
+def test_a_sentence_over_two_lines_is_one_paragraph():
+    page = render(
+        [report(graph_of(5, 8), findings="By the best order,\nand more:\nEnd.")], title="x"
+    )
+    assert "<p>By the best order, and more:</p>" in page
+    assert "<p>End.</p>" in page
+
+
+def test_the_legend_of_the_network_speaks_of_signs_where_there_are_any():
+    weights = [[0.0, 1.0], [1.0, 0.0]]
+    assert "&#9632; positive" in render([report(Graph(weights))], title="x")
+    unsigned = render([report(Graph(weights, signed=np.zeros((2, 2), dtype=bool)))], title="x")
+    assert "&#9632; positive" not in unsigned
+    assert "their weights have no sign" in unsigned

@@ -89,6 +89,7 @@ def parallel_map(
     n_jobs: int | None = None,
     description: str = "",
     verbose: int = 0,
+    is_even: bool = True,
 ) -> list[Result]:
     """Call ``function(*task)`` for every task and return the results in task order.
 
@@ -113,6 +114,8 @@ def parallel_map(
     verbose : int
         Above 0, progress is shown on standard error: a bar at a terminal, else a line in ten
         seconds.
+    is_even : bool
+        Whether all tasks take about the same, so that the time left can be told.
 
     Returns
     -------
@@ -129,7 +132,11 @@ def parallel_map(
     with (
         not_resumable(),
         progress(
-            description, len(task_list), verbose, n_done=len(task_list) - len(left)
+            description,
+            len(task_list),
+            verbose,
+            n_done=len(task_list) - len(left),
+            is_even=is_even,
         ) as advance,
         interrupts_raised() as check,
     ):

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from edgewise._core.arrays import is_foreign, to_numpy
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray
 
@@ -45,8 +46,8 @@ class PlainWriter:
             return value
         if isinstance(value, np.generic):
             return self.encode(value.item(), label)
-        if isinstance(value, np.ndarray):
-            return self._encode_array(value, label)
+        if isinstance(value, np.ndarray) or is_foreign(value):
+            return self._encode_array(to_numpy(value), label)
         if (name := self._name_of(type(value))) is not None:
             fields = {
                 field: self.encode(getattr(value, field), f"{label}.{field}")

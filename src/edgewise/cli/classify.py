@@ -222,6 +222,7 @@ def classify_rows(
     return Result(
         model=model,
         graph=model.graph_,
+        subject="Where the networks of the classes differ",
         text=_summary(model, accuracy, changes, source),
         parameters=parameters_of(model),
         found=_found(model, accuracy),
@@ -382,7 +383,7 @@ def verdict(accuracy: ClassAccuracy) -> str:
     """
     best = max((FISHER, MARGIN), key=accuracy.accuracy)
     gain = accuracy.gain(best, GENERATIVE)
-    points = f"{100 * gain.difference:+.1f} points, standard error {100 * gain.standard_error:.1f}"
+    points = _points(gain)
     if not gain.is_beyond_noise:
         return f"Learning the networks together gains nothing beyond noise ({best}: {points})."
     if gain.difference < 0:
@@ -390,11 +391,18 @@ def verdict(accuracy: ClassAccuracy) -> str:
     return f"Learning the networks together gains accuracy beyond noise ({best}: {points})."
 
 
+def _points(gain: Any) -> str:
+    """Write a gain of accuracy in points, without a sign where it rounds to nothing."""
+    points = round(100 * float(gain.difference), 1) + 0.0
+    sign = "+" if points else ""
+    return f"{points:{sign}.1f} points, standard error {100 * gain.standard_error:.1f}"
+
+
 def _against_svm(accuracy: ClassAccuracy) -> str:
     """Say how the best network compares with a classifier that has none."""
     best = max((GENERATIVE, FISHER, MARGIN), key=accuracy.accuracy)
     gain = accuracy.gain(best, LINEAR_SVM)
-    points = f"{100 * gain.difference:+.1f} points, standard error {100 * gain.standard_error:.1f}"
+    points = _points(gain)
     if not gain.is_beyond_noise:
         return f"A linear SVM is as accurate up to noise ({best} over it: {points})."
     which = "less" if gain.difference > 0 else "more"

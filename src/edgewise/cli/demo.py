@@ -15,10 +15,12 @@ from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import Source
 from edgewise.cli.options import Json, Quiet
 from edgewise.cli.run import PAGE, Result, carry_out, results_folder
-from edgewise.cli.shell import say, say_json, tell
+from edgewise.cli.shell import progress_hidden, say, say_json, shows_progress, tell
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from edgewise.report import Report
 
 WEATHER: Final = {
     "TMP": "temperature",
@@ -46,8 +48,21 @@ STATIONS: Final = "the weather at 59 US stations, without the season"
 DIGIT_ALPHA, DIGIT_TAU = 0.0047, 0.007
 #: Chosen by held-out rows out of 30, as `edgewise compare --by year` does.
 VOTES_ALPHA, VOTES_PERMUTATIONS = 0.27, 40
+#: The two senators of each state, Alabama to Wyoming.
+STATES: Final = (
+    "Sessions Shelby; Murkowski Stevens; Kyl Mccain; Lincoln Pryor; Boxer Feinstein; "
+    "Allard Salazar; Dodd Lieberman; Biden Carper; Martinez Nelson (FL); Chambliss Isakson; "
+    "Akaka Inouye; Craig Crapo; Durbin Obama; Bayh Lugar; Grassley Harkin; Brownback Roberts; "
+    "Bunning Mcconnell; Landrieu Vitter; Collins Snowe; Mikulski Sarbanes; Kennedy Kerry; "
+    "Levin Stabenow; Coleman Dayton; Cochran Lott; Bond Talent; Baucus Burns; "
+    "Hagel Nelson (NE); Ensign Reid; Gregg Sununu; Lautenberg Menendez; Bingaman Domenici; "
+    "Clinton Schumer; Burr Dole; Conrad Dorgan; Dewine Voinovich; Coburn Inhofe; Smith Wyden; "
+    "Santorum Specter; Chafee Reed; Demint Graham; Johnson Thune; Alexander Frist; "
+    "Cornyn Hutchison; Bennett Hatch; Jeffords Leahy; Allen Warner; Cantwell Murray; "
+    "Byrd Rockefeller; Feingold Kohl; Enzi Thomas"
+)
 #: Log-likelihood that a split of the country must gain, in nats.
-CLIMATE_GAIN: Final = 300.0
+CLIMATE_GAIN: Final = 1000.0
 #: Resamples of the rows of tumours.
 NUCLEI_RESAMPLES: Final = 40
 NUCLEI_NOTES: Final = (
@@ -77,6 +92,8 @@ class Question:
     story : callable
         Says in a sentence what is worth telling of the answer; nothing to leave the first line as
         it is.
+    seconds : float
+        What it takes alone, compilation included; the longest are begun first.
     """
 
     text: str
@@ -84,6 +101,7 @@ class Question:
     folder: str = ""
     look_at: str = "network.png"
     story: Callable[[Source, Result], str] = lambda source, result: ""
+    seconds: float = 0.0
 
 
 def demo(
@@ -94,24 +112,12 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Answer questions about real data that come with the package; needs no network."""
-    from edgewise.cli.wording import where_to_look
     from edgewise.report import render
 
-    answers, reports, folders = [], [], []
+    places = [out / question.folder for question in QUESTIONS]
     with ExitStack() as stack:
-        for question in QUESTIONS:
-            place = out / question.folder
-            folder = stack.enter_context(results_folder(place))
-            tell(f"{question.text} Compiling and learning; the first run takes longest ...")
-            source, fit = question.ask()
-            result, report = carry_out("demo", source, fit, folder, seed=0)
-            if told := question.story(source, result):
-                rest = f"{report.headline}\n{report.findings}"
-                report = replace(report, headline=told, findings=rest)
-            written = where_to_look(place, report.record["files"])
-            answers.append(f"{question.text}\n\n{report.headline}\n{report.findings}\n{written}\n")
-            reports.append(replace(report, question=question.text))
-            folders.append(folder)
+        folders = [stack.enter_context(results_folder(place)) for place in places]
+        reports = _answer_all(folders)
         # The folder of the first question is that of the demo: its page answers all of them.
         page = render(reports, title="edgewise demo")
         (folders[0] / PAGE).write_text(page, encoding="utf-8")
@@ -122,9 +128,57 @@ def demo(
         ]
         say_json({"questions": found})
         return
-    say("\n".join(answers))
-    pictures = [str(out / question.folder / question.look_at) for question in QUESTIONS]
-    say(f"Look at {', '.join(pictures)} first, or open {out / PAGE} in a browser.")
+    say("\n".join(map(_in_words, reports, places)))
+    say("In short, with the picture to look at first:")
+    for question, place, report in zip(QUESTIONS, places, reports, strict=True):
+        say(f"- {report.headline.rstrip('.')}: {place / question.look_at}")
+    say(f"\nAll of it is on one page, {out / PAGE}: open it in a browser.")
+
+
+def _answer_all(folders: Sequence[Path]) -> list[Report]:
+    """Answer the questions into a folder each, as many at a time as there are cores."""
+    from joblib import effective_n_jobs
+
+    from edgewise._core.parallel import parallel_map
+    from edgewise._core.resume import not_resumable
+
+    n_jobs = min(effective_n_jobs(-1), len(QUESTIONS))
+    tell(
+        f"Answering {len(QUESTIONS)} questions, {n_jobs} at a time. The first run compiles kernels "
+        "and takes longest ..."
+    )
+    order = sorted(range(len(QUESTIONS)), key=lambda k: -QUESTIONS[k].seconds)
+    # An answer without the files in its folder, which a run that is stopped takes away, is none.
+    with not_resumable():
+        found = parallel_map(
+            _answer,
+            # Workers that somebody has started elsewhere stand in another folder.
+            [(QUESTIONS[k], folders[k].absolute()) for k in order],
+            n_jobs=n_jobs,
+            description="Questions",
+            verbose=int(shows_progress()),
+            is_even=False,
+        )
+    reports = dict(zip(order, found, strict=True))
+    return [reports[k] for k in range(len(QUESTIONS))]
+
+
+def _answer(question: Question, folder: Path) -> Report:
+    """Fit and write the files of one question; return what its page says, the story first."""
+    with progress_hidden():
+        source, fit = question.ask()
+        result, report = carry_out("demo", source, fit, folder, seed=0)
+    if told := question.story(source, result):
+        rest = f"{report.headline}\n{report.findings}"
+        report = replace(report, headline=told, findings=rest)
+    return replace(report, question=question.text)
+
+
+def _in_words(report: Report, place: Path) -> str:
+    from edgewise.cli.wording import where_to_look
+
+    written = where_to_look(place, report.record["files"])
+    return f"{report.question}\n\n{report.headline}\n{report.findings}\n{written}\n"
 
 
 def bundled(
@@ -311,16 +365,26 @@ def ask_climate() -> Asked:
 
 
 def tell_indirect(source: Source, result: Result) -> str:
-    """Name two columns that go together by way of others only, and the two most closely linked."""
+    """Name two columns that go together by way of others only, and the two most closely linked.
+
+    No edge is not enough: a penalty leaves out pairs that depend on each other given the rest.
+    """
     import numpy as np
 
     graph, names = result.graph, result.graph.names
+    n, p = source.frame.shape
     R = np.corrcoef(source.frame.to_numpy(), rowvar=False)
-    i, j = np.unravel_index(np.argmax(np.abs(np.triu(R, 1)) * ~graph.adjacency), R.shape)
+    precision = np.linalg.inv(R)
+    partial = -precision / np.sqrt(np.outer(np.diag(precision), np.diag(precision)))
+    # Fisher's test of partial correlations: twice their standard error.
+    is_chance = np.abs(np.arctanh(np.triu(partial, 1))) < 2 / np.sqrt(n - p - 1)
+    candidates = np.abs(np.triu(R, 1)) * (is_chance & ~graph.adjacency)
+    i, j = np.unravel_index(np.argmax(candidates), R.shape)
     first, second = graph.edges().loc[0, ["source", "target"]]
     return (
         f"{names[i].capitalize()} and {names[j]} go together (correlation {R[i, j]:+.2f}), but "
-        f"only by way of the rest; {first} and {second} are linked most closely"
+        f"only by way of the rest ({partial[i, j]:+.2f} given all other columns); {first} and "
+        f"{second} are linked most closely"
     )
 
 
@@ -330,51 +394,73 @@ def tell_near(source: Source, result: Result) -> str:
 
     edges = result.graph.edges().head(TOLD)
     place = {name: divmod(k, SIDE) for k, name in enumerate(result.graph.names)}
-    ends = zip(edges["source"], edges["target"], strict=True)
+    ends = list(zip(edges["source"], edges["target"], strict=True))
     apart = [np.hypot(*np.subtract(place[a], place[b])) for a, b in ends]
+    far = int(np.argmax(apart))
     return (
         f"The pen leaves its trace: of the {len(apart)} strongest links "
-        f"{np.sum(np.less(apart, 1.5))} join pixels that touch, and none reaches farther than "
-        f"{np.ceil(max(apart)):.0f} pixels"
+        f"{np.sum(np.less(apart, 1.5))} join pixels that touch; the longest, "
+        f"{' to '.join(ends[far])}, joins the two ends of the stroke"
     )
 
 
 def tell_changed(source: Source, result: Result) -> str:
-    """Name the senators whose agreement changed most."""
-    most = result.rows[1].iloc[0]
+    """Say whether the alliances changed, and name the senators whose agreement changed most."""
+    most, pvalue = result.rows[1].iloc[0], result.found["test"]["pvalue"]
+    before, after = result.found["labels"].values()
+    changed = "changed" if pvalue <= 0.05 else "did not change beyond chance"
     how = "closer" if most["change"] > 0 else "apart"
-    verdict = result.text.splitlines()[0].partition(":")[0]
     alone = "" if most["p_familywise"] <= 0.05 else ", though not beyond chance by themselves"
-    return f"{verdict}; {most['source']} and {most['target']} moved {how} most of all{alone}"
+    return (
+        f"The alliances of the Senate {changed} from {before} to {after} (p = {pvalue:.3f}); "
+        f"{most['source']} and {most['target']} moved {how} most of all{alone}"
+    )
 
 
 def tell_allies(source: Source, result: Result) -> str:
-    """Name the pairs of senators whose votes go together whatever the others do."""
-    pairs = result.graph.edges().head(3)
-    named = [f"{a} and {b}" for a, b in zip(pairs["source"], pairs["target"], strict=True)]
+    """Say how many of the senators whose votes go together most are of one state."""
+    same = {frozenset(pair.split(maxsplit=1)) for pair in STATES.split("; ")}
+    pairs = result.graph.edges().head(10)[["source", "target"]].to_numpy().tolist()
+    n_same = sum(frozenset(pair) in same for pair in pairs)
     return (
-        f"{', '.join(named)} vote alike whatever the other 98 do; of 4950 pairs, "
-        f"{result.graph.n_edges} are linked so"
+        f"{n_same} of the {len(pairs)} pairs that vote most alike whatever the other 98 do are the "
+        f"senators of one state, {' and '.join(pairs[0])} first; of 4950 pairs, "
+        f"{result.graph.n_edges} are linked"
     )
 
 
 def tell_regions(source: Source, result: Result) -> str:
-    """Say into how many parts the country falls, and where the smallest lies."""
-    leaves = result.found["leaves"]
-    least = min(leaves, key=lambda leaf: leaf["n_rows"])
+    """Say where the country divides first, and into how many parts it falls."""
+    edge = float(result.found["splits"][0]["condition"].split()[-1])
     return (
-        f"The weather of the country hangs together in {len(leaves)} ways; the one that fewest "
-        f"stations share is found where {least['where']}"
+        f"The weather hangs together in one way west of longitude {edge:.0f}, near the 100th "
+        f"meridian, where the dry West begins, and in another east of it; in "
+        f"{result.found['n_leaves']} ways in all"
     )
 
 
 def tell_direction(source: Source, result: Result) -> str:
-    """Name the arc whose direction the resamples agree on most."""
-    arcs = result.graph.edges()
-    most = arcs.sort_values("confidence", ascending=False, kind="stable").iloc[0]
+    """Name the arc whose direction the resamples agree on most, and the strongest they do not."""
+    arcs = result.rows[1]
+    told = arcs[arcs["told"] != "no"]
+    most = told.sort_values("confidence", ascending=False, kind="stable").iloc[0]
+    unsure = told[told["told"] == "unsure"].iloc[0]
     return (
         f"{most['source'].capitalize()} comes before {most['target']}, say "
-        f"{most['confidence']:.0%} of the resamples: the surest of {len(arcs)} directions"
+        f"{most['confidence']:.0%} of the resamples: the surest of {len(told)} directions; the way "
+        f"between {unsure['source']} and {unsure['target']} they cannot tell "
+        f"({unsure['confidence']:.0%} to {unsure['confidence_reversed']:.0%})"
+    )
+
+
+def tell_apart(source: Source, result: Result) -> str:
+    """Say how many tumours the networks tell apart, beside a classifier without any."""
+    accuracy = {name: one["mean"] for name, one in result.found["accuracy"].items()}
+    return (
+        "The networks of benign and malignant tumours differ enough to name the kind of "
+        f"{accuracy['generative']:.0%} of tumours that they have not seen, where the more frequent "
+        f"kind is {result.found['most_frequent_class']:.0%}; a linear SVM, without networks, names "
+        f"that of {accuracy['linear SVM']:.0%}"
     )
 
 
@@ -385,11 +471,13 @@ QUESTIONS: Final = (
     Question(
         text="Which parts of the weather depend directly on each other?",
         ask=ask_weather,
+        seconds=22,
         story=tell_indirect,
     ),
     Question(
         text="Which pixels of a handwritten digit go together?",
         ask=ask_digits,
+        seconds=6,
         folder="digits",
         look_at="seeds.png",
         story=tell_near,
@@ -397,6 +485,7 @@ QUESTIONS: Final = (
     Question(
         text="Which senators changed, from 2005 to 2006, in how they vote together?",
         ask=ask_senate,
+        seconds=20,
         folder="senate",
         look_at="change.png",
         story=tell_changed,
@@ -404,19 +493,22 @@ QUESTIONS: Final = (
     Question(
         text="Which senators vote alike beyond what all other votes explain?",
         ask=ask_votes,
+        seconds=9,
         folder="votes",
         story=tell_allies,
     ),
     Question(
         text="Where in the United States does the weather hang together in which way?",
         ask=ask_climate,
+        seconds=18,
         folder="climate",
-        look_at="tree.png",
+        look_at="map.png",
         story=tell_regions,
     ),
     Question(
         text="Which way do influences run between the shapes of cell nuclei in tumours?",
         ask=ask_tumours,
+        seconds=31,
         folder="tumours",
         look_at="dag.png",
         story=tell_direction,
@@ -424,7 +516,9 @@ QUESTIONS: Final = (
     Question(
         text="Do the networks of benign and malignant tumours tell them apart?",
         ask=ask_diagnosis,
+        seconds=7,
         folder="diagnosis",
         look_at="networks.png",
+        story=tell_apart,
     ),
 )

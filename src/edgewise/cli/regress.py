@@ -379,6 +379,7 @@ def grow_tree(
     return Result(
         model=tree,
         graph=tree.graph_,
+        subject="The network of all rows",
         text=_summary(tree, edges, source),
         parameters=parameters_of(tree),
         found={
@@ -515,10 +516,16 @@ def _hidden(tree: GraphTree, edges: pd.DataFrame) -> list[str]:
     if not len(common):
         return []
     lines = [
-        f"  {pair}  in {row.n_leaves} of {n_leaves}, {row.n_positive} times positive"
+        f"  {pair}  in {row.n_leaves} of {n_leaves}: {_signs(row)}"
         for pair, row in zip(pair_names(common), common.itertuples(), strict=True)
     ]
     return ["", "Edges present in most leaves but absent from the pooled network:", *lines]
+
+
+def _signs(row: Any) -> str:
+    """Say in how many leaves an edge is positive, and in how many negative."""
+    parts = {"positive": row.n_positive, "negative": row.n_leaves - row.n_positive}
+    return ", ".join(f"{number} {sign}" for sign, number in parts.items() if number)
 
 
 def _unused(tree: GraphTree) -> list[str]:

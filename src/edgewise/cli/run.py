@@ -221,6 +221,8 @@ class Result:
         Tables of the page by title.
     finding : str
         What the headline adds on a page, where it stands by itself.
+    subject : str
+        What the edges of ``graph`` are, as the title of its drawing on the page.
     rows : tuple of str and DataFrame
         List that ``--json`` adds to the record, with its name.
     edge_values : mapping of str to ndarray of shape (p, p)
@@ -241,6 +243,7 @@ class Result:
     networks: Mapping[str, Graph] = field(default_factory=dict)
     shown: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     finding: str = ""
+    subject: str = "The network"
     rows: tuple[str, pd.DataFrame]
     edge_values: Mapping[str, FloatArray] = field(default_factory=dict)
     sites: FloatArray | None = None
@@ -421,8 +424,9 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     table.rename(columns=guarded).map(guarded).to_csv(path, index=False)
 
 
-#: Dots per inch of pictures in a page.
+#: Dots per inch of pictures in a page, and dots across the first, which has the whole width.
 PAGE_DPI: Final = 100
+LEAD_WIDTH: Final = 1200
 #: The picture of how a penalty or a structure was chosen, which only a page has.
 SEARCH: Final = "search.png"
 #: Columns of a table that hold words.
@@ -440,21 +444,32 @@ def _report(
 
     headline, _, rest = result.text.partition("\n")
     parts = [headline.rstrip(".:"), result.finding]
+    file = record["data"].get("file")
+    # Whoever gets the page does not need to know where the table was.
+    headline, rest = (
+        text.replace(file, Path(file).name) if file else text
+        for text in (f"{'; '.join(part for part in parts if part)}.", rest)
+    )
+    drawn = [name for name in result.words if name in figures]
+    # A network, or the map of its sites, leads by itself.
+    leads = "network.png" not in figures
     return Report(
-        headline=f"{'; '.join(part for part in parts if part)}.",
+        headline=headline,
         findings=rest,
         graph=result.graph,
+        subject=result.subject,
         edge_values=result.edge_values,
         sites=result.sites,
         record=record,
         methods=_methods(result.model),
         pictures=tuple(
-            Picture(png=_png(figures[name]), words=words)
-            for name, words in result.words.items()
-            if name in figures
+            Picture(
+                png=_png(figures[name], LEAD_WIDTH if leads and not k else 0),
+                words=result.words[name],
+            )
+            for k, name in enumerate(drawn)
         ),
-        # A network, or the map of its sites, leads by itself.
-        leads="network.png" not in figures,
+        leads=leads,
         tables={title: _words_first(table) for title, table in result.shown.items() if len(table)},
     )
 
@@ -464,7 +479,7 @@ def page(report: Report) -> str:
     from edgewise.report import render
 
     data = report.record.get("data", {})
-    source = data.get("file") or data.get("bundled") or "a table"
+    source = Path(data.get("file") or data.get("bundled") or "a table").name
     return render([report], title=f"edgewise {report.record['command']}: {source}")
 
 
@@ -479,9 +494,11 @@ def _words_first(table: pd.DataFrame) -> pd.DataFrame:
     return table[[*heads, *(name for name in table.columns if name not in heads)]]
 
 
-def _png(figure: Figure | SubFigure) -> bytes:
+def _png(figure: Figure | SubFigure, least_width: int) -> bytes:
+    """Draw with the dots per inch of a page, or as many as make it that wide."""
     content = io.BytesIO()
-    figure.canvas.print_figure(content, format="png", dpi=PAGE_DPI)
+    wide = least_width / (figure.get_window_extent().width / figure.dpi)
+    figure.canvas.print_figure(content, format="png", dpi=max(PAGE_DPI, round(wide)))
     return content.getvalue()
 
 

@@ -73,11 +73,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def strongest_edge(graph: Graph, words: str = "the strongest joins") -> str:
-    """Name the strongest edge, for a headline."""
-    if not graph.n_edges:
+def strongest_edge(graph: Graph, words: str = "the strongest joins", *, least: float = 0.0) -> str:
+    """Name the strongest edge, for a headline, among those of at least some confidence."""
+    edges = graph.edges()
+    if least:
+        edges = edges[edges["confidence"] >= least]
+    if edges.empty:
         return ""
-    edge = graph.edges().iloc[0]
+    edge = edges.iloc[0]
     ends = f"{short_name(edge['source'])} and {short_name(edge['target'])}"
     return f"{words} {ends} ({weight_text(graph, edge, 2)})"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise._core.arrays import is_foreign, to_numpy
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.checks import row_order
@@ -40,7 +41,7 @@ def label_codes(y: Any, n_rows: int) -> tuple[list[Any], IntArray]:
     import pandas as pd
 
     # Objects, because numpy would turn the missing value of a list of text into "nan".
-    labels = np.array(y, dtype=object)
+    labels = np.array(to_numpy(y) if is_foreign(y) else y, dtype=object)
     if np.ma.is_masked(y):
         labels[np.ma.getmaskarray(y)] = None
     if labels.shape != (n_rows,):

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from edgewise._core.arrays import to_numpy
 from edgewise._core.errors import InputError, InputTypeError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.checks import TEXT, check_columns, check_weights
@@ -459,7 +460,7 @@ def _array_content(X: Any, called: str) -> _Content:
 def _as_array(X: Any, called: str) -> tuple[AnyArray, BoolArray | None]:
     """Array of two dimensions, and which of its entries are masked, if any."""
     try:
-        array: AnyArray = np.asarray(X)
+        array: AnyArray = to_numpy(X)
         if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
             # One word in a list would turn the numbers beside it into text.
             array = np.asarray(X, dtype=object)

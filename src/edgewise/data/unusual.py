@@ -101,7 +101,8 @@ def find_unusual(
     found = [_identifiers(values, names), None if in_space else _categories(values, names)]
     # What marks a missing value misleads ranks as well.
     shapes = _shapes(values, names)[: 1 if is_ranks else None]
-    found += [one and _of_sites(one) for one in shapes] if in_space else shapes
+    least = float(np.nanmin(values, initial=np.inf))
+    found += [one and _of_sites(one, least) for one in shapes] if in_space else shapes
     if is_ordered:
         found.append(_order(values, names, groups, in_blocks=in_blocks))
     return tuple(one for one in found if one is not None)
@@ -242,11 +243,16 @@ def _about_skews(skews: dict[str, float]) -> Finding | None:
     )
 
 
-def _of_sites(found: Finding) -> Finding:
-    """Say what can be done about columns that cannot be turned into ranks one by one."""
+def _of_sites(found: Finding, least: float) -> Finding:
+    """Say what can be done about columns that cannot be turned into ranks one by one.
+
+    ``least`` is the smallest value of all: 0 has no logarithm, and what is below no root either.
+    """
     if found.kind not in ("outliers", "skew"):
         return found
-    remedy = "logarithms of all columns" if found.kind == "skew" else "a look at their rows"
+    remedy = "a look at their rows"
+    if found.kind == "skew" and least >= 0:
+        remedy = f"{'logarithms' if least > 0 else 'square roots'} of all columns"
     return replace(found, text=f"{found.text}: {remedy} may help", advice="")
 
 

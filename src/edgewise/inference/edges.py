@@ -15,7 +15,7 @@ from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.table import Table
-from edgewise.estimators.base.statistics import row_statistics
+from edgewise.estimators.base.statistics import pearson_instead, row_statistics
 from edgewise.graph import Graph
 from edgewise.graph.metrics import GraphLike, as_adjacency
 from edgewise.graph.rows import are_levels, level_columns, match_columns, residuals
@@ -28,7 +28,7 @@ from edgewise.selection.criteria import (
 )
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.lasso.gram import descend
-from edgewise.stats.polychoric import ordinal_columns
+from edgewise.stats.polychoric import latent_correlation, ordinal_columns
 from edgewise.stats.positive import correlation_from_covariance
 
 if TYPE_CHECKING:
@@ -216,6 +216,11 @@ def errors_by(X: Any, covariance: Covariance) -> Literal["formula", "bootstrap"]
 
 def _rows(table: Table, covariance: Covariance, missing: str) -> _Rows:
     ordinal = ordinal_columns(table) if covariance == "auto" else None
+    if ordinal is not None and ordinal.any():
+        R = latent_correlation(table.values, ordinal=ordinal).correlation
+        if pearson_instead(R, table.values) is not None:
+            # For resamples, too: those that happen to fit together would be noise among them.
+            ordinal = np.zeros_like(ordinal)
     return _Rows(table.values, covariance, missing, ordinal)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, special
 from sklearn.base import clone
 
+from edgewise._core.arrays import to_numpy
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
@@ -365,7 +366,7 @@ def change_intervals(
     model = clone(estimator).fit(X, y)
     ratio = _make_ratio(model, model._as_fitted(X, y))
     wanted = _wanted_pairs(pairs, model.n_features_in_)
-    start = model.change_[ratio.first, ratio.second]
+    start = to_numpy(model.change_)[ratio.first, ratio.second]
     step = one_step(ratio, start, alpha_hessian)
     # Chance alone brings less than one feature that far.
     is_sure = np.abs(step.estimate) > np.sqrt(2 * np.log(len(start))) * step.standard_error

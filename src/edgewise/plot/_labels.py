@@ -16,10 +16,12 @@ from matplotlib.textpath import TextToPath
 from edgewise._core.typing import FloatArray
 from edgewise.plot._canvas import HANDLE, INK, LEGEND, PLAIN, Entry
 
-#: Directions to try: beside, above and below, then the corners.
-_DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)])
+#: Directions to try: beside, above and below, then the corners, then further above and below.
+_DIRECTIONS = np.array(
+    [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1)]
+)
 #: At a corner a name may come closer, as only its own corner meets the node.
-_DISTANCE = np.array([1.0] * 4 + [0.6] * 4)[:, None]
+_DISTANCE = np.array([1.0] * 4 + [0.6] * 4 + [2.2] * 2)[:, None]
 _HORIZONTAL: dict[int, Literal["left", "center", "right"]] = {1: "left", 0: "center", -1: "right"}
 _VERTICAL: dict[int, Literal["bottom", "center", "top"]] = {1: "bottom", 0: "center", -1: "top"}
 #: Space between a node and its name, and beside every name, as a share of its height.
@@ -98,13 +100,20 @@ def place_labels(
         offsets = _DIRECTIONS * (radius + _GAP * height) * _DISTANCE
         centres = nodes[node] + offsets + _DIRECTIONS * sizes[node] / 2
         half = np.array([width / 2 + _BESIDE * height, height / 2])
+        # Above or below a node at the side of the page, a name moves in until it is whole.
+        inward = np.clip(centres[:, 0], half[0], max(room[0] - half[0], half[0])) - centres[:, 0]
+        inward[_DIRECTIONS[:, 0] != 0] = 0.0
+        centres[:, 0] += inward
+        offsets[:, 0] += inward
         boxes = np.hstack([centres - half, centres + half])
         others = np.delete(nodes, node, axis=0)
         is_outside = (boxes[:, :2] < 0).any(axis=1) | (boxes[:, 2:] > room).any(axis=1)
         clash = _touching(boxes, taken) + 10 * is_outside
         hidden = _covered(boxes, others, radius)
         near = np.abs(along - nodes[node]).max(axis=1) < np.abs(offsets).max() + 2 * half.max()
-        best = int(np.lexsort((_covered(boxes, along[near], _CLEAR), hidden, clash))[0])
+        # Further off it is less plain whose name it is: only where it is covered elsewhere.
+        is_far = _DISTANCE[:, 0] > 1
+        best = int(np.lexsort((_covered(boxes, along[near], _CLEAR), is_far, hidden, clash))[0])
         if keep_all or clash[best] + hidden[best] * (rank >= _IMPORTANT) == 0:
             taken = np.vstack([taken, boxes[best]])
             (right, up), (x, y) = _DIRECTIONS[best].tolist(), offsets[best].tolist()

@@ -37,6 +37,7 @@ from edgewise.plot._canvas import (
 )
 from edgewise.plot._labels import Label, label_sizes, place_labels, write_labels
 from edgewise.plot._layout import is_joined
+from edgewise.plot.network import about_alone, part_of, write_notes
 
 #: Colour and dashes of a line, the dashes in units of its width.
 Look = tuple[str, tuple[float, ...]]
@@ -71,7 +72,7 @@ _LIMITS = (24, 18, 14, 11)
 #: A name takes no more than this share of the width, its letters this share of the font size.
 _NAME_SHARE, _LETTER = 0.25, 0.55
 #: Points kept free at the sides, at the top and at the bottom.
-_SIDE, _TOP, _BOTTOM = 24.0, 20.0, 14.0
+_SIDE, _TOP, _BOTTOM = 24.0, 20.0, 24.0
 #: Width and height of the network, however small the axes are.
 _LEAST = 60.0
 #: Lines long enough to tell dashes apart.
@@ -350,8 +351,7 @@ def plot_change(
 
     Kinds of change differ in colour and in line style, and the legend counts them: increased and
     decreased or, with the graphs of both groups, all that `edgewise.graph.classify_changes` tells
-    apart. Nodes without a change are faint, and have no names where there are many. The same
-    graphs always give the same picture.
+    apart. The same graphs always give the same picture.
 
     Parameters
     ----------
@@ -362,8 +362,9 @@ def plot_change(
     before, after : Graph, default=None
         Of the two groups, over the same nodes; both or neither.
     layout : {"auto", "circle"} or array-like of shape (n_nodes, 2), default="auto"
-        ``"auto"`` places each connected component by Kamada-Kawai and nodes without a change in
-        a grid below; ``"circle"`` keeps node order; an array gives the positions.
+        ``"auto"`` places each connected component so that strong edges are short, and lists the
+        nodes without a change in a line above; ``"circle"`` keeps node order; an array gives the
+        positions.
     labels : {"auto", "all", "none"}, default="auto"
         ``"auto"`` writes the names that fit without covering anything, those of the nodes that
         changed most first.
@@ -392,10 +393,20 @@ def plot_change(
     """
     check_labels(labels)
     edges = find_edges(change, before, after, signed=signed)
-    n_joined = int(is_joined(change).sum())
+    joined = is_joined(change)
+    n_joined = int(joined.sum())
     ax = axes_or_new(ax, network_size(n_joined), fill=True)
     ax.set_axis_off()
     room = room_of(ax)
+    head = _ROW * (title is not None)
+    if title is not None:
+        write_title(ax, title, room[0], 11.0, y=1.0, pad=-14.0)
+    if isinstance(layout, str) and layout == "auto" and not joined.all():
+        head += write_notes(ax, [about_alone(change, "change", labels)], head)
+        if not n_joined:
+            return ax
+        change = part_of(change, joined)
+        edges = replace(edges, ends=(np.cumsum(joined) - 1)[edges.ends])
     font_size = network_font_size(n_joined)
     has_name = names_to_write(change, labels, room, font_size)
     entries = _entries(edges, change.n_nodes - n_joined) if legend else []
@@ -405,14 +416,12 @@ def plot_change(
         layout,
         room,
         has_name=has_name,
-        head=_ROW * (title is not None),
+        head=head,
         foot=_ROW * -(-len(entries) // columns),
         font_size=font_size,
     )
     names, (placed,) = fit_names(change, sheet, [(edges, has_name)], keep_all=labels == "all")
     draw(ax, sheet, edges, names, placed)
-    if title is not None:
-        write_title(ax, title, room[0], 11.0, y=1.0, pad=-14.0)
     if legend:
         draw_legend(ax, entries, columns, sheet.widest, _NARROW, **_LEGEND)
     return ax
@@ -473,7 +482,7 @@ def plot_change_strip(
         is_drawn = np.ones(union.n_nodes, dtype=bool)
     number = np.cumsum(is_drawn) - 1
     panels = [replace(edges, ends=number[edges.ends]) for edges in panels]
-    union = _part(union, is_drawn)
+    union = part_of(union, is_drawn)
     entries = _strip_entries(panels, union.n_nodes, int((~is_drawn).sum()))
     figure, axes, n_columns = _panel_axes(
         len(panels), columns, union.n_nodes, entries, _HEAD if titles else _BETWEEN
@@ -531,15 +540,6 @@ def _union(changes: Sequence[Graph], titles: Sequence[str] | None) -> Graph:
         np.max([np.abs(change.weights) for change in changes], axis=0),
         names=names,
         adjacency=np.any([change.adjacency for change in changes], axis=0),
-    )
-
-
-def _part(graph: Graph, is_kept: BoolArray) -> Graph:
-    kept = np.flatnonzero(is_kept)
-    return Graph(
-        graph.weights[np.ix_(kept, kept)],
-        names=[graph.names[node] for node in kept],
-        adjacency=graph.adjacency[np.ix_(kept, kept)],
     )
 
 

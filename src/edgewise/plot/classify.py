@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: Inches: the width and height of one network.
 _PANEL = 5.6
-#: Networks in a row.
-_ACROSS = 5
+#: Networks in a row: the names of more could not be read on a page.
+_ACROSS = 3
 #: Between the outermost nodes of a group and its outline, in distances between its nodes.
 _AROUND = 0.7
 #: Points kept free beside, above and below the outlines.
@@ -93,9 +93,12 @@ def plot_class_networks(
     n_nodes = graphs[0].n_nodes
     members = None if groups is None else _group_members(groups, n_nodes)
     where = _shared_places(graphs, members)
-    figure, panels = titled_panels(len(graphs), min(len(graphs), _ACROSS), _PANEL)
+    across = 2 if len(graphs) == 4 else min(len(graphs), _ACROSS)
+    figure, panels = titled_panels(len(graphs), across, _PANEL)
+    # A width means the same in all panels.
+    heaviest = max(float(np.abs(graph.weights).max(initial=0.0)) for graph in graphs) or None
     for ax, graph, title in zip(panels, graphs, titles, strict=True):
-        plot_network(graph, ax, layout=where, labels=labels)
+        plot_network(graph, ax, layout=where, labels=labels, maximum=heaviest)
         if members is not None:
             _outline(ax, np.asarray(where), members)
         ax.set_title(tidy(title, 48), fontsize=11, color=INK, **PLAIN)
@@ -143,7 +146,7 @@ def plot_arc_changes(changes: pd.DataFrame, ax: Axes | None = None, *, most: int
     ax.scatter(before, rows, facecolor="white", edgecolor=INK, s=20, zorder=3, label="before")
     ax.axvline(0.0, color=NEUTRAL, linewidth=0.8, zorder=0)
     hidden = len(changes) - len(shown)
-    more = f" (without {hidden} smaller changes)" if hidden else ""
+    more = f"\n(without {hidden} smaller changes)" if hidden else ""
     ax.set_xlabel(f"coefficient, standardised columns{more}")
     draw_grid(ax, axis="x")
     draw_legend(ax, ax.get_legend_handles_labels()[0], 3, **ABOVE)

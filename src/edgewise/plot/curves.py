@@ -150,6 +150,8 @@ def _draw_weights(ax: Axes, strengths: FloatArray, graphs: Sequence[Graph]) -> N
 
 
 _BARS = "#B8B8B8"
+#: An observed value further than this many times the range of the others is pointed to.
+_FAR = 10.0
 #: As in the test itself, differences smaller by no more than this share count as equal.
 _TIES = 1e-12
 
@@ -198,7 +200,11 @@ def plot_permutation(
     border = observed * (1.0 - _TIES)
     highest = _draw_bars(ax, null, border)
     ax.set_ylim(0, 1.2 * highest)
-    mark_value(ax, "observed", observed, linewidth=1.2)
+    span = float(np.ptp(null)) or float(null.max())
+    if 0 < _FAR * span < observed - null.max():
+        _point_beyond(ax, null, span, observed)
+    else:
+        mark_value(ax, "observed", observed, linewidth=1.2)
     n_reached = int(np.count_nonzero(null >= border))
     verb = "reaches" if n_reached == 1 else "reach"
     words = f"{n_reached} of {len(null)} permutations {verb} the observed value"
@@ -208,6 +214,23 @@ def plot_permutation(
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _point_beyond(ax: Axes, null: FloatArray, span: float, observed: float) -> None:
+    """Point to an observed value so far off that the bars would vanish beside it."""
+    ax.set_xlim(float(null.min()) - 0.1 * span, float(null.max()) + 0.8 * span)
+    ax.annotate(
+        f"observed {observed:.3g},\nfar to the right",
+        (1.0, 0.9),
+        (0.8, 0.9),
+        xycoords="axes fraction",
+        textcoords="axes fraction",
+        ha="center",
+        va="center",
+        fontsize=9,
+        color=INK,
+        arrowprops={"arrowstyle": "->", "color": INK, "shrinkA": 4.0},
+    )
 
 
 def _statistic(observed: Graph | float, statistic: str) -> float:
@@ -543,7 +566,7 @@ def plot_intervals(
     ax.hlines(rows, low, high, colors=colors, linewidth=2.0, alpha=0.5)
     ax.scatter(shown, rows, c=colors, s=16, zorder=3)
     left_out = len(weights) - len(order)
-    more = f" (without {left_out} weaker edge{'s' if left_out > 1 else ''})" if left_out else ""
+    more = f"\n(without {left_out} weaker edge{'s' if left_out > 1 else ''})" if left_out else ""
     ax.set_xlabel(f"weight, and its interval over the resamples{more}")
     ax.axvline(0.0, color=INK, linewidth=0.6, linestyle=":")
     return ax

@@ -291,7 +291,7 @@ def _names(graph: Graph, pairs: IntArray) -> list[str]:
 
 def _about(n_left: int) -> str:
     text = "share of the resamples"
-    return f"{text}; {n_left} rarer pairs are not shown" if n_left > 0 else text
+    return f"{text}\n({n_left} rarer pairs are not shown)" if n_left > 0 else text
 
 
 #: Largest and smallest size of names, in points, and the room around them, in sizes of letters.

@@ -262,7 +262,7 @@ def plot_group_strengths(
             zorder=2,
         )
     draw_grid(ax, "x")
-    star = "" if pvalues is None else f"; * differs between groups, family-wise p <= {_LEVEL:g}"
+    star = "" if pvalues is None else f"\n* differs between groups, family-wise p <= {_LEVEL:g}"
     ax.set_xlabel(f"strength: sum of absolute partial correlations{star}", fontsize=9)
     legend = ax.legend(
         frameon=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -77,12 +77,13 @@ def strokes_of(
     if graph.signed is not None:
         sign[~graph.signed[source, target]] = 1
     color = to_rgba_array([NEGATIVE, NEUTRAL, POSITIVE])[sign]
+    # A weight that is not known is no weak one.
+    shade = np.minimum(size / (cut or heaviest), 1.0)
     if graph.confidence is None:
-        # A weight that is not known is no weak one.
-        shade = np.minimum(size / (cut or heaviest), 1.0)
         color[:, 3] = np.where(weight == 0, 0.9, 0.35 + 0.55 * shade)
     else:
-        color[:, 3] = opacity(graph.confidence[source, target])
+        faded = np.where(weight == 0, 1.0, 0.45 + 0.55 * shade)
+        color[:, 3] = faded * opacity(graph.confidence[source, target])
     # Faint edges go first, so that strong ones lie on top.
     order = np.argsort(np.abs(weight), kind="stable")
     source, target = source[order], target[order]
@@ -154,8 +155,8 @@ def plot_network(
 ) -> Axes:
     """Draw a network: blue edges are positive, orange ones negative, wide ones strong.
 
-    Strong edges are drawn short. Weak ones fade, or, in a graph that has confidence, uncertain
-    ones; an edge whose weight is not known or has no sign is grey.
+    Strong edges are drawn short. Weak ones fade, and uncertain ones in a graph that has
+    confidence; an edge whose weight is not known or has no sign is grey.
     In a directed graph an edge that is there both ways with one weight is drawn as a line without
     arrows. The same graph always gives the same picture.
 
@@ -182,7 +183,7 @@ def plot_network(
         The group of each node, such as its scale or community: a colour, named in the legend.
     rings : array-like of shape (n_nodes,), default=None
         A share of each node, such as its `edgewise.metrics.predictability`, drawn as that part of
-        a ring around it; what is below 0 counts as 0.
+        a ring around it; what is below 0 counts as 0. The legend has the name of a Series.
     sizes : array-like of shape (n_nodes,), default=None
         A statistic of each node, such as its strength, from 0: the largest has the largest disc.
     about : mapping of str to str, default=None
@@ -221,11 +222,11 @@ def plot_network(
     notes = []
     joined = _layout.is_joined(graph)
     if isinstance(layout, str) and layout == "auto" and not joined.all():
-        notes.append(_about_alone(graph, np.flatnonzero(~joined), labels))
+        notes.append(about_alone(graph, "edge", labels))
         if not joined.any():
-            _write_notes(ax, notes)
+            write_notes(ax, notes)
             return ax
-        graph, look = _part(graph, joined), look.part(joined)
+        graph, look = part_of(graph, joined), look.part(joined)
     if max_edges == "auto":
         max_edges = most_edges(graph.n_nodes)
     strong = _above(graph, minimum) if minimum else graph
@@ -241,7 +242,7 @@ def plot_network(
         layout=layout,
         labels=labels,
         entries=[*stroke_entries(shown, maximum, cut), *look.entries()] if legend else [],
-        top=_write_notes(ax, notes),
+        top=write_notes(ax, notes),
         maximum=maximum,
         cut=cut,
         look=look,
@@ -311,6 +312,7 @@ class Look:
     scale: FloatArray
     rings: FloatArray | None
     names: Mapping[str, str]
+    about_rings: str
 
     @classmethod
     def of(
@@ -342,6 +344,7 @@ class Look:
             scale=_SMALLEST + (1 - _SMALLEST) * np.sqrt(values / (values.max(initial=0.0) or 1.0)),
             rings=None if shares is None else np.maximum(shares, 0.0),
             names=names,
+            about_rings=str(getattr(rings, "name", None) or "share"),
         )
 
     def part(self, kept: BoolArray) -> Look:
@@ -355,21 +358,24 @@ class Look:
             rings=None if self.rings is None else self.rings[kept],
         )
 
-    def entries(self) -> list[Artist]:
-        """Say which colour is which group."""
-        return [
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker="o",
-                markersize=8,
-                markerfacecolor=color,
-                markeredgecolor=INK,
-                label=tidy(name, 14),
-            )
-            for name, color in self.names.items()
-        ]
+    def entries(self) -> Sequence[Artist]:
+        """Say which colour is which group, and what the rings are."""
+        discs = [_disc(tidy(name, 14), markerfacecolor=color) for name, color in self.names.items()]
+        if self.rings is None:
+            return discs
+        ring = {"fillstyle": "right", "markerfacecolor": INK, "markerfacecoloralt": "white"}
+        return [*discs, _disc(f"ring: {tidy(self.about_rings)}", **ring)]
+
+
+def _disc(label: str, **look: Any) -> Line2D:
+    """Return a node of the legend."""
+    shape: dict[str, Any] = {
+        "linestyle": "none",
+        "marker": "o",
+        "markersize": 8,
+        "markeredgecolor": INK,
+    }
+    return Line2D([], [], label=label, **(shape | look))
 
 
 def most_edges(n_nodes: int) -> int:
@@ -430,15 +436,16 @@ class Note:
         return textwrap.wrap(text if text.endswith(".") else f"{text}.", letters)
 
 
-def _write_notes(ax: Axes, notes: Sequence[Note]) -> float:
-    """Write the sentences at the top, and return the height that they take in points."""
+def write_notes(ax: Axes, notes: Sequence[Note], below: float = 0.0) -> float:
+    """Write the sentences some points below the top, and return the height that they take."""
     lines = [line for note in notes for line in note.lines(room_of(ax)[0] - _SIDE)]
     if lines:
-        ax.text(
-            0.01,
-            0.99,
+        ax.annotate(
             "\n".join(lines),
-            transform=ax.transAxes,
+            (0.01, 0.99),
+            (0.0, -below),
+            xycoords="axes fraction",
+            textcoords="offset points",
             va="top",
             fontsize=_NOTE,
             color=NEUTRAL,
@@ -447,11 +454,13 @@ def _write_notes(ax: Axes, notes: Sequence[Note]) -> float:
     return len(lines) * _NOTE_LINE
 
 
-def _about_alone(graph: Graph, alone: IntArray, labels: str) -> Note:
-    """Say which nodes have no edge."""
+def about_alone(graph: Graph, noun: str, labels: str) -> Note:
+    """Say which nodes have no edge, or no change, as the noun says."""
+    alone = np.flatnonzero(~_layout.is_joined(graph))
     if labels == "none":
-        return Note(text=f"{len(alone)} of {graph.n_nodes} nodes have no edge.")
-    text = "Without an edge:" if len(alone) < graph.n_nodes else "No edges among:"
+        return Note(text=f"{len(alone)} of {graph.n_nodes} nodes have no {noun}.")
+    article = "an" if noun == "edge" else "a"
+    text = f"Without {article} {noun}:" if len(alone) < graph.n_nodes else f"No {noun}s among:"
     return Note(text=text, names=[tidy(graph.names[k]) for k in alone])
 
 
@@ -459,7 +468,7 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
 
 
-def _part(graph: Graph, kept: BoolArray) -> Graph:
+def part_of(graph: Graph, kept: BoolArray) -> Graph:
     """Return the network of some of its nodes."""
     where = np.ix_(kept, kept)
     return Graph(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
 from edgewise.plot._canvas import tidy
 from edgewise.plot._layout import Page, is_joined, place
+from edgewise.plot.network import part_of
 
 #: The strongest edges that a page holds; files hold all of them.
 MOST_EDGES: Final = 10_000
@@ -34,19 +35,26 @@ def network_data(
     number = {name: k for k, name in enumerate(graph.names)}
     has_confidence = graph.confidence is not None
     ends = list(zip(kept["source"], kept["target"], strict=True))
+    columns = {
+        "weight": [_rounded(value) for value in kept["weight"]],
+        "confidence": [_rounded(value) for value in kept["confidence"]] if has_confidence else None,
+    }
+    further = {
+        name: [_rounded(matrix[number[a], number[b]]) for a, b in ends]
+        for name, matrix in (more or {}).items()
+    }
     return {
         "names": list(graph.names),
-        "places": np.round(_places(graph), 1).tolist(),
+        "places": _places(graph),
         "directed": graph.directed,
         "n_edges": graph.n_edges,
         "source": [number[name] for name in kept["source"]],
         "target": [number[name] for name in kept["target"]],
-        "weight": [_rounded(value) for value in kept["weight"]],
+        **columns,
         "signed": None if graph.signed is None else _signs(graph, kept, number),
-        "confidence": [_rounded(value) for value in kept["confidence"]] if has_confidence else None,
-        "more": {
-            name: [_rounded(matrix[number[a], number[b]]) for a, b in ends]
-            for name, matrix in (more or {}).items()
+        "more": further,
+        "decimals": {
+            name: decimals(values) for name, values in (columns | further).items() if values
         },
         "sites": None if sites is None else _cells(sites),
     }
@@ -80,12 +88,43 @@ def asset(name: str) -> str:
     return resources.files("edgewise.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _places(graph: Graph) -> FloatArray:
-    page = Page(low=np.zeros(2), high=np.full(2, SIDE), cell=np.array([60.0, 30.0]), radius=8.0)
-    if not graph.n_nodes:
-        return np.zeros((0, 2))
-    layout = "auto" if is_joined(graph).any() else "circle"
-    return place(graph, layout, page).points
+def _places(graph: Graph) -> list[list[float] | None]:
+    """Place the nodes that have an edge; the others are named in a line of text."""
+    joined = is_joined(graph)
+    places: list[list[float] | None] = [None] * graph.n_nodes
+    if joined.any():
+        page = Page(low=np.zeros(2), high=np.full(2, SIDE), cell=np.full(2, 60.0), radius=8.0)
+        points = place(part_of(graph, joined), "auto", page).points
+        for k, point in zip(np.flatnonzero(joined).tolist(), points, strict=True):
+            places[k] = np.round(point, 1).tolist()
+    return places
+
+
+def decimals(values: Sequence[float | None]) -> int | None:
+    """Count the digits behind the point that a column of numbers is shown with, three at most.
+
+    None for numbers of very different sizes, which are shown with four digits each.
+    """
+    known = [value for value in values if value is not None and np.isfinite(value)]
+    largest = max(map(abs, known), default=0.0)
+    least = min((abs(value) for value in known if value), default=0.0)
+    if largest >= 1000 or 0 < largest < 0.01 or (largest >= 100 and least < 0.1):
+        return None
+    return next((d for d in range(3) if all(round(v, d) == v for v in known)), 3)
+
+
+def shown(value: float, digits: int | None) -> str:
+    """Write a number with so many digits behind the point; one that they would hide by its size.
+
+    Examples
+    --------
+    >>> shown(0.5, 3), shown(0.00002, 3), shown(12345.678, None)
+    ('0.500', '2e-05', '1.235e+04')
+    """
+    if digits is None:
+        return f"{value:.4g}"
+    is_hidden = value != 0 and abs(value) < 0.5 * 0.1**digits
+    return f"{value:.2g}" if is_hidden else f"{value:.{digits}f}"
 
 
 def _rounded(value: float) -> float | None:

@@ -56,10 +56,16 @@
     order.filter(isInside).forEach((k, rank) => {
       const [x, y] = points[k];
       const width = measure.measureText(texts[k]).width;
-      const beside = [[9, 0], [-9 - width, 0], [-width / 2, 14], [-width / 2, -14], [6, 11], [6, -11]];
+      // Above or below a node at the side of the frame, a name moves in until it is whole.
+      const across = Math.min(Math.max(-width / 2, 4 - x), size - 4 - width - x);
+      const beside = [[9, 0], [-9 - width, 0], [across, 14], [across, -14], [6, 11], [6, -11], [-6 - width, 11], [-6 - width, -11]];
+      const further = [[across, 24], [across, -24]];
       const box = ([dx, dy]) => [x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half];
       const free = beside.filter((place) => isFree(box(place)));
-      const clear = free.filter((place) => isClear(box(place), k));
+      const isWhole = (place) => isClear(box(place), k);
+      const near = free.filter(isWhole);
+      // Further off it is less plain whose name it is.
+      const clear = near.length ? near : further.filter((place) => isFree(box(place)) && isWhole(place));
       const crossed = (place) => lines.filter((line) => passes(line, box(place))).length;
       const counts = clear.map(crossed);
       const place = clear[counts.indexOf(Math.min(...counts))] ?? (rank < LABEL.most ? free[0] : undefined);
@@ -222,7 +228,8 @@
       tell(".least-weight", weight.toPrecision(2));
       tell(".least-confidence", confidence.toFixed(2));
       this.draw();
-      tell(".count", `${this.drawn.length} of ${this.data.n_edges} edges shown`);
+      const drawn = `${this.drawn.length} of ${this.data.n_edges} edges shown`;
+      tell(".count", this.seeds ? `${this.kept.length} of ${this.data.n_edges} edges in the map, ${this.drawn.length} drawn as lines` : drawn);
       this.list();
       this.listNodes();
       this.light();
@@ -257,7 +264,7 @@
       const shown = this.kept.filter((k, rank) => rank < most || isChosen(k));
       this.drawn = [...shown.filter((k) => !isChosen(k)), ...shown.filter(isChosen)];
       nodes.data = {
-        size: names.map(() => size), x: places.map((p) => p[0]), y: places.map((p) => p[1]), name: names, degree, ...this.labels(),
+        size: names.map(() => size), x: places.map((p) => p?.[0] ?? NaN), y: places.map((p) => p?.[1] ?? NaN), name: names, degree, ...this.labels(),
       };
       for (const k of this.kept) {
         cell(source[k], target[k], k);
@@ -338,8 +345,8 @@
 
     // Rows of tables choose the nodes that they name.
     link() {
-      for (const row of this.element.querySelectorAll("table.sortable:not(.edges):not(.nodes) tbody tr")) {
-        const nodes = [...row.cells].map((cell) => this.number.get(cell.textContent)).filter((k) => k !== undefined);
+      for (const row of this.element.querySelectorAll("table.sortable:not(.edges):not(.nodes) tbody tr, .found-rows tr")) {
+        const nodes = [...row.cells].flatMap((cell) => this.named(cell.textContent));
         if (nodes.length) this.linkRow(row, nodes);
       }
       const act = (event) => {
@@ -352,6 +359,13 @@
       };
       this.element.addEventListener("click", act);
       this.element.addEventListener("keydown", act);
+    }
+
+    // The nodes that a cell names: one, or the two of an edge, which may be followed by its class.
+    named(text) {
+      if (this.number.has(text)) return [this.number.get(text)];
+      const pair = text.replace(/ \| .*$/, "").split(/ [\u2013\u2192-] /).map((name) => this.number.get(name));
+      return pair.length === 2 && !pair.includes(undefined) ? pair : [];
     }
 
     linkRow(row, nodes) {
@@ -371,9 +385,10 @@
     labels() {
       const { names, places } = this.data;
       const { x_range: across, y_range: up, frame_width: size } = model(`network-${this.key}`);
-      const points = places.map(([x, y]) => [
-        (size * (x - across.start)) / (across.end - across.start), (size * (y - up.start)) / (up.end - up.start),
-      ]);
+      // A node without an edge has no place, and no name in the picture.
+      const points = places.map((place) => (place === null ? [NaN, NaN] : [
+        (size * (place[0] - across.start)) / (across.end - across.start), (size * (place[1] - up.start)) / (up.end - up.start),
+      ]));
       // Bokeh would typeset what stands between such signs, with a library from outside.
       const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
       const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
@@ -427,7 +442,7 @@
       for (const text of heads) {
         const head = document.createElement("th");
         const button = document.createElement("button");
-        head.scope = "col"; button.type = "button"; button.textContent = text;
+        head.scope = "col"; button.type = "button"; button.textContent = text.replaceAll("_", " ");
         head.append(button); row.append(head);
       }
     }
@@ -441,8 +456,9 @@
 
     list() {
       const body = this.element.querySelector(".edges tbody");
+      const digits = this.heads().map((head) => this.data.decimals[head]);
       body.replaceChildren(...this.kept.slice(0, SHOWN).map((k) => {
-        const row = this.row(this.values(k));
+        const row = this.row(this.values(k), digits);
         this.linkRow(row, [this.data.source[k], this.data.target[k]]);
         return row;
       }));
@@ -454,14 +470,18 @@
       }
     }
 
-    row(values) {
+    // Numbers of a column have the same digits behind the point; those that these would hide show their size.
+    row(values, digits = []) {
       const row = document.createElement("tr");
-      for (const value of values) {
+      values.forEach((value, column) => {
         const cell = document.createElement("td");
-        cell.textContent = value === null ? "" : String(value);
+        const places = digits[column] ?? null;
+        const isHidden = value !== 0 && Math.abs(value) < 0.5 * 0.1 ** places;
+        if (typeof value !== "number" || places === null) cell.textContent = value ?? "";
+        else cell.textContent = isHidden ? value.toExponential(1) : value.toFixed(places);
         if (typeof value === "number") cell.className = "n";
         row.append(cell);
-      }
+      });
       return row;
     }
 
@@ -525,7 +545,8 @@
     // What is folded away is printed too.
     let folded = [];
     window.addEventListener("beforeprint", () => {
-      folded = [...document.querySelectorAll("details:not([open])")];
+      // A network of sites is in the map, which says more than its lines.
+      folded = [...document.querySelectorAll("details:not([open]):not(.lines)")];
       for (const details of folded) details.open = true;
     });
     window.addEventListener("afterprint", () => {

@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
+from edgewise.plot._layout import is_joined
 from edgewise.plot.network import most_edges
-from edgewise.report.network import MOST_EDGES, as_script, asset, network_data, network_figures
+from edgewise.report.network import (
+    MOST_EDGES,
+    as_script,
+    asset,
+    decimals,
+    network_data,
+    network_figures,
+    shown,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +66,8 @@ class Report:
         Names of the estimators that were used, for the methods paragraph.
     question : str
         What was asked, where a page answers several questions.
+    subject : str
+        What the edges of the network are, as the title of its drawing.
     pictures : tuple of Picture
         Drawings of the question's own.
     leads : bool
@@ -77,6 +88,7 @@ class Report:
     record: Mapping[str, Any]
     methods: tuple[str, ...]
     question: str = ""
+    subject: str = "The network"
     pictures: tuple[Picture, ...] = ()
     leads: bool = True
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -106,6 +118,10 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "direct": "Which way do influences run?",
     "classify": "Do the networks of groups tell them apart?",
 }
+#: Pixels across from which a picture has both columns of the page to itself.
+WIDE: Final = 950
+#: Names of nodes without an edge that the page writes out; the table of nodes has all.
+MOST_NAMES: Final = 40
 #: An edge of this confidence counts as sure.
 SURE: Final = 0.95
 
@@ -128,7 +144,7 @@ def _main_figures(report: Report) -> list[tuple[str, str]]:
     """List the numbers that a reader looks for first."""
     graph, record = report.graph, report.record
     data = record.get("data", {})
-    alone = graph.n_nodes - int((graph.adjacency | graph.adjacency.T).any(axis=0).sum())
+    alone = len(_alone(graph))
     alpha = record.get("alpha")
     figures = {
         "rows": data.get("n_samples"),
@@ -138,6 +154,11 @@ def _main_figures(report: Report) -> list[tuple[str, str]]:
         "penalty alpha": f"{alpha:.3g}" if isinstance(alpha, float) else None,
     }
     return [(name, f"{value}") for name, value in figures.items() if value is not None]
+
+
+def _alone(graph: Graph) -> list[str]:
+    """List the nodes that have no edge."""
+    return [name for name, joins in zip(graph.names, is_joined(graph), strict=True) if not joins]
 
 
 def _blocks(text: str) -> list[dict[str, Any]]:
@@ -151,7 +172,7 @@ def _blocks(text: str) -> list[dict[str, Any]]:
             blocks.append({"text": branch[2], "rows": [], "depth": 1 + branch[1].count("|")})
         elif line.startswith("  "):
             row = [
-                {"text": part, "is_number": _NUMBER.fullmatch(part) is not None}
+                {"text": _with_signs(part), "is_number": _NUMBER.fullmatch(part) is not None}
                 for part in re.split(r"\s{2,}", line.strip())
             ]
             if not blocks or not blocks[-1]["rows"]:
@@ -159,12 +180,20 @@ def _blocks(text: str) -> list[dict[str, Any]]:
             blocks[-1]["rows"].append(row)
             blocks[-1]["width"] = max(blocks[-1]["width"], len(row))
         elif line.strip():
-            blocks.append({"text": line.strip(), "rows": [], "depth": 0})
+            # A sentence that goes on in the next line is one paragraph.
+            goes_on = blocks and not blocks[-1]["rows"] and blocks[-1]["text"].endswith(",")
+            text = f"{blocks.pop()['text']} {line.strip()}" if goes_on else line.strip()
+            blocks.append({"text": text, "rows": [], "depth": 0})
     return blocks
 
 
-_BRANCH: Final = re.compile(r"((?:\|   )*)\|--- (.*)")
-_NUMBER: Final = re.compile(r"(p )?[+-]?[\d.]+(e[+-]?\d+)?%?")
+def _with_signs(pair: str) -> str:
+    """Write what joins two names as a page can and a terminal may not."""
+    return pair.replace(" -- ", " \N{EN DASH} ").replace(" -> ", " \N{RIGHTWARDS ARROW} ")
+
+
+_BRANCH: Final = re.compile(r"(?=\|)((?:\|   )*)(?:\|--- )?(.*)")
+_NUMBER: Final = re.compile(r"(p )?[+-]?[\d.]+(e[+-]?\d+)?%?( \+- [\d.]+)?")
 
 
 def details(report: Report) -> dict[str, Any]:
@@ -498,6 +527,7 @@ def render(reports: Sequence[Report], *, title: str) -> str:
         code=asset("page.js"),
         bokeh=_bokeh(),
         figures=as_script(_figures(reports)),
+        names_at_most=MOST_NAMES,
     )
 
 
@@ -530,12 +560,16 @@ def _section(report: Report, k: int) -> dict[str, Any]:
     return {
         "key": str(k),
         "question": report.question or QUESTIONS.get(report.record.get("command", ""), ""),
-        "headline": report.headline,
+        "headline": _with_signs(report.headline),
         "certainty": _certainty(report),
         "main": _main_figures(report),
         "findings": _blocks(report.findings),
         "data": as_script(network_data(graph, report.edge_values, report.sites)),
         "has_sites": report.sites is not None,
+        "subject": report.subject,
+        "has_signs": graph.signed is None or bool((graph.signed & graph.adjacency).any()),
+        "alone": _alone(graph),
+        "has_nodes": "Nodes" in report.tables,
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
         "most": most_edges(graph.n_nodes),
@@ -543,7 +577,12 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "leads": report.leads and bool(report.pictures),
         "has_confidence": graph.confidence is not None,
         "pictures": [
-            {"words": picture.words, "data": base64.b64encode(picture.png).decode("ascii")}
+            {
+                "words": picture.words,
+                "data": base64.b64encode(picture.png).decode("ascii"),
+                "is_wide": _size(picture.png)[0] > WIDE,
+                "is_tall": _size(picture.png)[1] > _size(picture.png)[0],
+            }
             for picture in report.pictures
         ],
         "tables": [{"title": title, **_table(table)} for title, table in report.tables.items()],
@@ -551,16 +590,36 @@ def _section(report: Report, k: int) -> dict[str, Any]:
     }
 
 
+def _size(png: bytes) -> tuple[int, int]:
+    """Read the pixels across and down from the head of a picture."""
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
 def _table(table: pd.DataFrame) -> dict[str, Any]:
-    """Heads and rows of text, numbers short."""
+    """Heads and rows of text, the numbers of a column with the same digits."""
+    columns = [table.iloc[:, k].tolist() for k in range(table.shape[1])]
+    digits = [
+        decimals([value for value in values if _is_number(value)])
+        if any(isinstance(value, float) for value in values)
+        else None
+        for values in columns
+    ]
     return {
-        "heads": [str(head) for head in table.columns],
+        "heads": [str(head).replace("_", " ") for head in table.columns],
         "rows": [
-            [_cell(value) for value in row] for row in table.itertuples(index=False, name=None)
+            [_cell(value, known) for value, known in zip(row, digits, strict=True)]
+            for row in zip(*columns, strict=True)
         ],
     }
 
 
-def _cell(value: Any) -> dict[str, Any]:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return {"text": f"{value:.4g}" if is_number else str(value), "is_number": is_number}
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cell(value: Any, digits: int | None) -> dict[str, Any]:
+    """Write one entry; a number that is not known is left out."""
+    if not _is_number(value):
+        return {"text": str(value), "is_number": False}
+    text = "" if value != value else str(value) if isinstance(value, int) else shown(value, digits)
+    return {"text": text, "is_number": True}
