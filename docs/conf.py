@@ -105,6 +105,36 @@ def link_names(text: str) -> str:
     return "".join(sections) + "\n```{toctree}\n:hidden:\n\n" + "\n".join(toctree) + "\n```\n"
 
 
+#: Words of the field, and the pages that a search for them should name first.
+WORDS = {
+    "gaussian": (
+        *("penalty", "partial correlation", "graphical lasso", "glasso", "EBICglasso"),
+        *("Likert", "polychoric", "precision matrix", "missing values"),
+    ),
+    "survey": ("Likert", "polychoric", "centrality", "strength", "predictability"),
+    "inference": (
+        *("p-value", "permutation", "confidence interval", "bootstrap", "false discovery rate"),
+        "stability selection",
+    ),
+    "change": ("permutation", "p-value", "differential network"),
+    "graph": ("networkx", "igraph", "Cytoscape", "Gephi"),
+    "data": ("transpose",),
+    "command-line": ("transpose", "csv", "p-value", "permutation"),
+    "discrete": ("Markov network", "categorical"),
+    "mixed": ("categorical", "mixed graphical model"),
+    "directed": ("causal discovery", "Bayesian network", "DAG", "structure learning"),
+    "space": ("pixels",),
+    "coming-from": ("qgraph", "bootnet", "huge", "glasso", "JGL", "EBICglasso"),
+}
+
+
+def add_words(name: str, text: str) -> str:
+    """Enter the words of a page into the index, as main entries, which come first in a search."""
+    title, rest = text.split("\n", 1)
+    entries = ", ".join(f"!{word}" for word in WORDS[name])
+    return f"{title}\n\n```{{index}} {entries}\n```\n{rest}"
+
+
 def prepare(app: Any, name: str, source: list[str]) -> None:
     """Add what only the site needs, so that the pages stay plain Markdown.
 
@@ -127,6 +157,8 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
     if name == "api":
         text = link_names(text)
+    if name in WORDS:
+        text = add_words(name, text)
     source[0] = text
 
 

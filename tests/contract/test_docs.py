@@ -1,5 +1,6 @@
 """Whether the texts are true: their code runs and prints what they show, their links lead on."""
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -40,6 +41,23 @@ class Block(NamedTuple):
     text: str
     line: int
     output: str | None
+
+
+def test_words_that_lead_to_a_page_are_on_it():
+    """Those of the field that a search of the site answers by a page, as docs/conf.py has them."""
+    names = ast.parse(read(ROOT / "docs" / "conf.py")).body
+    given = next(
+        node.value
+        for node in names
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "WORDS"
+    )
+    words = eval(compile(ast.Expression(given), "conf.py", "eval"))
+    for name, listed in words.items():
+        text = " ".join(read(ROOT / "docs" / f"{name}.md").lower().split())
+        assert [word for word in listed if word.lower() not in text] == [], name
+    found = {word for listed in words.values() for word in listed}
+    assert {"permutation", "centrality", "Likert", "polychoric", "transpose"} <= found
+    assert {"p-value", "penalty"} <= found
 
 
 def read(page):

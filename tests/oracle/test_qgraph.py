@@ -34,4 +34,4 @@ def test_the_network_is_that_of_ebicglasso(answers):
     rule = EBIC(gamma=0.5, n_alphas=100, alpha_ratio=0.01, refit=False)
     model = GaussianGraph(rule, covariance="auto", missing="pairwise").fit(answers)
     np.testing.assert_array_equal(model.graph_.adjacency, expected != 0)
-    np.testing.assert_allclose(model.graph_.weights, expected, atol=1e-3)
+    np.testing.assert_allclose(model.graph_.weights, expected, atol=3e-5)
