@@ -69,9 +69,11 @@ def test_the_gap_holds_for_any_size(array_of, p):
     assert best.objective + shift == pytest.approx(expected.objective, abs=2e-7 * p)
 
 
-def test_components_and_paths(array_of):
+# Below 0.9 of all, a large component is cut out; above, all are solved as one.
+@pytest.mark.parametrize("p", [250, 232])
+def test_components_and_paths(array_of, p):
     # A large component for the device, a small one for the host, and single variables.
-    S = np.eye(250)
+    S = np.eye(p)
     S[:210, :210] = covariance_of(210, 400)
     S[210:230, 210:230] = covariance_of(20, 60)
     alphas = [0.3, 0.8, 0.2]
@@ -81,7 +83,7 @@ def test_components_and_paths(array_of):
         assert mine.alpha == alpha
         assert mine.converged
         assert abs(mine.objective - other.objective) <= mine.gap + other.gap + 1e-9
-        np.testing.assert_array_equal(host(mine.value)[230:], np.eye(250)[230:])
+        np.testing.assert_array_equal(host(mine.value)[230:], np.eye(p)[230:])
         assert not host(mine.value)[:210, 210:230].any()
     start = host(found[2].value)
     again = graphical_lasso(array_of(S), 0.2, init=array_of(start))

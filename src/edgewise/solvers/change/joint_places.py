@@ -22,7 +22,7 @@ import numpy as np
 from edgewise._core.arrays import array_namespace
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.solvers.linalg.dense import Factor, set_diagonal, squared_norm
+from edgewise.solvers.linalg.dense import Factor, set_diagonal, soften, squared_norm
 from edgewise.solvers.linalg.first_order import ArraySteps, Residuals, Steps, Trial
 
 RELAXATION = 1.8
@@ -174,11 +174,11 @@ class ArrayPlaces:
         elif self.layers.kind != GROUP:
             for k, m in self._pairs(layer):
                 middle, half = 0.5 * (entries[k] + entries[m]), 0.5 * (entries[k] - entries[m])
-                half = _soften(xp, half, strength)
+                half = soften(half, strength)
                 entries[k], entries[m] = middle + half, middle - half
         Z = xp.stack(entries)
         if layer == 0:
-            Z = _soften(xp, Z, t * self.sparsity)
+            Z = soften(Z, t * self.sparsity)
         if self.layers.kind == GROUP:
             norm = xp.sqrt(xp.sum(Z * Z, axis=0))
             is_left = norm > strength
@@ -229,11 +229,6 @@ class ArrayPlaces:
         for one in range(len(paths)) if layer is None else [layer]:
             for place in np.flatnonzero(is_linked[one]):
                 yield int(paths[one, place - 1]), int(paths[one, place])
-
-
-def _soften(xp: Any, A: Any, limit: Any) -> Any:
-    """Draw entries towards 0 by at most ``limit``."""
-    return A - xp.maximum(xp.minimum(A, limit), -limit)
 
 
 def _draw_all_together(xp: Any, entries: list[Any], strength: Any) -> list[Any]:

@@ -29,7 +29,7 @@ from edgewise._core.arrays import array_namespace, like, to_numpy
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.typing import IntArray
 from edgewise.solvers.gaussian.component import solve_component
-from edgewise.solvers.gaussian.standard_form import StandardForm, scatter
+from edgewise.solvers.gaussian.standard_form import StandardForm
 from edgewise.solvers.linalg.dense import (
     STEP_SHARE,
     LikelihoodStep,
@@ -37,6 +37,7 @@ from edgewise.solvers.linalg.dense import (
     inverse_and_log_determinant,
     log_determinant,
     set_diagonal,
+    soften,
     squared_norm,
 )
 from edgewise.solvers.linalg.first_order import (
@@ -58,6 +59,9 @@ MATRICES = 20
 GPU_FROM = 1000
 #: Components below this many variables are solved on the host, where they take less time.
 HOST_BELOW = 200
+#: Share of the variables in one component from which on all are solved as one: cutting the others
+#: out saves less than sizes that are no multiple of a power of two cost.
+MOSTLY = 0.9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,8 +116,7 @@ class DenseProblem:
 
     def shrink(self, H: Any, t: float) -> Any:
         """Return the proximal map of t times the penalty."""
-        xp, limit = array_namespace(H), t * self.thresholds
-        return H - xp.maximum(xp.minimum(H, limit), -limit)
+        return soften(H, t * self.thresholds)
 
 
 def split_dense(
@@ -216,32 +219,39 @@ def solve_dense(problem: DenseProblem, tol: float, max_iter: int, near: Any) -> 
     ``near`` is the precision of a nearby problem, or None.
     """
     S = problem.S
-    p = S.shape[0]
-    parts, large = components(problem), []
+    p, parts = S.shape[0], components(problem)
     is_whole = parts[0].size == p >= HOST_BELOW
-    # Large ones take a while to come by.
-    on_host = tuple(np.eye(0 if is_whole else p) for _ in range(2))
+    xp = array_namespace(S)
+    Theta, Sigma = (S if is_whole else set_diagonal(xp.zeros_like(S), 1.0) for _ in range(2))
     logdet, gap, n_iter, histories = 0.0, 0.0, 0, []
-    for index in parts:
-        if index.size >= HOST_BELOW:
-            large.append(index)
-        elif index.size > 1:
-            part = problem.restrict(index)
+    small = [index for index in parts if 1 < index.size < HOST_BELOW]
+    if small:
+        together = np.concatenate(small)
+        # On the host a matrix of all variables would take longer to come by than most solves.
+        on_host = [np.zeros((together.size, together.size)) for _ in range(2)]
+        first = 0
+        for index in small:
+            part, here = problem.restrict(index), slice(first, first + index.size)
             form = StandardForm(
                 to_numpy(part.S), 1.0, np.ones(index.size), to_numpy(part.thresholds)
             )
             solved = solve_component(form, tol * index.size, max_iter)
-            scatter(solved.Theta, index, on_host[0])
-            scatter(solved.Sigma, index, on_host[1])
+            on_host[0][here, here], on_host[1][here, here] = solved.Theta, solved.Sigma
             logdet, gap = logdet + solved.logdet, gap + solved.gap
-            n_iter = max(n_iter, solved.n_iter)
+            n_iter, first = max(n_iter, solved.n_iter), here.stop
             histories.append(solved.history)
-    Theta, Sigma = (S, S) if is_whole else (like(one, S) for one in on_host)
-    for index in large:
+        Theta, Sigma = (
+            put(A, together, like(B, S)) for A, B in zip((Theta, Sigma), on_host, strict=True)
+        )
+    for index in parts:
+        if index.size < HOST_BELOW:
+            continue
         start = near if is_whole or near is None else take(near, index)
         part = problem if is_whole else problem.restrict(index)
         best, inverse, count = _solve_large(part, tol * index.size, max_iter, start)
-        logdet, gap = logdet + log_determinant(best.Theta), gap + best.gap
+        # What the objective takes off its other terms.
+        logdet += part.objective(best.Theta, best.objective)
+        gap += best.gap
         n_iter = max(n_iter, count)
         histories.append(best.gaps)
         Theta = best.Theta if is_whole else put(Theta, index, best.Theta)
@@ -252,7 +262,7 @@ def solve_dense(problem: DenseProblem, tol: float, max_iter: int, near: Any) -> 
 
 
 def components(problem: Any) -> list[IntArray]:
-    """Split the variables where no covariance exceeds its threshold.
+    """Split the variables where no covariance exceeds its threshold, unless most are linked.
 
     ``problem`` has a covariance ``S`` and ``thresholds``. The component of the variable with most
     links, which is most of them as a rule, is found where the matrices are.
@@ -266,6 +276,8 @@ def components(problem: Any) -> list[IntArray]:
     while count > n_reached:
         is_reached = is_reached | xp.any(is_linked & is_reached[None, :], axis=1)
         n_reached, count = count, int(xp.sum(xp.astype(is_reached, xp.int64)))
+    if n_reached > MOSTLY * degree.shape[0]:
+        return [np.arange(degree.shape[0])]
     reached = to_numpy(is_reached)
     rest = np.flatnonzero(~reached)
     others = [rest[part] for part in linked_sets(take(is_linked, rest))] if rest.size else []

@@ -278,6 +278,12 @@ def squared_norm(A: Any) -> float:
     return inner(A, A)
 
 
+def soften(A: Any, limit: Any) -> Any:
+    """Draw the entries of an array towards 0 by at most ``limit``."""
+    xp = array_namespace(A)
+    return A - xp.maximum(xp.minimum(A, limit), -limit)
+
+
 def set_diagonal(A: Any, values: Any) -> Any:
     """Return a matrix with another diagonal, a number or a vector; numpy overwrites the matrix."""
     if type(A) is np.ndarray:

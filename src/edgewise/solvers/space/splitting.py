@@ -44,6 +44,7 @@ from edgewise.solvers.linalg.dense import (
     inverse_and_log_determinant,
     log_determinant,
     set_diagonal,
+    soften,
 )
 from edgewise.solvers.linalg.first_order import (
     Bracket,
@@ -240,10 +241,8 @@ class DenseFused:
 
     def blocks(self) -> list[IntArray]:
         """Return the variables of each block, or all as one where most of them are linked."""
-        p = self.S.shape[0]
-        if max(part.size for part in components(self)) > MOSTLY * p:
-            return [np.arange(p)]
-        return split_blocks(self.on_host())
+        parts = components(self)
+        return parts if len(parts) == 1 else split_blocks(self.on_host())
 
     def on_host(self) -> FusedProblem:
         """Return the problem on arrays of numpy."""
@@ -303,8 +302,6 @@ THREADS, BLOCKS, MOST_THREADS, SCRATCH = 64, 512, 2**18, 2**30
 MATRICES = 35
 #: Variables from which on a GPU is the faster one.
 GPU_FROM = 400
-#: Share of the variables in one component from which on all are solved as one block.
-MOSTLY = 0.9
 
 
 def join_equal(matchings: list[Matching], copies: list[Any], is_zero: Any) -> Any:
@@ -391,8 +388,7 @@ class PairRows:
         for k in range(self.n_layers):
             H = RELAXATION * Omega + (1.0 - RELAXATION) * Z[k, ...] + U[k, ...]
             if k == 0:
-                limit = self._problem.thresholds / mu
-                fresh = H - xp.maximum(xp.minimum(H, limit), -limit)
+                fresh = soften(H, self._problem.thresholds / mu)
             else:
                 fresh = self._fuse(self._problem.matchings[k - 1], H, self._problem.tau / mu)
             rest = H - fresh
