@@ -86,6 +86,15 @@ def test_patches_in_space(run):
 
 
 @pytest.mark.slow
+def test_images_on_a_gpu(run):
+    printed = run("images_on_a_gpu.py")
+    rows = re.findall(r"^([a-z ]+?) +\S+ +\S+ +(-\S+) +\S+ +(\d+)%", printed, re.MULTILINE)
+    (plain, found), (fused, also_found) = [(float(row[1]), int(row[2])) for row in rows]
+    assert fused > plain + 2
+    assert also_found > 1.5 * found
+
+
+@pytest.mark.slow
 def test_senate_change(run, tmp_path):
     printed = run("senate_change.py")
     assert "converged: True" in printed
