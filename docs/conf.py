@@ -38,7 +38,7 @@ html_sidebars = {"**": []}
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 2,
 }
 autodoc_typehints = "none"
 napoleon_google_docstring = False
@@ -105,6 +105,8 @@ def link_names(text: str) -> str:
     return "".join(sections) + "\n```{toctree}\n:hidden:\n\n" + "\n".join(toctree) + "\n```\n"
 
 
+#: What the head of every page leads to, before the chapters.
+FIRST = ("tutorial", "gallery/index", "api")
 #: Words of the field, and the pages that a search for them should name first.
 WORDS = {
     "gaussian": (
@@ -153,7 +155,8 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
             page: title
             for title, page in re.findall(r"\[([^\]]+)\]\(([\w/-]+)\.(?:md|rst)\)", text)
         }
-        lines = [f"{title[0].upper()}{title[1:]} <{page}>" for page, title in pages.items()]
+        order = sorted(pages, key=lambda page: FIRST.index(page) if page in FIRST else len(FIRST))
+        lines = [f"{pages[page][0].upper()}{pages[page][1:]} <{page}>" for page in order]
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
     if name == "api":
         text = link_names(text)
