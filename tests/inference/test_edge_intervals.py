@@ -148,8 +148,10 @@ def test_a_p_value_is_small_exactly_where_the_interval_leaves_out_0(n, p, option
     assert min(n_out, n_in) > 0
 
 
-@pytest.mark.parametrize("name", ["diabetes", "wine"])
-@pytest.mark.parametrize("n", [442, 100])
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [("diabetes", 442), ("diabetes", 100), ("diabetes", 20), ("wine", 442), ("wine", 100)],
+)
 def test_intervals_cover_where_columns_nearly_determine_each_other(name, n):
     load = {"diabetes": load_diabetes, "wine": load_wine}[name]
     table = load(as_frame=True).frame.to_numpy()
@@ -161,8 +163,9 @@ def test_intervals_cover_where_columns_nearly_determine_each_other(name, n):
         found = edge_intervals(draw(rng, precision, n))
         covered.append((found.lower[above] <= truth) & (truth <= found.upper[above]))
     assert 0.93 < np.mean(covered) < 0.97
-    # Lassos are behind wine with 100 rows, and a few of its pairs bear their bias.
-    worst = 0.8 if (name, n) == ("wine", 100) else 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200)
+    # Lassos are behind some pairs where rows are few, and a few of these bear their bias.
+    is_penalised = (name, n) in (("wine", 100), ("diabetes", 20))
+    worst = 0.8 if is_penalised else 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200)
     assert np.mean(covered, axis=0).min() > worst
 
 

@@ -104,7 +104,7 @@ def edge_intervals(
     between a lasso and least squares, and so is :math:`s_{ij}`: half way from the mean number of
     their coefficients to that of the columns in either regression. Pairs with a column of whose
     variance, standardised, the others leave less than ``alpha`` are by least squares here, too,
-    provided :math:`n \ge p + 11`: no lasso sees what is left of it.
+    provided :math:`n \ge p + 6`: no lasso sees what is left of it.
 
     With ``method="graphical-lasso"`` the estimate is made of that of the graphical lasso,
     :math:`2 \Theta - \Theta S \Theta` [3]_, for comparison: it is biased more.

@@ -21,8 +21,9 @@ RELIEF: Final = 0.3
 #: Least squares do without a penalty where the columns besides a pair are at most this share of
 #: the rows, which is the share of the rows that they cost.
 FEW_COLUMNS: Final = 0.1
-#: Rows that least squares must have besides one for each column, to be better than a biased lasso.
-SPARE_ROWS: Final = 10
+#: Rows that least squares must have besides one for each column: with fewer, chance alone makes
+#: columns look as if others determined them.
+SPARE_ROWS: Final = 5
 #: Correlations with a smaller eigenvalue have columns that determine each other, or had to be
 #: repaired: their inverse says nothing.
 DETERMINED: Final = 1e-5
