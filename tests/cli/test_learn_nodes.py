@@ -143,9 +143,16 @@ def test_edges_have_intervals_and_p_values(run, data, tmp_path):
     assert f"{n_sure} of {len(table)} edges have a q-value of at most 0.05" in out
     record = json.loads((folder / "run.json").read_text())
     assert (record["edge_tests"], record["n_significant"]) == ("formula", n_sure)
+    assert record["edge_tests_alpha"] == 0
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert '"more":{"estimate":[' in page
     assert "benjamini1995" in page
+    assert "partial correlations by least squares" in page
+    data.head(30).to_csv(tmp_path / "few.csv", index=False)
+    run("learn", "few.csv", *FAST)
+    assert json.loads((folder / "run.json").read_text())["edge_tests_alpha"] > 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "partial correlations freed of the bias of a penalty (Liu 2013)" in page
 
 
 @pytest.mark.drawn

@@ -78,6 +78,31 @@ def test_precision_matrices_of_intervals(kind):
         assert Theta[0, 1] / np.sqrt(Theta[0, 0] * Theta[1, 1]) == pytest.approx(0.1989826)
 
 
+@pytest.mark.parametrize("kind", intervals.CLOSE)
+def test_columns_that_nearly_determine_each_other(kind):
+    p, _ = intervals.CLOSE[kind]
+    Theta = intervals.draw_precision(kind, p, np.random.default_rng(0))
+    assert Theta.shape == (p, p)
+    inflation = (Theta.diagonal() * np.linalg.inv(Theta).diagonal()).max()
+    assert inflation > (7 if "wine" in kind else 30)
+    has_zeros = (np.abs(Theta) < 1e-9).any()
+    assert has_zeros == (kind not in ("diabetes", "wine"))
+
+
+def test_close_columns_have_a_part_of_their_own(monkeypatch):
+    part = load_study("intervals").parts[-1]
+    assert len(part.tasks(False)) == 20 * len(intervals.CLOSE) * 2
+    monkeypatch.setattr(intervals, "PER_TASK", 3)
+    rows = []
+    for task in part.tasks(True):
+        found = intervals.run_task(np.random.default_rng(0), **task)
+        rows += [{"task": 0, **task, **row} for row in found]
+    report = part.report(pd.DataFrame(rows))
+    assert "## Columns that nearly determine each other" in report.text
+    assert "nodewise | diabetes | 100 | 11 |  | 0." in report.text
+    assert len(report.claims) == 3
+
+
 def test_a_task_counts_and_the_report_judges(monkeypatch):
     study = load_study("intervals")
     task = study.parts[0].tasks(True)[-1]

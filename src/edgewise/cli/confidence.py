@@ -310,11 +310,15 @@ def _test_numbers(
         "pvalue": found.pvalues,
         "qvalue": found.qvalues,
     }
-    return _tested(resampled.graph_, values, errors)
+    return _tested(resampled.graph_, values, errors, edge_tests_alpha=found.alpha)
 
 
 def _tested(
-    graph: Graph, values: dict[str, FloatArray], errors: str, notes: Sequence[str] = ()
+    graph: Graph,
+    values: dict[str, FloatArray],
+    errors: str,
+    notes: Sequence[str] = (),
+    **found: float,
 ) -> TestedEdges:
     import numpy as np
 
@@ -329,8 +333,8 @@ def _tested(
         f"{n_sure} of {count(graph.n_edges, 'edge')} {'has' if n_sure == 1 else 'have'} a q-value "
         f"of at most {LEVEL:g}, by tests {how[errors]}."
     )
-    found = {"edge_tests": errors, "n_significant": n_sure}
-    return TestedEdges(values=values, lines=[line], notes=notes, found=found)
+    record = {"edge_tests": errors, **found, "n_significant": n_sure}
+    return TestedEdges(values=values, lines=[line], notes=notes, found=record)
 
 
 def _resampled_ends(resampled: Any) -> dict[str, FloatArray]:

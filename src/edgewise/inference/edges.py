@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -22,12 +21,13 @@ from edgewise.graph.rows import are_levels, level_columns, match_columns, residu
 from edgewise.inference.intervals import PairIntervals, keep_pairs
 from edgewise.inference.resample import MAX_DRAWS, varies
 from edgewise.selection.criteria import (
-    debiased,
+    PartialCorrelations,
+    edge_penalty,
     false_discovery_control,
-    partial_correlation_tests,
+    plan_partial_correlations,
+    two_sided,
 )
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
-from edgewise.solvers.lasso.gram import descend
 from edgewise.stats.polychoric import latent_correlation, ordinal_columns
 from edgewise.stats.positive import correlation_from_covariance
 
@@ -40,9 +40,6 @@ Covariance: TypeAlias = Literal[
 _COVARIANCES: Final = (
     "correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto",
 )  # fmt: skip
-#: Penalty of the second regressions on columns that the first are sure of, as a share of that on
-#: others.
-RELIEF: Final = 0.3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +49,8 @@ class EdgeIntervals(PairIntervals):
     Attributes
     ----------
     alpha : float
-        Penalty of the regressions of each variable on the others, or of the graphical lasso.
+        Penalty of the regressions of each variable on the others, 0 for least squares; or of the
+        graphical lasso.
     n_samples : int
         Rows behind the estimates.
     errors : {"formula", "bootstrap"}
@@ -78,27 +76,38 @@ def edge_intervals(
 ) -> EdgeIntervals:
     r"""Give every pair of columns an estimate of its partial correlation with an interval.
 
-    With a lasso of each column on all others, coefficients :math:`b_{ij}` of column i in the
-    regression of j and residual variances :math:`r_j`, the residual covariances :math:`R_{ij}` are
-    freed of the bias of the lassos [1]_,
+    No graph is chosen first: an interval holds whether or not there is an edge. Interval and
+    p-value are of one statistic, :math:`\operatorname{artanh} \hat\rho_{ij}`, which is close to
+    normal around that of the true partial correlation with standard deviation
+    :math:`\sigma_{ij}`. An interval of any level leaves out 0 exactly where the p-value is below
+    one minus the level:
+
+    .. math:: \tanh \left( \operatorname{artanh} \hat\rho_{ij} \pm z \sigma_{ij} \right), \qquad
+        p_{ij} = 2 \Phi \left( - |\operatorname{artanh} \hat\rho_{ij}| / \sigma_{ij} \right).
+
+    **Least squares.** While the other columns are at most a tenth as many as the rows,
+    :math:`p - 2 \le n / 10`, no penalty is needed: :math:`\hat\rho_{ij}` is the partial
+    correlation of least squares, from the inverse of the correlations, and
+    :math:`\sigma_{ij} = 1 / \sqrt{n - p - 1}` [1]_.
+
+    **Lassos.** With more columns that would cost power. With a lasso of each column on all
+    others, coefficients :math:`b_{ij}` of column i in the regression of j and residual variances
+    :math:`r_j`, the residual covariances :math:`R_{ij}` are freed of the bias of the lassos [2]_,
 
     .. math:: T_{ij} = R_{ij} + r_i b_{ij} + r_j b_{ji}, \qquad
-        \hat\rho_{ij} = T_{ij} / \sqrt{r_i r_j},
+        \hat\rho_{ij} = T_{ij} / \sqrt{r_i r_j}, \qquad
+        \sigma_{ij} = 1 / \sqrt{n - 3 - s_{ij}}.
 
-    and :math:`\operatorname{artanh} \hat\rho_{ij}` is close to normal around that of the partial
-    correlation, with standard deviation :math:`1 / \sqrt{n - 3 - s_{ij}}`. No graph is chosen
-    first: the intervals hold whether or not there is an edge.
-
-    The p-values are of these estimates, with :math:`s_{ij}` the mean number of coefficients of
-    the two regressions. What bias they leave is the product of what two lassos shrink, and counts
-    where the columns of a dense group depend on each other strongly. So estimates and intervals
-    come from second regressions, which penalise pairs beyond :math:`\sqrt{2 \log p}` standard
-    errors 0.3 times as much as others; they are between a lasso and least squares, and so is
-    their :math:`s_{ij}`: half way from the mean number of coefficients to that of the columns
-    in either regression.
+    What bias they leave is the product of what two lassos shrink, and counts where columns depend
+    on each other strongly. So there are second regressions, which penalise pairs that the first
+    find beyond :math:`\sqrt{2 \log p}` standard errors 0.3 times as much as others; they are
+    between a lasso and least squares, and so is :math:`s_{ij}`: half way from the mean number of
+    their coefficients to that of the columns in either regression. Pairs with a column of whose
+    variance, standardised, the others leave less than ``alpha`` are by least squares here, too,
+    provided :math:`n \ge p + 6`: no lasso sees what is left of it.
 
     With ``method="graphical-lasso"`` the estimate is made of that of the graphical lasso,
-    :math:`2 \Theta - \Theta S \Theta` [2]_, for comparison: it is biased more.
+    :math:`2 \Theta - \Theta S \Theta` [3]_, for comparison: it is biased more.
 
     Parameters
     ----------
@@ -120,7 +129,7 @@ def edge_intervals(
         What the bias is taken from.
     fdr : {"bh", "by"}
         How ``qvalues`` are corrected: by Benjamini and Hochberg, which with these statistics
-        controls the share of false edges as n grows [1]_, or by Benjamini and Yekutieli, which
+        controls the share of false edges as n grows [2]_, or by Benjamini and Yekutieli, which
         holds under any dependence and finds less.
     n_resamples : int
         Bootstrap resamples, where there is no formula.
@@ -136,9 +145,10 @@ def edge_intervals(
 
     References
     ----------
-    .. [1] Liu (2013). Gaussian graphical model estimation with false discovery rate control.
+    .. [1] Fisher (1924). The distribution of the partial correlation coefficient. *Metron* 3.
+    .. [2] Liu (2013). Gaussian graphical model estimation with false discovery rate control.
        *Annals of Statistics* 41(6). https://doi.org/10.1214/13-AOS1169
-    .. [2] Janková and van de Geer (2015). Confidence intervals for high-dimensional inverse
+    .. [3] Janková and van de Geer (2015). Confidence intervals for high-dimensional inverse
        covariance estimation. *Electronic Journal of Statistics* 9(1).
        https://doi.org/10.1214/15-EJS1031
 
@@ -153,8 +163,8 @@ def edge_intervals(
     >>> edge_intervals(frame).table()[columns].round(2)
        source  target  lower  upper  qvalue
     0     sun  warmth   0.66   0.77    0.00
-    1     sun    wind  -0.14   0.08    0.91
-    2  warmth    wind  -0.11   0.12    0.96
+    1     sun    wind  -0.14   0.08    0.92
+    2  warmth    wind  -0.11   0.12    0.94
     """
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, got {level!r}.")
@@ -177,22 +187,22 @@ def edge_intervals(
     check_columns(table.values, list(table.names), allow_missing=missing != "error")
     rows = _rows(table, covariance, missing)
     R = rows.correlations()
-    start = partial_correlation_tests(R, n)
-    sure = np.abs(np.arctanh(start.estimate)) * np.sqrt(start.rows) > math.sqrt(2 * math.log(p))
-    debias = _Debias(start.alpha, n, sure if method == "nodewise" else None)
-    estimate, n_worth = debias(R)
+    estimator: PartialCorrelations | _FreedGraphicalLasso
+    if method == "nodewise":
+        estimator = plan_partial_correlations(R, n)
+    else:
+        estimator = _FreedGraphicalLasso(n, edge_penalty(p, n))
+    estimate, n_worth = estimator(R)
     spread = 1.0 / np.sqrt(n_worth)
-    tested, pvalues = start.estimate, start.pvalues
-    if method != "nodewise":
-        tested, pvalues = estimate, 2.0 * special.ndtr(-np.abs(np.arctanh(estimate)) / spread)
     if not rows.has_formula:
         seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
-        tasks = [(rows, debias, int(seed)) for seed in seeds]
+        tasks = [(rows, estimator, int(seed)) for seed in seeds]
         drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
         spread = np.std(drawn, axis=0, ddof=1) + np.where(np.eye(p), 1.0, 1e-12)
-        pvalues = 2.0 * special.ndtr(-np.abs(np.arctanh(tested)) / spread)
     reach = float(-special.ndtri((1.0 - level) / 2)) * spread
     z, diagonal = np.arctanh(estimate), np.where(np.eye(p), np.nan, 0.0)
+    # The same z and spread as in the interval: a p-value below 1 - level is one without 0.
+    pvalues = two_sided(z / spread)
     return EdgeIntervals(
         estimate=estimate + diagonal,
         standard_error=(1.0 - estimate**2) * spread + diagonal,
@@ -202,7 +212,7 @@ def edge_intervals(
         qvalues=_corrected(pvalues, fdr),
         level=level,
         names=tuple(table.names),
-        alpha=start.alpha,
+        alpha=estimator.alpha,
         n_samples=n,
         errors="formula" if rows.has_formula else "bootstrap",
     )
@@ -255,44 +265,22 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Debias:
-    """From correlations to partial ones, and to the rows that their artanh are worth.
+class _FreedGraphicalLasso:
+    """From correlations to the graphical lasso freed of its bias, and the rows it is worth."""
 
-    ``sure`` are the pairs whose penalty is relieved; None takes the graphical lasso.
-    """
-
-    alpha: float
     n_samples: float
-    sure: BoolArray | None
+    alpha: float
 
     def __call__(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.sure is None:
-            Theta = graphical_lasso(R, self.alpha).value
-            T = 2.0 * Theta - Theta @ R @ Theta
-            scale = np.sqrt(T.diagonal())
-            estimate = np.clip(-T / np.outer(scale, scale), -1.0 + 1e-12, 1.0 - 1e-12)
-            np.fill_diagonal(estimate, 0.0)
-            return estimate, np.full(R.shape, max(self.n_samples - 3.0, 1.0))
-        coef = _relieved_lassos(R, self.alpha, self.sure)
-        active = (coef != 0).astype(np.float64)
-        number = active.sum(axis=0)
-        mean = (number[:, None] + number) / 2.0
-        # Columns in either regression, besides the two.
-        either = 2.0 * mean - active.T @ active - active - active.T
-        n_worth = np.maximum(self.n_samples - 3.0 - (mean + either) / 2.0, 1.0)
-        return debiased(R, coef), n_worth
+        Theta = graphical_lasso(R, self.alpha).value
+        T = 2.0 * Theta - Theta @ R @ Theta
+        scale = np.sqrt(T.diagonal())
+        estimate = np.clip(-T / np.outer(scale, scale), -1.0 + 1e-12, 1.0 - 1e-12)
+        np.fill_diagonal(estimate, 0.0)
+        return estimate, np.full(R.shape, max(self.n_samples - 3.0, 1.0))
 
 
-def _relieved_lassos(R: FloatArray, alpha: float, sure: BoolArray) -> FloatArray:
-    """Regress each column on all others, with a lesser penalty on some."""
-    rows, history = np.zeros_like(R), np.empty(1000)
-    for j, weights in enumerate(np.where(sure, RELIEF * alpha, alpha)):
-        weights[j] = np.inf
-        descend(R, R[j], weights, rows[j], R[j, j], 1e-8, history)
-    return np.ascontiguousarray(rows.T)
-
-
-def _estimate_again(rows: _Rows, debias: _Debias, seed: int) -> FloatArray:
+def _estimate_again(rows: _Rows, estimator: Any, seed: int) -> FloatArray:
     """Estimate again from rows drawn with replacement, on the scale of artanh."""
     generator = np.random.default_rng(seed)
     n = len(rows.values)
@@ -300,7 +288,7 @@ def _estimate_again(rows: _Rows, debias: _Debias, seed: int) -> FloatArray:
         drawn = generator.integers(n, size=n)
         if varies(rows.values[drawn]).all():
             break
-    return np.asarray(np.arctanh(debias(rows.correlations(drawn))[0]))
+    return np.asarray(np.arctanh(estimator(rows.correlations(drawn))[0]))
 
 
 def _corrected(pvalues: FloatArray, fdr: Literal["bh", "by"]) -> FloatArray:

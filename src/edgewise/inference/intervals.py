@@ -15,7 +15,7 @@ from edgewise._core.arrays import to_numpy
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
-from edgewise.selection.criteria import false_discovery_control
+from edgewise.selection.criteria import false_discovery_control, two_sided
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 
 if TYPE_CHECKING:
@@ -455,7 +455,7 @@ def _assemble(
     estimate, error = (
         full(full(values, every)[wanted], wanted) for values in (step.estimate, step.standard_error)
     )
-    pvalues = 2.0 * special.ndtr(-np.abs(estimate) / error)
+    pvalues = two_sided(estimate / error)
     qvalues = np.full(len(wanted[0]), np.nan)
     is_known = np.isfinite(pvalues[wanted])
     qvalues[is_known] = false_discovery_control(pvalues[wanted][is_known])

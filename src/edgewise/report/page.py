@@ -327,17 +327,17 @@ NODES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 #: How edges were tested, by what the record holds of it.
 EDGE_TESTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "formula": (
+    "least squares": (
+        (
+            "Intervals and p-values of edges are those of partial correlations by least squares, "
+            "on the scale of artanh (Fisher 1924)"
+        ),
+        ("fisher1924",),
+    ),
+    "lassos": (
         (
             "Intervals and p-values of edges are those of partial correlations freed of the bias "
             "of a penalty (Liu 2013)"
-        ),
-        ("liu2013",),
-    ),
-    "bootstrap": (
-        (
-            "Intervals and p-values of edges are those of partial correlations freed of the bias "
-            "of a penalty (Liu 2013), with standard errors from bootstrap resamples"
         ),
         ("liu2013",),
     ),
@@ -354,7 +354,10 @@ RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "ebic": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
     "cv": ("cross-validation", ()),
     "stars": ("stability on subsamples, StARS (Liu, Roeder and Wasserman 2010)", ("liu2010stars",)),
-    "fdr": ("the tests, whose regressions it belongs to (Liu 2013)", ("liu2013",)),
+    "fdr": (
+        "the tests, whose regressions it belongs to (0 for least squares)",
+        ("liu2013", "fisher1924"),
+    ),
 }
 #: Methods that search for the best score of a directed graph, and the scores.
 SCORED: Final = ("boss", "ges", "exact")
@@ -470,7 +473,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         if (number := parameters.get(name) or record.get(name)) is not None:
             parts.append(f"There were {number} {what}.")
     if (tested := record.get("edge_tests")) is not None:
-        sentence, keys = EDGE_TESTS[tested]
+        regressions = "lassos" if record.get("edge_tests_alpha") else "least squares"
+        sentence, keys = EDGE_TESTS[tested if tested in EDGE_TESTS else regressions]
+        if tested == "bootstrap":
+            sentence += ", with standard errors from bootstrap resamples"
         parts.append(f"{sentence}; q-values are corrected for all pairs of columns (Benjamini and "
                      "Hochberg 1995).")  # fmt: skip
         cited += (*keys, "benjamini1995")

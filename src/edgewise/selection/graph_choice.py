@@ -18,8 +18,9 @@ from edgewise.selection.criteria import (
     default_gamma,
     ebic,
     false_discovery_control,
-    partial_correlation_tests,
+    plan_partial_correlations,
     smallest_p_value,
+    two_sided,
 )
 from edgewise.selection.rules import EBIC, FDR
 from edgewise.selection.search import Choice, Grid, PathProblem, warn_of_unconverged
@@ -190,7 +191,9 @@ def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
     Pairs that ``weights`` forbid are not tested, and those that they leave free are joined.
     """
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
-    tests = partial_correlation_tests(R, statistics.n_samples)
+    estimator = plan_partial_correlations(R, statistics.n_samples)
+    estimate, rows = estimator(R)
+    pvalues = two_sided(np.arctanh(estimate) * np.sqrt(rows))
     allowed = np.triu(np.ones(R.shape, dtype=bool), 1)
     joined = np.zeros(R.shape, dtype=bool)
     if problem.weights is not None:
@@ -198,7 +201,7 @@ def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
         joined = allowed & (problem.weights == 0)
         allowed &= ~joined
     if allowed.any():
-        q = false_discovery_control(tests.pvalues[allowed], method=rule.correction)
+        q = false_discovery_control(pvalues[allowed], method=rule.correction)
         joined[allowed] = q <= rule.level
     fit = problem.refit(statistics, joined | joined.T)
     if fit is None:
@@ -206,7 +209,7 @@ def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
             f"The {joined.sum()} pairs that pass the tests have no maximum likelihood: columns "
             'determine each other. Drop columns, or pass repair="ridge".'
         )
-    return Choice(fit=fit, alpha=tests.alpha, selection=None)
+    return Choice(fit=fit, alpha=estimator.alpha, selection=None)
 
 
 def _warn_of_no_maximum() -> None:

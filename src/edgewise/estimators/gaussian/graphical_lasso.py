@@ -205,10 +205,10 @@ class GaussianGraph(TableEstimator):
         "variables are joined if their partial correlation given all others is not zero."
     )
     _methods_tested = (
-        "Two variables are joined if their partial correlation given all others, estimated from "
-        "regressions and freed of the bias of their penalty, differs from zero in a test at a "
-        "controlled false discovery rate (Liu 2013). The estimate is the Gaussian maximum "
-        "likelihood under this network."
+        "Two variables are joined if their partial correlation given all others, estimated by "
+        "least squares (Fisher 1924) or, of many columns, from lassos and freed of the bias of "
+        "their penalty (Liu 2013), differs from zero in a test at a controlled false discovery "
+        "rate. The estimate is the Gaussian maximum likelihood under this network."
     )
     _cites = ("friedman2008",)
 
