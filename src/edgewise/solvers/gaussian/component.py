@@ -614,7 +614,7 @@ def solve_component(
             )
         if len(history) > 2 and NEAR * p > history[-3] < 2.0 * gap:
             break
-        if status == 0:
+        if left == 0:
             if _is_slow(columns.size, change, gap, ratio, target):
                 break
             left = chunk = 2 * chunk
