@@ -161,8 +161,9 @@ def test_confirm_is_the_gap_of_plain_linear_algebra():
     S = correlation(60, 40, 9)
     form = form_of(S, 0.1)
     Theta = graphical_lasso(S, 0.1, tol=1e-3).value
-    found = confirm(form, Theta)
-    assert found.gap == pytest.approx(clipped_gap(S, Theta, penalty_matrix(60, 0.1)), abs=1e-10)
+    exact = clipped_gap(S, Theta, penalty_matrix(60, 0.1))
+    assert exact - 1e-10 <= confirm(form, Theta).gap <= 1.001 * exact
+    assert exact - 1e-10 <= confirm(form, Theta, 2.0 * exact).gap <= 2.0 * exact
     assert confirm(form, Theta - 2.0 * np.eye(60) * Theta.max()) is None
 
 

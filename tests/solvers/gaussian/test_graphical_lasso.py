@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy.signal import lfilter
 
 from edgewise import InputError, SolverError
 from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path
@@ -67,6 +68,60 @@ def test_agrees_with_cvxpy_on_random_problems(p, n, seed, share, penalize_diagon
     scale = np.abs(expected).max()
     assert solution.objective <= value + 1e-5
     assert np.abs(solution.value - expected).max() < 2e-3 * scale
+
+
+def free_and_forbidden(p, rng, free=0.2, forbidden=0.3):
+    """Random weights, some of them 0 and some infinite."""
+    weights, kind = np.triu(rng.uniform(0.3, 2.5, (p, p)), 1), rng.random((p, p))
+    weights[(kind < free) & (weights > 0)] = 0.0
+    weights[np.triu((kind >= free) & (kind < free + forbidden), 1)] = np.inf
+    return weights + weights.T + np.eye(p)
+
+
+@settings(max_examples=15, deadline=None)
+@given(p=st.integers(3, 7), seed=st.integers(0, 10_000), share=st.floats(0.02, 0.9))
+def test_agrees_with_cvxpy_on_free_and_forbidden_edges(p, seed, share):
+    S = sample_covariance(p, 4 * p, seed)
+    weights = free_and_forbidden(p, np.random.default_rng(seed))
+    alpha = share * np.abs(S - np.diag(np.diag(S))).max()
+    T = penalty_matrix(p, alpha, weights)
+    solution = graphical_lasso(S, alpha, weights=weights, tol=1e-9)
+    assert_optimal(solution, S, T, 1e-9)
+    expected, value = cvxpy_solution(S, T)
+    assert solution.objective <= value + 1e-5
+    assert np.abs(solution.value - expected).max() < 2e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("kind", ["factor", "chain", "low rank", "tree"])
+@pytest.mark.parametrize("p", [3, 10, 30, 48, 60, 100])
+def test_anyone_can_confirm_the_gap(p, kind):
+    """The gap at the inverse of the precision, clipped to the box, is at most that reported."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n, noise = (p + 2, 3 * p, 10 * p)[seed % 3], rng.standard_normal((10 * p, p))
+        if kind == "factor":
+            rows = noise + rng.choice([1.0, 3.0, 10.0]) * rng.standard_normal((10 * p, 1))
+        elif kind == "chain":
+            rows = lfilter([1.0], [1.0, -rng.choice([0.9, 0.99])], noise, axis=1)
+        elif kind == "low rank":
+            loadings = rng.standard_normal((max(1, p // 4), p))
+            rows = rng.standard_normal((10 * p, len(loadings))) @ loadings + 0.2 * noise
+        else:
+            rows = noise @ np.linalg.inv(np.eye(p) - np.triu(rng.random((p, p)) < 1 / p, 1))
+        S = np.corrcoef(rows[:n], rowvar=False)
+        weights = None if seed == 5 else free_and_forbidden(p, rng, 0.1 * (seed % 2))
+        alphas = alpha_max(S) * 10.0 ** rng.uniform(-2.5, -0.2) * np.array([3.0, 1.0])
+        tol = (1e-3, 1e-4, 1e-6)[seed % 3]
+        for solution in (
+            graphical_lasso(S, alphas[1], weights=weights, tol=tol),
+            *graphical_lasso_path(S, alphas, weights=weights, tol=tol),
+        ):
+            gap = clipped_gap(S, solution.value, penalty_matrix(p, solution.alpha, weights))
+            # What an objective of sums of this size is known to.
+            rounding = 1e-13 * (np.abs(S * solution.value).sum() + p)
+            assert gap <= solution.gap + rounding
+            assert solution.converged
+            assert solution.gap <= tol * p
 
 
 @pytest.mark.parametrize("s12", [0.7, -0.3, 0.05])

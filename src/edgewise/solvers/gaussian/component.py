@@ -23,6 +23,7 @@ from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.solvers.gaussian.descent import (
+    SOON,
     Columns,
     columns_from_precision,
     descend,
@@ -32,6 +33,8 @@ from edgewise.solvers.gaussian.standard_form import (
     StandardForm,
     clip_to_box,
     fill_thresholds,
+    measure_inverse,
+    next_look,
     penalty,
     shrink_into_box,
 )
@@ -53,22 +56,27 @@ class CertifiedPrecision:
     n_iter: int = 0
 
 
-def confirm(form: StandardForm, Theta: FloatArray) -> CertifiedPrecision | None:
+def confirm(
+    form: StandardForm, Theta: FloatArray, target: float = 0.0, out: FloatArray | None = None
+) -> CertifiedPrecision | None:
     """Find the duality gap of ``Theta`` at its inverse, clipped to the dual box.
 
-    None says that ``Theta`` is not positive definite; the gap is infinite where the dual point is
-    not.
+    A bound on it does where that is at most ``target`` or known to a thousandth. The inverse lies
+    in ``out`` if that is given. None says that ``Theta`` is not positive definite; the gap is
+    infinite where the dual point is not.
     """
-    factor = factorize(Theta)
+    factor = factorize(Theta, out)
     if factor is None:
         return None
-    Sigma = inverse(factor)
-    W = Sigma.copy()
-    clip_to_box(form, W)
+    Sigma = inverse(factor, out)
+    slack, trace, bound = measure_inverse(form, Theta, Sigma)
+    if slack + bound > target and bound > 1e-3 * slack:
+        W = Sigma.copy()
+        clip_to_box(form, W)
+        bound = min(bound, max(trace - factor.logdet - log_determinant(W), 0.0))
     value = float(np.vdot(form.S, Theta)) + penalty(form, Theta) - factor.logdet
-    gap = max(value - log_determinant(W) - form.scale.size, 0.0)
     return CertifiedPrecision(
-        Theta=Theta, Sigma=Sigma, logdet=factor.logdet, objective=value, gap=gap
+        Theta=Theta, Sigma=Sigma, logdet=factor.logdet, objective=value, gap=slack + bound
     )
 
 
@@ -82,8 +90,8 @@ WINDOW, ARMIJO, SHORTER, SHORTEST = 8, 1e-4, 0.3, 1e-9
 UNEVEN = 0.3
 #: Relative size of the free part of the gradient at the first look at the gap, which follows it.
 FIRST_LOOK = 1e-3
-#: The next look is aimed this much below the target, and at most so much below the last.
-AIM, FARTHEST = 0.7, 0.03
+#: The next look is at most this much below the last.
+FARTHEST = 0.03
 #: Steps that must halve the free part of the gradient.
 STALLED = 200
 
@@ -169,20 +177,20 @@ def climb(
     if not ascent.is_definite:
         return None
     best: CertifiedPrecision | None = None
-    next_look, lowest, since, can_move = FIRST_LOOK, np.inf, 0, True
+    look_at, lowest, since, can_move = FIRST_LOOK, np.inf, 0, True
     for count in range(max_iter + 1):
         if ascent.share < 0.5 * lowest:
             lowest, since = ascent.share, count
         is_last = count == max_iter or not can_move or count > since + STALLED
-        if ascent.share <= next_look or is_last:
+        if ascent.share <= look_at or is_last:
             Theta = _held_entries(form, ascent.W, ascent.Theta, np.empty_like(W))
-            found = confirm(form, Theta)
+            found = confirm(form, Theta, target)
             gap = np.inf if found is None else found.gap
             if found is not None and (best is None or gap < best.gap):
                 best = replace(found, n_iter=count)
             if is_last or gap <= target:
                 break
-            next_look = ascent.share * (max(AIM * target / gap, FARTHEST) if gap < np.inf else 0.1)
+            look_at = next_look(ascent.share, gap, target, FARTHEST)
         can_move = ascent.step()
     return best
 
@@ -342,14 +350,14 @@ def orthant_newton(
     Olsen, Oztoprak, Nocedal and Rennie (2012). An entry at zero is free when its gradient exceeds
     its threshold. All of the work is matrix products; the objective never rises.
     """
-    found = confirm(form, Theta)
+    found = confirm(form, Theta, target)
     for count in range(1, max_iter + 1):
         if found is None or found.gap <= target:
             break
         refuse_unbounded(float(np.diagonal(found.Theta).max()))
         sign, gradient = _orthant(form, found.Theta, found.Sigma)
         step = newton_direction(found.Theta, found.Sigma, sign != 0.0, gradient)
-        moved = _search(form, found, step, sign, gradient)
+        moved = _search(form, found, step, sign, gradient, target)
         if moved is None:
             break
         found = replace(moved, n_iter=count)
@@ -416,6 +424,7 @@ def _search(
     step: FloatArray,
     sign: FloatArray,
     gradient: FloatArray,
+    target: float,
 ) -> CertifiedPrecision | None:
     """Halve the step until the projected point is positive definite and low enough (Armijo)."""
     # Near the optimum the decrease drowns in rounding; a step within it counts as good.
@@ -423,7 +432,7 @@ def _search(
     length = 1.0
     while length > 1e-6:
         trial, decrease = _project(start.Theta, length * step, sign, gradient)
-        found = confirm(form, trial) if decrease < 0.0 else None
+        found = confirm(form, trial, target) if decrease < 0.0 else None
         limit = start.objective + 1e-4 * decrease + rounding
         if found is not None and found.objective <= limit:
             return found
@@ -484,7 +493,10 @@ def split_likelihood(
         refuse_unbounded(float(X.diagonal().max()))
         is_settled = best is not None and best.gap <= SETTLED * form.scale.size
         found = orthant_newton(form, Z.copy(), target, SETTLED_STEPS if is_settled else 0)
-        if found is not None and (best is None or found.gap < best.gap):
+        # Without a dual point near by the gap is infinite for long, and the objective tells.
+        if found is not None and (
+            best is None or (found.gap, found.objective) < (best.gap, best.objective)
+        ):
             best = replace(found, n_iter=count)
         return best is not None and best.gap <= target
 
@@ -565,50 +577,48 @@ def solve_component(
         Precision and covariance of a nearby problem.
     """
     p = form.scale.size
-    W, Theta, R = (scratch(name, (p, p)) for name in ("covariance", "precision", "residual"))
-    columns = empty_columns(W, Theta, R, min(8, p))
+    W, Theta, Sigma = (scratch(name, (p, p)) for name in ("dual point", "precision", "inverse"))
+    columns = empty_columns(W, Theta, Sigma, min(8, p))
     W[:] = 0.0
     if start is not None:
         W[:] = start[1]
-        columns = Columns(W, *columns_from_precision(start[0]), Theta, R)
+        columns = Columns(W, *columns_from_precision(start[0]), Theta, Sigma)
     # Most problems are nearly solved at the soft-thresholded covariance.
     clip_to_box(form, W)
     history: list[float] = []
     n_iter, chunk, change, is_last_start = 0, PATIENCE, -1.0, False
+    left, aim = chunk, target
     while n_iter < max_iter:
-        n_sweeps = min(chunk, max_iter - n_iter)
-        status, n_sweeps, gap, change, ratio, columns = descend(
-            form, columns, target, n_sweeps, change, False
+        status, n_sweeps, expected, change, ratio, columns = descend(
+            form, columns, aim, min(left, max_iter - n_iter), change, False
         )
-        n_iter += n_sweeps
+        n_iter, left = n_iter + n_sweeps, left - n_sweeps
         if status < 0 and not is_last_start and not _is_definite(W):
             shrink_into_box(form, W)
-            columns = empty_columns(W, Theta, R, min(8, p))
-            change, is_last_start = -1.0, True
+            columns = empty_columns(W, Theta, Sigma, min(8, p))
+            change, is_last_start, left = -1.0, True, chunk
             continue
         if status < 0:
             break
-        if status > 1 or (status > 0 and n_iter > PATIENCE):
-            # The bound on what the inverse of the precision confirms is of first order, and too
-            # small after long steps and on ill-conditioned problems: confirm it.
-            found = confirm(form, Theta)
-            gap = np.inf if found is None else found.gap
-            status = int(gap <= target)
+        found = confirm(form, Theta, target, Sigma)
+        gap = np.inf if found is None else found.gap
         history.append(gap)
-        factor = factorize(Theta, R) if status > 0 else None
-        if factor is not None:
+        if found is not None and gap <= target:
             return ComponentSolution(
                 Theta=Theta,
-                Sigma=inverse(factor, R),
-                logdet=factor.logdet,
+                Sigma=Sigma,
+                logdet=found.logdet,
                 gap=gap,
                 n_iter=n_iter,
                 history=history,
             )
-        is_stalled = len(history) > 2 and NEAR * p > history[-3] < 2.0 * gap
-        if is_stalled or _is_slow(columns.size, change, gap, ratio, target):
+        if len(history) > 2 and NEAR * p > history[-3] < 2.0 * gap:
             break
-        chunk *= 2
+        if left == 0:
+            if _is_slow(columns.size, change, gap, ratio, target):
+                break
+            left = chunk = 2 * chunk
+        aim = min(next_look(expected, gap, target, SOON), target)
     if not history:
         Theta = np.eye(p)
     return _finish(form, Theta, W, target, max_iter - n_iter, n_iter, history)

@@ -29,9 +29,10 @@ from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.gaussian.standard_form import (
     StandardForm,
-    certify,
     clip_to_box,
+    confirm_few,
     fill_thresholds,
+    next_look,
     shrink_into_box,
 )
 from edgewise.solvers.linalg.kernels import add_rows, dot, soft_threshold
@@ -55,8 +56,8 @@ class Columns(NamedTuple):
         Diagonal of the precision.
     Theta : ndarray of shape (p, p)
         Receives the precision.
-    R : ndarray of shape (p, p)
-        Scratch.
+    Sigma : ndarray of shape (p, p)
+        Receives its inverse.
     """
 
     W: FloatArray
@@ -65,15 +66,15 @@ class Columns(NamedTuple):
     size: IntArray
     theta: FloatArray
     Theta: FloatArray
-    R: FloatArray
+    Sigma: FloatArray
 
 
-def empty_columns(W: FloatArray, Theta: FloatArray, R: FloatArray, width: int) -> Columns:
+def empty_columns(W: FloatArray, Theta: FloatArray, Sigma: FloatArray, width: int) -> Columns:
     """Pair a dual point with empty columns; lists of few variables have full width."""
     p = len(W)
     width = p if p <= FEW else width
     support, coef = np.empty((p, width), np.int64), np.empty((p, width))
-    return Columns(W, support, coef, np.zeros(p, np.int64), np.ones(p), Theta, R)
+    return Columns(W, support, coef, np.zeros(p, np.int64), np.ones(p), Theta, Sigma)
 
 
 @kernel
@@ -266,6 +267,8 @@ MANY, TOO_MUCH = 16, 12.0
 #: Sweeps after which the last step is continued, in what share of all that would follow, if steps
 #: shrink by no more than this, and the largest such factor that is believed.
 EVERY, REACH, SHRINKING, SLOWEST = 4, 1.5, 0.6, 0.98
+#: The next look at the gap is at most this much below the last: it costs less than a sweep.
+SOON = 0.3
 
 
 @kernel
@@ -277,24 +280,23 @@ def descend(
     change: float,
     is_short: bool,
 ) -> tuple[int, int, float, float, float, Columns]:
-    """Sweep until the certified gap is at most ``target``.
+    """Sweep until a look at the gap of the precision is worth its cost, and write it down.
 
     ``is_short`` solves columns by coordinate steps as long as these shrink, which is quick for few
-    variables and stops too early on nearly singular ones. Returns a status (1 certified, 2 the same
-    after long steps, 0 out of sweeps, -1 start not positive definite, -2 sweeps cost too much), the
-    number of sweeps, the gap, the last change, its ratio to the change before, and the columns,
-    whose lists may have grown.
+    variables and stops too early on nearly singular ones. Returns a status (1 the gap may well be
+    at most ``target``, 0 out of sweeps, -1 start not positive definite, -2 sweeps cost too much),
+    the number of sweeps, what the gap may be, the last change, its ratio to the change before, and
+    the columns, whose lists may have grown.
     """
     p = form.scale.size
     finest = 0.05 * target / p
-    gap = np.inf
+    expected = np.inf
     ratio = 1.0
-    # Calibrated on random, hub, grid and block graphs of 20 to 1000 variables; beside a sweep over
-    # few variables the certificate costs next to nothing.
-    eagerness = (40.0 if p <= 64 else 12.0) / np.sqrt(p)
+    # Calibrated on random, hub, grid and block graphs of 20 to 1000 variables.
+    eagerness = 12.0 / np.sqrt(p)
     t, v = np.empty(p), np.empty(p)
     last = columns.W
-    may_reach, has_reached, status = not is_short, False, 1
+    may_reach, has_reached = not is_short, False
     for count in range(1, max_sweeps + 1):
         is_due = may_reach and count % EVERY == 0 and count + 1 < max_sweeps
         is_due = is_due and np.sqrt(ratio) > SHRINKING
@@ -312,41 +314,51 @@ def descend(
             return int(change), count, np.inf, -1.0, 1.0, columns
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
         # The gap follows the square root of what the next sweep would change.
-        if np.sqrt(change * ratio) <= eagerness * target or count == max_sweeps:
+        expected = np.sqrt(change * ratio) / eagerness
+        if expected <= target:
             assemble(columns)
-            gap = certify(form, columns.W, columns.support, columns.size, columns.Theta, columns.R)
-            if gap <= target:
-                return status, count, gap, change, ratio, columns
+            return 1, count, expected, change, ratio, columns
         # Steps that shrink by the same factor each time add up to a multiple of the last; a sweep
         # that finds the sum not positive definite is taken back.
         factor = min(np.sqrt(ratio), SLOWEST)
         has_reached = is_due and factor > SHRINKING
         if has_reached:
-            status = 2
             extrapolate(columns.W, last, REACH * factor / (1.0 - factor))
             clip_to_box(form, columns.W)
-    return 0, max_sweeps, gap, change, ratio, columns
+    assemble(columns)
+    return 0, max_sweeps, expected, change, ratio, columns
 
 
 @kernel
 def descend_from(
     form: StandardForm, columns: Columns, target: float, max_sweeps: int
-) -> tuple[float, int, bool]:
+) -> tuple[float, float, int, bool]:
     """Descend from ``columns`` or, where they are not positive definite, from shrunken covariances.
 
-    ``columns`` must have lists of full width. Returns the gap, infinite where the problem is left
-    to the general solver, the number of sweeps, and whether the start was of use.
+    ``columns`` must have lists of full width; their ``Theta`` and ``Sigma`` receive the precision
+    and its inverse. Returns the gap at the inverse, clipped to the dual box, or infinity where the
+    problem is left to the general solver, the log-determinant of the precision, the number of
+    sweeps, and whether the start was of use.
     """
     clip_to_box(form, columns.W)
-    status, n_sweeps, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0, True)
-    is_warm = status > 0
-    if status < 0:
-        shrink_into_box(form, columns.W)
-        columns.size[:] = 0
-        columns.theta[:] = 1.0
-        status, count, gap, _, _, _ = descend(form, columns, target, max_sweeps, -1.0, True)
+    aim, change, is_warm, n_sweeps, left = target, -1.0, True, 0, max_sweeps
+    while left > 0:
+        status, count, expected, change, _, _ = descend(form, columns, aim, left, change, True)
         n_sweeps += count
-    return gap if status > 0 else np.inf, n_sweeps, is_warm
+        left -= count
+        if status < 0 and not is_warm:
+            break
+        if status < 0:
+            shrink_into_box(form, columns.W)
+            columns.size[:] = 0
+            columns.theta[:] = 1.0
+            is_warm, left = False, max_sweeps
+            continue
+        gap, logdet = confirm_few(form, columns.Theta, columns.Sigma, target)
+        if gap <= target:
+            return gap, logdet, n_sweeps, is_warm
+        aim = min(next_look(expected, gap, target, SOON), target)
+    return np.inf, -np.inf, n_sweeps, False
 
 
 @kernel
@@ -637,4 +649,6 @@ def _widen(columns: Columns, width: int) -> Columns:
     support, coef = np.empty((p, width), np.int64), np.empty((p, width))
     support[:, :old] = columns.support
     coef[:, :old] = columns.coef
-    return Columns(columns.W, support, coef, columns.size, columns.theta, columns.Theta, columns.R)
+    return Columns(
+        columns.W, support, coef, columns.size, columns.theta, columns.Theta, columns.Sigma
+    )

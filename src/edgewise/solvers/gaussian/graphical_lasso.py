@@ -431,17 +431,15 @@ def small_path(
         if n_steady >= 2 and alphas[a - 1] < alphas[a - 2] and not penalize_diagonal:
             step = (alphas[a] - alphas[a - 1]) / (alphas[a - 1] - alphas[a - 2])
         extrapolate(columns.W, before, step)
-        gap, sweeps[a], is_warm = descend_from(form, columns, tol * p, patience)
+        gaps[a], logdet, sweeps[a], is_warm = descend_from(form, columns, tol * p, patience)
         n_steady = n_steady + 1 if is_warm else 0
-        logdet = _invert(columns.Theta, covariances[a]) if gap < np.inf else -np.inf
-        if logdet > -np.inf:
-            gaps[a] = gap
+        if gaps[a] < np.inf:
             objectives[a] = _objective(form, columns.Theta, logdet)
             for i in range(p):
                 for j in range(p):
                     units = scale[i] * scale[j]
                     precisions[a, i, j] = columns.Theta[i, j] * units
-                    covariances[a, i, j] /= units
+                    covariances[a, i, j] = columns.Sigma[i, j] / units
     return precisions, covariances, objectives, gaps, sweeps
 
 
@@ -452,36 +450,3 @@ def _objective(form: StandardForm, Theta: FloatArray, logdet: float) -> float:
     for i in range(form.scale.size):
         total += dot(form.S[i], Theta[i]) - 2.0 * np.log(form.scale[i])
     return total
-
-
-@kernel
-def _invert(A: FloatArray, out: FloatArray) -> float:
-    """Write the inverse to ``out`` and return the log-determinant, by Cholesky.
-
-    Minus infinity says that the matrix is not positive definite.
-    """
-    p = A.shape[0]
-    L = np.empty((p, p))
-    logdet = 0.0
-    for i in range(p):
-        for j in range(i):
-            L[i, j] = (A[i, j] - dot(L[i, :j], L[j, :j])) / L[j, j]
-        pivot = A[i, i] - dot(L[i, :i], L[i, :i])
-        if not pivot > 0.0:
-            return -np.inf
-        L[i, i] = np.sqrt(pivot)
-        logdet += np.log(pivot)
-    # One column at a time: forward from its unit vector, then back down to its own row.
-    x = np.zeros(p)
-    for c in range(p):
-        x[c] = 1.0 / L[c, c]
-        for i in range(c + 1, p):
-            x[i] = -dot(L[i, c:i], x[c:i]) / L[i, i]
-        for i in range(p - 1, c - 1, -1):
-            x[i] /= L[i, i]
-            for k in range(c, i):
-                x[k] -= L[i, k] * x[i]
-        for i in range(c, p):
-            out[c, i] = x[i]
-            out[i, c] = x[i]
-    return logdet

@@ -9,9 +9,8 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.linalg.kernels import add_rows, dot
+from edgewise.solvers.linalg.kernels import dot
 
-_TILE = 32
 #: Stands for "every weight is one" without a p by p array.
 NO_WEIGHTS: FloatArray = np.empty((0, 0))
 
@@ -144,81 +143,114 @@ def penalty(form: StandardForm, Theta: FloatArray) -> float:
 
 
 @kernel
-def certify(
-    form: StandardForm,
-    W: FloatArray,
-    support: IntArray,
-    size: IntArray,
-    Theta: FloatArray,
-    R: FloatArray,
-) -> float:
-    r"""Bound the duality gap of a positive definite ``Theta``, moving ``W`` onto its edges.
+def measure_inverse(
+    form: StandardForm, Theta: FloatArray, Sigma: FloatArray
+) -> tuple[float, float, float]:
+    r"""Measure the dual point that is ``Sigma``, the inverse of ``Theta``, clipped to the box.
 
-    To the gap at ``W`` is added what the dual point :math:`\Theta^{-1}`, clipped to the box, loses
-    by slackness (to first order in :math:`R`), so that whoever has only the precision can confirm
-    the figure. Infinite where the bound does not hold. ``R`` is scratch.
+    With :math:`\Delta` the move into the box and :math:`W = \Sigma + \Delta`, the duality gap is
+    what :math:`W` loses by slackness, :math:`\sum_{ij} \Theta_{ij} (S_{ij} + t_{ij}
+    \operatorname{sign} \Theta_{ij} - W_{ij})`, and :math:`\operatorname{tr} \Theta \Delta -
+    \log\det(I + \Theta \Delta)`. Returns the slackness, the trace, and a bound on the second part,
+    infinite where it has none.
     """
-    p = size.size
-    _pin_edges(form, W, support, size, Theta)
-    index = np.empty(support.shape[1] + 1, np.int64)
-    value = np.empty(support.shape[1] + 1)
+    S, p = form.S, form.scale.size
+    t, root = np.empty(p), np.empty(p)
     for i in range(p):
-        n = 1
-        index[0] = i
-        value[0] = Theta[i, i]
-        for k in range(size[i]):
-            if Theta[i, support[i, k]] != 0.0:
-                index[n] = support[i, k]
-                value[n] = Theta[i, support[i, k]]
-                n += 1
-        add_rows(W, index, value, n, R[i])
-        R[i, i] -= 1.0
-    square = _transpose_and_trace_square(R)
-    if not square < 1.0:
-        return np.inf
-    square = max(square, 0.0)
-    slack = 0.0
+        root[i] = np.sqrt(Theta[i, i])
+    slack = trace = square = largest = 0.0
+    width = np.ones(p)
     for i in range(p):
-        for k in range(size[i]):
-            j = support[i, k]
-            if j > i and Theta[i, j] != 0.0:
-                slack += 2.0 * max(0.0, Theta[i, j] * dot(W[i], R[j]))
-    bound: float = 0.5 * square / (1.0 - np.sqrt(square)) + slack
-    return bound
-
-
-@kernel
-def _pin_edges(
-    form: StandardForm, W: FloatArray, support: IntArray, size: IntArray, Theta: FloatArray
-) -> None:
-    """Move ``W`` to the edge of its box wherever ``Theta`` has an edge."""
-    t = np.empty(size.size)
-    for i in range(size.size):
         fill_thresholds(i, form, t)
-        for k in range(size[i]):
-            j = support[i, k]
-            if Theta[i, j] != 0.0:
-                W[i, j] = form.S[i, j] + (t[j] if Theta[i, j] > 0.0 else -t[j])
-                W[j, i] = W[i, j]
+        t[i] = 0.0
+        s, row, x = S[i], Sigma[i], Theta[i]
+        part = 0.0
+        for j in range(i):
+            d = (min(max(row[j], s[j] - t[j]), s[j] + t[j]) - row[j]) * root[j]
+            part += d * d
+        square += (2.0 * part + Theta[i, i] * (1.0 - row[i]) ** 2) * Theta[i, i]
+        trace += Theta[i, i] * (1.0 - row[i])
+        for j in range(i):
+            if x[j] != 0.0:
+                w = min(max(row[j], s[j] - t[j]), s[j] + t[j])
+                slack += 2.0 * x[j] * (s[j] + (t[j] if x[j] > 0.0 else -t[j]) - w)
+                trace += 2.0 * x[j] * (w - row[j])
+                part = abs(x[j]) / (root[i] * root[j])
+                width[i] += part
+                width[j] += part
+    for i in range(p):
+        largest = max(largest, width[i])
+    # The eigenvalues of Theta, its diagonal scaled to 1, are below the largest sum of a row.
+    square *= largest * largest
+    bound = 0.5 * square / (1.0 - np.sqrt(square)) if square < 1.0 else np.inf
+    return slack, trace, bound
 
 
 @kernel
-def _transpose_and_trace_square(R: FloatArray) -> float:
-    """Transpose ``R`` in place, tile by tile, and return the trace of its square."""
-    p = R.shape[0]
-    square = 0.0
-    for a in range(0, p, _TILE):
-        for b in range(0, a + 1, _TILE):
-            part = 0.0
-            for i in range(a, min(a + _TILE, p)):
-                for j in range(b, min(b + _TILE, i + 1)):
-                    x = R[i, j]
-                    y = R[j, i]
-                    part += x * y if i == j else 2.0 * x * y
-                    R[i, j] = y
-                    R[j, i] = x
-            square += part
-    return square
+def confirm_few(
+    form: StandardForm, Theta: FloatArray, Sigma: FloatArray, target: float
+) -> tuple[float, float]:
+    """Bound the gap of ``Theta`` at its inverse, clipped to the dual box, for few variables.
+
+    ``Sigma`` receives the inverse. Also returns the log-determinant of ``Theta``; the gap is
+    infinite where it is not positive definite. It is computed where a bound leaves open whether it
+    is at most ``target``.
+    """
+    logdet = _invert(Theta, Sigma)
+    if logdet == -np.inf:
+        return np.inf, logdet
+    slack, trace, bound = measure_inverse(form, Theta, Sigma)
+    if slack <= target < slack + bound:
+        W = Sigma.copy()
+        clip_to_box(form, W)
+        bound = max(trace - logdet - _invert(W, np.empty_like(W)), 0.0)
+    return slack + bound, logdet
+
+
+@kernel
+def _invert(A: FloatArray, out: FloatArray) -> float:
+    """Write the inverse to ``out`` and return the log-determinant, by Cholesky.
+
+    Minus infinity says that the matrix is not positive definite.
+    """
+    p = A.shape[0]
+    L = np.empty((p, p))
+    logdet = 0.0
+    for i in range(p):
+        for j in range(i):
+            L[i, j] = (A[i, j] - dot(L[i, :j], L[j, :j])) / L[j, j]
+        pivot = A[i, i] - dot(L[i, :i], L[i, :i])
+        if not pivot > 0.0:
+            return -np.inf
+        L[i, i] = np.sqrt(pivot)
+        logdet += np.log(pivot)
+    # One column at a time: forward from its unit vector, then back down to its own row.
+    x = np.zeros(p)
+    for c in range(p):
+        x[c] = 1.0 / L[c, c]
+        for i in range(c + 1, p):
+            x[i] = -dot(L[i, c:i], x[c:i]) / L[i, i]
+        for i in range(p - 1, c - 1, -1):
+            x[i] /= L[i, i]
+            for k in range(c, i):
+                x[k] -= L[i, k] * x[i]
+        for i in range(c, p):
+            out[c, i] = x[i]
+            out[i, c] = x[i]
+    return logdet
+
+
+#: The next look at the gap is aimed this much below the target.
+AIM = 0.7
+
+
+@kernel
+def next_look(measure: float, gap: float, target: float, farthest: float) -> float:
+    """Say at what size of a measure that the gap follows to look at it again, being too large.
+
+    At most the share ``farthest`` of what it measures now.
+    """
+    return measure * (max(AIM * target / gap, farthest) if gap < np.inf else 0.1)
 
 
 def components(form: StandardForm) -> list[IntArray]:
