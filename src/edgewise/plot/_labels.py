@@ -16,12 +16,11 @@ from matplotlib.textpath import TextToPath
 from edgewise._core.typing import FloatArray
 from edgewise.plot._canvas import HANDLE, INK, LEGEND, PLAIN, Entry
 
-#: Directions to try: beside, above and below, then the corners, then further above and below.
-_DIRECTIONS = np.array(
-    [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1)]
-)
+#: Directions to try: beside, above and below, the corners, then the same further off.
+_CORNERS = [(1, 1), (-1, 1), (1, -1), (-1, -1)]
+_DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), *_CORNERS, (0, 1), (0, -1), *_CORNERS])
 #: At a corner a name may come closer, as only its own corner meets the node.
-_DISTANCE = np.array([1.0] * 4 + [0.6] * 4 + [2.2] * 2)[:, None]
+_DISTANCE = np.array([1.0] * 4 + [0.6] * 4 + [2.2] * 2 + [1.4] * 4)[:, None]
 _HORIZONTAL: dict[int, Literal["left", "center", "right"]] = {1: "left", 0: "center", -1: "right"}
 _VERTICAL: dict[int, Literal["bottom", "center", "top"]] = {1: "bottom", 0: "center", -1: "top"}
 #: Space between a node and its name, and beside every name, as a share of its height.
@@ -30,7 +29,7 @@ _BESIDE = 0.2
 #: Half the width of a thick edge, in points, which names keep away from where they can.
 _CLEAR = 2.5
 #: Names tried at most; more than this cannot be read on one page.
-MOST_LABELS = 400
+MOST_LABELS = 600
 #: So many of the most important names may cover nodes: a hub is crowded by its neighbours.
 _IMPORTANT = 10
 

@@ -13,8 +13,7 @@ import numpy as np
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
 from edgewise.plot._canvas import tidy
-from edgewise.plot._layout import Page, is_joined, place
-from edgewise.plot.network import part_of
+from edgewise.plot._layout import Page, is_joined, part_of, place
 
 #: The strongest edges that a page holds; files hold all of them.
 MOST_EDGES: Final = 10_000
@@ -30,8 +29,8 @@ def network_data(
     Numbers are rounded to what a reader can see, which keeps the page small.
     """
     edges = graph.edges()
-    strongest = edges.iloc[np.argsort(-np.abs(edges["weight"].to_numpy()), kind="stable")]
-    kept = strongest.head(MOST_EDGES)
+    kept = edges.iloc[np.argsort(-np.abs(edges["weight"].to_numpy()), kind="stable")]
+    kept = kept.head(MOST_EDGES)
     number = {name: k for k, name in enumerate(graph.names)}
     has_confidence = graph.confidence is not None
     ends = list(zip(kept["source"], kept["target"], strict=True))

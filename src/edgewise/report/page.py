@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
-from edgewise.plot._layout import is_joined
-from edgewise.plot.network import most_edges
+from edgewise.plot._layout import is_joined, strongest
 from edgewise.report.network import (
     MOST_EDGES,
     as_script,
@@ -572,7 +571,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "has_nodes": "Nodes" in report.tables,
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
-        "most": most_edges(graph.n_nodes),
+        "most": strongest(graph).n_edges,
         "n_hidden": max(graph.n_edges - MOST_EDGES, 0),
         "leads": report.leads and bool(report.pictures),
         "has_confidence": graph.confidence is not None,
