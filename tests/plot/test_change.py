@@ -240,7 +240,7 @@ def test_names_cover_neither_each_other_nor_the_legend(change, least):
 
 
 def test_names_are_cut_where_more_fit_then_but_stay_apart():
-    change = random_changes(40, 20, name="posterior part of region number {}")
+    change = random_changes(40, 24, name="posterior part of region number {}")
     names = written(plot_change(change))
     assert len(names) == np.count_nonzero(change.adjacency.any(axis=0))
     assert max(map(len, names)) < 24

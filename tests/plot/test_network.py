@@ -187,11 +187,11 @@ def test_every_line_is_crossed_by_few(n_nodes, n_edges):
 def test_of_a_large_network_no_more_is_drawn_than_a_page_holds(n_nodes, n_edges):
     ax = plot_network(random_graph(n_nodes, n_edges))
     ends = np.array(lines(ax).get_segments())
-    assert len(ends) <= 300
+    assert len(ends) <= 200
     assert n_crossings(ends) <= 2.6 * len(ends)
     if n_nodes == 1000:
         n_drawn = len(node_points(ax))
-        said = f"Showing 300 of 1500 edges, strong ones, and the {n_drawn} nodes that they join."
+        said = f"Showing 200 of 1500 edges, strong ones, and the {n_drawn} nodes that they join."
         assert said in notes(ax)
         named = [text for text in ax.texts if " " not in text.get_text()]
         assert len(named) >= 0.95 * n_drawn

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
 
 #: Room around every component, in units of the distance between neighbouring nodes.
@@ -24,12 +24,16 @@ _GAP = 22.0
 _LARGEST_STRESS = 1500
 #: An edge of a share of the largest weight should be ``share ** -_PULL`` as long as the strongest,
 #: and no longer than ``_LONGEST``.
-_PULL, _LONGEST = 1.75, 10.0
+_PULL, _LONGEST = 2.0, 15.0
 #: Nodes keep this share of the side of the square that each would have by itself.
 _APART = 0.4
+#: And this share of it from the lines of others.
+_OFF = 0.1
+#: A network is stretched at most so far to fill the page.
+_STRETCH = 1.4
 #: Edges besides those of a forest that can be told apart, for each node and at most; and edges in
 #: all that have room on one page.
-_FOR_A_NODE, _BESIDES, _MOST = 2, 36, 300
+_FOR_A_NODE, _BESIDES, _MOST = 2, 36, 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +165,7 @@ def strongest(graph: Graph, most: Literal["auto"] | int | None = "auto") -> Grap
         What to draw.
     most : int or None, default="auto"
         Joined pairs that are kept; ``"auto"`` those of the forest and two more for each node, 36
-        at most, but no more than 300 in all; None keeps all.
+        at most, but no more than 200 in all; None keeps all.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -253,8 +257,11 @@ def _packed(graph: Graph, page: Page) -> FloatArray:
         height = min(height, 0.45 * (page.high[1] - page.low[1]))
         floor = page.low + np.array([0.0, height + _GAP * (n_alone > 0)])
         ratio = float(np.divide(*(page.high - floor)))
-        components = _components(graph, ratio)
-        fitted = _fitted(components[joined], floor, page.high, largest=_LARGEST_UNIT)
+        components = _components(graph, ratio)[joined]
+        # What is nearly as wide as the page becomes as wide, and what is nearly as high as high.
+        room = (page.high - floor) / np.maximum(np.ptp(components, axis=0), 1e-12)
+        components *= np.clip(room / room.min(), 1.0, _STRETCH)
+        fitted = _fitted(components, floor, page.high, largest=_LARGEST_UNIT)
         placed[joined] = fitted.points
         top = page.low[1] + height
     else:
@@ -332,6 +339,9 @@ def _component(lengths: Any) -> FloatArray:
     # The sign of a singular vector is arbitrary; fix it so that every machine draws the same.
     axes *= np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])[:, None]
     flat = _parted(coordinates @ axes.T)
+    joined = lengths.tocoo()
+    is_once = joined.row < joined.col
+    flat = _off_lines(flat, np.column_stack([joined.row[is_once], joined.col[is_once]]))
     flat /= max(spacing(flat), 1e-3 * float(np.ptp(flat)))
     return flat
 
@@ -388,8 +398,7 @@ def _springs(lengths: Any) -> FloatArray:
 
 def _parted(places: FloatArray) -> FloatArray:
     """Push apart nodes that would touch, as far as their share of the area."""
-    n_nodes = len(places)
-    least = _APART * float(np.sqrt(max(np.prod(np.ptp(places, axis=0)), 1e-12) / n_nodes))
+    n_nodes, least = len(places), _APART * _side(places)
     for _ in range(int(np.clip(1e7 / n_nodes**2, 5, 60))):
         step = places[:, None] - places
         distance = np.linalg.norm(step, axis=2) + np.eye(n_nodes)
@@ -397,6 +406,34 @@ def _parted(places: FloatArray) -> FloatArray:
         if not short.any():
             break
         places = places + np.einsum("ij,ijk->ik", 0.4 * short / np.maximum(distance, 1e-9), step)
+    return places
+
+
+def _side(places: FloatArray) -> float:
+    """Side of the square that each node would have by itself."""
+    return float(np.sqrt(max(np.prod(np.ptp(places, axis=0)), 1e-12) / len(places)))
+
+
+def _off_lines(places: FloatArray, pairs: IntArray) -> FloatArray:
+    """Push nodes off the lines of others, which would seem to end at them."""
+    least = _OFF * _side(places)
+    own = (pairs[:, :, None] == np.arange(len(places))).any(axis=1)
+    for _ in range(int(np.clip(4e6 / own.size, 0, 30))):
+        start, end = places[pairs[:, 0]], places[pairs[:, 1]]
+        step = end - start
+        square = np.maximum((step**2).sum(axis=1), 1e-12)[:, None]
+        share = np.einsum("eni,ei->en", places - start[:, None], step) / square
+        away = places - (start[:, None] + share[:, :, None] * step[:, None])
+        distance = np.linalg.norm(away, axis=2)
+        is_near = (share > 0) & (share < 1) & ~own & (distance < least)
+        if not is_near.any():
+            break
+        # A node right on a line goes to the left of it.
+        aside = np.stack([-step[:, 1], step[:, 0]], axis=1)[:, None] / np.sqrt(square)[:, :, None]
+        is_on = distance < 1e-9
+        away = np.where(is_on[:, :, None], aside, away / np.maximum(distance, 1e-9)[:, :, None])
+        short = np.where(is_near, least - distance, 0.0)
+        places = places + 0.5 * np.einsum("en,eni->ni", short, away)
     return places
 
 

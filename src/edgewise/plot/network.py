@@ -180,7 +180,7 @@ def plot_network(
     max_edges : int or None, default="auto"
         Edges to draw at most: the strongest that join all that is joined, then the strongest of
         the others; a line above the network says how many there are. ``"auto"`` draws two of the
-        others for each node, 36 at most, and no more than 300 edges, whose nodes alone are drawn
+        others for each node, 36 at most, and no more than 200 edges, whose nodes alone are drawn
         then; None draws all. What is drawn sets the layout.
     groups : sequence, default=None
         The group of each node, such as its scale or community: a colour, named in the legend.
