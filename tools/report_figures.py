@@ -16,11 +16,12 @@ from bokeh.document import Document
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LabelSet, Range1d
 from bokeh.plotting import figure
 
-from edgewise.report.network import KEY, MARGIN, SIDE
+from edgewise.report.network import HEIGHT, KEY, MARGINS, WIDTH
 
 FILE = Path(__file__).parents[1] / "src" / "edgewise" / "report" / "figures.json"
-#: Pixels; the frame of the network is as wide as what it shows at first.
-FRAME_SIZE, MATRIX_SIZE = int(SIDE) + 2 * MARGIN, 480
+#: Pixels; the frame of the network is as large as what it shows at first.
+FRAME = int(WIDTH) + 2 * MARGINS[0], int(HEIGHT) + 2 * MARGINS[1]
+MATRIX_SIZE = 480
 #: Written by newer releases of Bokeh with the value that older ones assume, and refuse to read.
 NEW = ("sort_by",)
 
@@ -59,10 +60,10 @@ def network() -> Any:
     edges = source("edges", *ends, "width", "color", *told)
     arrows = source("arrows", "x", "y", "angle", "color", "size")
     drawn = figure(
-        frame_width=FRAME_SIZE,
-        frame_height=FRAME_SIZE,
-        x_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
-        y_range=Range1d(start=-MARGIN, end=SIDE + MARGIN),
+        frame_width=FRAME[0],
+        frame_height=FRAME[1],
+        x_range=Range1d(start=-MARGINS[0], end=WIDTH + MARGINS[0]),
+        y_range=Range1d(start=-MARGINS[1], end=HEIGHT + MARGINS[1], name=f"up-{KEY}"),
         tools="pan,wheel_zoom,box_zoom,tap,reset,save",
         active_scroll=None,
         toolbar_location="above",

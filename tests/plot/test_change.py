@@ -240,7 +240,7 @@ def test_names_cover_neither_each_other_nor_the_legend(change, least):
 
 
 def test_names_are_cut_where_more_fit_then_but_stay_apart():
-    change = random_changes(40, 15, name="posterior part of region number {}")
+    change = random_changes(40, 24, name="posterior part of region number {}")
     names = written(plot_change(change))
     assert len(names) == np.count_nonzero(change.adjacency.any(axis=0))
     assert max(map(len, names)) < 24
@@ -343,3 +343,20 @@ def test_hostile_names_are_drawn_as_text(kind):
     assert len(texts) == 8
     assert not any(text.get_parse_math() or text.get_usetex() for text in texts)
     ax.figure.savefig(io.BytesIO(), format=kind)  # warnings are errors here
+
+
+def test_small_changes_fade_and_only_as_many_are_drawn_as_can_be_told_apart():
+    faint, solid = (
+        c
+        for lines in plot_change(graph({(0, 1): 0.1, (2, 3): -1.0})).collections
+        if isinstance(lines, LineCollection)
+        for c in lines.get_colors()[:, 3]
+    )
+    assert faint < 0.6 * solid
+    change = random_changes(25, 150)
+    ax = plot_change(change)
+    assert len(strokes(ax)) == 24 + 36
+    assert ax.texts[0].get_text().startswith("Showing 60 of 150 changes")
+    counts = [int(text.split("(")[1][:-1]) for text in legend(ax) if "(" in text]
+    assert sum(counts) == 150, "the legend counts all"
+    assert len(strokes(plot_change(change, max_edges=None))) == 150

@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
+from scipy.sparse.csgraph import connected_components
 
 from edgewise import Graph, InputError
 from edgewise.plot import plot_network, shared_layout
@@ -141,19 +142,79 @@ def test_a_network_without_edges_says_so(n_nodes):
     assert notes(ax).startswith("No edges among: x0")
 
 
+TOGETHER = "the strongest, and those that hold the network together."
+
+
 def test_a_network_shows_as_many_edges_as_can_be_told_apart():
     graph = random_graph(25, 153)
     ax = plot_network(graph)
-    assert notes(ax) == "Showing 60 of 153 edges, the strongest ones."
+    assert notes(ax) == f"Showing 60 of 153 edges: {TOGETHER}"
     assert len(lines(ax).get_segments()) == 60
     assert len(node_points(ax)) == 25
     assert len(lines(plot_network(graph, max_edges=None)).get_segments()) == 153
     assert not notes(plot_network(graph, max_edges=153))
     chain = np.diag(np.linspace(1, 2, 99), 1) + np.diag(np.linspace(0.5, 1, 98), 2)
-    assert len(lines(plot_network(Graph(chain + chain.T))).get_segments()) == 150
+    assert len(lines(plot_network(Graph(chain + chain.T))).get_segments()) == 99 + 36
     for bad in (0, -1, 2.5, True, "all"):
         with pytest.raises(InputError, match="max_edges must be 'auto', None or a number from 1"):
             plot_network(graph, max_edges=bad)
+
+
+def n_crossings(ends):
+    """Count the pairs of lines that cross."""
+    start, step = ends[:, 0], ends[:, 1] - ends[:, 0]
+    sides = [
+        step[:, None, 0] * (ends[None, :, k, 1] - start[:, None, 1])
+        - step[:, None, 1] * (ends[None, :, k, 0] - start[:, None, 0])
+        for k in (0, 1)
+    ]
+    parts = sides[0] * sides[1] < -1e-9
+    return int((parts & parts.T).sum()) // 2
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "n_edges"), [(10, 13), (10, 45), (25, 38), (25, 300), (100, 150), (100, 2000)]
+)
+def test_every_line_is_crossed_by_few(n_nodes, n_edges):
+    ax = plot_network(random_graph(n_nodes, n_edges))
+    ends = np.array(lines(ax).get_segments())
+    assert n_crossings(ends) <= 2.6 * len(ends)
+    assert len(node_points(ax)) >= 0.9 * n_nodes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_nodes", "n_edges"), [(240, 360), (240, 9000), (1000, 1500)])
+def test_of_a_large_network_no_more_is_drawn_than_a_page_holds(n_nodes, n_edges):
+    ax = plot_network(random_graph(n_nodes, n_edges))
+    ends = np.array(lines(ax).get_segments())
+    assert len(ends) <= 200
+    assert n_crossings(ends) <= 2.6 * len(ends)
+    if n_nodes == 1000:
+        n_drawn = len(node_points(ax))
+        said = f"Showing 200 of 1500 edges, strong ones, and the {n_drawn} nodes that they join."
+        assert said in notes(ax)
+        named = [text for text in ax.texts if " " not in text.get_text()]
+        assert len(named) >= 0.95 * n_drawn
+
+
+def test_what_hangs_together_does_so_in_the_picture():
+    weights = np.kron(np.eye(2), np.ones((12, 12)))
+    weights[3, 17] = weights[17, 3] = 0.01  # the one bridge
+    np.fill_diagonal(weights, 0)
+    ax = plot_network(Graph(weights), max_edges=23)
+    ends = np.array(lines(ax).get_segments())
+    points = node_points(ax)
+    near = np.linalg.norm(ends[:, :, None] - points, axis=3).argmin(axis=2)
+    joined = np.zeros((24, 24), dtype=bool)
+    joined[tuple(near.T)] = True
+    assert connected_components(joined, directed=False)[0] == 1
+
+
+def test_an_edge_both_ways_is_drawn_whole_or_not_at_all():
+    weights = np.triu(np.random.default_rng(0).uniform(0.3, 1, size=(20, 20)), 1)
+    ax = plot_network(Graph(weights + weights.T, directed=True))
+    assert not arrows(ax)
+    assert len(lines(ax).get_segments()) == 19 + 36
 
 
 def test_hidden_edges_are_the_weak_ones_of_nodes_that_show_others():
@@ -167,6 +228,13 @@ def test_hidden_edges_are_the_weak_ones_of_nodes_that_show_others():
     assert (ends == last).all(axis=2).any()
     widths = np.sort(lines(ax).get_linewidths())
     assert widths[1] > 0.5 + 0.5 * (widths[-1] - 0.5)
+    # Of a few edges alone, the nodes that they join are drawn.
+    few = plot_network(Graph(weights + weights.T), max_edges=4)
+    n_drawn = len(node_points(few))
+    assert n_drawn < 20
+    assert notes(few).endswith(
+        f"4 of 172 edges, strong ones, and the {n_drawn} nodes that they join."
+    )
 
 
 def survey(p=25, factors=5, seed=0):

@@ -1,5 +1,6 @@
 """The page: what it says, what it holds, and that names stay text."""
 
+import base64
 import io
 import json
 import re
@@ -38,6 +39,16 @@ HOSTILE = [
     "$$x^2$$",
     r"\(x\)",
 ]
+
+
+def blank(width, height):
+    """Bytes of an empty picture."""
+    content = io.BytesIO()
+    Image.new("RGB", (width, height)).save(content, format="png")
+    return content.getvalue()
+
+
+DOT = blank(1, 1)
 
 
 def graph_of(p, n_edges, *, directed=False, names=None, seed=0):
@@ -103,7 +114,7 @@ def test_the_answer_has_its_question_certainty_and_main_figures():
     assert "1 of 2 edges with a confidence of at least 0.95; the least sure has 0.6." in page
     assert "<dt>rows</dt><dd>50</dd>" in page
     assert "<dt>nodes without an edge</dt><dd>0</dd>" in page
-    assert "1 warning: see what was done." in page
+    assert "<summary>1 warning</summary>" in page
     assert "with a confidence of" not in render([report(graph)], title="x.csv")
 
 
@@ -122,7 +133,7 @@ def test_rows_of_the_summary_are_a_table():
 
 
 def test_pictures_stand_above_the_network_or_below():
-    drawn = (Picture(png=b"x", words="first one"), Picture(png=b"y", words="second one"))
+    drawn = (Picture(png=blank(9, 9), words="first one"), Picture(png=DOT, words="second one"))
     for leads in (True, False):
         page = render([report(graph_of(5, 8), pictures=drawn, leads=leads)], title="x")
         assert page.count("<img") == 2
@@ -169,7 +180,8 @@ def test_edges_are_those_of_the_graph():
     assert np.abs(data["weight"]).tolist() == sorted(np.abs(data["weight"]), reverse=True)
     joined = (graph.adjacency | graph.adjacency.T).any(axis=0)
     assert [place is not None for place in data["places"]] == joined.tolist()
-    assert np.ptp([place for place in data["places"] if place], axis=0).max() <= 560
+    assert (np.ptp([place for place in data["places"] if place], axis=0) <= [1100, 600]).all()
+    assert data["whole"] is None, "all nodes that have an edge are shown at first"
 
 
 def test_only_the_strongest_edges_of_a_dense_graph():
@@ -203,7 +215,7 @@ def test_names_stay_text_everywhere():
                 headline=HOSTILE[0],
                 findings=HOSTILE[1],
                 question=HOSTILE[7],
-                pictures=(Picture(png=b"x", words=HOSTILE[1]),),
+                pictures=(Picture(png=DOT, words=HOSTILE[1]),),
                 tables={HOSTILE[0]: table},
                 record={"warnings": HOSTILE, "treatment": HOSTILE, "data": {"file": HOSTILE[0]}},
             )
@@ -233,8 +245,15 @@ def test_several_questions_have_a_list():
 
 
 @pytest.mark.slow
-def test_size_at_a_thousand_nodes():
-    assert len(render([report(graph_of(1000, 4000))], title="large")) < 3_000_000
+def test_a_thousand_nodes():
+    graph = graph_of(1000, 4000)
+    assert len(render([report(graph)], title="large")) < 3_000_000
+    data = network_data(graph)
+    shown_ends = {end for k in data["shown"] for end in (data["source"][k], data["target"][k])}
+    assert len(data["shown"]) == 200
+    assert {k for k, place in enumerate(data["places"]) if place} == shown_ends
+    joined = graph.adjacency.any(axis=0)
+    assert [place is not None for place in data["whole"]] == joined.tolist()
 
 
 def test_every_estimator_says_what_a_methods_section_would_and_cites_papers():
@@ -326,9 +345,7 @@ def test_nodes_without_an_edge_are_a_line_of_text():
 
 def test_wide_pictures_have_a_row_of_their_own():
     def picture(width, height=20):
-        content = io.BytesIO()
-        Image.new("RGB", (width, height)).save(content, format="png")
-        return Picture(png=content.getvalue(), words=f"{width} pixels")
+        return Picture(png=blank(width, height), words=f"{width} pixels")
 
     pictures = tuple(map(picture, (300, 600, 1600)))
     page = render([report(graph_of(5, 8), pictures=pictures)], title="x")
@@ -337,6 +354,24 @@ def test_wide_pictures_have_a_row_of_their_own():
     assert '<figure class="first"><figcaption>300 pixels' in page
     page = render([report(graph_of(5, 8), pictures=(picture(30, 31),))], title="x")
     assert '<figure class="first tall">' in page
+
+
+def test_pictures_lose_nothing_on_the_page():
+    content = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 255, size=(40, 60, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(content, format="png")
+    drawn = (Picture(png=content.getvalue(), words="noise"),)
+    page = render([report(graph_of(5, 8), pictures=drawn)], title="x")
+    (data,) = re.findall(r'src="data:image/webp;base64,([^"]*)"', page)
+    held = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
+    np.testing.assert_array_equal(np.asarray(held), pixels)
+
+
+def test_q_values_tell_how_sure_edges_are_where_there_is_no_confidence():
+    graph = Graph([[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]])
+    values = {"qvalue": np.where(graph.weights == 1, 0.01, 0.2)}
+    page = render([report(graph, edge_values=values)], title="x")
+    assert "1 of 2 edges have a q-value of at most 0.05." in page
 
 
 def test_a_sentence_over_two_lines_is_one_paragraph():

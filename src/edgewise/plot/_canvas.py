@@ -184,7 +184,7 @@ def network_size(n_nodes: int) -> tuple[float, float]:
     """Width and height in inches of a figure for that many nodes."""
     if n_nodes <= 30:
         return (7.0, 5.5)
-    return (9.0, 7.0) if n_nodes <= 100 else (12.0, 9.5)
+    return (10.0, 7.5) if n_nodes <= 100 else (13.0, 10.0)
 
 
 def network_font_size(n_nodes: int) -> float:

@@ -1,21 +1,21 @@
-"""Layout: positions of the nodes of a network on the page."""
+"""Layout: which edges of a network are drawn, and where its nodes stand on the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
 
 #: Room around every component, in units of the distance between neighbouring nodes.
-_MARGIN = 0.9
+_MARGIN = np.array([1.2, 0.9])
 #: Neighbouring nodes are never put further apart than this, in points.
 _LARGEST_UNIT = 100.0
 #: Points between the connected part and the isolated nodes.
@@ -24,9 +24,16 @@ _GAP = 22.0
 _LARGEST_STRESS = 1500
 #: An edge of a share of the largest weight should be ``share ** -_PULL`` as long as the strongest,
 #: and no longer than ``_LONGEST``.
-_PULL, _LONGEST = 1.0, 6.0
+_PULL, _LONGEST = 2.0, 15.0
 #: Nodes keep this share of the side of the square that each would have by itself.
-_APART = 0.45
+_APART = 0.4
+#: And this share of it from the lines of others.
+_OFF = 0.1
+#: A network is stretched at most so far to fill the page.
+_STRETCH = 1.4
+#: Edges besides those of a forest that can be told apart, for each node and at most; and edges in
+#: all that have room on one page.
+_FOR_A_NODE, _BESIDES, _MOST = 2, 36, 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +127,75 @@ def is_joined(graph: Graph) -> BoolArray:
     return joined
 
 
+def part_of(graph: Graph, kept: BoolArray) -> Graph:
+    """Return the network of some of its nodes."""
+    where = np.ix_(kept, kept)
+    return Graph(
+        graph.weights[where],
+        names=[name for name, is_kept in zip(graph.names, kept, strict=True) if is_kept],
+        directed=graph.directed,
+        adjacency=graph.adjacency[where],
+        confidence=None if graph.confidence is None else graph.confidence[where],
+        signed=None if graph.signed is None else graph.signed[where],
+    )
+
+
+def with_edges(graph: Graph, kept: BoolArray) -> Graph:
+    """Return the network with some of its edges; all nodes stay."""
+    return Graph(
+        np.where(kept, graph.weights, 0.0),
+        names=graph.names,
+        directed=graph.directed,
+        adjacency=kept,
+        confidence=graph.confidence,
+        signed=graph.signed,
+    )
+
+
+def strongest(graph: Graph, most: Literal["auto"] | int | None = "auto") -> Graph:
+    """Return the network with no more edges than can be told apart; all nodes stay.
+
+    The strongest edges that join all that is joined go first: they are a forest, which has room
+    on a page without crossings, and what hangs together does so in the picture too. Then come the
+    strongest of the others, each of which closes a circle and crosses some.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to draw.
+    most : int or None, default="auto"
+        Joined pairs that are kept; ``"auto"`` those of the forest and two more for each node, 36
+        at most, but no more than 200 in all; None keeps all.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    if not (most is None or most == "auto" or _is_count(most)):
+        raise InputError(f"max_edges must be 'auto', None or a number from 1, got {most!r}.")
+    rows, columns = np.nonzero(np.triu(graph.adjacency | graph.adjacency.T, 1))
+    if most is None or not len(rows):
+        return graph
+    size = np.maximum(np.abs(graph.weights), np.abs(graph.weights.T))[rows, columns]
+    order = np.argsort(-size, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(1, len(order) + 1)
+    shape = graph.adjacency.shape
+    forest = minimum_spanning_tree(csr_array((rank, (rows, columns)), shape=shape))
+    in_forest = np.zeros(len(order) + 1, dtype=bool)
+    in_forest[forest.data.astype(np.int64)] = True
+    if most == "auto":
+        n_forest, n_joined = int(in_forest.sum()), int(is_joined(graph).sum())
+        most = min(_MOST, n_forest + min(_BESIDES, _FOR_A_NODE * n_joined))
+    chosen = np.lexsort((rank, ~in_forest[rank]))[:most]
+    kept = np.zeros(shape, dtype=bool)
+    kept[rows[chosen], columns[chosen]] = True
+    return with_edges(graph, graph.adjacency & (kept | kept.T))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
+
+
 def ring_of_groups(members: Sequence[Sequence[int]], n_nodes: int) -> FloatArray:
     """Place groups of nodes on a ring, the nodes of each on a small circle.
 
@@ -181,8 +257,11 @@ def _packed(graph: Graph, page: Page) -> FloatArray:
         height = min(height, 0.45 * (page.high[1] - page.low[1]))
         floor = page.low + np.array([0.0, height + _GAP * (n_alone > 0)])
         ratio = float(np.divide(*(page.high - floor)))
-        components = _components(graph, ratio)
-        fitted = _fitted(components[joined], floor, page.high, largest=_LARGEST_UNIT)
+        components = _components(graph, ratio)[joined]
+        # What is nearly as wide as the page becomes as wide, and what is nearly as high as high.
+        room = (page.high - floor) / np.maximum(np.ptp(components, axis=0), 1e-12)
+        components *= np.clip(room / room.min(), 1.0, _STRETCH)
+        fitted = _fitted(components, floor, page.high, largest=_LARGEST_UNIT)
         placed[joined] = fitted.points
         top = page.low[1] + height
     else:
@@ -254,12 +333,15 @@ def _component(lengths: Any) -> FloatArray:
         coordinates = _springs(lengths)
     else:
         distances = shortest_path(lengths, directed=False)
-        coordinates = _parted(_least_stress(_start(distances), distances))
+        coordinates = _least_stress(_start(distances), distances)
     coordinates -= coordinates.mean(axis=0)
     _, _, axes = np.linalg.svd(coordinates, full_matrices=False)
     # The sign of a singular vector is arbitrary; fix it so that every machine draws the same.
     axes *= np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])[:, None]
-    flat: FloatArray = coordinates @ axes.T
+    flat = _parted(coordinates @ axes.T)
+    joined = lengths.tocoo()
+    is_once = joined.row < joined.col
+    flat = _off_lines(flat, np.column_stack([joined.row[is_once], joined.col[is_once]]))
     flat /= max(spacing(flat), 1e-3 * float(np.ptp(flat)))
     return flat
 
@@ -316,8 +398,7 @@ def _springs(lengths: Any) -> FloatArray:
 
 def _parted(places: FloatArray) -> FloatArray:
     """Push apart nodes that would touch, as far as their share of the area."""
-    n_nodes = len(places)
-    least = _APART * float(np.sqrt(max(np.prod(np.ptp(places, axis=0)), 1e-12) / n_nodes))
+    n_nodes, least = len(places), _APART * _side(places)
     for _ in range(int(np.clip(1e7 / n_nodes**2, 5, 60))):
         step = places[:, None] - places
         distance = np.linalg.norm(step, axis=2) + np.eye(n_nodes)
@@ -325,6 +406,34 @@ def _parted(places: FloatArray) -> FloatArray:
         if not short.any():
             break
         places = places + np.einsum("ij,ijk->ik", 0.4 * short / np.maximum(distance, 1e-9), step)
+    return places
+
+
+def _side(places: FloatArray) -> float:
+    """Side of the square that each node would have by itself."""
+    return float(np.sqrt(max(np.prod(np.ptp(places, axis=0)), 1e-12) / len(places)))
+
+
+def _off_lines(places: FloatArray, pairs: IntArray) -> FloatArray:
+    """Push nodes off the lines of others, which would seem to end at them."""
+    least = _OFF * _side(places)
+    own = (pairs[:, :, None] == np.arange(len(places))).any(axis=1)
+    for _ in range(int(np.clip(4e6 / own.size, 0, 30))):
+        start, end = places[pairs[:, 0]], places[pairs[:, 1]]
+        step = end - start
+        square = np.maximum((step**2).sum(axis=1), 1e-12)[:, None]
+        share = np.einsum("eni,ei->en", places - start[:, None], step) / square
+        away = places - (start[:, None] + share[:, :, None] * step[:, None])
+        distance = np.linalg.norm(away, axis=2)
+        is_near = (share > 0) & (share < 1) & ~own & (distance < least)
+        if not is_near.any():
+            break
+        # A node right on a line goes to the left of it.
+        aside = np.stack([-step[:, 1], step[:, 0]], axis=1)[:, None] / np.sqrt(square)[:, :, None]
+        is_on = distance < 1e-9
+        away = np.where(is_on[:, :, None], aside, away / np.maximum(distance, 1e-9)[:, :, None])
+        short = np.where(is_near, least - distance, 0.0)
+        places = places + 0.5 * np.einsum("en,eni->ni", short, away)
     return places
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
@@ -36,8 +37,8 @@ from edgewise.plot._canvas import (
     tidy,
 )
 from edgewise.plot._labels import Label, label_sizes, place_labels, write_labels
-from edgewise.plot._layout import is_joined
-from edgewise.plot.network import about_alone, part_of, write_notes
+from edgewise.plot._layout import is_joined, part_of, strongest
+from edgewise.plot.network import fading, notes_on, write_notes
 
 #: Colour and dashes of a line, the dashes in units of its width.
 Look = tuple[str, tuple[float, ...]]
@@ -87,6 +88,12 @@ class Edges:
     size: FloatArray
     kind: list[str]
     looks: Mapping[str, Look]
+
+    def among(self, shown: Graph) -> Edges:
+        """Return those that a graph over the same nodes has."""
+        kept = np.flatnonzero(shown.adjacency[tuple(self.ends.T)])
+        kinds = [self.kind[k] for k in kept]
+        return replace(self, ends=self.ends[kept], size=self.size[kept], kind=kinds)
 
     def joins(self, n_nodes: int) -> BoolArray:
         """Which of that many nodes have a change."""
@@ -199,7 +206,7 @@ def draw(ax: Axes, sheet: Sheet, edges: Edges, names: Sequence[str], labels: lis
     set_limits(ax, sheet.placement, sheet.room)
     joined = edges.joins(len(data))
     if len(edges.ends):
-        _draw_lines(ax, data[edges.ends], sheet.width(edges.size), edges)
+        _draw_lines(ax, data[edges.ends], sheet, edges)
     ax.scatter(
         data[:, 0],
         data[:, 1],
@@ -214,15 +221,17 @@ def draw(ax: Axes, sheet: Sheet, edges: Edges, names: Sequence[str], labels: lis
         write_labels(ax, names, data, some, font_size)
 
 
-def _draw_lines(ax: Axes, ends: FloatArray, width: FloatArray, edges: Edges) -> None:
+def _draw_lines(ax: Axes, ends: FloatArray, sheet: Sheet, edges: Edges) -> None:
     # Small changes go first, so that large ones lie on top.
     looks = [edges.looks[kind] for kind in reversed(edges.kind)]
+    colors = to_rgba_array([color for color, _ in looks])
+    colors[:, 3] = fading(edges.size[::-1] / sheet.largest)
     ax.add_collection(
         LineCollection(
             list(ends[::-1]),
-            colors=[color for color, _ in looks],
+            colors=colors,
             linestyles=[(0, dashes or None) for _, dashes in looks],
-            linewidths=width[::-1].tolist(),
+            linewidths=sheet.width(edges.size)[::-1].tolist(),
             zorder=1,
         ),
         autolim=False,
@@ -345,13 +354,14 @@ def plot_change(
     labels: Literal["auto", "all", "none"] = "auto",
     title: str | None = None,
     legend: bool = True,
+    max_edges: Literal["auto"] | int | None = "auto",
     signed: bool = True,
 ) -> Axes:
     """Draw which edges changed between two groups, and how; wide ones changed most.
 
-    Kinds of change differ in colour and in line style, and the legend counts them: increased and
-    decreased or, with the graphs of both groups, all that `edgewise.graph.classify_changes` tells
-    apart. The same graphs always give the same picture.
+    Small changes fade. Kinds of change differ in colour and in line style, and the legend counts
+    them: increased and decreased or, with the graphs of both groups, all that
+    `edgewise.graph.classify_changes` tells apart. The same graphs always give the same picture.
 
     Parameters
     ----------
@@ -372,6 +382,8 @@ def plot_change(
         Written above the network.
     legend : bool, default=True
         Whether to explain colours, lines and widths below the network.
+    max_edges : int or None, default="auto"
+        Changes to draw at most, as in `plot_network`; the legend counts all of them.
     signed : bool, default=True
         Whether the signs of the weights of ``change`` mean anything; they do not where a weight
         is the length of a vector.
@@ -393,26 +405,30 @@ def plot_change(
     """
     check_labels(labels)
     edges = find_edges(change, before, after, signed=signed)
-    joined = is_joined(change)
-    n_joined = int(joined.sum())
-    ax = axes_or_new(ax, network_size(n_joined), fill=True)
+    shown = strongest(change, max_edges)
+    is_drawn = np.ones(change.n_nodes, dtype=bool)
+    if isinstance(layout, str) and layout == "auto":
+        is_drawn = is_joined(shown)
+    n_alone = int(np.sum(is_drawn & ~is_joined(change)))
+    entries = _entries(edges, n_alone) if legend else []
+    n_drawn = int(is_drawn.sum())
+    ax = axes_or_new(ax, network_size(n_drawn - n_alone), fill=True)
     ax.set_axis_off()
     room = room_of(ax)
     head = _ROW * (title is not None)
     if title is not None:
         write_title(ax, title, room[0], 11.0, y=1.0, pad=-14.0)
-    if isinstance(layout, str) and layout == "auto" and not joined.all():
-        head += write_notes(ax, [about_alone(change, "change", labels)], head)
-        if not n_joined:
-            return ax
-        change = part_of(change, joined)
-        edges = replace(edges, ends=(np.cumsum(joined) - 1)[edges.ends])
-    font_size = network_font_size(n_joined)
-    has_name = names_to_write(change, labels, room, font_size)
-    entries = _entries(edges, change.n_nodes - n_joined) if legend else []
+    head += write_notes(ax, notes_on(change, shown, is_drawn, labels, noun="change"), head)
+    if not n_drawn:
+        return ax
+    edges = edges.among(shown)
+    edges = replace(edges, ends=(np.cumsum(is_drawn) - 1)[edges.ends])
+    shown = part_of(shown, is_drawn)
+    font_size = network_font_size(n_drawn - n_alone)
+    has_name = names_to_write(shown, labels, room, font_size)
     columns = legend_columns(entries, room[0])
     sheet = lay_out(
-        change,
+        shown,
         layout,
         room,
         has_name=has_name,
@@ -420,7 +436,7 @@ def plot_change(
         foot=_ROW * -(-len(entries) // columns),
         font_size=font_size,
     )
-    names, (placed,) = fit_names(change, sheet, [(edges, has_name)], keep_all=labels == "all")
+    names, (placed,) = fit_names(shown, sheet, [(edges, has_name)], keep_all=labels == "all")
     draw(ax, sheet, edges, names, placed)
     if legend:
         draw_legend(ax, entries, columns, sheet.widest, _NARROW, **_LEGEND)

@@ -22,7 +22,6 @@ from edgewise.plot._canvas import (
     ENTRY,
     INK,
     NEGATIVE,
-    NEUTRAL,
     PLAIN,
     POSITIVE,
     Entry,
@@ -34,8 +33,16 @@ from edgewise.plot._canvas import (
     tidy,
 )
 from edgewise.plot._labels import label_sizes, legend_columns
-from edgewise.plot._layout import is_joined
-from edgewise.plot.network import Strokes, stroke_entries, strokes_of
+from edgewise.plot._layout import is_joined, part_of, strongest
+from edgewise.plot.network import (
+    Note,
+    Strokes,
+    height_of_notes,
+    notes_on,
+    stroke_entries,
+    strokes_of,
+    write_notes,
+)
 
 #: Half the height that a node and a bend of a long arc take, in units of a node's height.
 _HALF_NODE, _HALF_BEND = 0.5, 0.2
@@ -303,6 +310,8 @@ _TURN = 42.0
 #: Largest figure in inches, and letters of the shortest name worth writing.
 _WIDEST, _TALLEST, _FEWEST_LETTERS = 16.0, 14.0, 6
 _MARGIN = 14.0
+#: Inches of a picture of nothing but a line of text.
+_NOTHING = (6.0, 1.5)
 _LIGHT = "#EEEEEE"
 
 
@@ -325,13 +334,14 @@ def plot_dag(
     pattern: Graph | ArrayLike | None = None,
     labels: Literal["auto", "all", "none"] = "auto",
     legend: bool = True,
+    max_edges: Literal["auto"] | int | None = "auto",
 ) -> Axes:
     """Draw a directed acyclic graph from left to right: every arc leads to a tier further right.
 
     Blue arcs are positive, orange ones negative, wide ones strong; they fade with falling
     confidence. An edge that is there both ways, as in a `edgewise.metrics.cpdag`, has no
     direction that the data can tell: it is dashed and has no arrow head. Nodes without an edge
-    stand below.
+    are listed in a line above.
 
     Parameters
     ----------
@@ -341,7 +351,7 @@ def plot_dag(
         Where to draw; None makes a new figure, found at ``.figure`` of the result.
     tiers : array-like of int, shape (n_nodes,), default=None
         Column of each node, such as ``order_`` of an estimator; arcs lead to higher ones. None
-        takes the smallest tiers there are. Give the same ones to see a network beside its
+        takes tiers in which arcs are short. Give the same ones to see a network beside its
         ``cpdag`` in one arrangement.
     pattern : Graph or array-like of shape (n_nodes, n_nodes), default=None
         The ``cpdag`` of the graph. Arcs that are there both ways in it are dashed: with the arrow
@@ -350,6 +360,8 @@ def plot_dag(
         ``"auto"`` leaves the names out where they would be too small to read.
     legend : bool, default=True
         Whether to explain colours, widths and lines below the drawing.
+    max_edges : int or None, default="auto"
+        Edges to draw at most, as in `plot_network`; hidden ones count in the tiers.
 
     Returns
     -------
@@ -370,23 +382,34 @@ def plot_dag(
         raise InputError("plot_dag draws directed graphs; use plot_network for this one.")
     columns = columns_of(graph, tiers)
     is_untold = _untold(graph, pattern)
+    shown = strongest(graph, max_edges)
+    is_drawn = is_joined(shown)
+    notes = notes_on(graph, shown, is_drawn, labels)
+    if not is_drawn.any():
+        ax = axes_or_new(ax, _NOTHING, fill=True)
+        ax.set_axis_off()
+        write_notes(ax, notes)
+        return ax
+    shown, is_untold = part_of(shown, is_drawn), is_untold[np.ix_(is_drawn, is_drawn)]
+    columns = np.unique(columns[is_drawn], return_inverse=True)[1].astype(np.int64)
     # Two arcs of a pair run the same way in the drawing.
-    joined = graph.adjacency | graph.adjacency.T
+    joined = shown.adjacency | shown.adjacency.T
     arcs = np.argwhere(joined & (columns[:, None] < columns))
     layout = tiered_layout(arcs, columns)
-    names = [tidy(name) for name in graph.names]
-    ax = axes_or_new(ax, _figure_size(columns, layout, names, is_joined(graph)), fill=True)
+    names = [tidy(name) for name in shown.names]
+    ax = axes_or_new(ax, _figure_size(columns, layout, names, notes), fill=True)
     ax.set_axis_off()
-    entries = _entries(graph, is_untold) if legend else []
-    room = room_of(ax)
+    entries = _entries(shown, is_untold) if legend else []
+    whole = room_of(ax)
+    room = whole - [0.0, write_notes(ax, notes)]
     n_columns = legend_columns(entries, room[0])
     floor = _MARGIN + -(-len(entries) // n_columns) * ENTRY
-    page = _place(room, floor, columns, layout, names, is_joined(graph), labels)
-    ax.set_xlim(0, room[0])
-    ax.set_ylim(0, room[1])
-    strokes = strokes_of(graph, widest=3.0 if len(arcs) <= 60 else 2.0)
+    page = _place(room, floor, columns, layout, names, labels)
+    ax.set_xlim(0, whole[0])
+    ax.set_ylim(0, whole[1])
+    strokes = strokes_of(shown, widest=3.0 if len(arcs) <= 60 else 2.0)
     _draw_arcs(ax, page, strokes, arcs, is_untold[strokes.source, strokes.target])
-    _draw_nodes(ax, page, is_joined(graph), is_named=_is_named(page, labels))
+    _draw_nodes(ax, page, is_named=_is_named(page, labels))
     if entries:
         draw_legend(ax, entries, n_columns, widest=3.0)
     return ax
@@ -400,7 +423,7 @@ def columns_of(graph: Graph, tiers: ArrayLike | None) -> IntArray:
         shown = " -> ".join(graph.names[node] for node in cycle)
         raise InputError(f"The graph has a cycle, {shown}, so that it has no tiers.")
     if tiers is None:
-        return longest_paths(extend_pattern(adjacency).dag)
+        return _shortened(extend_pattern(adjacency).dag)
     given = np.asarray(tiers)
     if given.shape != (graph.n_nodes,):
         raise InputError(
@@ -418,6 +441,20 @@ def columns_of(graph: Graph, tiers: ArrayLike | None) -> IntArray:
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
 
 
+def _shortened(dag: BoolArray) -> IntArray:
+    """Find tiers with short arcs: a cause stands right before the first of its effects.
+
+    From the smallest tiers, the last first, every node moves up as far as it may, unless more arcs
+    would become longer than shorter.
+    """
+    tiers = longest_paths(dag)
+    moves = (dag.sum(axis=1) > 0) & (dag.sum(axis=1) >= dag.sum(axis=0))
+    for node in np.argsort(-tiers, kind="stable"):
+        if moves[node]:
+            tiers[node] = tiers[dag[node]].min() - 1
+    return tiers
+
+
 def _untold(graph: Graph, pattern: Graph | ArrayLike | None) -> BoolArray:
     """Which arcs have a direction that the data cannot tell."""
     both_ways: BoolArray = graph.adjacency & graph.adjacency.T
@@ -432,24 +469,16 @@ def _untold(graph: Graph, pattern: Graph | ArrayLike | None) -> BoolArray:
 
 
 def _figure_size(
-    columns: IntArray, layout: Tiered, names: list[str], joined: BoolArray
+    columns: IntArray, layout: Tiered, names: list[str], notes: list[Note]
 ) -> tuple[float, float]:
     widths = _widths(names, _LARGEST)
-    n_columns = int(columns[joined].max(initial=0)) + 1
-    wide = sum(widths[(columns == k) & joined].max(initial=0.0) for k in range(n_columns))
+    n_columns = int(columns.max()) + 1
+    wide = sum(widths[columns == k].max() for k in range(n_columns))
     wide += _TURN * (n_columns - 1) + 2 * _MARGIN
     width = float(np.clip(wide / 72, 6.0, _WIDEST))
-    alone = _rows_of_alone(width * 72, widths[~joined])
-    tall = (layout.height + alone) * _LEADING * _LARGEST + 4 * _MARGIN + 2 * ENTRY
+    tall = layout.height * _LEADING * _LARGEST + 4 * _MARGIN + 2 * ENTRY
+    tall += height_of_notes(notes, 72 * width)
     return width, float(np.clip(tall / 72, 3.0, _TALLEST))
-
-
-def _rows_of_alone(width: float, widths: FloatArray) -> int:
-    """Lines that names without an edge fill."""
-    if not len(widths):
-        return 0
-    per_row = max(1, int((width - 2 * _MARGIN) // (widths.max() + _MARGIN)))
-    return -(-len(widths) // per_row)
 
 
 def _place(
@@ -458,15 +487,12 @@ def _place(
     columns: IntArray,
     layout: Tiered,
     names: list[str],
-    joined: BoolArray,
     labels: str,
 ) -> _Page:
     """Give each tier the width of its longest name and share what is left among the gaps."""
-    n_columns = int(columns[joined].max(initial=0)) + 1
-    n_alone = _rows_of_alone(room[0], _widths(names, _LARGEST)[~joined])
-    below = n_alone + 0.5 * (n_alone > 0)
-    slot = (room[1] - floor - _MARGIN) / (layout.height + below)
-    members = [(columns == k) & joined for k in range(n_columns)]
+    n_columns = int(columns.max()) + 1
+    slot = (room[1] - floor - _MARGIN) / layout.height
+    members = [columns == k for k in range(n_columns)]
     shown, font_size = _fitted_names(
         names, members, room[0] - 2 * _MARGIN, float(np.clip(slot / _LEADING, 1.0, _LARGEST))
     )
@@ -476,17 +502,10 @@ def _place(
     thick = np.array([widths[member].max(initial=font_size) for member in members])
     gap = max((room[0] - 2 * _MARGIN - thick.sum()) / max(n_columns - 1, 1), 4.0)
     centre = _MARGIN + np.cumsum(thick + gap) - gap - thick / 2
-    if n_columns == 1:
-        centre = np.array([room[0] / 2])
-    base = floor + slot * (below + 0.5)
-    nodes = np.column_stack(
-        [centre[np.minimum(columns, n_columns - 1)], base + slot * layout.heights]
-    )
-    if n_alone:
-        nodes[~joined] = _grid(room[0], floor, slot, n_alone, int((~joined).sum()))
+    base = floor + slot / 2
     return _Page(
         names=shown,
-        nodes=nodes,
+        nodes=np.column_stack([centre[columns], base + slot * layout.heights]),
         half=widths / 2,
         routes=[
             np.column_stack([centre[route[:, 0].astype(int)], base + slot * route[:, 1]])
@@ -509,7 +528,7 @@ def _fitted_names(
         limit -= 2
         shown = [tidy(name, limit) for name in names]
         share = _share(shown, members, needed)
-    while share * font_size > _LARGEST and font_size > _SMALLEST:
+    while share * font_size > _LARGEST and font_size > 1.0:
         font_size -= 0.5
     return shown, font_size
 
@@ -523,15 +542,6 @@ def _share(names: list[str], members: list[BoolArray], needed: float) -> float:
 def _widths(names: list[str], font_size: float) -> FloatArray:
     """Width of each name with the frame around it."""
     return label_sizes(names, font_size)[:, 0] + 2 * _PAD * font_size
-
-
-def _grid(width: float, floor: float, slot: float, n_rows: int, n_alone: int) -> FloatArray:
-    """Places of the nodes without an edge, below all others."""
-    per_row = -(-n_alone // n_rows)
-    index = np.arange(n_alone)
-    x = _MARGIN + (width - 2 * _MARGIN) * (index % per_row + 0.5) / per_row
-    y = floor + slot * (n_rows - 0.5 - index // per_row)
-    return np.column_stack([x, y])
 
 
 def _is_named(page: _Page, labels: str) -> bool:
@@ -578,7 +588,7 @@ def _curve(points: FloatArray) -> Path:
     return Path(np.array(vertices), codes)
 
 
-def _draw_nodes(ax: Axes, page: _Page, joined: BoolArray, *, is_named: bool) -> None:
+def _draw_nodes(ax: Axes, page: _Page, *, is_named: bool) -> None:
     if not is_named:
         ax.scatter(
             page.nodes[:, 0],
@@ -590,24 +600,10 @@ def _draw_nodes(ax: Axes, page: _Page, joined: BoolArray, *, is_named: bool) -> 
             zorder=3,
         )
         return
-    for name, (x, y), has_edge in zip(page.names, page.nodes, joined, strict=True):
-        ax.text(
-            x,
-            y,
-            name,
-            ha="center",
-            va="center",
-            fontsize=page.font_size,
-            color=INK if has_edge else NEUTRAL,
-            bbox={
-                "boxstyle": f"round,pad={_PAD}",
-                "facecolor": _LIGHT if has_edge else "white",
-                "edgecolor": INK if has_edge else NEUTRAL,
-                "linewidth": 0.5,
-            },
-            zorder=3,
-            **PLAIN,
-        )
+    frame = {"boxstyle": f"round,pad={_PAD}", "fc": _LIGHT, "ec": INK, "lw": 0.5}
+    for name, (x, y) in zip(page.names, page.nodes, strict=True):
+        text = ax.text(x, y, name, ha="center", va="center", bbox=frame, **PLAIN)
+        text.set(fontsize=page.font_size, color=INK, zorder=3)
 
 
 def _entries(graph: Graph, is_untold: BoolArray) -> list[Entry]:

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.graph import Graph
-from edgewise.graph.graph import edge_positions
 from edgewise.plot import _layout
 from edgewise.plot._canvas import (
     ENTRY,
@@ -80,7 +79,7 @@ def strokes_of(
     # A weight that is not known is no weak one.
     shade = np.minimum(size / (cut or heaviest), 1.0)
     if graph.confidence is None:
-        color[:, 3] = np.where(weight == 0, 0.9, 0.35 + 0.55 * shade)
+        color[:, 3] = np.where(weight == 0, 0.9, fading(shade))
     else:
         faded = np.where(weight == 0, 1.0, 0.45 + 0.55 * shade)
         color[:, 3] = faded * opacity(graph.confidence[source, target])
@@ -100,6 +99,11 @@ def strokes_of(
 def _share(size: ArrayLike, heaviest: float, cut: float) -> FloatArray:
     """Say how wide an edge of some weight is drawn, from 0 to 1."""
     return np.asarray(np.clip((np.asarray(size) - cut) / max(heaviest - cut, 1e-12), 0.0, 1.0))
+
+
+def fading(share: FloatArray) -> FloatArray:
+    """How solid an edge is drawn whose weight is that share of the heaviest."""
+    return 0.35 + 0.55 * share
 
 
 def opacity(confidence: FloatArray) -> FloatArray:
@@ -131,8 +135,6 @@ def stroke_entries(graph: Graph, maximum: float | None = None, cut: float = 0.0)
 
 #: Printer's points kept free at the left and right, at the top, and at the bottom.
 _SIDE, _TOP, _BOTTOM = 34.0, 24.0, 20.0
-#: So many edges can be told apart on any page, and so many for each node on a large one.
-_FEW_EDGES, _EDGES_PER_NODE = 60, 1.5
 #: Size and height of a line of the notes above a network, in points, and lines for names at most.
 _NOTE, _NOTE_LINE, _NOTE_LINES = 8.0, 11.0, 3
 
@@ -176,9 +178,10 @@ def plot_network(
     legend : bool, default=True
         Whether to explain colours, widths and fading below the network.
     max_edges : int or None, default="auto"
-        Edges to draw at most: the strongest of each node, then the strongest of all; a line
-        above the network says how many there are. ``"auto"`` draws 60, or three for every two
-        nodes where those are more; None draws all. Hidden edges count in the layout.
+        Edges to draw at most: the strongest that join all that is joined, then the strongest of
+        the others; a line above the network says how many there are. ``"auto"`` draws two of the
+        others for each node, 36 at most, and no more than 200 edges, whose nodes alone are drawn
+        then; None draws all. What is drawn sets the layout.
     groups : sequence, default=None
         The group of each node, such as its scale or community: a colour, named in the legend.
     rings : array-like of shape (n_nodes,), default=None
@@ -207,45 +210,39 @@ def plot_network(
     ['a', 'b']
     """
     check_labels(labels)
-    if not (max_edges is None or max_edges == "auto" or _is_count(max_edges)):
-        raise InputError(f"max_edges must be 'auto', None or a number from 1, got {max_edges!r}.")
     if not 0 <= cut < (np.inf if maximum is None else maximum) or not 0 <= minimum < np.inf:
         raise InputError(
             "minimum and cut must be at least 0 and maximum above cut, got "
             f"minimum={minimum!r}, maximum={maximum!r} and cut={cut!r}."
         )
     look = Look.of(graph.n_nodes, groups, rings, sizes)
-    size, key = network_size(graph.n_nodes), _key(graph.names, about or {})
+    strong = _above(graph, minimum) if minimum else graph
+    shown = _layout.strongest(strong, max_edges)
+    is_drawn = np.ones(graph.n_nodes, dtype=bool)
+    if isinstance(layout, str) and layout == "auto":
+        is_drawn = _layout.is_joined(shown)
+    size, key = network_size(int(is_drawn.sum())), _key(graph.names, about or {})
     ax = _beside_key(size) if key and ax is None else axes_or_new(ax, size, fill=True)
     ax.set_axis_off()
     _write_key(ax, key)
-    notes = []
-    joined = _layout.is_joined(graph)
-    if isinstance(layout, str) and layout == "auto" and not joined.all():
-        notes.append(about_alone(graph, "edge", labels))
-        if not joined.any():
-            write_notes(ax, notes)
-            return ax
-        graph, look = part_of(graph, joined), look.part(joined)
-    if max_edges == "auto":
-        max_edges = most_edges(graph.n_nodes)
-    strong = _above(graph, minimum) if minimum else graph
-    shown = strong if max_edges is None else _strongest(strong, max_edges)
-    if shown.n_edges < graph.n_edges:
-        which = f"of at least {minimum:g}" if shown is strong else "the strongest ones"
-        text = f"Showing {shown.n_edges} of {graph.n_edges} edges, {which}."
-        notes.insert(0, Note(text=text))
+    is_all = shown.n_edges == strong.n_edges
+    which = f"of at least {minimum:g}" if is_all else ""
+    notes = notes_on(graph, shown, is_drawn, labels, which=which)
+    top = write_notes(ax, notes)
+    if not is_drawn.any():
+        return ax
+    shown = _layout.part_of(shown, is_drawn)
     _draw(
         ax,
-        graph,
+        _layout.part_of(graph, is_drawn),
         shown,
         layout=layout,
         labels=labels,
         entries=[*stroke_entries(shown, maximum, cut), *look.entries()] if legend else [],
-        top=write_notes(ax, notes),
+        top=top,
         maximum=maximum,
         cut=cut,
-        look=look,
+        look=look.part(is_drawn),
     )
     return ax
 
@@ -378,11 +375,6 @@ def _disc(label: str, **look: Any) -> Line2D:
     return Line2D([], [], label=label, **(shape | look))
 
 
-def most_edges(n_nodes: int) -> int:
-    """Say how many edges of a network of that many nodes can be told apart."""
-    return max(_FEW_EDGES, int(_EDGES_PER_NODE * n_nodes))
-
-
 def shared_layout(graphs: Sequence[Graph]) -> FloatArray:
     """Return one place for every node of several networks over the same nodes.
 
@@ -438,7 +430,7 @@ class Note:
 
 def write_notes(ax: Axes, notes: Sequence[Note], below: float = 0.0) -> float:
     """Write the sentences some points below the top, and return the height that they take."""
-    lines = [line for note in notes for line in note.lines(room_of(ax)[0] - _SIDE)]
+    lines = _lines_of(notes, room_of(ax)[0])
     if lines:
         ax.annotate(
             "\n".join(lines),
@@ -454,7 +446,39 @@ def write_notes(ax: Axes, notes: Sequence[Note], below: float = 0.0) -> float:
     return len(lines) * _NOTE_LINE
 
 
-def about_alone(graph: Graph, noun: str, labels: str) -> Note:
+def _lines_of(notes: Sequence[Note], width: float) -> list[str]:
+    return [line for note in notes for line in note.lines(width - _SIDE)]
+
+
+def height_of_notes(notes: Sequence[Note], width: float) -> float:
+    """Height in points that the sentences take above a picture of that width."""
+    return len(_lines_of(notes, width)) * _NOTE_LINE
+
+
+def notes_on(
+    graph: Graph,
+    shown: Graph,
+    is_drawn: BoolArray,
+    labels: str,
+    *,
+    noun: str = "edge",
+    which: str = "",
+) -> list[Note]:
+    """Say what of a network is not drawn: hidden edges, or changes, and nodes that have none."""
+    joined = _layout.is_joined(graph)
+    notes = []
+    if shown.n_edges < graph.n_edges:
+        text = f"Showing {shown.n_edges} of {graph.n_edges} {noun}s"
+        if (joined & ~is_drawn).any():
+            which = f"{which or 'strong ones'}, and the {is_drawn.sum()} nodes that they join"
+        together = ": the strongest, and those that hold the network together"
+        notes.append(Note(text=f"{text}, {which}." if which else f"{text}{together}."))
+    if not (is_drawn | joined).all():
+        notes.append(_about_alone(graph, noun, labels))
+    return notes
+
+
+def _about_alone(graph: Graph, noun: str, labels: str) -> Note:
     """Say which nodes have no edge, or no change, as the noun says."""
     alone = np.flatnonzero(~_layout.is_joined(graph))
     if labels == "none":
@@ -464,57 +488,10 @@ def about_alone(graph: Graph, noun: str, labels: str) -> Note:
     return Note(text=text, names=[tidy(graph.names[k]) for k in alone])
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
-
-
-def part_of(graph: Graph, kept: BoolArray) -> Graph:
-    """Return the network of some of its nodes."""
-    where = np.ix_(kept, kept)
-    return Graph(
-        graph.weights[where],
-        names=[name for name, is_kept in zip(graph.names, kept, strict=True) if is_kept],
-        directed=graph.directed,
-        adjacency=graph.adjacency[where],
-        confidence=None if graph.confidence is None else graph.confidence[where],
-        signed=None if graph.signed is None else graph.signed[where],
-    )
-
-
-def _strongest(graph: Graph, most: int) -> Graph:
-    """Return the network with no more than its strongest edges; all nodes stay.
-
-    The strongest edge of each node goes first: without any, it would seem to have none.
-    """
-    if graph.n_edges <= most:
-        return graph
-    rows, columns = edge_positions(graph.adjacency, directed=graph.directed)
-    size = np.abs(graph.weights[rows, columns])
-    largest = np.zeros(graph.n_nodes)
-    np.maximum.at(largest, rows, size)
-    np.maximum.at(largest, columns, size)
-    is_first = (size == largest[rows]) | (size == largest[columns])
-    order = np.lexsort((-size, ~is_first))[:most]
-    kept = np.zeros_like(graph.adjacency)
-    kept[rows[order], columns[order]] = True
-    return _with_edges(graph, kept if graph.directed else kept | kept.T)
-
-
 def _above(graph: Graph, minimum: float) -> Graph:
     """Return the network without weaker edges; those of a weight that is not known stay."""
     is_weak = (graph.weights != 0) & (np.abs(graph.weights) < minimum)
-    return _with_edges(graph, graph.adjacency & ~is_weak)
-
-
-def _with_edges(graph: Graph, kept: BoolArray) -> Graph:
-    return Graph(
-        np.where(kept, graph.weights, 0.0),
-        names=graph.names,
-        directed=graph.directed,
-        adjacency=kept,
-        confidence=graph.confidence,
-        signed=graph.signed,
-    )
+    return _layout.with_edges(graph, graph.adjacency & ~is_weak)
 
 
 def _draw(
@@ -532,8 +509,8 @@ def _draw(
 ) -> None:
     """Place nodes, edges, names and legend, each where the ones before leave room.
 
-    The nodes of ``graph`` are placed, and the edges of ``shown`` drawn; ``top`` points are left to
-    the notes.
+    The edges of ``shown`` are drawn, and place the nodes; ``graph`` has all edges of these nodes.
+    ``top`` points are left to the notes.
     """
     names = [tidy(name) for name in graph.names]
     font_size = network_font_size(graph.n_nodes)
@@ -551,7 +528,7 @@ def _draw(
     low = np.array([_SIDE, _BOTTOM + legend_height])
     high = np.maximum(room - [_SIDE, _TOP], low + 20.0)
     page = _layout.Page(low=low, high=high, cell=np.full(2, 2 * radius), radius=radius)
-    placement = _layout.place(graph, layout, page)
+    placement = _layout.place(shown, layout, page)
     set_limits(ax, placement, whole)
     joined = _layout.is_joined(graph)
     apart = min(_layout.spacing(placement.points[joined]), 60.0)

@@ -35,7 +35,6 @@ from edgewise.plot._canvas import (
 )
 from edgewise.plot._labels import label_sizes, legend_columns, place_labels, write_labels
 from edgewise.plot.matrix import check_groups
-from edgewise.plot.network import most_edges
 from edgewise.plot.seed_maps import Sheet, lay_out
 
 #: How far the ends of an edge may lie from those of the first of its bundle, and how short it may
@@ -215,8 +214,8 @@ _ARC = 0.35
 _FAINT, _CLEAR = 0.12, 0.85
 #: Largest radius of a site, in points.
 _RADIUS = 6.0
-#: Edges drawn unless more are asked for.
-_MOST = 300
+#: Edges that can be told apart among any number of sites, for each site, and at most.
+_FEW, _PER_SITE, _MOST = 60, 1.5, 300
 #: Names of more sites than this only hide the edges.
 _NAMED = 100
 
@@ -288,8 +287,8 @@ def plot_sites(
     bundle : bool, default=True
         Whether to bundle edges; False draws each by itself.
     top : int or None, default="auto"
-        How many of the heaviest edges to draw; None draws all, ``"auto"`` as many as
-        `plot_network` does, and 300 at most. The caption says how many.
+        How many of the heaviest edges to draw; None draws all, ``"auto"`` 60, or three for every
+        two sites where those are more, and 300 at most. The caption says how many.
     labels : {"auto", "all", "none"}, default="auto"
         ``"auto"`` writes the names that fit without covering each other or other sites, if
         there are at most 100.
@@ -312,7 +311,7 @@ def plot_sites(
     check_labels(labels)
     positions = _positions(sites, graph.n_nodes, mask)
     numbers = None if groups is None else check_groups(groups, graph.n_nodes)
-    edges = _heaviest(graph, min(_MOST, most_edges(graph.n_nodes)) if top == "auto" else top)
+    edges = _heaviest(graph, _most_edges(graph.n_nodes) if top == "auto" else top)
     paths = _bundled(positions, edges, numbers) if bundle else (positions[edges.pairs],) * 2
     ax = axes_or_new(ax, _figure_size(positions), fill=True)
     ax.set_axis_off()
@@ -345,6 +344,10 @@ def _positions(
     if mask is not None:
         raise InputError("mask says which sites of a grid exist. Drop it, or pass a grid shape.")
     return positions
+
+
+def _most_edges(n_sites: int) -> int:
+    return int(np.clip(_PER_SITE * n_sites, _FEW, _MOST))
 
 
 def _heaviest(graph: Graph, top: int | None) -> _Edges:

@@ -13,13 +13,12 @@ import numpy as np
 from edgewise._core.typing import FloatArray
 from edgewise.graph import Graph
 from edgewise.plot._canvas import tidy
-from edgewise.plot._layout import Page, is_joined, place
-from edgewise.plot.network import part_of
+from edgewise.plot._layout import Page, is_joined, part_of, place, strongest
 
 #: The strongest edges that a page holds; files hold all of them.
 MOST_EDGES: Final = 10_000
-#: The square that nodes are placed in.
-SIDE: Final = 560.0
+#: The rectangle that nodes are placed in, and how high it is for more than so many.
+WIDTH, HEIGHT, MANY, HIGH = 1100.0, 600.0, 100, 900.0
 
 
 def network_data(
@@ -27,15 +26,21 @@ def network_data(
 ) -> dict[str, Any]:
     """Gather nodes with their places and edges with their weights, the strongest first.
 
-    Numbers are rounded to what a reader can see, which keeps the page small.
+    Numbers are rounded to what a reader can see, which keeps the page small. The edges that are
+    ``shown`` at first are those of `edgewise.plot.plot_network`, and ``places`` are of their nodes;
+    where others have edges too, ``whole`` has places for all.
     """
-    edges = graph.edges()
-    strongest = edges.iloc[np.argsort(-np.abs(edges["weight"].to_numpy()), kind="stable")]
-    kept = strongest.head(MOST_EDGES)
+    shown = strongest(graph)
+    height = _height(shown)
     number = {name: k for k, name in enumerate(graph.names)}
+    edges = graph.edges()
+    edges = edges.iloc[np.argsort(-np.abs(edges["weight"].to_numpy()), kind="stable")]
+    rows, columns = ([number[name] for name in edges[end]] for end in ("source", "target"))
+    is_shown = shown.adjacency[rows, columns]
+    kept = edges[is_shown | (np.arange(len(edges)) < MOST_EDGES)]
     has_confidence = graph.confidence is not None
     ends = list(zip(kept["source"], kept["target"], strict=True))
-    columns = {
+    numbers = {
         "weight": [_rounded(value) for value in kept["weight"]],
         "confidence": [_rounded(value) for value in kept["confidence"]] if has_confidence else None,
     }
@@ -45,16 +50,18 @@ def network_data(
     }
     return {
         "names": list(graph.names),
-        "places": _places(graph),
+        "places": _places(shown, height),
+        "whole": None if (is_joined(shown) == is_joined(graph)).all() else _places(graph, height),
         "directed": graph.directed,
         "n_edges": graph.n_edges,
+        "shown": np.flatnonzero(is_shown).tolist(),
         "source": [number[name] for name in kept["source"]],
         "target": [number[name] for name in kept["target"]],
-        **columns,
+        **numbers,
         "signed": None if graph.signed is None else _signs(graph, kept, number),
         "more": further,
         "decimals": {
-            name: decimals(values) for name, values in (columns | further).items() if values
+            name: decimals(values) for name, values in (numbers | further).items() if values
         },
         "sites": None if sites is None else _cells(sites),
     }
@@ -88,12 +95,17 @@ def asset(name: str) -> str:
     return resources.files("edgewise.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _places(graph: Graph) -> list[list[float] | None]:
+def _height(graph: Graph) -> float:
+    return HIGH if np.count_nonzero(is_joined(graph)) > MANY else HEIGHT
+
+
+def _places(graph: Graph, height: float) -> list[list[float] | None]:
     """Place the nodes that have an edge; the others are named in a line of text."""
     joined = is_joined(graph)
     places: list[list[float] | None] = [None] * graph.n_nodes
     if joined.any():
-        page = Page(low=np.zeros(2), high=np.full(2, SIDE), cell=np.full(2, 60.0), radius=8.0)
+        high = np.array([WIDTH, height])
+        page = Page(low=np.zeros(2), high=high, cell=np.full(2, 60.0), radius=8.0)
         points = place(part_of(graph, joined), "auto", page).points
         for k, point in zip(np.flatnonzero(joined).tolist(), points, strict=True):
             places[k] = np.round(point, 1).tolist()
@@ -134,8 +146,8 @@ def _rounded(value: float) -> float | None:
 
 #: Names stand beside the rows of the matrix where there are no more than this.
 MOST_LABELS: Final = 60
-#: Free space around the nodes of the network.
-MARGIN: Final = 20
+#: Free space around the nodes of the network: at the sides for names, above and below.
+MARGINS: Final = (60, 20)
 #: What the figures as stored have in the place of the key of a section.
 KEY: Final = "{key}"
 
@@ -156,6 +168,9 @@ def network_figures(graph: Graph, key: str) -> list[dict[str, Any]]:
     figures: list[dict[str, Any]] = json.loads(asset("figures.json").replace(KEY, key))
     part = {model["name"]: model for figure in figures for model in _named(figure)}
     p = graph.n_nodes
+    height = _height(strongest(graph))
+    part[f"network-{key}"]["frame_height"] = int(height) + 2 * MARGINS[1]
+    part[f"up-{key}"]["end"] = height + MARGINS[1]
     part[f"across-{key}"].update(start=-0.5, end=p - 0.5)
     part[f"down-{key}"].update(start=p - 0.5, end=-0.5)
     for told in ("edges", "cells"):

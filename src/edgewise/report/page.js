@@ -7,6 +7,7 @@
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888", FAINT = dark ? "#2E3238" : "#E6E6E6";
   const PAPER = dark ? 45 : 247;
   const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
+  const WEAK = dark ? 0.6 : 0.45; // how solid the weakest edges are
   const WEAKEST = 0.05; // In a map of neighbours, small weights are to look small.
   const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
   const shade = (weight, largest, signed, least = 0.25) => {
@@ -39,40 +40,56 @@
   };
 
   // Where names go, in pixels from their nodes: beside, above or below, clear of the frame, of names that came before
-  // and, but for the first few, of nodes; over as few edges as can be. Null for a name without room.
+  // and, but for the first few, of nodes; over as few edges as can be. A name that is in the way of another gives way
+  // where it has another place. Null for a name without room.
   const measure = document.createElement("canvas").getContext("2d");
   measure.font = LABEL.font;
-  const placeLabels = (points, texts, order, size, lines) => {
-    const taken = [];
+  const placeLabels = (points, texts, order, [wide, tall], lines) => {
+    const taken = new Map();
     const offsets = texts.map(() => null);
-    const isInside = (k) => points[k].every((value) => value >= 0 && value <= size);
+    const isInside = (k) => points[k][0] >= 0 && points[k][0] <= wide && points[k][1] >= 0 && points[k][1] <= tall;
     const discs = points.map((_, k) => k).filter(isInside);
-    const isFree = ([left, right, low, high]) =>
-      left >= 0 && right <= size && low >= 0 && high <= size
-      && taken.every((box) => box[1] < left || box[0] > right || box[3] < low || box[2] > high);
+    const isApart = (a, b) => a[1] < b[0] || a[0] > b[1] || a[3] < b[2] || a[2] > b[3];
+    const isWhole = ([left, right, low, high]) => left >= 0 && right <= wide && low >= 0 && high <= tall;
     const isClear = ([left, right, low, high], own) => discs.every((k) => k === own
       || points[k][0] + LABEL.node < left || points[k][0] - LABEL.node > right
       || points[k][1] + LABEL.node < low || points[k][1] - LABEL.node > high);
-    order.filter(isInside).forEach((k, rank) => {
+    const spots = new Map();
+    // The places that a name may have, the best first.
+    const find = (k, rank) => {
       const [x, y] = points[k];
       const width = measure.measureText(texts[k]).width;
       // Above or below a node at the side of the frame, a name moves in until it is whole.
-      const across = Math.min(Math.max(-width / 2, 4 - x), size - 4 - width - x);
+      const across = Math.min(Math.max(-width / 2, 4 - x), wide - 4 - width - x);
       const beside = [[9, 0], [-9 - width, 0], [across, 14], [across, -14], [6, 11], [6, -11], [-6 - width, 11], [-6 - width, -11]];
-      const further = [[across, 24], [across, -24]];
-      const box = ([dx, dy]) => [x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half];
-      const free = beside.filter((place) => isFree(box(place)));
-      const isWhole = (place) => isClear(box(place), k);
-      const near = free.filter(isWhole);
-      // Further off it is less plain whose name it is.
-      const clear = near.length ? near : further.filter((place) => isFree(box(place)) && isWhole(place));
-      const crossed = (place) => lines.filter((line) => passes(line, box(place))).length;
-      const counts = clear.map(crossed);
-      const place = clear[counts.indexOf(Math.min(...counts))] ?? (rank < LABEL.most ? free[0] : undefined);
-      if (place === undefined) return;
-      offsets[k] = place;
-      taken.push(box(place));
+      const all = beside.map((place, number) => {
+        const [dx, dy] = place;
+        const box = [x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half];
+        const crossed = lines.filter((line) => passes(line, box)).length;
+        return { place, box, cost: [isClear(box, k) ? 0 : 1, crossed, number] };
+      }).filter(({ box, cost }) => isWhole(box) && (cost[0] === 0 || rank < LABEL.most));
+      return all.sort((a, b) => a.cost[0] - b.cost[0] || a.cost[1] - b.cost[1] || a.cost[2] - b.cost[2]);
+    };
+    const put = (k, { place, box }) => { offsets[k] = place; taken.set(k, box); };
+    const inTheWay = (box, but) => [...taken.keys()].filter((k) => k !== but && !isApart(taken.get(k), box));
+    const waiting = order.filter(isInside).filter((k, rank) => {
+      spots.set(k, find(k, rank));
+      const free = spots.get(k).find(({ box }) => inTheWay(box).length === 0);
+      if (free) put(k, free);
+      return !free;
     });
+    for (const k of waiting) {
+      for (const spot of spots.get(k)) {
+        const others = inTheWay(spot.box);
+        const isFree = ({ box }) => inTheWay(box, others[0]).length === 0 && isApart(box, spot.box);
+        const elsewhere = others.length === 1 ? spots.get(others[0]).find(isFree) : undefined;
+        if (elsewhere) {
+          put(others[0], elsewhere);
+          put(k, spot);
+          break;
+        }
+      }
+    }
     return offsets;
   };
 
@@ -175,6 +192,7 @@
       this.kept = [];
       this.marked = new Set();
       this.isPair = false;
+      this.shown = new Set(this.data.shown);
       const names = element.querySelector("datalist");
       for (const name of this.data.names.slice(0, 2000)) {
         const option = document.createElement("option");
@@ -190,9 +208,12 @@
       this.link();
       element.querySelector(".download").addEventListener("click", () => this.download());
       const frame = model(`network-${this.key}`);
+      const most = frame.frame_width, ratio = frame.frame_height / frame.frame_width;
       const fit = () => {
-        const size = Math.min(600, Math.max(240, element.querySelector(".drawing").clientWidth - 10));
-        if (size !== frame.frame_width) frame.setv({ frame_width: size, frame_height: size });
+        const wide = Math.min(most, Math.max(240, element.querySelector(".drawing").clientWidth - 10));
+        // On a narrow page the picture is higher than its share, or nothing could be told apart.
+        const tall = Math.round(Math.max(ratio * wide, Math.min(wide, 420)));
+        if (wide !== frame.frame_width) frame.setv({ frame_width: wide, frame_height: tall });
       };
       fit();
       window.addEventListener("resize", () => { fit(); this.relabel(); });
@@ -228,7 +249,8 @@
       tell(".least-weight", weight.toPrecision(2));
       tell(".least-confidence", confidence.toFixed(2));
       this.draw();
-      const drawn = `${this.drawn.length} of ${this.data.n_edges} edges shown`;
+      const among = this.data.whole && this.places === this.data.places ? `, among ${this.n_placed} of ${this.data.names.length} nodes` : "";
+      const drawn = `${this.drawn.length} of ${this.data.n_edges} edges shown${among}`;
       tell(".count", this.seeds ? `${this.kept.length} of ${this.data.n_edges} edges in the map, ${this.drawn.length} drawn as lines` : drawn);
       this.list();
       this.listNodes();
@@ -239,14 +261,13 @@
     draw() {
       const nodes = model(`nodes-${this.key}`);
       if (!nodes) return;
-      const { names, places, source, target, weight, confidence, directed } = this.data;
+      const { names, source, target, weight, confidence, directed } = this.data;
       const degree = names.map(() => 0);
       for (const k of this.kept) {
         degree[source[k]] += 1;
         degree[target[k]] += 1;
       }
       this.degree = degree;
-      const size = names.length <= 200 ? 11 : 6;
       const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };
       const cells = { x: [], y: [], color: [], weight: [], confidence: [], source: [], target: [] };
@@ -259,10 +280,18 @@
         cells.source.push(names[source[k]]); cells.target.push(names[target[k]]);
       };
       // No more edges than can be told apart, unless all are asked for; what is chosen is drawn, on top of the rest.
-      const most = this.element.querySelector(".all-edges")?.checked ? Infinity : Number(this.element.dataset.most);
+      const isAll = this.element.querySelector(".all-edges")?.checked;
+      const first = [...this.kept.filter((k) => this.shown.has(k)), ...this.kept.filter((k) => !this.shown.has(k))];
+      const some = new Set(isAll ? first : first.slice(0, this.shown.size));
       const isChosen = (k) => this.marked.size > 0 && isLit(k);
-      const shown = this.kept.filter((k, rank) => rank < most || isChosen(k));
-      this.drawn = [...shown.filter((k) => !isChosen(k)), ...shown.filter(isChosen)];
+      const drawn = this.kept.filter((k) => some.has(k) || isChosen(k));
+      this.drawn = [...drawn.filter((k) => !isChosen(k)), ...drawn.filter(isChosen)];
+      // A large network has places for the nodes that are drawn at first, and others for all.
+      const isPlaced = (k) => this.data.places[source[k]] !== null && this.data.places[target[k]] !== null;
+      this.places = this.drawn.every(isPlaced) ? this.data.places : this.data.whole;
+      const { places } = this;
+      this.n_placed = places.filter((place) => place !== null).length;
+      const size = this.n_placed <= 250 ? 11 : this.n_placed <= 600 ? 8 : 6;
       nodes.data = {
         size: names.map(() => size), x: places.map((p) => p?.[0] ?? NaN), y: places.map((p) => p?.[1] ?? NaN), name: names, degree, ...this.labels(),
       };
@@ -274,7 +303,7 @@
         const [a, b] = [places[source[k]], places[target[k]]];
         const share = this.largest > 0 ? this.sizes[k] / this.largest : 1;
         const width = 0.6 + 4 * share;
-        const solid = Math.round(255 * (0.4 + 0.6 * share)).toString(16);
+        const solid = Math.round(255 * (WEAK + (1 - WEAK) * share)).toString(16);
         const color = isLit(k) ? `${sign(weight[k] ?? 0, hasSign(k))}${isChosen(k) ? "FF" : solid}` : FAINT;
         edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
         edges.width.push(width); edges.color.push(color); edges.weight.push(weight[k]);
@@ -383,11 +412,11 @@
 
     // The nodes that were searched for come first, then those with most neighbours; a pointer tells the rest.
     labels() {
-      const { names, places } = this.data;
-      const { x_range: across, y_range: up, frame_width: size } = model(`network-${this.key}`);
+      const { places, data: { names } } = this;
+      const { x_range: across, y_range: up, frame_width: wide, frame_height: tall } = model(`network-${this.key}`);
       // A node without an edge has no place, and no name in the picture.
       const points = places.map((place) => (place === null ? [NaN, NaN] : [
-        (size * (place[0] - across.start)) / (across.end - across.start), (size * (place[1] - up.start)) / (up.end - up.start),
+        (wide * (place[0] - across.start)) / (across.end - across.start), (tall * (place[1] - up.start)) / (up.end - up.start),
       ]));
       // Bokeh would typeset what stands between such signs, with a library from outside.
       const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
@@ -397,7 +426,7 @@
       const order = names.map((_, k) => k).sort((a, b) => rank(b) - rank(a) || a - b);
       // Of very many edges the picture is full of lines anyway.
       const lines = this.drawn.length > LABEL.lines ? [] : this.drawn.map((k) => [points[this.data.source[k]], points[this.data.target[k]]]);
-      const offsets = placeLabels(points, texts, order, size, lines);
+      const offsets = placeLabels(points, texts, order, [wide, tall], lines);
       return {
         label: texts.map((text, k) => (offsets[k] ? text : "")),
         dx: offsets.map((offset) => offset?.[0] ?? 0), dy: offsets.map((offset) => offset?.[1] ?? 0),

@@ -362,14 +362,14 @@ def _found(both: _Networks) -> dict[str, Any]:
 def _draw(both: _Networks) -> dict[str, Figure | SubFigure]:
     """Draw both networks, the directions that are identified, and the confidence of the first."""
     from edgewise.plot import plot_arc_confidence, plot_coefficients, plot_dag
+    from edgewise.plot.directed import columns_of
 
-    graph, tiers, second = both.graph, both.fit.order_, both.second
+    graph, second = both.graph, both.second
+    tiers = columns_of(graph, None)
     drawn: dict[str, Figure | SubFigure] = {
         "dag.png": plot_dag(graph, tiers=tiers, pattern=both.pattern).figure,
         "cpdag.png": plot_dag(both.pattern, tiers=tiers).figure,
-        "second.png": plot_dag(
-            second.graph_, tiers=second.order_, pattern=both.second_pattern
-        ).figure,
+        "second.png": plot_dag(second.graph_, pattern=both.second_pattern).figure,
     }
     if hasattr(both.fit, "coef_"):
         drawn["coefficients.png"] = plot_coefficients(graph, tiers=tiers).figure
