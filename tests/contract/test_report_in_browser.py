@@ -249,7 +249,7 @@ def test_names_never_cross_each_other_and_zooming_in_shows_more(visit):
     boxes = np.array(driver.execute_script(LABEL_BOXES))
     assert 20 < len(boxes) < 150
     assert boxes.min() >= 0
-    assert (boxes[:, [1, 3]] <= [1220, 940]).all()
+    assert (boxes[:, [1, 3]] <= [1220, 960]).all()
     for k, (left, right, low, high) in enumerate(boxes):
         others = np.delete(boxes, k, axis=0)
         apart = (others[:, 1] <= left) | (others[:, 0] >= right)
@@ -277,11 +277,15 @@ def test_names_keep_off_edges_where_there_is_room(visit):
     boxes = np.array(driver.execute_script(LABEL_BOXES))
     ends = driver.execute_script(
         "const {x0, y0, x1, y1} = Bokeh.documents[0].get_model_by_name('edges-0').data;"
-        "return [...x0].map((_, k) => [x0[k], y0[k], x1[k], y1[k]])"
+        "const plot = Bokeh.documents[0].get_model_by_name('network-0');"
+        "const at = (v, range, size) => (v - range.start) / (range.end - range.start) * size;"
+        "const x = (value) => at(value, plot.x_range, plot.frame_width);"
+        "const y = (value) => at(value, plot.y_range, plot.frame_height);"
+        "return [...x0].map((_, k) => [x(x0[k]), y(y0[k]), x(x1[k]), y(y1[k])])"
     )
     steps = np.linspace(0.1, 0.9, 50)[:, None]
     start, end = np.hsplit(np.array(ends), 2)
-    along = (20 + start[:, None] * (1 - steps) + end[:, None] * steps).reshape(-1, 2)
+    along = (start[:, None] * (1 - steps) + end[:, None] * steps).reshape(-1, 2)
     assert len(boxes) == 6
     for left, right, low, high in boxes:
         inside = (along > [left + 1, low + 1]) & (along < [right - 1, high - 1])

@@ -121,3 +121,28 @@ def test_a_width_means_the_same_in_all_panels():
     figure = plot_class_networks({"a": tied(1.0), "b": tied(0.25)})
     widths = [max(patch.get_linewidth() for patch in ax.patches) for ax in figure.axes]
     assert widths[1] < 0.6 * widths[0]
+
+
+def test_panels_show_the_strongest_arcs_and_no_more_nodes_than_these_join():
+    rng = np.random.default_rng(0)
+    weights = np.triu(rng.uniform(0.1, 1, size=(2, 160, 160)), 1)
+    weights[:, :, -1] = 0.0
+    first, second = (Graph(one, directed=True) for one in weights)
+    figure = plot_class_networks({"a": first, "b": second})
+    assert figure.axes[0].get_title() == f"a: 48 of {first.n_edges} arcs"
+    n_drawn = len(places(figure.axes[0]))
+    assert n_drawn < 150
+    note = next(t.get_text() for t in figure.axes[0].texts if t.get_text().startswith("Without"))
+    assert note == f"Without an edge: x159. {159 - n_drawn} nodes have weak edges only."
+    for ax in figure.axes:
+        assert len([patch for patch in ax.patches if patch.get_linewidth() > 0]) == 48
+
+
+def test_names_and_legend_of_panels_keep_apart():
+    names = [f"a rather long name {k}" for k in range(20)]
+    ring = np.roll(np.eye(20), 1, axis=1) * (1 - np.eye(20)[:, ::-1])
+    figure = plot_class_networks({"a": Graph(np.triu(ring, 1), names=names, directed=True)})
+    figure.draw_without_rendering()
+    legend = figure.axes[0].get_legend().get_window_extent()
+    for text in figure.axes[0].texts:
+        assert text.get_window_extent().y0 >= legend.y1 - 1

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from edgewise import GraphTree, InputError
@@ -85,6 +86,23 @@ def test_leaf_graphs_have_the_signs_of_the_leaves(tree):
     lines = [len(part.get_segments()) for part in ax.collections if hasattr(part, "get_segments")]
     expected = [tree.nodes_[0].graph.n_edges, *(leaf.graph.n_edges for leaf in tree.leaves_)]
     assert lines == expected
+
+
+def test_of_dense_leaves_the_edges_from_some_weight_on_are_drawn():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(size=900)})
+    Y = rng.normal(size=(900, 12)) @ rng.normal(size=(12, 12))
+    Y[:, 0] += np.where(X["a"] > 0.5, 4, -4) * Y[:, 1]
+    tree = GraphTree(random_state=0, min_samples_leaf=50).fit(X, Y)
+    ax = plot_tree(tree)
+    graphs = [tree.nodes_[0].graph, *(leaf.graph for leaf in tree.leaves_)]
+    assert max(graph.n_edges for graph in graphs) > 20
+    drawn = [len(c.get_segments()) for c in ax.collections if isinstance(c, LineCollection)]
+    assert max(drawn) == 20
+    said = ax.get_legend().get_texts()[-1].get_text()
+    least = float(said.removeprefix("drawn: |weight| at least "))
+    kept = [int((np.abs(np.triu(graph.weights, 1)) >= 0.995 * least).sum()) for graph in graphs]
+    assert np.abs(np.subtract(kept, drawn)).max() <= 1, "the legend is rounded"
 
 
 @pytest.mark.parametrize("which", by_default(1, ["tree", "many"]))

@@ -427,6 +427,8 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 #: Dots per inch of pictures in a page, and dots across the first, which has the whole width.
 PAGE_DPI: Final = 100
 LEAD_WIDTH: Final = 1200
+#: Pictures of what the page draws itself, to be explored.
+NETWORKS: Final = ("network.png", "change.png")
 #: The picture of how a penalty or a structure was chosen, which only a page has.
 SEARCH: Final = "search.png"
 #: Columns of a table that hold words.
@@ -450,9 +452,9 @@ def _report(
         text.replace(file, Path(file).name) if file else text
         for text in (f"{'; '.join(part for part in parts if part)}.", rest)
     )
-    drawn = [name for name in result.words if name in figures]
-    # A network, or the map of its sites, leads by itself.
-    leads = "network.png" not in figures
+    # A network, of changes too, or the map of its sites leads by itself: the page draws it.
+    drawn = [name for name in result.words if name in figures and name not in NETWORKS]
+    leads = not any(name in figures for name in NETWORKS)
     return Report(
         headline=headline,
         findings=rest,

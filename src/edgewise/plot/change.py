@@ -112,6 +112,8 @@ class Sheet:
         Of the nodes.
     room : ndarray of shape (2,)
         Width and height of the axes.
+    head, foot : float
+        Kept free at the top and the bottom.
     font_size, radius : float
         Of the names and of nodes with a change.
     largest, widest : float
@@ -120,6 +122,8 @@ class Sheet:
 
     placement: _layout.Placement
     room: FloatArray
+    head: float
+    foot: float
     font_size: float
     radius: float
     largest: float
@@ -193,6 +197,8 @@ def lay_out(
     return Sheet(
         placement=placement,
         room=room,
+        head=head,
+        foot=foot,
         font_size=font_size,
         radius=float(np.clip(0.16 * apart, _DOT, _RADIUS)),
         largest=float(np.abs(graph.weights).max()) or 1.0,
@@ -295,14 +301,14 @@ def _place(
     joined = edges.joins(len(names))
     total = np.bincount(edges.ends.ravel(), weights=np.repeat(edges.size, 2), minlength=len(names))
     order = np.lexsort((-total, ~joined))
-    points = sheet.placement.points
+    points = sheet.placement.points - [0.0, sheet.foot]
     return place_labels(
         points,
         points[edges.ends],
         _name_sizes(names, sheet.font_size, joined),
         order=order[has_name[order]].tolist(),
         radius=sheet.radius,
-        room=sheet.room,
+        room=sheet.room - [0.0, sheet.head + sheet.foot],
         keep_all=keep_all,
     )
 

@@ -27,9 +27,9 @@ from edgewise.plot._canvas import (
     tidy,
     titled_panels,
 )
-from edgewise.plot._layout import ring_of_groups
+from edgewise.plot._layout import ring_of_groups, strongest
 from edgewise.plot.curves import draw_grid
-from edgewise.plot.network import plot_network
+from edgewise.plot.network import counted, note_nodes_left_out, panels_of, plot_network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,24 +84,29 @@ def plot_class_networks(
     graphs = list(networks.values())
     if not graphs or any(graph.names != graphs[0].names for graph in graphs):
         raise InputError("networks must be at least one, all over the same variables.")
-    titles = [f"{label}: {_counted(graph)}" for label, graph in networks.items()]
+    labelled = [str(label) for label in networks]
     if difference is not None:
         if difference.names != graphs[0].names:
             raise InputError("difference must be over the same variables as the networks.")
         graphs.append(difference)
-        titles.append(f"difference: {_counted(difference)}")
+        labelled.append("difference")
     n_nodes = graphs[0].n_nodes
     members = None if groups is None else _group_members(groups, n_nodes)
-    where = _shared_places(graphs, members)
+    shown, where, is_drawn = panels_of(graphs)
+    if members is not None:
+        shown, is_drawn = [strongest(graph) for graph in graphs], np.ones(n_nodes, dtype=bool)
+        where = ring_of_groups(list(members.values()), n_nodes)
     across = 2 if len(graphs) == 4 else min(len(graphs), _ACROSS)
     figure, panels = titled_panels(len(graphs), across, _PANEL)
     # A width means the same in all panels.
     heaviest = max(float(np.abs(graph.weights).max(initial=0.0)) for graph in graphs) or None
-    for ax, graph, title in zip(panels, graphs, titles, strict=True):
-        plot_network(graph, ax, layout=where, labels=labels, maximum=heaviest)
+    for ax, graph, one, label in zip(panels, graphs, shown, labelled, strict=True):
+        plot_network(one, ax, layout=where, labels=labels, maximum=heaviest, max_edges=None)
         if members is not None:
-            _outline(ax, np.asarray(where), members)
-        ax.set_title(tidy(title, 48), fontsize=11, color=INK, **PLAIN)
+            _outline(ax, where, members)
+        title = tidy(f"{label}: {counted(one, graph, 'arc')}", 48)
+        ax.set_title(title, fontsize=11, color=INK, **PLAIN)
+    note_nodes_left_out(panels[0], graphs, is_drawn)
     return figure
 
 
@@ -187,10 +192,6 @@ def plot_accuracy(accuracy: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _counted(graph: Graph) -> str:
-    return f"{graph.n_edges} arc{'' if graph.n_edges == 1 else 's'}"
-
-
 def _group_members(groups: ArrayLike, n_nodes: int) -> dict[str, list[int]]:
     """Variables of each group, groups in the order in which they come."""
     given = np.asarray(groups, dtype=object)
@@ -202,15 +203,6 @@ def _group_members(groups: ArrayLike, n_nodes: int) -> dict[str, list[int]]:
     for k, label in enumerate(given.tolist()):
         members.setdefault(str(label), []).append(k)
     return members
-
-
-def _shared_places(
-    graphs: list[Graph], members: dict[str, list[int]] | None
-) -> FloatArray | Literal["circle"]:
-    """Place every variable once: by groups, or on a circle in the order of the table."""
-    if members is None:
-        return "circle"
-    return ring_of_groups(list(members.values()), graphs[0].n_nodes)
 
 
 def _outline(ax: Axes, where: FloatArray, members: dict[str, list[int]]) -> None:

@@ -24,7 +24,7 @@ from edgewise.plot._canvas import (
     titled_panels,
 )
 from edgewise.plot.curves import draw_grid
-from edgewise.plot.network import plot_network, shared_layout
+from edgewise.plot.network import counted, note_nodes_left_out, panels_of, plot_network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,16 +60,18 @@ def plot_group_networks(networks: Mapping[Any, Graph]) -> Figure:
     >>> [ax.get_title() for ax in figure.axes]
     ['low: 1 edge', 'high: 1 edge']
     """
-    where = shared_layout(list(networks.values()))
+    graphs = list(networks.values())
+    shown, where, is_drawn = panels_of(graphs)
     heaviest = max(float(np.abs(one.weights).max(initial=0.0)) for one in networks.values())
     across = min(len(networks), _ACROSS)
     if len(networks) > _ACROSS:
         across = min(math.ceil(math.sqrt(len(networks))), 6)
     figure, panels = titled_panels(len(networks), across, _PANEL)
-    for ax, (label, graph) in zip(panels, networks.items(), strict=True):
-        plot_network(graph, ax, layout=where, maximum=heaviest or None)
-        edges = f"{graph.n_edges} edge{'' if graph.n_edges == 1 else 's'}"
-        ax.set_title(tidy(f"{label}: {edges}", 48), fontsize=11, color=INK, **PLAIN)
+    for ax, (label, graph), one in zip(panels, networks.items(), shown, strict=True):
+        plot_network(one, ax, layout=where, maximum=heaviest or None, max_edges=None)
+        title = tidy(f"{label}: {counted(one, graph, 'edge')}", 48)
+        ax.set_title(title, fontsize=11, color=INK, **PLAIN)
+    note_nodes_left_out(panels[0], graphs, is_drawn)
     return figure
 
 

@@ -401,12 +401,52 @@ def shared_layout(graphs: Sequence[Graph]) -> FloatArray:
     """
     if not graphs or any(graph.names != graphs[0].names for graph in graphs):
         raise InputError("graphs must be at least one, all over the same nodes.")
-    size = 72.0 * np.array(network_size(graphs[0].n_nodes))
+    return _shared_places(graphs, 72.0 * np.array(network_size(graphs[0].n_nodes)))
+
+
+def _shared_places(graphs: Sequence[Graph], size: FloatArray) -> FloatArray:
     joined = np.any([graph.adjacency | graph.adjacency.T for graph in graphs], axis=0)
     heaviest = np.max([np.abs(graph.weights) for graph in graphs], axis=0)
     union = Graph(np.maximum(heaviest, heaviest.T), adjacency=joined)
     page = _layout.Page(low=np.zeros(2), high=size, cell=np.full(2, 40.0), radius=8.0)
     return _layout.place(union, "auto", page).points
+
+
+#: Edges that can be told apart in one panel of several.
+_IN_A_PANEL = 48
+
+
+def panels_of(graphs: Sequence[Graph]) -> tuple[list[Graph], FloatArray, BoolArray]:
+    """Choose what panels of several networks show, and one place for every node.
+
+    Returns the networks with the edges and nodes that are drawn, the places, and which of the
+    nodes are drawn: those with a drawn edge in any network, or all where there is none.
+    """
+    shown = [_layout.strongest(_layout.strongest(graph), _IN_A_PANEL) for graph in graphs]
+    is_drawn = np.any([_layout.is_joined(graph) for graph in shown], axis=0)
+    is_drawn |= not is_drawn.any()
+    shown = [_layout.part_of(graph, is_drawn) for graph in shown]
+    return shown, _shared_places(shown, np.array([400.0, 360.0])), is_drawn
+
+
+def counted(shown: Graph, graph: Graph, noun: str) -> str:
+    """Say how many edges a network has, and how many of them are drawn."""
+    some = f"{shown.n_edges} of " if shown.n_edges < graph.n_edges else ""
+    return f"{some}{graph.n_edges} {noun}{'' if graph.n_edges == 1 else 's'}"
+
+
+def note_nodes_left_out(ax: Axes, graphs: Sequence[Graph], is_drawn: BoolArray) -> None:
+    """Name the nodes that have no edge in any network, on one line, and count the others left."""
+    joined = np.any([_layout.is_joined(graph) for graph in graphs], axis=0)
+    alone = [tidy(graphs[0].names[k]) for k in np.flatnonzero(~joined & ~is_drawn)]
+    texts = []
+    if alone:
+        more = f" and {len(alone) - 4} more" if len(alone) > 4 else ""
+        texts.append(f"Without an edge: {', '.join(alone[:4])}{more}.")
+    if n_weak := int(np.sum(joined & ~is_drawn)):
+        texts.append(f"{n_weak} nodes have weak edges only.")
+    if texts:
+        write_notes(ax, [Note(text=" ".join(texts))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -512,7 +552,7 @@ def _draw(
     The edges of ``shown`` are drawn, and place the nodes; ``graph`` has all edges of these nodes.
     ``top`` points are left to the notes.
     """
-    names = [tidy(name) for name in graph.names]
+    names = [tidy(name, _WHOLE if graph.n_nodes <= _FEW else _CUT) for name in graph.names]
     font_size = network_font_size(graph.n_nodes)
     sizes = label_sizes(names, font_size) * (labels != "none")
     whole = room_of(ax)
@@ -543,13 +583,15 @@ def _draw(
         write_inside(ax, names, placement.data, font_size)
     elif labels != "none":
         degree = (graph.adjacency | graph.adjacency.T).sum(axis=0)
+        # Names keep off the legend too.
+        points, foot = placement.points - [0.0, legend_height], np.array([0.0, legend_height])
         placed = place_labels(
-            placement.points,
-            placement.points[ends],
+            points,
+            points[ends],
             sizes,
             order=np.argsort(-degree, kind="stable").tolist(),
             radius=radius,
-            room=room,
+            room=room - foot,
             keep_all=labels == "all",
         )
         write_labels(ax, names, placement.data, placed, font_size)
@@ -557,6 +599,8 @@ def _draw(
         draw_legend(ax, entries, columns, widest)
 
 
+#: Up to this many nodes long names are written whole, as far as these letters; of more, cut.
+_FEW, _WHOLE, _CUT = 30, 36, 24
 #: Radius of nodes that hold their names at most, in points, and their number at most.
 _LARGEST, _MOST_INSIDE = 14.0, 40
 

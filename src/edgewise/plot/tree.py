@@ -24,6 +24,7 @@ from edgewise.plot._canvas import (
     draw_legend,
     tidy,
 )
+from edgewise.plot._layout import with_edges
 from edgewise.plot.curves import draw_grid
 from edgewise.plot.network import strokes_of
 
@@ -72,12 +73,20 @@ def check_tree(tree: Any) -> GraphTree:
 
 
 def draw_small_graph(
-    ax: Axes, graph: Graph, center: tuple[float, float], radius: float, *, heaviest: float
+    ax: Axes,
+    graph: Graph,
+    center: tuple[float, float],
+    radius: float,
+    *,
+    heaviest: float,
+    least: float,
 ) -> FloatArray:
     """Draw a graph on a circle, in the coordinates of the axes; return where the nodes are.
 
-    ``heaviest`` is the weight that gets the widest line, the same for graphs to be compared.
+    ``heaviest`` is the weight that gets the widest line and ``least`` that of the weakest edges
+    drawn, the same for graphs to be compared.
     """
+    graph = with_edges(graph, graph.adjacency & (np.abs(graph.weights) >= least))
     angle = np.pi / 2 - 2.0 * np.pi * np.arange(graph.n_nodes) / graph.n_nodes
     places: FloatArray = np.column_stack([np.cos(angle), np.sin(angle)]) * radius + center
     share = float(np.abs(graph.weights).max(initial=0.0)) / (heaviest or 1.0)
@@ -94,6 +103,15 @@ def draw_small_graph(
     return places
 
 
+def _least(graph: Graph) -> float:
+    """Weight from which on no more edges are there than can be told apart on a small circle."""
+    sizes = np.sort(np.abs(graph.weights[np.triu(graph.adjacency)]))[::-1]
+    most = max(_FEW, int(_PER_NODE * graph.n_nodes))
+    return float(sizes[most - 1]) if len(sizes) > most else 0.0
+
+
+#: Edges that can be told apart on a small circle, of any number of nodes and for each of them.
+_FEW, _PER_NODE = 20, 1.5
 #: Height of a leaf in inches: with few leaves, with many, and where it goes from one to the other.
 _TALL, _SHORT, _MANY = 1.15, 0.62, 24
 #: Inches per letter of the small print, and the narrowest column of a tree.
@@ -109,9 +127,10 @@ def plot_tree(tree: GraphTree, ax: Axes | None = None) -> Axes:
 
     All graphs have their nodes in the same places on a circle, named at the graph of the whole on
     the left; blue edges are positive, orange ones negative, and equally wide ones equally strong
-    in all leaves. At each fork stands what the split gains, and which share of it is due to
-    the graph rather than to means and variances. The squares have the colours of
-    `plot_partition` and `plot_leaf_map`.
+    in all leaves. Where there are many, those from some weight on are drawn, which the legend
+    says. At each fork stands what the split gains, and which share of it is due to the graph
+    rather than to means and variances. The squares have the colours of `plot_partition` and
+    `plot_leaf_map`.
 
     Parameters
     ----------
@@ -146,25 +165,27 @@ def plot_tree(tree: GraphTree, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, sheet.size[0])
     ax.set_ylim(0, sheet.size[1])
     ax.set_aspect("equal")
-    heaviest = max(
-        float(np.abs(node.graph.weights).max()) for node in [tree.nodes_[0], *tree.leaves_]
-    )
-    _draw_whole(ax, tree, sheet, heaviest)
+    graphs = [node.graph for node in (tree.nodes_[0], *tree.leaves_)]
+    heaviest = max(float(np.abs(graph.weights).max()) for graph in graphs)
+    least = max(map(_least, graphs))
+    _draw_whole(ax, tree, sheet, heaviest, least)
     _draw_branches(ax, tree, sheet)
     for leaf in tree.leaves_:
         x, y = float(sheet.places[leaf.node, 0]), float(sheet.places[leaf.node, 1])
         color = leaf_color(leaf.leaf)
         ax.plot(x, y, "s", color=color, markersize=9, markeredgecolor=INK, markeredgewidth=0.6)
         center = (x + 0.25 + sheet.radius, y)
-        draw_small_graph(ax, leaf.graph, center, sheet.radius, heaviest=heaviest)
+        draw_small_graph(ax, leaf.graph, center, sheet.radius, heaviest=heaviest, least=least)
         edges = "edge" if leaf.graph.n_edges == 1 else "edges"
         words = f"leaf {leaf.leaf}\n{leaf.n:,} rows\n{leaf.graph.n_edges} {edges}"
         ax.text(center[0] + sheet.radius + 0.15, y, words, fontsize=8, va="center", **PLAIN)
     entries = [Entry(label="positive", color=POSITIVE), Entry(label="negative", color=NEGATIVE)]
+    if least:
+        entries.append(Entry(label=f"drawn: |weight| at least {least:.2g}", color="none"))
     draw_legend(
         ax,
         entries,
-        2,
+        len(entries),
         2.0,
         loc="lower right",
         borderaxespad=0.1,
@@ -312,10 +333,10 @@ def _gain(tree: GraphTree, number: int) -> str:
     return f"gain {split.gain:.2g}, {100.0 * split.gain_graph / split.gain:.0f}% graph"
 
 
-def _draw_whole(ax: Axes, tree: GraphTree, sheet: _Sheet, heaviest: float) -> None:
+def _draw_whole(ax: Axes, tree: GraphTree, sheet: _Sheet, heaviest: float, least: float) -> None:
     """Draw the graph of all rows with the names of its nodes, and a line to the first fork."""
     graph = tree.nodes_[0].graph
-    nodes = draw_small_graph(ax, graph, sheet.whole, _ROOT, heaviest=heaviest)
+    nodes = draw_small_graph(ax, graph, sheet.whole, _ROOT, heaviest=heaviest, least=least)
     font = 8.0 if graph.n_nodes <= 24 else 6.0
     shown = np.arange(graph.n_nodes) if graph.n_nodes <= 40 else np.arange(0)
     for k in shown.tolist():

@@ -147,7 +147,7 @@ def _rounded(value: float) -> float | None:
 #: Names stand beside the rows of the matrix where there are no more than this.
 MOST_LABELS: Final = 60
 #: Free space around the nodes of the network: at the sides for names, above and below.
-MARGINS: Final = (60, 20)
+MARGINS: Final = (60, 30)
 #: What the figures as stored have in the place of the key of a section.
 KEY: Final = "{key}"
 

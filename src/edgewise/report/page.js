@@ -17,7 +17,7 @@
     return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
   };
   const model = (name) => {
-    for (const doc of Bokeh.documents) {
+    for (const doc of window.Bokeh?.documents ?? []) {
       const found = doc.get_model_by_name(name);
       if (found) return found;
     }
@@ -250,8 +250,8 @@
       tell(".least-confidence", confidence.toFixed(2));
       this.draw();
       const among = this.data.whole && this.places === this.data.places ? `, among ${this.n_placed} of ${this.data.names.length} nodes` : "";
-      const drawn = `${this.drawn.length} of ${this.data.n_edges} edges shown${among}`;
-      tell(".count", this.seeds ? `${this.kept.length} of ${this.data.n_edges} edges in the map, ${this.drawn.length} drawn as lines` : drawn);
+      const drawn = `${this.drawn.length} of ${this.data.n_edges} ${this.data.noun}s shown${among}`;
+      tell(".count", this.seeds ? `${this.kept.length} of ${this.data.n_edges} ${this.data.noun}s in the map, ${this.drawn.length} drawn as lines` : drawn);
       this.list();
       this.listNodes();
       this.light();
@@ -583,5 +583,19 @@
     });
     document.body.dataset.ready = "yes";
   };
-  begin();
+
+  // Bokeh's script is packed, as it is most of the page.
+  const unpack = async () => {
+    const bytes = Uint8Array.from(atob(document.getElementById("bokeh").textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+    Bokeh.embed.embed_items(...JSON.parse(document.getElementById("figures").textContent));
+    begin();
+  };
+  unpack().catch((problem) => {
+    document.querySelector(".old").hidden = false;
+    throw problem;
+  });
 })();

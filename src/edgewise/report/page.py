@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import importlib
 import importlib.util
 import io
@@ -10,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -136,8 +138,8 @@ def _certainty(report: Report) -> list[str]:
         found = graph.confidence[graph.adjacency]
         n_sure = round(float((found >= SURE).sum()) * graph.n_edges / len(found))
         lines.append(
-            f"{n_sure} of {graph.n_edges} edges with a confidence of at least {SURE:g}; the least "
-            f"sure has {found.min():.2g}."
+            f"{n_sure} of {graph.n_edges} {_noun(report)}s with a confidence of at least {SURE:g}; "
+            f"the least sure has {found.min():.2g}."
         )
     elif graph.n_edges and "qvalue" in report.edge_values:
         found = report.edge_values["qvalue"][graph.adjacency]
@@ -146,17 +148,22 @@ def _certainty(report: Report) -> list[str]:
     return lines + _certificate(report.record)
 
 
+def _noun(report: Report) -> str:
+    """Say what the edges of the network are called."""
+    return "change" if report.subject.startswith("The changes") else "edge"
+
+
 def _main_figures(report: Report) -> list[tuple[str, str]]:
     """List the numbers that a reader looks for first."""
     graph, record = report.graph, report.record
     data = record.get("data", {})
-    alone = len(_alone(graph))
+    alone, noun = len(_alone(graph)), _noun(report)
     alpha = record.get("alpha")
     figures = {
         "rows": data.get("n_samples"),
         "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "nodes without an edge": alone,
+        f"{noun}s": graph.n_edges,
+        f"nodes without {'an' if noun == 'edge' else 'a'} {noun}": alone,
         "penalty alpha": f"{alpha:.3g}" if isinstance(alpha, float) else None,
     }
     return [(name, f"{value}") for name, value in figures.items() if value is not None]
@@ -543,13 +550,17 @@ def render(reports: Sequence[Report], *, title: str) -> str:
     )
 
 
+@cache
 def _bokeh() -> str:
-    """Read Bokeh's JavaScript; importing the package to ask for it takes a second."""
+    """Read Bokeh's JavaScript and pack it, which takes two thirds off a page.
+
+    Importing the package to ask for the script would take a second.
+    """
     spec = importlib.util.find_spec("bokeh")
     if spec is None or spec.origin is None:
         raise InputError("The package bokeh is not installed. Install it to write reports.")
     script = Path(spec.origin).parent / "server" / "static" / "js" / "bokeh.min.js"
-    return script.read_text(encoding="utf-8")
+    return base64.b64encode(gzip.compress(script.read_bytes(), mtime=0)).decode("ascii")
 
 
 def _figures(reports: Sequence[Report]) -> tuple[Any, Any]:
@@ -571,7 +582,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
     from PIL import Image
 
     graph = report.graph
-    data = network_data(graph, report.edge_values, report.sites)
+    data = {"noun": _noun(report), **network_data(graph, report.edge_values, report.sites)}
     drawings = [Image.open(io.BytesIO(picture.png)) for picture in report.pictures]
     return {
         "key": str(k),
@@ -583,6 +594,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "data": as_script(data),
         "has_sites": report.sites is not None,
         "subject": report.subject,
+        "noun": _noun(report),
         "has_signs": graph.signed is None or bool((graph.signed & graph.adjacency).any()),
         "alone": _alone(graph),
         "has_nodes": "Nodes" in report.tables,
