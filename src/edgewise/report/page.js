@@ -7,6 +7,7 @@
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888", FAINT = dark ? "#2E3238" : "#E6E6E6";
   const PAPER = dark ? 45 : 247;
   const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
+  const PAPER_WIDTH = 680; // what a sheet holds beside its margins
   const WEAK = dark ? 0.6 : 0.45; // how solid the weakest edges are
   const WEAKEST = 0.05; // In a map of neighbours, small weights are to look small.
   const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
@@ -214,6 +215,7 @@
         // On a narrow page the picture is higher than its share, or nothing could be told apart.
         const tall = Math.round(Math.max(ratio * wide, Math.min(wide, 420)));
         if (wide !== frame.frame_width) frame.setv({ frame_width: wide, frame_height: tall });
+        element.style.setProperty("--on-paper", Math.min(1, PAPER_WIDTH / wide));
       };
       fit();
       window.addEventListener("resize", () => { fit(); this.relabel(); });
