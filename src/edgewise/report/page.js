@@ -304,7 +304,7 @@
       for (const k of this.drawn) {
         const [a, b] = [places[source[k]], places[target[k]]];
         const share = this.largest > 0 ? this.sizes[k] / this.largest : 1;
-        const width = 0.6 + 4 * share;
+        const width = 0.9 + 4 * share;
         const solid = Math.round(255 * (WEAK + (1 - WEAK) * share)).toString(16);
         const color = isLit(k) ? `${sign(weight[k] ?? 0, hasSign(k))}${isChosen(k) ? "FF" : solid}` : FAINT;
         edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
