@@ -75,7 +75,7 @@ def network() -> Any:
         *ends,
         line_width="width",
         line_color="color",
-        line_alpha=0.75,
+        line_alpha=0.9,
         source=edges,
         hover_line_alpha=1.0,
     )

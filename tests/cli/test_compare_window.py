@@ -78,7 +78,7 @@ def test_everything_is_written_and_agrees(slide, rows):
         np.testing.assert_allclose(kept.frequency, 1 - edges.confidence, atol=1e-12)
         assert window.observed.n_edges >= window.graph.n_edges
     assert (run.out / "windows.png").read_bytes().startswith(b"\x89PNG")
-    assert "data:image/png" in (run.out / "report.html").read_text()
+    assert "data:image/webp" in (run.out / "report.html").read_text()
 
 
 def test_graph_is_the_union_and_model_that_of_the_last_window(slide, rows):

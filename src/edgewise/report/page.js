@@ -2,11 +2,12 @@
 // Fills the figures and the table of every section, and filters, searches, sorts and saves.
 (() => {
   const SHOWN = 1000; // rows of the table of edges; the download has all of them
-  const LABEL = { font: "12px helvetica, sans-serif", half: 8, node: 7, most: 10, lines: 500 }; // half: of its height; node: radius kept free
+  const LABEL = { font: "12px helvetica, sans-serif", half: 8, beside: 3, node: 7, most: 10, lines: 500 }; // half: of its height; beside: kept free; node: radius kept free
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   const POSITIVE = dark ? "#56B4E9" : "#0072B2", NEGATIVE = dark ? "#F08A3C" : "#D55E00", NEUTRAL = "#888888", FAINT = dark ? "#2E3238" : "#E6E6E6";
   const PAPER = dark ? 45 : 247;
   const INK = dark ? "#D0D0D0" : "#333333", BEHIND = dark ? "#17191C" : "#FFFFFF";
+  const PAPER_WIDTH = 680; // what a sheet holds beside its margins
   const WEAK = dark ? 0.6 : 0.45; // how solid the weakest edges are
   const WEAKEST = 0.05; // In a map of neighbours, small weights are to look small.
   const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
@@ -64,7 +65,7 @@
       const beside = [[9, 0], [-9 - width, 0], [across, 14], [across, -14], [6, 11], [6, -11], [-6 - width, 11], [-6 - width, -11]];
       const all = beside.map((place, number) => {
         const [dx, dy] = place;
-        const box = [x + dx, x + dx + width, y + dy - LABEL.half, y + dy + LABEL.half];
+        const box = [x + dx - LABEL.beside, x + dx + width + LABEL.beside, y + dy - LABEL.half, y + dy + LABEL.half];
         const crossed = lines.filter((line) => passes(line, box)).length;
         return { place, box, cost: [isClear(box, k) ? 0 : 1, crossed, number] };
       }).filter(({ box, cost }) => isWhole(box) && (cost[0] === 0 || rank < LABEL.most));
@@ -212,8 +213,9 @@
       const fit = () => {
         const wide = Math.min(most, Math.max(240, element.querySelector(".drawing").clientWidth - 10));
         // On a narrow page the picture is higher than its share, or nothing could be told apart.
-        const tall = Math.round(Math.max(ratio * wide, Math.min(wide, 420)));
+        const tall = Math.round(Math.max(ratio * wide, Math.min(1.3 * wide, 460)));
         if (wide !== frame.frame_width) frame.setv({ frame_width: wide, frame_height: tall });
+        element.style.setProperty("--on-paper", Math.min(1, PAPER_WIDTH / wide));
       };
       fit();
       window.addEventListener("resize", () => { fit(); this.relabel(); });
@@ -249,9 +251,6 @@
       tell(".least-weight", weight.toPrecision(2));
       tell(".least-confidence", confidence.toFixed(2));
       this.draw();
-      const among = this.data.whole && this.places === this.data.places ? `, among ${this.n_placed} of ${this.data.names.length} nodes` : "";
-      const drawn = `${this.drawn.length} of ${this.data.n_edges} ${this.data.noun}s shown${among}`;
-      tell(".count", this.seeds ? `${this.kept.length} of ${this.data.n_edges} ${this.data.noun}s in the map, ${this.drawn.length} drawn as lines` : drawn);
       this.list();
       this.listNodes();
       this.light();
@@ -291,7 +290,8 @@
       this.places = this.drawn.every(isPlaced) ? this.data.places : this.data.whole;
       const { places } = this;
       this.n_placed = places.filter((place) => place !== null).length;
-      const size = this.n_placed <= 250 ? 11 : this.n_placed <= 600 ? 8 : 6;
+      const { frame_width: wide, frame_height: tall } = model(`network-${this.key}`);
+      const size = Math.min(11, Math.max(4, 0.22 * Math.sqrt((wide * tall) / this.n_placed)));
       nodes.data = {
         size: names.map(() => size), x: places.map((p) => p?.[0] ?? NaN), y: places.map((p) => p?.[1] ?? NaN), name: names, degree, ...this.labels(),
       };
@@ -302,7 +302,7 @@
       for (const k of this.drawn) {
         const [a, b] = [places[source[k]], places[target[k]]];
         const share = this.largest > 0 ? this.sizes[k] / this.largest : 1;
-        const width = 0.6 + 4 * share;
+        const width = 0.9 + 4 * share;
         const solid = Math.round(255 * (WEAK + (1 - WEAK) * share)).toString(16);
         const color = isLit(k) ? `${sign(weight[k] ?? 0, hasSign(k))}${isChosen(k) ? "FF" : solid}` : FAINT;
         edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
@@ -322,10 +322,19 @@
       model(`arrows-${this.key}`).data = arrows;
       model(`cells-${this.key}`).data = cells;
       this.name(nodes.data);
+      this.count();
       this.isDrawing = true;
       nodes.selected.indices = [...this.marked];
       model(`edges-${this.key}`).selected.indices = [];
       this.isDrawing = false;
+    }
+
+    count() {
+      const { n_edges: all, noun, names, whole } = this.data;
+      const among = whole && this.places !== whole ? `, among ${this.n_placed} of ${names.length} nodes` : "";
+      this.element.querySelector(".count").textContent = this.seeds
+        ? `${this.kept.length} of ${all} ${noun}s in the map, ${this.drawn.length} drawn as lines`
+        : `${this.drawn.length} of ${all} ${noun}s shown${among}`;
     }
 
     // An edge is lit when nothing is chosen, when a chosen node is one of its ends, or when it is itself chosen.
@@ -410,7 +419,7 @@
       }
     }
 
-    // The nodes that were searched for come first, then those with most neighbours; a pointer tells the rest.
+    // What is chosen comes first, then its neighbours, then the nodes with most neighbours; a pointer tells the rest.
     labels() {
       const { places, data: { names } } = this;
       const { x_range: across, y_range: up, frame_width: wide, frame_height: tall } = model(`network-${this.key}`);
@@ -422,7 +431,8 @@
       const plain = (name) => name.replaceAll("$$", "$\u200b$").replaceAll(/\\([([])/g, "\\\u200b$1");
       const short = (name) => (name.length > 24 ? `${name.slice(0, 15)}…${name.slice(-8)}` : name);
       const texts = names.map((name) => plain(short(name)));
-      const rank = (k) => this.degree[k] + (this.marked.has(k) ? names.length : 0);
+      const near = new Set(this.drawn.filter((k) => this.marked.size && this.isLit(this.data.source[k], this.data.target[k])).flatMap((k) => [this.data.source[k], this.data.target[k]]));
+      const rank = (k) => this.degree[k] + names.length * (2 * this.marked.has(k) + near.has(k));
       const order = names.map((_, k) => k).sort((a, b) => rank(b) - rank(a) || a - b);
       // Of very many edges the picture is full of lines anyway.
       const lines = this.drawn.length > LABEL.lines ? [] : this.drawn.map((k) => [points[this.data.source[k]], points[this.data.target[k]]]);
