@@ -153,6 +153,8 @@ def test_a_network_shows_as_many_edges_as_can_be_told_apart():
     assert len(node_points(ax)) == 25
     assert len(lines(plot_network(graph, max_edges=None)).get_segments()) == 153
     assert not notes(plot_network(graph, max_edges=153))
+    # A few edges more are not worth a line that says that they are missing.
+    assert not notes(plot_network(random_graph(25, 66)))
     chain = np.diag(np.linspace(1, 2, 99), 1) + np.diag(np.linspace(0.5, 1, 98), 2)
     assert len(lines(plot_network(Graph(chain + chain.T))).get_segments()) == 99 + 36
     for bad in (0, -1, 2.5, True, "all"):

@@ -34,6 +34,8 @@ _STRETCH = 1.4
 #: Edges besides those of a forest that can be told apart, for each node and at most; and edges in
 #: all that have room on one page.
 _FOR_A_NODE, _BESIDES, _MOST = 2, 36, 200
+#: All are drawn where there are no more than so many times as many.
+_NEARLY = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +167,7 @@ def strongest(graph: Graph, most: Literal["auto"] | int | None = "auto") -> Grap
         What to draw.
     most : int or None, default="auto"
         Joined pairs that are kept; ``"auto"`` those of the forest and two more for each node, 36
-        at most, but no more than 200 in all; None keeps all.
+        at most, but no more than 200 in all, unless all are hardly more; None keeps all.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -186,6 +188,8 @@ def strongest(graph: Graph, most: Literal["auto"] | int | None = "auto") -> Grap
     if most == "auto":
         n_forest, n_joined = int(in_forest.sum()), int(is_joined(graph).sum())
         most = min(_MOST, n_forest + min(_BESIDES, _FOR_A_NODE * n_joined))
+        if len(rows) <= _NEARLY * most:
+            return graph
     chosen = np.lexsort((rank, ~in_forest[rank]))[:most]
     kept = np.zeros(shape, dtype=bool)
     kept[rows[chosen], columns[chosen]] = True
