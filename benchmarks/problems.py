@@ -195,6 +195,10 @@ def _recipes() -> dict[str, Recipe]:
         )
     for alpha in (0.3, 0.1):
         hard[f"equal200-a{alpha:g}"] = Recipe("hard", 200, 400, equal, alpha=alpha, data="equal")
+    for p, alpha in ((1000, 0.2), (1000, 0.05)):
+        ar1 = autoregression(p, 0.95)
+        hard[f"ar1-{p}-a{alpha:g}"] = Recipe("hard", p, 1700, ar1, alpha=alpha, data=f"ar1-{p}")
+    hard["p300-n100-s0.001"] = Recipe("hard", 300, 100, random_graph(300, 3), share=1e-3)
     for p in (300, 1000):
         equal, wide = equicorrelation(p, 0.5), random_graph(p, 3)
         hard[f"equal{p}-a0.3"] = Recipe("hard", p, 2 * p, equal, alpha=0.3)

@@ -14,7 +14,7 @@ from edgewise.solvers.gaussian.component import (
     solve_component,
     split_likelihood,
 )
-from edgewise.solvers.gaussian.descent import FEW, descend, empty_columns
+from edgewise.solvers.gaussian.descent import FEW, Pace, descend, empty_columns
 from edgewise.solvers.gaussian.standard_form import (
     check_problem,
     clip_to_box,
@@ -79,7 +79,7 @@ def test_block_descent_never_lowers_the_dual_objective(p):
     columns = empty_columns(W, np.empty((p, p)), np.empty((p, p)), 1)
     values = [np.linalg.slogdet(W)[1]]
     for _ in range(12):
-        *_, columns = descend(form, columns, 1e-12, 1, 0.0, p <= FEW)
+        *_, columns = descend(form, columns, 1e-12, 0.0, 1, Pace(0.0, 1.0, 1.0), p <= FEW)
         assert np.abs(W - S).max() <= 0.1 + 1e-12
         values.append(np.linalg.slogdet(W)[1])
     assert np.diff(values).min() > -1e-9

@@ -23,8 +23,9 @@ from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.solvers.gaussian.descent import (
-    SOON,
+    START,
     Columns,
+    Pace as DescentPace,
     columns_from_precision,
     descend,
     empty_columns,
@@ -90,8 +91,8 @@ WINDOW, ARMIJO, SHORTER, SHORTEST = 8, 1e-4, 0.3, 1e-9
 UNEVEN = 0.3
 #: Relative size of the free part of the gradient at the first look at the gap, which follows it.
 FIRST_LOOK = 1e-3
-#: The next look is at most this much below the last.
-FARTHEST = 0.03
+#: The next look is aimed this much below the target, and at most so much below the last.
+AIM, FARTHEST = 0.7, 0.03
 #: Steps that must halve the free part of the gradient.
 STALLED = 200
 
@@ -190,7 +191,7 @@ def climb(
                 best = replace(found, n_iter=count)
             if is_last or gap <= target:
                 break
-            look_at = next_look(ascent.share, gap, target, FARTHEST)
+            look_at = ascent.share * (max(AIM * target / gap, FARTHEST) if gap < np.inf else 0.1)
         can_move = ascent.step()
     return best
 
@@ -586,17 +587,19 @@ def solve_component(
     # Most problems are nearly solved at the soft-thresholded covariance.
     clip_to_box(form, W)
     history: list[float] = []
-    n_iter, chunk, change, is_last_start = 0, PATIENCE, -1.0, False
-    left, aim = chunk, target
+    #: Gaps after each round of sweeps.
+    ends: list[float] = []
+    n_iter, chunk, pace, is_last_start = 0, PATIENCE, START, False
+    left, look = chunk, target
     while n_iter < max_iter:
-        status, n_sweeps, expected, change, ratio, columns = descend(
-            form, columns, aim, min(left, max_iter - n_iter), change, False
+        status, n_sweeps, expected, pace, columns = descend(
+            form, columns, min(look, target), look, min(left, max_iter - n_iter), pace, False
         )
         n_iter, left = n_iter + n_sweeps, left - n_sweeps
         if status < 0 and not is_last_start and not _is_definite(W):
             shrink_into_box(form, W)
             columns = empty_columns(W, Theta, Sigma, min(8, p))
-            change, is_last_start, left = -1.0, True, chunk
+            is_last_start, left = True, chunk
             continue
         if status < 0:
             break
@@ -612,24 +615,24 @@ def solve_component(
                 n_iter=n_iter,
                 history=history,
             )
-        if len(history) > 2 and NEAR * p > history[-3] < 2.0 * gap:
-            break
         if left == 0:
-            if _is_slow(columns.size, change, gap, ratio, target):
+            ends.append(gap)
+            is_stalled = len(ends) > 2 and NEAR * p > ends[-3] < 2.0 * gap
+            if is_stalled or _is_slow(columns.size, pace, gap, target):
                 break
             left = chunk = 2 * chunk
-        aim = min(next_look(expected, gap, target, SOON), target)
+        look = next_look(expected, gap, target)
     if not history:
         Theta = np.eye(p)
     return _finish(form, Theta, W, target, max_iter - n_iter, n_iter, history)
 
 
-def _is_slow(size: IntArray, change: float, gap: float, ratio: float, target: float) -> bool:
+def _is_slow(size: IntArray, pace: DescentPace, gap: float, target: float) -> bool:
     """Compare the sweeps still to come, extrapolated from the last two, with an ascent."""
-    if not 0.0 < ratio < 1.0:
-        return change > 0.0
-    distance = gap if gap < np.inf else np.sqrt(change * ratio)
-    n_sweeps = np.log(target / distance) / np.log(np.sqrt(ratio))
+    if not 0.0 < pace.ratio < 1.0:
+        return pace.change > 0.0
+    distance = gap if gap < np.inf else np.sqrt(pace.change * pace.ratio)
+    n_sweeps = np.log(target / distance) / np.log(np.sqrt(pace.ratio))
     p = size.size
     degree = size.astype(np.float64)
     sweep_cost = float((p * degree + 3.0 * degree**2 + 0.1 * degree**3).sum())

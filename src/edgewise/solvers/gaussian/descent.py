@@ -260,15 +260,29 @@ SINGULAR = 1e-13
 SHORT_PASSES = 30
 #: Rounds of adding violators to one active set.
 MAX_ROUNDS = 50
-#: A sweep is given up within its first `BLOCK` columns if these have more than `MANY` neighbours on
-#: average and work that is enough for a block already, per column and in squares of the number of
-#: variables, or after them if they have more than a third of all variables for neighbours.
-MANY, TOO_MUCH = 16, 12.0
+#: A sweep is given up within its first `BLOCK` columns if these have more neighbours on average
+#: than `MANY` roots of the number of variables, and work that is enough for a block already, per
+#: column and in squares of the number of variables.
+MANY, TOO_MUCH = 2.0, 5.0
 #: Sweeps after which the last step is continued, in what share of all that would follow, if steps
 #: shrink by no more than this, and the largest such factor that is believed.
 EVERY, REACH, SHRINKING, SLOWEST = 4, 1.5, 0.6, 0.98
-#: The next look at the gap is at most this much below the last: it costs less than a sweep.
-SOON = 0.3
+#: Columns go at most so much farther than their optimum. Modes that this makes swing shrink by the
+#: rest, 0.4, so that `SHRINKING` tells them from those to continue.
+FARTHEST = 1.4
+#: Two sweeps after a step was continued the gap may be this much smaller than it seems.
+SMALLER = 0.1
+
+
+class Pace(NamedTuple):
+    """Change of the last sweep (-1: none), its ratio to that before, how far columns go."""
+
+    change: float
+    ratio: float
+    relaxation: float
+
+
+START = Pace(-1.0, 1.0, 1.0)
 
 
 @kernel
@@ -276,27 +290,28 @@ def descend(
     form: StandardForm,
     columns: Columns,
     target: float,
+    look: float,
     max_sweeps: int,
-    change: float,
+    pace: Pace,
     is_short: bool,
-) -> tuple[int, int, float, float, float, Columns]:
+) -> tuple[int, int, float, Pace, Columns]:
     """Sweep until a look at the gap of the precision is worth its cost, and write it down.
 
     ``is_short`` solves columns by coordinate steps as long as these shrink, which is quick for few
     variables and stops too early on nearly singular ones. Returns a status (1 the gap may well be
-    at most ``target``, 0 out of sweeps, -1 start not positive definite, -2 sweeps cost too much),
-    the number of sweeps, what the gap may be, the last change, its ratio to the change before, and
-    the columns, whose lists may have grown.
+    at most ``look``, 0 out of sweeps, -1 start not positive definite, -2 sweeps cost too much), the
+    number of sweeps, what the gap may be, the pace, and the columns, whose lists may have grown;
+    these are accurate enough for a gap of ``target``.
     """
     p = form.scale.size
     finest = 0.05 * target / p
     expected = np.inf
-    ratio = 1.0
+    change, ratio, relaxation = pace
     # Calibrated on random, hub, grid and block graphs of 20 to 1000 variables.
     eagerness = 12.0 / np.sqrt(p)
     t, v = np.empty(p), np.empty(p)
     last = columns.W
-    may_reach, has_reached = not is_short, False
+    may_reach, reached = not is_short, -EVERY
     for count in range(1, max_sweeps + 1):
         is_due = may_reach and count % EVERY == 0 and count + 1 < max_sweeps
         is_due = is_due and np.sqrt(ratio) > SHRINKING
@@ -305,28 +320,43 @@ def descend(
         # Columns need no more accuracy than the sweep as a whole can have.
         coarse = 0.01 * np.sqrt(change) / p if change >= 0.0 else min(FIRST / p, 1e-4)
         before = change
-        change, columns = _sweep(form, columns, t, v, max(finest, coarse), is_short)
-        if change < 0.0 and has_reached:
+        change, columns = _sweep(form, columns, t, v, max(finest, coarse), relaxation, is_short)
+        if change < 0.0 and reached == count - 1:
             columns.W[:] = last
-            may_reach, has_reached, change = False, False, before
+            may_reach, reached, change = False, -EVERY, before
             continue
         if change < 0.0:
-            return int(change), count, np.inf, -1.0, 1.0, columns
+            return int(change), count, np.inf, START, columns
         ratio = min(change / before, 1.0) if before > 0.0 else 1.0
+        if before > 0.0 and not is_short:
+            relaxation = _relax(np.sqrt(ratio), relaxation)
         # The gap follows the square root of what the next sweep would change.
         expected = np.sqrt(change * ratio) / eagerness
-        if expected <= target:
+        if expected <= look or (reached == count - 2 and SMALLER * expected <= look):
             assemble(columns)
-            return 1, count, expected, change, ratio, columns
+            return 1, count, expected, Pace(change, ratio, relaxation), columns
         # Steps that shrink by the same factor each time add up to a multiple of the last; a sweep
         # that finds the sum not positive definite is taken back.
         factor = min(np.sqrt(ratio), SLOWEST)
-        has_reached = is_due and factor > SHRINKING
-        if has_reached:
+        if is_due and factor > SHRINKING:
+            reached = count
             extrapolate(columns.W, last, REACH * factor / (1.0 - factor))
             clip_to_box(form, columns.W)
     assemble(columns)
-    return 0, max_sweeps, expected, change, ratio, columns
+    return 0, max_sweeps, expected, Pace(change, ratio, relaxation), columns
+
+
+@kernel
+def _relax(factor: float, relaxation: float) -> float:
+    """Return how far columns best go, by the theory of over-relaxation (Young 1954).
+
+    Steps shrink by ``factor`` while they go as far as ``relaxation``.
+    """
+    if factor <= relaxation - 1.0:
+        return relaxation
+    radius = min((factor + relaxation - 1.0) ** 2 / (factor * relaxation**2), 1.0)
+    best: float = min(2.0 / (1.0 + np.sqrt(1.0 - radius)), FARTHEST)
+    return max(relaxation, best)
 
 
 @kernel
@@ -341,9 +371,11 @@ def descend_from(
     sweeps, and whether the start was of use.
     """
     clip_to_box(form, columns.W)
-    aim, change, is_warm, n_sweeps, left = target, -1.0, True, 0, max_sweeps
+    look, pace, is_warm, n_sweeps, left = target, START, True, 0, max_sweeps
     while left > 0:
-        status, count, expected, change, _, _ = descend(form, columns, aim, left, change, True)
+        status, count, expected, pace, _ = descend(
+            form, columns, min(look, target), look, left, pace, True
+        )
         n_sweeps += count
         left -= count
         if status < 0 and not is_warm:
@@ -357,7 +389,7 @@ def descend_from(
         gap, logdet = confirm_few(form, columns.Theta, columns.Sigma, target)
         if gap <= target:
             return gap, logdet, n_sweeps, is_warm
-        aim = min(next_look(expected, gap, target, SOON), target)
+        look = next_look(expected, gap, target)
     return np.inf, -np.inf, n_sweeps, False
 
 
@@ -387,7 +419,13 @@ def extrapolate(W: FloatArray, before: FloatArray, step: float) -> None:
 
 @kernel
 def _sweep(
-    form: StandardForm, columns: Columns, t: FloatArray, v: FloatArray, eps: float, is_short: bool
+    form: StandardForm,
+    columns: Columns,
+    t: FloatArray,
+    v: FloatArray,
+    eps: float,
+    relaxation: float,
+    is_short: bool,
 ) -> tuple[float, Columns]:
     """Update every column once, in place; ``t`` and ``v`` are scratch.
 
@@ -402,6 +440,7 @@ def _sweep(
     if not is_short:
         index, b = np.empty(p, np.int64), np.empty(p)
     total = work = 0.0
+    too_much = TOO_MUCH * BLOCK * float(p) ** 2 if form.alpha > 0.0 else np.inf
     for first in range(0, p, block):
         last = min(first + block, p)
         for i in range(first, last):
@@ -416,7 +455,7 @@ def _sweep(
                 b[:n] = columns.coef[i, :n]
                 n, spent = _solve_column(i, first, S[i], t, W, index, b, n, v, eps)
                 work += spent
-                if first == 0 and _is_too_much(form, columns.size, i, n, work):
+                if first == 0 and work > too_much and _has_many(columns.size, i, n):
                     return -2.0, columns
             schur = 1.0
             for k in range(n):
@@ -432,7 +471,7 @@ def _sweep(
                 columns.coef[i, :n] = b[:n]
             v[i] = 1.0
             t[i] = np.inf
-            total += _write_row(W[i], v, S[i], t, theta) * theta[i]
+            total += _write_row(W[i], v, S[i], t, theta, relaxation) * theta[i]
             for j in range(0 if is_short else first, p if is_short else last):
                 W[j, i] = W[i, j]
         if not is_short:
@@ -441,13 +480,11 @@ def _sweep(
 
 
 @kernel
-def _is_too_much(form: StandardForm, size: IntArray, i: int, n: int, work: float) -> bool:
-    """Judge by columns 0 to ``i`` of the first block, the last of which has ``n`` neighbours."""
-    p = size.size
-    mean = (size[:i].sum() + n) / (i + 1.0)
-    is_long = mean > MANY and work > TOO_MUCH * BLOCK * float(p) ** 2
-    is_dense = i == BLOCK - 1 and mean > max(MANY, p // 3)
-    return form.alpha > 0.0 and (is_long or is_dense)
+def _has_many(size: IntArray, i: int, n: int) -> bool:
+    """Judge by columns 0 to ``i``, the last of which has ``n`` neighbours."""
+    for j in range(i):
+        n += size[j]
+    return bool(n > MANY * np.sqrt(size.size) * (i + 1))
 
 
 @kernel
@@ -601,28 +638,34 @@ def _contains(index: IntArray, n: int, j: int) -> bool:
 
 @kernel
 def _write_row(
-    row: FloatArray, v: FloatArray, s: FloatArray, t: FloatArray, theta: FloatArray
+    row: FloatArray,
+    v: FloatArray,
+    s: FloatArray,
+    t: FloatArray,
+    theta: FloatArray,
+    relaxation: float,
 ) -> float:
-    """Clip ``v`` to the dual box, store it in ``row`` and measure the change.
+    """Clip ``v`` to the dual box, move ``row`` there or beyond, and measure the change; ``v`` goes.
 
     The measure is the row's share of the drop in log-determinant divergence, with the precision
-    taken as diagonal: an estimate that only decides when the certificate is worth its cost.
+    taken as diagonal: an estimate that only decides when the gap is worth a look.
     """
     even = 0.0
     odd = 0.0
     p = v.size
-    half = p - p % 2
-    for j in range(0, half, 2):
+    for j in range(p):
         x = min(max(v[j], s[j] - t[j]), s[j] + t[j])
-        y = min(max(v[j + 1], s[j + 1] - t[j + 1]), s[j + 1] + t[j + 1])
-        even += theta[j] * (x - row[j]) ** 2
-        odd += theta[j + 1] * (y - row[j + 1]) ** 2
+        v[j] = x - row[j]
         row[j] = x
-        row[j + 1] = y
-    for j in range(half, p):
-        x = min(max(v[j], s[j] - t[j]), s[j] + t[j])
-        even += theta[j] * (x - row[j]) ** 2
-        row[j] = x
+    for j in range(0, p - 1, 2):
+        even += theta[j] * v[j] ** 2
+        odd += theta[j + 1] * v[j + 1] ** 2
+    if p % 2:
+        even += theta[p - 1] * v[p - 1] ** 2
+    if relaxation > 1.0:
+        for j in range(p):
+            x = row[j] + (relaxation - 1.0) * v[j]
+            row[j] = min(max(x, s[j] - t[j]), s[j] + t[j])
     return even + odd
 
 

@@ -240,17 +240,14 @@ def _invert(A: FloatArray, out: FloatArray) -> float:
     return logdet
 
 
-#: The next look at the gap is aimed this much below the target.
-AIM = 0.7
-
-
 @kernel
-def next_look(measure: float, gap: float, target: float, farthest: float) -> float:
-    """Say at what size of a measure that the gap follows to look at it again, being too large.
+def next_look(expected: float, gap: float, target: float) -> float:
+    """Say at what size of an estimate to look at the gap again, after it was too large.
 
-    At most the share ``farthest`` of what it measures now.
+    Half of the way, in logarithms, that the gap has to go: the estimate is a rough one, and a look
+    costs less than a sweep.
     """
-    return measure * (max(AIM * target / gap, farthest) if gap < np.inf else 0.1)
+    return expected * (np.sqrt(target / gap) if gap < np.inf else 0.1)
 
 
 def components(form: StandardForm) -> list[IntArray]:
