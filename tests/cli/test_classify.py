@@ -11,8 +11,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
 import edgewise
 from edgewise import BayesNetClassifier, Graph
-from edgewise.cli.classify import verdict
+from edgewise.cli.classify import _points, verdict
 from edgewise.inference import ClassAccuracy
+from edgewise.inference.accuracy import Gain
 from tests.cli.files import CLASS_FILES
 
 #: Few folds, and no pictures where they are not the point.
@@ -150,6 +151,16 @@ def test_a_gain_is_claimed_only_beyond_noise():
     assert "gains accuracy beyond noise" in verdict(accuracies(0.7, 0.8))
     assert "nothing beyond noise" in verdict(accuracies(0.8, 0.801))
     assert "loses accuracy" in verdict(accuracies(0.8, 0.7))
+
+
+def test_a_gain_says_how_far_beyond_noise_it_is(classify, patients):
+    """The claim follows from the figures as printed, also next to the limit."""
+    assert _points(Gain(0.0066, 0.0032)) == "+0.7 points, 2.1 standard errors"
+    assert _points(Gain(0.072, 0.041)) == "+7.2 points, 1.8 standard errors"
+    assert _points(Gain(-0.0803, 0.04)) == "-8.0 points, 2.01 standard errors"
+    assert _points(Gain(0.0, 0.0)) == "0.0 points in every fold"
+    said = classify(patients, *QUICK).result.stdout
+    assert "where up to 2 standard errors are noise" in said
 
 
 def test_identical_classes_gain_nothing(classify):

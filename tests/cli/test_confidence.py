@@ -19,6 +19,7 @@ from edgewise.cli.confidence import (
     Confidence,
     _forecast,
     bootstrap_edges,
+    draw_intervals,
     timed_fit,
 )
 
@@ -66,10 +67,21 @@ def test_intervals_are_listed_drawn_and_saved(run, data, command):
     for row in table.itertuples():
         pair = place[row.source], place[row.target]
         assert row.weight == model.graph_.weights[pair]
-        assert (row.lower, row.upper) == tuple(model.interval_[(slice(None), *pair)])
-        assert row.lower <= row.upper
+        ends = row.resampled_lower, row.resampled_upper
+        assert ends == tuple(model.interval_[(slice(None), *pair)])
+        assert ends[0] <= ends[1]
         assert row.confidence == model.edge_frequency_[pair]
     assert Path(document["files"]["intervals.png"]).read_bytes().startswith(b"\x89PNG")
+    (picture,) = draw_intervals(model).values()
+    assert picture.axes[0].get_title() == "Where 95 % of the resampled weights lie"
+
+
+def test_resampled_weights_are_told_from_the_tests(run, data):
+    said = run("learn", "data.csv", *FAST[:2], "--resamples", "20").stdout
+    assert "intervals.png and intervals.csv show resampled weights instead." in said
+    said = run("learn", "data.csv", *FAST[:2], "--no-confidence", "--out", "alone").stdout
+    assert "q-value" in said
+    assert "intervals.png" not in said
 
 
 @pytest.mark.parametrize("command", ["learn", "direct"])

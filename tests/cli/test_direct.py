@@ -13,7 +13,7 @@ import pytest
 import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, DirectedGraph, GaussianBayesNet, Graph
 from edgewise.cli.direct import DirectMethod
-from edgewise.cli.direct.fit import arc_table
+from edgewise.cli.direct.fit import _about_rare, arc_table
 from edgewise.estimators.directed.blankets import METHODS
 from edgewise.metrics import cpdag, varsortability
 from tests.cli.files import DIRECT_FILES
@@ -226,6 +226,15 @@ def test_experiments(run, direct, tmp_path):
     assert "Use --method boss" in complaint(run, *options)
 
 
+def test_rare_arcs_are_counted_in_words():
+    """One, several, and one of one."""
+    rare = "in fewer than half of the resamples, either way round: little speaks for"
+    one = f"1 of the 5 arcs is {rare} it, and it is not in consensus.png."
+    assert _about_rare(1, 5) == one
+    assert _about_rare(2, 5) == f"2 of the 5 arcs are {rare} them, and none is in consensus.png."
+    assert _about_rare(1, 1) == one.replace("1 of the 5 arcs", "The arc")
+
+
 def test_standardize_is_heeded(direct, lawn):
     run = direct(lawn, *QUICK, "--no-standardize")
     expected = GaussianBayesNet(alpha=0.1, standardize=False).fit(lawn).graph_
@@ -322,17 +331,24 @@ def test_bad_requests(run, tmp_path, lawn, options, words):
     [
         (lambda lawn: lawn.head(9), ["--method", "tc"], "Pass --method iamb"),
         (lambda lawn: lawn.head(3), [], "more than 3 rows"),
-        (lambda lawn: lawn.assign(both=lawn.rain + lawn.wet), [], "'both'"),
         (lambda lawn: lawn.assign(one=1.0), [], "'one'"),
         (lambda lawn: lawn.assign(word="wet"), [], "'word'"),
         (lambda lawn: lawn.head(1), [], "1 "),
         (lambda lawn: lawn.corr(), [], "square and symmetric"),
     ],
-    ids=["few rows", "three rows", "relation", "constant", "text", "one row", "covariance"],
+    ids=["few rows", "three rows", "constant", "text", "one row", "covariance"],
 )
 def test_bad_tables(run, tmp_path, lawn, change, options, words):
     change(lawn).to_csv(tmp_path / "data.csv", index=False)
     assert words in complaint(run, "data.csv", *options)
+
+
+def test_a_relation_is_refused_with_a_command_that_works(run, tmp_path, lawn):
+    lawn.assign(both=lawn.rain + lawn.wet).to_csv(tmp_path / "data.csv", index=False)
+    warning, error = run("direct", "data.csv", code=2).stderr.splitlines()
+    assert "'both'" in error
+    advice = re.search(r"Use `edgewise (direct data\.csv --drop \w+)`", warning)[1]
+    run(*advice.split(), "--no-confidence")
 
 
 def test_fewer_rows_than_columns(direct):

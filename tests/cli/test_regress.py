@@ -303,7 +303,9 @@ def test_a_shift_of_means_is_told_from_a_network(regress):
     said = run.result.stdout
     assert said.startswith("1 network of 3 columns by group")
     assert "Means and variances differ between 3 groups (groups.csv)" in said
-    assert re.search(r"Gain by component: mean (9\d|10\d)%, variances -?\d%, graph -?\d%", said)
+    falls = r"From one mean, variance and network for all, the risk falls by (\S+): "
+    fall = re.search(rf"{falls}mean (9\d|10\d)%, variances -?\d%, graph -?\d%", said)
+    assert float(fall[1]) == pytest.approx(sum(run.record["gain"].values()), rel=1e-3)
     assert (run.edges["weight"] > 0).all()
     groups = pd.read_csv(run.out / "groups.csv").set_index("where")
     assert groups.loc["group is b", "z_mean"] == pytest.approx(9.0, abs=0.5)

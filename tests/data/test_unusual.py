@@ -89,6 +89,36 @@ def test_numbers_of_rows():
     assert (found.columns, found.advice) == (("f",), "--drop f")
 
 
+def test_columns_that_follow_from_others():
+    values = rows() + 4.0
+    values[:, 3] = 2.0 * values[:, 0] * values[:, 1]
+    found = kinds(values)["relations"]
+    assert (found.columns, found.advice) == (("d",), "--drop d")
+    assert "'d' is 'a' times 'b'" in found.text
+    values[:, 4] = values[:, 2] ** 2
+    values[:, 5] = (values[:, 1] + values[:, 2]) / 2 + 0.01 * rows()[:, 5]
+    found = kinds(values)["relations"]
+    assert found.columns[:2] == ("d", "e")
+    assert found.columns[2] in ("b", "c", "f")
+    assert "99.9 % of the variance" in found.text
+    # Without them nothing is left to say, as the advice has it.
+    kept = [k for k, name in enumerate(NAMES) if name not in found.columns]
+    assert not find_unusual(values[:, kept], [NAMES[k] for k in kept])
+    # Of ranks, a square of positive numbers is the same column, and a product is another one.
+    assert kinds(values, is_ranks=True)["relations"].columns in (("c",), ("e",))
+    # Gaps do not hide it, and every site keeps its column.
+    values[::9, 0] = np.nan
+    assert "d" in kinds(values)["relations"].columns
+    assert not kinds(values, in_space=True)
+
+
+def test_what_drifts_together_follows_from_nothing():
+    values = np.cumsum(rows(300), axis=0)
+    values[:, 5] = values[:, 0] + values[:, 1] + 0.01 * rows(300)[:, 5]
+    assert set(kinds(values)) == {"trend"}
+    assert set(kinds(np.diff(values, axis=0))) == {"relations"}
+
+
 def test_codes_of_categories():
     values = rows()
     values[:, 0] = np.random.default_rng(2).integers(1, 4, size=200)

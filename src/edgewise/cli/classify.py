@@ -307,6 +307,8 @@ def _found(model: Any, accuracy: ClassAccuracy) -> dict[str, Any]:
 
 def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source: Source) -> str:
     """Tell how accurate each classifier is, whether learning together gains, and what it moved."""
+    from edgewise.inference.accuracy import NOISE
+
     arcs = (", " if len(model.classes_) > 2 else " and ").join(
         f"{short_name(str(label))} {count(graph.n_edges, 'arc')}"
         for label, graph in model.networks_.items()
@@ -318,6 +320,7 @@ def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source:
             "",
             *_accuracies(accuracy),
             "",
+            f"Compared on the same folds, where up to {NOISE:g} standard errors are noise:",
             verdict(accuracy),
             _against_svm(accuracy),
             *_confused(accuracy, model.learning),
@@ -392,10 +395,20 @@ def verdict(accuracy: ClassAccuracy) -> str:
 
 
 def _points(gain: Any) -> str:
-    """Write a gain of accuracy in points, without a sign where it rounds to nothing."""
+    """Write a gain of accuracy in points and in standard errors, by which noise is told.
+
+    There is no sign where it rounds to nothing, and more digits where one would not tell.
+    """
+    from edgewise.inference.accuracy import NOISE
+
     points = round(100 * float(gain.difference), 1) + 0.0
     sign = "+" if points else ""
-    return f"{points:{sign}.1f} points, standard error {100 * gain.standard_error:.1f}"
+    text = f"{points:{sign}.1f} points"
+    if not gain.standard_error:
+        return f"{text} in every fold"
+    ratio = abs(gain.difference) / gain.standard_error
+    n_digits = next((k for k in range(1, 6) if round(ratio, k) != NOISE), 6)
+    return f"{text}, {ratio:.{n_digits}f} standard errors"
 
 
 def _against_svm(accuracy: ClassAccuracy) -> str:

@@ -333,8 +333,14 @@ def _tested(
         f"{n_sure} of {count(graph.n_edges, 'edge')} {'has' if n_sure == 1 else 'have'} a q-value "
         f"of at most {LEVEL:g}, by tests {how[errors]}."
     )
+    lines = [line]
+    if "resampled_lower" in values:
+        lines.append(
+            f"The tests are in edges.csv; {INTERVALS_PICTURE} and {INTERVALS_TABLE} show resampled "
+            "weights instead."
+        )
     record = {"edge_tests": errors, **found, "n_significant": n_sure}
-    return TestedEdges(values=values, lines=[line], notes=notes, found=record)
+    return TestedEdges(values=values, lines=lines, notes=notes, found=record)
 
 
 def _resampled_ends(resampled: Any) -> dict[str, FloatArray]:
@@ -345,10 +351,12 @@ def _resampled_ends(resampled: Any) -> dict[str, FloatArray]:
     return {"resampled_lower": lower, "resampled_upper": upper}
 
 
-#: The intervals of the weights, among the files of a run with resamples.
+#: Where resampled weights lie, among the files of a run with resamples.
 INTERVALS_TABLE, INTERVALS_PICTURE = "intervals.csv", "intervals.png"
 #: What the picture of them shows, in words.
-INTERVALS_WORDS: Final = "Weights of the edges, and where they lie in 95 % of the resamples"
+INTERVALS_WORDS: Final = (
+    "Weights of the edges, and where they lie in 95 % of the resamples; not the intervals of tests"
+)
 
 
 def interval_table(resampled: Any) -> dict[str, pd.DataFrame]:
@@ -361,7 +369,7 @@ def interval_table(resampled: Any) -> dict[str, pd.DataFrame]:
     ends = [[number[name] for name in edges[end]] for end in ("source", "target")]
     lower, upper = resampled.interval_[:, ends[0], ends[1]]
     table = edges[["source", "target", "weight"]].assign(
-        lower=lower, upper=upper, confidence=edges["confidence"]
+        resampled_lower=lower, resampled_upper=upper, confidence=edges["confidence"]
     )
     return {INTERVALS_TABLE: table.sort_values("weight", ascending=False, kind="stable")}
 
@@ -372,7 +380,9 @@ def draw_intervals(resampled: Any) -> dict[str, Figure | SubFigure]:
 
     if not hasattr(resampled, "interval_"):
         return {}
-    return {INTERVALS_PICTURE: plot_intervals(resampled.graph_, resampled.interval_).figure}
+    ax = plot_intervals(resampled.graph_, resampled.interval_)
+    ax.set_title("Where 95 % of the resampled weights lie", fontsize=10)
+    return {INTERVALS_PICTURE: ax.figure}
 
 
 def _forecast(

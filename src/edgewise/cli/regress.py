@@ -385,7 +385,7 @@ def grow_tree(
         found={
             "covariates": [covariate.name for covariate in tree.covariates_],
             "n_leaves": len(tree.leaves_),
-            "n_groups": sum(node.split is None for node in tree.groups_),
+            "n_groups": _n_groups(tree),
             "gain": tree.gain_,
             "risk": float(tree.risk_),
             "risk_of_one_network": float(tree.risk_path_[0]),
@@ -459,26 +459,39 @@ def _first_split(tree: GraphTree) -> str:
 
 def _gain(tree: GraphTree) -> str:
     judged = "training rows" if tree.criterion == "penalized" else "held-out rows"
-    return (
+    text = (
         f"Risk of {judged}: {tree.risk_path_[0]:.4g} with one network, {tree.risk_:.4g} with "
         f"{len(tree.leaves_)}"
     )
+    if tree.split_for == "graph" and (n_groups := _n_groups(tree)) > 1:
+        return f"{text}, {_moments(tree)} of {n_groups} groups taken off before"
+    return text
+
+
+def _n_groups(tree: GraphTree) -> int:
+    """Count the groups that means and variances differ between."""
+    return sum(node.split is None for node in tree.groups_)
+
+
+def _moments(tree: GraphTree) -> str:
+    return "means and variances" if tree.mean == "leaf" else "variances"
 
 
 def _reason(tree: GraphTree) -> list[str]:
     """Say what the covariates gain by: means, variances or networks."""
-    n_groups = sum(node.split is None for node in tree.groups_)
-    total = sum(tree.gain_.values())
+    n_groups, total = _n_groups(tree), sum(tree.gain_.values())
     if len(tree.leaves_) == n_groups == 1 or total <= 0:
         return []
     shares = ", ".join(f"{name} {round(100 * gain / total)}%" for name, gain in tree.gain_.items())
-    lines = [f"Gain by component: {shares}"]
+    lines = []
     if tree.split_for == "graph" and n_groups > 1:
-        what = "Means and variances differ" if tree.mean == "leaf" else "Variances differ"
         lines.append(
-            f"{what} between {n_groups} groups (groups.csv); networks are of the rows standardised "
-            "within them."
+            f"{_moments(tree).capitalize()} differ between {n_groups} groups (groups.csv); "
+            "networks are of the rows standardised within them."
         )
+    lines.append(
+        f"From one mean, variance and network for all, the risk falls by {total:.4g}: {shares}"
+    )
     return lines
 
 

@@ -23,8 +23,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        What it is: ``"outliers"``, ``"codes"``, ``"skew"``, ``"trend"``, ``"order"``,
-        ``"categories"``, ``"identifier"`` or ``"transposed"``.
+        What it is: ``"relations"``, ``"outliers"``, ``"codes"``, ``"skew"``, ``"trend"``,
+        ``"order"``, ``"categories"``, ``"identifier"`` or ``"transposed"``.
     columns : tuple of str
         Columns that it is about.
     figure : float
@@ -46,6 +46,14 @@ class Finding:
 FAR: Final = 15.0
 #: A column is skewed beyond this skewness, that of an exponential distribution.
 SKEWED: Final = 2.0
+#: A column follows from the others where they leave no more than this share of its variance.
+LEFT: Final = 1e-3
+#: ... if they are no more than this, or leave less than that.
+PARTS: Final = 3
+EXACT: Final = 1e-6
+#: So many columns are looked at together at most, and multiplied with each other.
+MOST_TOGETHER: Final = 1000
+MOST_MULTIPLIED: Final = 200
 #: Rows with a smaller autocorrelation count as independent.
 ALIKE: Final = 0.2
 #: Fewest different values of a column of measurements.
@@ -98,14 +106,19 @@ def find_unusual(
     """
     if len(values) < FEW_ROWS:
         return ()
-    found = [_identifiers(values, names), None if in_space else _categories(values, names)]
+    found = [_identifiers(values, names)]
+    if not in_space:
+        found += [_relations(values, names, is_ranks=is_ranks), _categories(values, names)]
     # What marks a missing value misleads ranks as well.
     shapes = _shapes(values, names)[: 1 if is_ranks else None]
     least = float(np.nanmin(values, initial=np.inf))
     found += [one and _of_sites(one, least) for one in shapes] if in_space else shapes
     if is_ordered:
         found.append(_order(values, names, groups, in_blocks=in_blocks))
-    return tuple(one for one in found if one is not None)
+    kinds = {one.kind for one in found if one is not None}
+    # Whatever drifts nearly follows from whatever else does.
+    is_moot = {"relations"} if "trend" in kinds else set()
+    return tuple(one for one in found if one is not None and one.kind not in is_moot)
 
 
 def _n_different(column: FloatArray) -> int:
@@ -125,6 +138,112 @@ def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
         "in order, another in every row",
         advice=_drop(which),
     )
+
+
+def _relations(values: FloatArray, names: Sequence[str], *, is_ranks: bool) -> Finding | None:
+    """Columns that are products of others, or follow from them one after the other."""
+    rows = values[~np.isnan(values).any(axis=1)]
+    n_features = rows.shape[1]
+    if not 2 < n_features <= MOST_TOGETHER or len(rows) < n_features + FEW_ROWS:
+        return None
+    if not (rows.std(axis=0) > 0).all():
+        return None
+    if is_ranks:
+        rows = np.column_stack([_ranks(column) for column in rows.T])
+    products = {} if is_ranks else _products(rows)
+    rest = [k for k in range(n_features) if k not in products]
+    sums = [rest[k] for k in _sums(rows[:, rest])]
+    which = [names[k] for k in (*products, *sums)]
+    if not which:
+        return None
+    how = [f"by sums or means ({100 * (1 - LEFT):g} % of the variance or more)"] if sums else []
+    for product, (i, j) in list(products.items())[:1]:
+        factors = f"'{names[i]}' times '{names[j]}'" if i != j else f"the square of '{names[i]}'"
+        how.insert(0, f"as products do ('{names[product]}' is {factors})")
+    return Finding(
+        kind="relations",
+        columns=tuple(which),
+        figure=float(len(which)),
+        text=f"{column_nouns(which)} {agree(which, 'follows', 'follow')} from other columns, "
+        f"{' or '.join(how)}, so that links around {agree(which, 'it', 'them')} are strong and say "
+        "little else",
+        advice=_drop(which),
+    )
+
+
+def _ranks(column: FloatArray) -> FloatArray:
+    """Rank values, equal ones by the mean of their ranks."""
+    _, at, counts = np.unique(column, return_inverse=True, return_counts=True)
+    ranks: FloatArray = (np.cumsum(counts) - (counts - 1) / 2)[at]
+    return ranks
+
+
+def _products(rows: FloatArray) -> dict[int, tuple[int, int]]:
+    """Find measurements that are products of two other columns, or squares, in any unit."""
+    n_features = rows.shape[1]
+    found: dict[int, tuple[int, int]] = {}
+    measured = [k for k in range(n_features) if _n_different(rows[:, k]) >= MEASUREMENT]
+    if n_features > MOST_MULTIPLIED or not measured:
+        return found
+    # A few rows rule most pairs out.
+    few = rows[np.linspace(0, len(rows) - 1, FEW_ROWS).astype(int)]
+    for i in range(n_features):
+        likely = np.abs(_correlations(few[:, measured], few[:, i:] * few[:, [i]])) > 1 - 1e-6
+        for at, step in np.argwhere(likely).tolist():
+            k, j = measured[at], i + step
+            if k in (i, j) or k in found or found.keys() & {i, j}:
+                continue
+            r = _correlations(rows[:, [k]], rows[:, [i]] * rows[:, [j]])[0, 0]
+            if abs(r) > 1 - 1e-9:
+                found[k] = (i, j)
+    return found
+
+
+def _correlations(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Correlate columns with columns; 0 where one does not vary."""
+    scaled = []
+    for block in (left, right):
+        centred = block - block.mean(axis=0)
+        size = np.sqrt((centred**2).sum(axis=0))
+        scaled.append(centred / np.where(size > 0, size, 1.0))
+    product: FloatArray = scaled[0].T @ scaled[1]
+    return product
+
+
+def _sums(rows: FloatArray) -> list[int]:
+    """List columns that follow from others that are left, the surest first.
+
+    Those are a few, as of a mean, or tell all but rounding, as of a total of many: of many columns
+    with many causes in common, each nearly follows from all others by chance.
+    """
+    n_features = rows.shape[1]
+    # Exact relations, too, are to have an inverse.
+    R = np.atleast_2d(np.corrcoef(rows, rowvar=False)) + 1e-10 * np.eye(n_features)
+    Theta = np.linalg.inv(R)
+    found: list[int] = []
+    is_open = np.ones(n_features, dtype=bool)
+    while (size := np.where(is_open, Theta.diagonal(), 0.0)).max() * LEFT > 1.0:
+        k = int(size.argmax())
+        is_open[k] = False
+        left = np.array([j for j in range(n_features) if j not in found and j != k])
+        if size[k] * EXACT > 1.0 or _left_by_few(R, k, left) <= LEFT:
+            found.append(k)
+            Theta = Theta - np.outer(Theta[k], Theta[k]) / Theta[k, k]
+    return found
+
+
+def _left_by_few(R: FloatArray, k: int, others: IntArray) -> float:
+    """Share of the variance of column ``k`` that `PARTS` of the others leave, each the best."""
+    at = np.append(others, k)
+    rest = R[np.ix_(at, at)]
+    for _ in range(min(PARTS, len(others))):
+        size = rest.diagonal()[:-1]
+        gain = np.where(size > EXACT, rest[-1, :-1] ** 2 / np.maximum(size, EXACT), 0.0)
+        j = int(gain.argmax())
+        if not gain[j]:
+            break
+        rest = rest - np.outer(rest[:, j], rest[j]) / rest[j, j]
+    return float(rest[-1, -1])
 
 
 def _categories(values: FloatArray, names: Sequence[str]) -> Finding | None:

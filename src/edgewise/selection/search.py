@@ -222,6 +222,7 @@ def search(
     if choose_graph is not None and (is_refit or isinstance(rule, FDR)):
         found = choose_graph(problem, rule, rows, weights, statistics, grid, verbose)
         if found is not None:
+            _warn_of_gap(problem, found, stacklevel + 1)
             return found
         rule = replace(cast("EBIC", rule), refit=False)
     elif is_refit:
@@ -263,9 +264,14 @@ def search(
                 break
         choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
         _warn_of_search(chosen, fit, rule, advice, stacklevel + 1)
+    _warn_of_gap(problem, choice, stacklevel + 1)
+    return choice
+
+
+def _warn_of_gap(problem: PathProblem, choice: Choice, stacklevel: int) -> None:
+    """Warn of a fit that stopped above its tolerance."""
     if not choice.fit.converged:
         warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=stacklevel)
-    return choice
 
 
 def _last(fits: Iterable[Any]) -> Any:

@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import cvxpy
 import numpy as np
@@ -611,6 +612,30 @@ def test_columns_that_determine_each_other_are_judged_by_penalised_fits():
     with pytest.warns(SelectionWarning, match="determine each other"):
         model = GaussianGraph(covariance="correlation").fit(X)
     assert np.isfinite(model.precision_).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edges_that_pay_together_are_found(seed):
+    """Columns that are products of others: no single edge of theirs pays, and all do."""
+    X = np.random.default_rng(seed).normal(3, 1, size=(300, 5))
+    a, b, c, d, e = X.T
+    noise = np.random.default_rng(seed + 10).normal(size=(300, 3))
+    X = np.column_stack([X, a * b, a * c, b * c, a * b * c, d * e, a[:, None] + noise])
+    model = GaussianGraph(covariance="correlation").fit(X)
+    S, gamma = np.corrcoef(X.T), model.selection_.gamma
+    found = refitted_ebic(S, model.graph_.adjacency, 300, gamma)
+    assert found < refitted_ebic(S, ~np.eye(13, dtype=bool), 300, gamma)
+    assert found < model.selection_.values.min() - 100
+    assert model.converged_
+
+
+def test_a_refit_that_stops_early_is_said(monkeypatch):
+    module = "edgewise.estimators.gaussian.graphical_lasso.refit_precision"
+    monkeypatch.setattr(module, partial(refit_precision, max_iter=2))
+    with pytest.warns(ConvergenceWarning, match="maximum likelihood under the graph was not"):
+        model = GaussianGraph().fit(chain(n_columns=20, n_rows=40))
+    assert not model.converged_
+    assert model.n_iter_ == 2
 
 
 def test_only_gaussian_graphs_are_refitted():

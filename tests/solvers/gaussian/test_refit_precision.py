@@ -152,6 +152,24 @@ def test_newton_by_conjugate_gradients():
     assert refit_precision(S, cycle(9), max_iter=1).exists
 
 
+@pytest.mark.parametrize(("p", "share", "seed"), [(12, 0.5, 0), (20, 0.4, 0)])
+def test_columns_that_nearly_determine_each_other(p, share, seed):
+    """Sweeps alone would stop above the tolerance, or take hundreds more."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(p, 3))
+    S = factors @ factors.T + 1e-4 * np.eye(p)
+    upper = np.triu(rng.random((p, p)) < share, 1)
+    graph = upper | upper.T
+    S /= np.sqrt(np.outer(S.diagonal(), S.diagonal()))
+    solution = refit_precision(S, graph)
+    assert solution.converged
+    assert 200 < solution.n_iter < 300
+    assert equations(S, graph, solution.value) < 1e-8
+    few = refit_precision(S, graph, max_iter=200)
+    assert not few.converged
+    assert few.gap >= few.objective - solution.objective >= -1e-12
+
+
 def test_a_clique_with_too_few_rows_is_named():
     graph = np.zeros((8, 8), dtype=bool)
     graph[np.ix_([1, 4, 6, 7], [1, 4, 6, 7])] = True

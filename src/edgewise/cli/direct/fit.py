@@ -484,15 +484,21 @@ def _directions(both: _Networks) -> list[str]:
     if "confidence" in arcs:
         joined = arcs["confidence"] + arcs["confidence_reversed"]
         if n_rare := int(((joined < 0.5) & (arcs["told"] != "")).sum()):
-            verb = "is" if n_rare == 1 else "are"
-            lines.append(
-                f"{n_rare} of the {both.graph.n_edges} arcs {verb} in fewer than half of the "
-                "resamples, either way round: little speaks for them, and consensus.png has none."
-            )
+            lines.append(_about_rare(n_rare, both.graph.n_edges))
     if not both.fit.is_consistent_:
         lines.append("The tests contradict each other on some directions: take arrows with care.")
     lines.append("Arrows are causes only if no common cause of two columns is missing.")
     return lines
+
+
+def _about_rare(n_rare: int, n_arcs: int) -> str:
+    """Tell how many arcs are in few resamples."""
+    which = "The arc" if n_arcs == 1 else f"{n_rare} of the {n_arcs} arcs"
+    verb, rest = ("is", "it, and it is not in") if n_rare == 1 else ("are", "them, and none is in")
+    return (
+        f"{which} {verb} in fewer than half of the resamples, either way round: little speaks for "
+        f"{rest} consensus.png."
+    )
 
 
 def _opinions(both: _Networks) -> list[str]:

@@ -296,6 +296,9 @@ def tree_as_text(nodes: Sequence[TreeNode]) -> str:
 
 def describe_gain(split: Split) -> str:
     """Say what a split gains and where the gain comes from."""
+    if split.gain_mean == split.gain_variances == 0.0:
+        # Means and variances were taken off before, or have nothing to do with it.
+        return f"gain {split.gain:.4g} by the graph alone"
     parts = {
         "mean": split.gain_mean,
         "variances": split.gain_variances,

@@ -199,7 +199,8 @@ class GaussianGraph(TableEstimator):
     _methods_refitted = (
         "The network was chosen by the extended BIC of Gaussian graphs at their "
         "maximum likelihood: the graphical lasso (Friedman et al. 2008) along a path of penalties "
-        "only proposed graphs, and single edges were added to and removed from the best of them. "
+        "only proposed graphs, and single edges were added to and removed from the best of them "
+        "(or from the pairs that pay for an edge given all others, where these are better). "
         "The estimate is the maximum likelihood under the chosen graph, without a penalty (the one "
         "given below is that of the best graph on the path): two "
         "variables are joined if their partial correlation given all others is not zero."
@@ -464,7 +465,13 @@ class GaussianProblem:
 
     def describe_gap(self, fit: PrecisionFit) -> str:
         """Say how far from the optimum the fit stopped, and what to do."""
-        return describe_gap(fit.solution, self.tol)
+        if isinstance(fit, GaussianFit):
+            return describe_gap(fit.solution, self.tol)
+        return (
+            f"The maximum likelihood under the graph was not reached: {fit.solution.n_iter} "
+            f"iterations ended at a duality gap of {fit.solution.gap:.2g}, since columns nearly "
+            "determine each other. Drop columns that follow from others."
+        )
 
     def refuse_unbounded(self, statistics: Statistics, alpha: Any = None) -> None:
         """Refuse data for which the likelihood has no maximum; a penalty makes it have one."""
