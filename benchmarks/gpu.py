@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from edgewise._core.arrays import to_numpy
 from edgewise.data import neighbor_pairs
@@ -339,7 +340,8 @@ def print_small(torch: Any) -> None:
     }
     for name, solve in solves.items():
         solve(0)
-        with Parallel(n_jobs=-1, backend="threading") as parallel:
+        # Threads of BLAS beside these would wait for each other.
+        with threadpool_limits(1), Parallel(n_jobs=-1, backend="threading") as parallel:
             parallel(delayed(solve)(k) for k in range(16))
             seconds, _ = timed(
                 lambda go=parallel, solve=solve: go(map(delayed(solve), range(1000)))
