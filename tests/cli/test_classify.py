@@ -1,6 +1,7 @@
 """``edgewise classify``: networks of classes and how well they tell them apart."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -81,6 +82,15 @@ def test_everything_is_written_and_agrees(classify, patients):
     assert "when learned together (margin); clearly more than the" in page
 
 
+def test_a_column_that_the_classes_were_made_from_is_said(classify, run, patients):
+    made = patients.assign(state=np.where(patients["pulse"] > 1, "fast", "slow"))
+    said = classify(made, *QUICK).result.stderr
+    assert "Column 'pulse' tells the classes apart alone" in said
+    advice = re.search(r"made from it: `edgewise (classify .* --drop pulse)`", said)[1]
+    assert "tells the classes apart" not in run(*advice.split()).stderr
+    assert "tells the classes apart" not in classify(patients, *QUICK).result.stderr
+
+
 def test_accuracies_are_those_of_cross_validation(classify, patients):
     run = classify(patients, *QUICK, "--seed", "4")
     names = ["generative", "fisher", "margin", "linear SVM", "shrunken LDA"]
@@ -123,6 +133,8 @@ def test_three_classes_and_number_labels(classify, patients):
     assert run.record["classes"] == ["0", "1", "2"]
     assert (run.out / "network-3.graphml").exists()
     assert "By class (margin), and what the others are mostly taken for:" in run.result.stdout
+    assert re.search(r"\n  0  \d+% found, \d+% taken for [12]\n", run.result.stdout)
+    assert re.search(r"alpha 0.15\): 0 with \d+ arcs?, 1 with \d+ arcs?, 2 ", run.result.stdout)
     confusion = pd.read_csv(run.out / "confusion.csv")
     np.testing.assert_allclose(confusion[["as_0", "as_1", "as_2"]].sum(axis=1), 1.0)
 

@@ -170,6 +170,18 @@ def test_identical_groups_do_not_differ(compare):
     assert run.record["test"]["pvalue"] > 0.05
 
 
+def test_a_ranking_is_not_to_be_trusted_because_both_directions_have_it(compare, groups):
+    options = ("--by", "era", "--alpha", "0.02", "--permutations", "99")
+    mixed = groups.assign(era=np.random.default_rng(0).permutation(groups["era"]))
+    said = compare(mixed, *options).result.stdout
+    assert said.startswith("No significant difference")
+    assert "The directions disagree" in said
+    assert "Trust" not in said
+    weaker = groups.assign(b=groups["b"] + 0.5 * groups["c"])
+    said = compare(weaker, *options).result.stdout
+    assert re.search(r"directions disagree: .* are the same\. Trust those that both found\.", said)
+
+
 def test_few_permutations_tell_nothing(compare, groups):
     out = compare(groups, "--by", "era", "--alpha", "0.3", "--permutations", "9").result.stdout
     assert out.startswith("Too few permutations to say whether the networks of new (70 rows)")

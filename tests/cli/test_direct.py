@@ -95,6 +95,8 @@ def test_summary_tells_what_the_data_cannot(direct, lawn):
     assert "4 arcs among the 6 columns of" in text
     assert "By the best order of the columns (BIC), with standardised coefficients:" in text
     assert "1 of the 4 directions is not identified (cpdag.png): " in text
+    chain = direct(lawn[["rain", "wet", "slip"]], *QUICK).result.stdout
+    assert "No direction is identified (cpdag.png): " in chain
     assert "heat - ice" in text or "ice - heat" in text
     assert "Second opinion, by tests of independence (IAMB): 4 arcs." in " ".join(text.split())
     assert "trust the score" in text

@@ -32,6 +32,13 @@ def test_labels_are_left_out_and_it_is_said(run, labelled, name, values):
     assert SAID.format(name) in said
 
 
+def test_labels_that_some_rows_share(run, labelled):
+    labelled("ID", [*range(1000, 1110), *range(1000, 1010)])
+    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence").stdout
+    assert "among the 5 columns" in said
+    assert f"{SAID.format('ID')[:-1]}; rows that share a label may not be independent." in said
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import DataWarning, InputError
 from edgewise.cli.labels import read_classes
 from edgewise.cli.options import (
     Cluster,
@@ -25,7 +26,7 @@ from edgewise.cli.options import (
 )
 from edgewise.cli.prepare import preparation
 from edgewise.cli.run import Result
-from edgewise.cli.shell import again, shows_progress
+from edgewise.cli.shell import again, drop_command, shows_progress
 from edgewise.cli.wording import count, parameters_of, short_name
 
 if TYPE_CHECKING:
@@ -205,6 +206,7 @@ def classify_rows(
         )
     if length > 1:
         notes.append(f"rows held out in blocks of {length} of a class, as --blocks asks")
+    _warn_of_telling(source.frame, y)
     model = BayesNetClassifier(**parameters).fit(source.frame, y)
     accuracy = class_accuracy(
         classifiers(parameters),
@@ -241,6 +243,27 @@ def classify_rows(
         },
         rows=("changes", changes),
     )
+
+
+def _warn_of_telling(frame: pd.DataFrame, y: pd.Series) -> None:
+    """Warn of columns that tell the classes apart alone, as one does that they were made from."""
+    from edgewise.data.checks import agree, column_nouns
+
+    labels = y.to_numpy()
+    telling = []
+    for name in frame.columns:
+        ranges = frame[name].groupby(labels).agg(["min", "max"]).sort_values("min")
+        if (ranges["max"].to_numpy()[:-1] < ranges["min"].to_numpy()[1:]).all():
+            telling.append(str(name))
+    if telling and frame.shape[1] - len(telling) > 1:
+        which = agree(telling, "it", "them")
+        warnings.warn(
+            f"{column_nouns(telling)} {agree(telling, 'tells', 'tell')} the classes apart alone: "
+            f"values of different classes do not overlap. Leave {which} out if the classes were "
+            f"made from {which}: {drop_command(telling)}.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def classifiers(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -309,8 +332,9 @@ def _summary(model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame, source:
     """Tell how accurate each classifier is, whether learning together gains, and what it moved."""
     from edgewise.inference.accuracy import NOISE
 
-    arcs = (", " if len(model.classes_) > 2 else " and ").join(
-        f"{short_name(str(label))} {count(graph.n_edges, 'arc')}"
+    # Labels may be numbers themselves.
+    arcs = ", ".join(
+        f"{short_name(str(label))} with {count(graph.n_edges, 'arc')}"
         for label, graph in model.networks_.items()
     )
     return "\n".join(
@@ -358,7 +382,8 @@ def _confused(accuracy: ClassAccuracy, learning: str) -> list[str]:
     for k, label in enumerate(accuracy.classes):
         found, shares[k, k] = shares[k, k], -1.0
         other = int(shares[k].argmax())
-        rest = f", {shares[k, other]:.0%} {short_name(str(accuracy.classes[other]))}"
+        name = short_name(str(accuracy.classes[other]))
+        rest = f", {shares[k, other]:.0%} taken for {name}" if shares[k, other] > 0 else ""
         lines.append(f"  {short_name(str(label)):<{width}}  {found:.0%} found{rest}")
     return lines
 

@@ -237,14 +237,15 @@ def _along_rows(reading: Reading, asked: Preparation) -> Reading:
 def _without_row_labels(raw: RawTable, mentioned: Sequence[str]) -> RawTable:
     """Leave out and note a first column that only labels the rows, unless options mention it.
 
-    Such a column is called ``id``, ``subject`` and the like, and holds text or integers that
-    differ from row to row.
+    It is called ``id``, ``subject`` and the like; most of its values, text or integers, differ.
     """
     name, column = raw.names[0], raw.columns[0]
     named = {part.strip() for text in mentioned for part in (text, *text.split(","))}
     if name in named or len(raw.names) < 2 or not _is_called_label(name) or not _labels(column):
         return raw
     note = f"column '{name}' labels the rows, so it was left out; --columns can ask for it by name"
+    if len(set(column.tolist())) < len(column):
+        note += "; rows that share a label may not be independent"
     return replace(raw, names=raw.names[1:], columns=raw.columns[1:], notes=(*raw.notes, note))
 
 
@@ -253,11 +254,10 @@ def _is_called_label(name: str) -> bool:
 
 
 def _labels(column: AnyArray) -> bool:
-    """Whether a column holds text or integers, another one in every row."""
+    """Whether a column holds text or integers, different ones in most rows."""
     is_text = column.dtype.kind == "O" and all(isinstance(value, str) for value in column)
-    if not is_text and column.dtype.kind not in "iu":
-        return False
-    return len(column) > 1 and len(set(column.tolist())) == len(column)
+    is_fit = is_text or column.dtype.kind in "iu"
+    return is_fit and len(column) > 1 and 2 * len(set(column.tolist())) > len(column)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -433,11 +433,12 @@ def _summary(tree: GraphTree, edges: pd.DataFrame, source: Source) -> str:
     head = f"{count(n_leaves, 'network')} of {len(tree.response_names_)} columns by {columns}"
     head = f"{head} in {source.name} ({source.n_samples} rows)"
     if n_leaves == 1:
-        return "\n".join([head, "", *_no_split(tree), *_reason(tree)])
+        return "\n".join([head, "", *_no_split(tree), *_taken_off(tree), *_reason(tree)])
     return "\n".join(
         [
             head,
             "",
+            *_taken_off(tree),
             _gain(tree),
             *_reason(tree),
             "",
@@ -459,13 +460,10 @@ def _first_split(tree: GraphTree) -> str:
 
 def _gain(tree: GraphTree) -> str:
     judged = "training rows" if tree.criterion == "penalized" else "held-out rows"
-    text = (
+    return (
         f"Risk of {judged}: {tree.risk_path_[0]:.4g} with one network, {tree.risk_:.4g} with "
         f"{len(tree.leaves_)}"
     )
-    if tree.split_for == "graph" and (n_groups := _n_groups(tree)) > 1:
-        return f"{text}, {_moments(tree)} of {n_groups} groups taken off before"
-    return text
 
 
 def _n_groups(tree: GraphTree) -> int:
@@ -473,26 +471,22 @@ def _n_groups(tree: GraphTree) -> int:
     return sum(node.split is None for node in tree.groups_)
 
 
-def _moments(tree: GraphTree) -> str:
-    return "means and variances" if tree.mean == "leaf" else "variances"
+def _taken_off(tree: GraphTree) -> list[str]:
+    """Say what networks are about, where means and variances differ."""
+    if tree.split_for != "graph" or (n_groups := _n_groups(tree)) == 1:
+        return []
+    what = "Means and variances differ" if tree.mean == "leaf" else "Variances differ"
+    text = f"{what} between {n_groups} groups (groups.csv); networks are of the rows standardised"
+    return [f"{text} within them."]
 
 
 def _reason(tree: GraphTree) -> list[str]:
     """Say what the covariates gain by: means, variances or networks."""
-    n_groups, total = _n_groups(tree), sum(tree.gain_.values())
-    if len(tree.leaves_) == n_groups == 1 or total <= 0:
+    total = sum(tree.gain_.values())
+    if len(tree.leaves_) == _n_groups(tree) == 1 or total <= 0:
         return []
     shares = ", ".join(f"{name} {round(100 * gain / total)}%" for name, gain in tree.gain_.items())
-    lines = []
-    if tree.split_for == "graph" and n_groups > 1:
-        lines.append(
-            f"{_moments(tree).capitalize()} differ between {n_groups} groups (groups.csv); "
-            "networks are of the rows standardised within them."
-        )
-    lines.append(
-        f"From one mean, variance and network for all, the risk falls by {total:.4g}: {shares}"
-    )
-    return lines
+    return [f"From one mean, variance and network for all, the risk falls by {total:.4g}: {shares}"]
 
 
 def _no_split(tree: GraphTree) -> list[str]:

@@ -133,7 +133,7 @@ def test_constant_columns_with_gaps(constant, missing, flat):
     flat.loc[5, "c"] = np.nan
     model = fit(flat, constant=constant, missing=missing)
     missing_record, constant_record = model.treatment_[:2]
-    assert missing_record.startswith(f'missing="{missing}": 2 missing values in 1 columns')
+    assert missing_record.startswith(f'missing="{missing}": 2 missing values in 1 column;')
     assert constant_record.startswith(f'constant="{constant}"')
     if constant == "drop":
         expected = fit(flat.iloc[:, KEPT], missing=missing, neighbors=[(0, 1)])

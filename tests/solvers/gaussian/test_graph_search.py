@@ -7,6 +7,7 @@ from edgewise.estimators import GaussianGraph
 from edgewise.selection.criteria import default_gamma
 from edgewise.solvers import refit_precision
 from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
+from edgewise.solvers.gaussian.refit import allocate_regressions, fit_by_neighbors
 
 
 def blocks(n, p, size, seed):
@@ -43,6 +44,23 @@ def test_fits_that_start_from_another_graph_are_those_that_start_anew(n):
         for part in fit.parts:
             block = np.ix_(part.index, part.index)
             np.testing.assert_allclose(part.Sigma, exact.covariance[block], atol=1e-3)
+
+
+@pytest.mark.parametrize(("seed", "p"), [(68, 6), (298, 6), (100, 10)])
+def test_variables_that_nearly_determine_each_other_are_fitted(seed, p):
+    """Sweeps leave nothing that a gap could be told of, and yet there is a maximum."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(p, p - 2))
+    S = factors @ factors.T + 1e-6 * np.eye(p)
+    S /= np.sqrt(np.outer(S.diagonal(), S.diagonal()))
+    graph = flipped(empty(p), *zip(*np.triu_indices(p, 1), strict=True))
+    for _ in range(2):
+        i, j = rng.choice(p, 2, replace=False)
+        graph[i, j] = graph[j, i] = False
+    assert fit_by_neighbors(S, graph, allocate_regressions(p), 1e-7 * p, 200) == np.inf
+    exact, fit = refit_precision(S, graph), fit_graph(S, graph)
+    assert exact.exists
+    assert fit.objective == pytest.approx(exact.objective, abs=1e-5)
 
 
 @pytest.mark.parametrize(("n", "seed"), [(30, 0), (30, 1), (200, 2)])

@@ -303,6 +303,8 @@ def _summary(
     source: Source,
 ) -> str:
     """Tell whether the networks differ, then where, and how the change was learned."""
+    from edgewise.estimators.change.density_ratio import TRUST
+
     top = changes
     if test is not None and changes.empty:
         top = test.pairs().assign(kind="")
@@ -322,7 +324,9 @@ def _summary(
         size, label = model.effective_sample_size_, short_name(groups.names[0])
         lines.append(f"The ratio rests on {size:.0f} of the {rows} of {label}.")
         if model.graph_.n_edges:
-            lines.append(str(directions))
+            is_ranking = test is not None and test.pvalue > LEVEL
+            # A ranking is not to be trusted because it was made twice.
+            lines.append(str(directions).removesuffix(TRUST if is_ranking else ""))
         if model.basis == "gaussian":
             lines.append(BASELINE)
     return "\n".join(lines)

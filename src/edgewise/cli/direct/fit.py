@@ -474,6 +474,8 @@ def _directions(both: _Networks) -> list[str]:
         more = f" and {n_untold - len(pairs)} more" if n_untold > len(pairs) else ""
         verb = "is" if n_untold == 1 else "are"
         text = f"{n_untold} of the {both.graph.n_edges} directions {verb} not identified"
+        if n_untold == both.graph.n_edges:
+            text = "No direction is identified"
         lines = [f"{text} (cpdag.png): {', '.join(pairs)}{more}."]
     if n_unsure := int((arcs["told"] == UNSURE).sum()):
         whose, verb = "others" if n_untold else "directions", "is" if n_unsure == 1 else "are"

@@ -387,10 +387,9 @@ def _latent(
     n_pairs = found.n_samples[np.triu_indices(len(n_missing), min(1, len(n_missing) - 1))]
     if n_missing.any():
         treatment.append(
-            f'missing="pairwise": {n_missing.sum()} missing values in '
-            f"{np.count_nonzero(n_missing)} columns; each correlation is from the rows that have "
-            f"both columns, {n_pairs.min():g} at least and {n_pairs.mean():.0f} on average, which "
-            "counts as the number of rows"
+            f'missing="pairwise": {_about_gaps(n_missing)}; each correlation is from the rows that '
+            f"have both columns, {n_pairs.min():g} at least and {n_pairs.mean():.0f} on average, "
+            "which counts as the number of rows"
         )
     R = found.correlation
     if covariance == "auto" and (ordinal is None or ordinal.any()):
@@ -442,8 +441,8 @@ def _ranks_with_gaps(
         fewest = min(fewest, len(both))
     n_missing = (~is_seen).sum(axis=0)
     treatment.append(
-        f'missing="pairwise": {n_missing.sum()} missing values in {np.count_nonzero(n_missing)} '
-        f"columns; each correlation is from the rows that have both columns, {fewest} at least"
+        f'missing="pairwise": {_about_gaps(n_missing)}; each correlation is from the rows that '
+        f"have both columns, {fewest} at least"
     )
     return S
 
@@ -457,6 +456,13 @@ def normal_scores(X: FloatArray) -> FloatArray:
     return scores
 
 
+def _about_gaps(n_missing: IntArray) -> str:
+    """Count missing values, and the columns that have any."""
+    n_values, n_columns = int(n_missing.sum()), int(np.count_nonzero(n_missing))
+    values = "1 missing value" if n_values == 1 else f"{n_values} missing values"
+    return f"{values} in {'1 column' if n_columns == 1 else f'{n_columns} columns'}"
+
+
 def _covariance_with_gaps(
     X: FloatArray,
     sample_weight: FloatArray | None,
@@ -465,7 +471,7 @@ def _covariance_with_gaps(
     treatment: list[str],
 ) -> tuple[FloatArray, FloatArray]:
     n_missing = np.isnan(X).sum(axis=0)
-    found = f"{n_missing.sum()} missing values in {np.count_nonzero(n_missing)} columns"
+    found = _about_gaps(n_missing)
     if missing == "pairwise":
         pairs = pairwise_covariance(X, sample_weight=sample_weight, names=names)
         fewest = int(pairs.n_pairs.min())

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 #: Fewer rows of the first group than this share of them, or than this number, are few.
 FEW: Final = (0.05, 5.0)
 
+#: What to make of directions that disagree.
+TRUST: Final = " Trust those that both found."
+
 #: How columns can be put on one scale.
 STANDARDIZATIONS: Final = ("within", "pooled", False)
 
@@ -539,8 +542,7 @@ class DirectionCheck:
         if self.agreement == 1.0:
             return f"Both directions agree: {counts}."
         return (
-            f"The directions disagree: {counts}, of which {self.agreement:.0%} are the same. Trust "
-            "those that both found."
+            f"The directions disagree: {counts}, of which {self.agreement:.0%} are the same.{TRUST}"
         )
 
 

@@ -15,9 +15,10 @@ from edgewise.solvers.gaussian.refit import (
     allocate_regressions,
     connected,
     fit_by_neighbors,
+    newton_on_graph,
     update_fit,
 )
-from edgewise.solvers.linalg.dense import log_determinant
+from edgewise.solvers.linalg.dense import inverse_and_log_determinant, log_determinant
 from edgewise.solvers.linalg.sparse_inverse import factorize
 
 #: Duality gap per variable of the fits that are compared.
@@ -187,11 +188,18 @@ def _fit_components(
         if not 0.0 <= gap < np.inf:
             # That of another graph need not be a good start.
             gap = fit_by_neighbors(block, graph, state, target, MAX_SWEEPS)
-        value = _log_determinant(state.Theta) if 0.0 <= gap < np.inf else -np.inf
-        if value == -np.inf:
+        Theta, Sigma = state.Theta, state.W
+        value = _log_determinant(Theta) if gap >= 0.0 else -np.inf
+        if gap == np.inf and inner.size <= FEW:
+            # Sweeps are slow where variables nearly determine each other.
+            start = Theta if value > -np.inf else None
+            found = newton_on_graph(block, graph, target, start=start)
+            Theta, gap = found.Theta, found.gap
+            Sigma, value = inverse_and_log_determinant(Theta)
+        if value == -np.inf or gap == np.inf:
             return None
-        objective = float(np.vdot(block, state.Theta)) - value
-        parts.append(Part(variables, state.Theta, state.W, objective, gap))
+        objective = float(np.vdot(block, Theta)) - value
+        parts.append(Part(variables, Theta, Sigma, objective, gap))
     return parts
 
 
