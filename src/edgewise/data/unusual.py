@@ -146,7 +146,10 @@ def _relations(values: FloatArray, names: Sequence[str], *, is_ranks: bool) -> F
     n_features = rows.shape[1]
     if not 2 < n_features <= MOST_TOGETHER or len(rows) < n_features + FEW_ROWS:
         return None
-    if not (rows.std(axis=0) > 0).all():
+    # In units in which squares are no trouble.
+    size = np.abs(rows).max(axis=0)
+    rows = rows / np.where(size > 0, size, 1.0)
+    if not (rows.std(axis=0) > 1e-12).all():
         return None
     if is_ranks:
         rows = np.column_stack([_ranks(column) for column in rows.T])

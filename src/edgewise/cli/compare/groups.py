@@ -326,7 +326,7 @@ def _summary(
         if model.graph_.n_edges:
             is_ranking = test is not None and test.pvalue > LEVEL
             # A ranking is not to be trusted because it was made twice.
-            lines.append(str(directions).removesuffix(TRUST if is_ranking else ""))
+            lines.append(str(directions).removesuffix(TRUST if is_ranking else "").rstrip())
         if model.basis == "gaussian":
             lines.append(BASELINE)
     return "\n".join(lines)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 FEW: Final = (0.05, 5.0)
 
 #: What to make of directions that disagree.
-TRUST: Final = " Trust those that both found."
+TRUST: Final = "Trust those that both found."
 
 #: How columns can be put on one scale.
 STANDARDIZATIONS: Final = ("within", "pooled", False)
@@ -542,7 +542,8 @@ class DirectionCheck:
         if self.agreement == 1.0:
             return f"Both directions agree: {counts}."
         return (
-            f"The directions disagree: {counts}, of which {self.agreement:.0%} are the same.{TRUST}"
+            f"The directions disagree: {counts}, of which {self.agreement:.0%} are the same. "
+            f"{TRUST}"
         )
 
 
