@@ -25,7 +25,7 @@ from edgewise.solvers.change.joint_graphical_lasso import JointProblem, split, s
 from edgewise.solvers.change.joint_places import ALL_PAIRS, Layers
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
-from edgewise.solvers.linalg.first_order import SplitState
+from edgewise.solvers.linalg.first_order import SplitState, weigh
 
 #: Groups whose covariances differ by less, as a share of the largest entry, are alike.
 ALIKE = 1e-9
@@ -281,7 +281,7 @@ class _TwoGroupProblem(JointProblem):
 
         Both covariances are positive definite there if they are positive semidefinite.
         """
-        Y: FloatArray = self.weigh(self.common - self.S)
+        Y: FloatArray = weigh(self.weights, self.common - self.S)
         limit = self.sparsity + self.coupling
         size = np.abs(Y).max(axis=0)
         room = np.divide(limit, size, out=np.ones_like(size), where=size > limit)

@@ -69,6 +69,7 @@ from edgewise.solvers.linalg.first_order import (
     alternate,
     descend,
     refuse_unbounded,
+    weigh,
 )
 
 PACE = Pace(interval=3, tuning=1000, balance=0.3)
@@ -408,11 +409,7 @@ class JointProblem:
     @cached_property
     def weighted(self) -> Any:
         """Covariances times the weights of their groups."""
-        return self.weigh(self.S)
-
-    def weigh(self, A: Any) -> Any:
-        """Multiply the matrix of each group by its weight."""
-        return A if (self.weights == 1.0).all() else like(self.weights, A)[:, None, None] * A
+        return weigh(self.weights, self.S)
 
     def objective(self, Theta: Any) -> float:
         """Objective at symmetric matrices, inf where one is not positive definite."""
@@ -447,7 +444,7 @@ class JointProblem:
         Y = -self.weighted
         if not is_sparse:
             mean = xp.sum(self.weighted, axis=0) / float(self.weights.sum())
-            Y = Y + self.weigh(xp.stack([mean] * len(self.weights)))
+            Y = Y + weigh(self.weights, xp.stack([mean] * len(self.weights)))
         if is_sparse or not bool(xp.any(xp.linalg.diagonal(self.coupling) != 0.0)):
             Y = xp.stack([set_diagonal(Y[k, ...], 0.0) for k in range(len(self.weights))])
         low, high = 0.0, 1.0
@@ -497,7 +494,7 @@ def inverses(Theta: Any) -> Any:
 def state_of(problem: JointProblem, Theta: Any) -> SplitState:
     """Start from positive definite precisions: their inverses say what the multipliers are."""
     xp, n_layers = array_namespace(Theta), len(problem.layers.paths)
-    Y = problem.weigh(inverses(Theta) - problem.S) / n_layers
+    Y = weigh(problem.weights, inverses(Theta) - problem.S) / n_layers
     mu = float(np.sqrt(squared_norm(Y) / squared_norm(Theta))) or 1.0
     return SplitState(Z=xp.stack([Theta] * n_layers), Y=xp.stack([Y] * n_layers), mu=mu)
 

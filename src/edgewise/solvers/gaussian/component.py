@@ -40,7 +40,13 @@ from edgewise.solvers.gaussian.standard_form import (
     shrink_into_box,
 )
 from edgewise.solvers.linalg.dense import STEP_SHARE, LikelihoodStep, log_determinant, mirror
-from edgewise.solvers.linalg.first_order import Pace, Residuals, alternate, refuse_unbounded
+from edgewise.solvers.linalg.first_order import (
+    Pace,
+    Residuals,
+    alternate,
+    refuse_unbounded,
+    step_size,
+)
 from edgewise.solvers.linalg.kernels import SINGULAR, dot, soft_threshold
 from edgewise.solvers.linalg.sparse_inverse import factorize, inverse
 
@@ -86,9 +92,6 @@ MEMORY = 5
 #: Values among which the worst must be improved on, the share of the slope by which, and how much
 #: shorter a step gets that does not, at most.
 WINDOW, ARMIJO, SHORTER, SHORTEST = 8, 1e-4, 0.3, 1e-9
-#: Of both sizes of Barzilai and Borwein, the short one is taken where it is below this share of the
-#: long one (Zhou, Gao and Dai 2006).
-UNEVEN = 0.3
 #: Relative size of the free part of the gradient at the first look at the gap, which follows it.
 FIRST_LOOK = 1e-3
 #: The next look is aimed this much below the target, and at most so much below the last.
@@ -141,8 +144,7 @@ class _Ascent:
         self.values.append(value)
         if product <= 0.0:
             return False
-        long, short = squares / product, product / turned
-        self.length = short if short < UNEVEN * long else long
+        self.length = step_size(squares, product, turned)
         return True
 
     def _weights(self, n: int) -> FloatArray:

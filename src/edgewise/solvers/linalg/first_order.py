@@ -181,6 +181,21 @@ DEVICE = Patience(window=10, share=0.4, most=0.05)
 UNEVEN = 0.3
 
 
+def step_size(moved: float, product: float, turned: float) -> float:
+    """Size the next step by the last, as Barzilai and Borwein do.
+
+    ``moved`` and ``turned`` are the squared lengths of that step and of the change of the gradient
+    along it, ``product`` is their product.
+    """
+    long, short = moved / product, product / turned
+    return short if short < UNEVEN * long else long
+
+
+def weigh(weights: FloatArray, A: Any) -> Any:
+    """Multiply the matrix of each group by its weight."""
+    return A if (weights == 1.0).all() else like(weights, A)[:, None, None] * A
+
+
 class Trial(NamedTuple):
     """A gradient step that was tried.
 
@@ -241,7 +256,7 @@ class ArraySteps:
 
     def take(self, Theta: Any, Sigma: Any, t: float) -> Trial:
         """Try a step of size ``t``."""
-        H = Theta - t * self._weigh(self.S - Sigma)
+        H = Theta - t * weigh(self.weights, self.S - Sigma)
         Z = self.shrink(H, t)
         found = [Factor.of(Z[k, ...]) for k in range(self.weights.size)]
         logdets = np.array([factor.log_determinant for factor in found])
@@ -251,17 +266,14 @@ class ArraySteps:
 
         if np.isinf(logdets).any():
             return Trial(Z, invert, np.inf, np.inf, H)
-        weighted = self._weigh(self.S)
+        weighted = weigh(self.weights, self.S)
         value = inner(weighted, Z) + self.penalty(Z) - float(self.weights @ logdets)
         return Trial(Z, invert, value, squared_norm(Z - Theta), weighted + (H - Z) / t)
 
     def turn(self, Theta: Any, Sigma: Any, Z: Any, after: Any) -> tuple[float, float]:
         """Return the product of a step and the change of the gradient, and its squared length."""
-        change = self._weigh(Sigma - after)
+        change = weigh(self.weights, Sigma - after)
         return inner(Z - Theta, change), squared_norm(change)
-
-    def _weigh(self, A: Any) -> Any:
-        return A if (self.weights == 1.0).all() else like(self.weights, A)[:, None, None] * A
 
 
 def descend(
@@ -327,8 +339,7 @@ def descend(
         is_slow |= len(gaps) == 2 and gap >= patience.most * n_variables
         if gap <= target or is_slow or product <= 0.0:
             break
-        long, short = trial.moved / product, product / squares
-        t = short if short < UNEVEN * long else long
+        t = step_size(trial.moved, product, squares)
     return best, Sigma, count
 
 
