@@ -122,13 +122,7 @@ def test_designs_of_two_groups(compare, doses):
         assert f"as {option} asks" in run.text
 
 
-@pytest.mark.parametrize(
-    ("given", "address"),
-    [("subject", None), ("tcp://10.0.0.1:8786", "tcp://10.0.0.1:8786"), ("host:8786", "host:8786")],
-)
-def test_cluster_is_a_column_or_the_address_of_a_scheduler(
-    compare, doses, monkeypatch, given, address
-):
+def test_clusters_are_a_column_and_dask_an_address(compare, doses, monkeypatch):
     asked = []
 
     @contextmanager
@@ -139,11 +133,10 @@ def test_cluster_is_a_column_or_the_address_of_a_scheduler(
     monkeypatch.setattr(options, "on_cluster", on_cluster)
     two = doses[doses.dose != "mid"].drop(columns="age")
     design = Design(clusters=two["subject"])
-    if address is not None:
-        two, design = two.drop(columns="subject"), None
-    run = compare(two, "--cluster", given, "--permutations", "59", "--alpha", "0.3")
-    assert asked == ([] if address is None else [address])
-    assert ("whole clusters" in run.text) is (address is None)
+    given = ["--cluster", "subject", "--dask", "tcp://10.0.0.1:8786"]
+    run = compare(two, *given, "--permutations", "59", "--alpha", "0.3")
+    assert asked == ["tcp://10.0.0.1:8786"]
+    assert "whole clusters" in run.text
     expected = network_difference_test(
         two[list("abcd")], two["dose"], design=design, n_permutations=59, random_state=0
     )

@@ -100,7 +100,7 @@ def test_the_command_line_takes_an_address(client, tmp_path, monkeypatch):
     frame.to_csv("data.csv", index=False)
     options = ["learn", "data.csv", "--alpha", "0.05", "--resamples", "8"]
     address = client.scheduler.address
-    there = invoke(*options, "--out", "there", "--cluster", address)
+    there = invoke(*options, "--out", "there", "--dask", address)
     assert there.exit_code == 0, there.output
     here = invoke(*options, "--out", "here")
     assert (tmp_path / "here/edges.csv").read_text() == (tmp_path / "there/edges.csv").read_text()

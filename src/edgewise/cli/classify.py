@@ -12,8 +12,8 @@ import typer
 from edgewise._core.errors import DataWarning, InputError
 from edgewise.cli.labels import read_classes
 from edgewise.cli.options import (
-    Cluster,
     Columns,
+    Dask,
     DataFile,
     Drop,
     Formats,
@@ -124,7 +124,7 @@ def classify(
     quiet: Quiet = False,
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
-    cluster: Cluster = None,
+    dask: Dask = None,
     n_folds: Folds = 5,
     n_repeats: Repeats = 2,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -28,24 +27,17 @@ def on_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[None]:
         import distributed
     except ImportError as error:
         raise InputError(
-            "--cluster needs Dask, which is not installed. Run: pip install 'edgewise[dask]'."
+            "--dask needs Dask, which is not installed. Run: pip install 'edgewise[dask]'."
         ) from error
     try:
         client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"No Dask scheduler answers at '{address}'. Give its address as it prints it, as in "
-            "--cluster tcp://127.0.0.1:8786."
+            "--dask tcp://127.0.0.1:8786."
         ) from error
     with client, joblib.parallel_config("dask", client=client):
         yield
-
-
-def column_or_cluster(context: typer.Context, text: str | None) -> str | None:
-    """Use a cluster where its address is given; anything else is the name of a column."""
-    if text is not None and re.fullmatch(r"\w+://\S+|[\w.-]+:\d+", text):
-        return _use_cluster(context, text) and None
-    return text
 
 
 def _use_cluster(context: typer.Context, address: str | None) -> str | None:
@@ -63,9 +55,10 @@ def _check_jobs(n_jobs: int) -> int:
     return n_jobs
 
 
-Cluster: TypeAlias = Annotated[
+Dask: TypeAlias = Annotated[
     str | None,
     typer.Option(
+        "--dask",
         help=(
             "Address of a Dask scheduler that resamples, permutations, folds and tasks are sent "
             "to; its workers need edgewise too. The result does not depend on it."

@@ -12,7 +12,7 @@ import typer
 from edgewise._core.errors import InputError
 from edgewise.cli.input import Source, read_columns
 from edgewise.cli.options import (
-    Cluster,
+    Dask,
     DataFile,
     Drop,
     Formats,
@@ -192,7 +192,7 @@ def regress(
     quiet: Quiet = False,
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
-    cluster: Cluster = None,
+    dask: Dask = None,
     search: SearchOption = "greedy",
     criterion: CriterionOption = "heldout",
     gamma: Gamma = None,

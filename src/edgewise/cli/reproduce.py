@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.options import Cluster, Jobs, Json, Quiet, Seed
+from edgewise.cli.options import Dask, Jobs, Json, Quiet, Seed
 from edgewise.cli.shell import say, say_json, shows_progress, tell, warnings_told
 from edgewise.reproduce import STUDIES, load_study
 
@@ -56,7 +56,7 @@ def reproduce(
     quiet: Quiet = False,
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
-    cluster: Cluster = None,
+    dask: Dask = None,
 ) -> None:
     """Run a paper's experiments again and compare with what it says.
 

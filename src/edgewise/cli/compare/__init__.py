@@ -13,6 +13,7 @@ from edgewise._core.errors import InputError
 from edgewise.cli.labels import TWO_VALUES, read_rows
 from edgewise.cli.options import (
     Columns,
+    Dask,
     DataFile,
     DeviceOption,
     Drop,
@@ -23,7 +24,6 @@ from edgewise.cli.options import (
     OutFolder,
     Quiet,
     Seed,
-    column_or_cluster,
     confidence_option,
     given,
     numerics_option,
@@ -155,12 +155,7 @@ Block: TypeAlias = Annotated[
 ClusterColumn: TypeAlias = Annotated[
     str | None,
     design_option(
-        help=(
-            "Subject of each row, with several rows in one group: whole subjects change groups. "
-            "Or the address of a Dask scheduler, as in tcp://127.0.0.1:8786."
-        ),
-        metavar="COLUMN|ADDRESS",
-        callback=column_or_cluster,
+        help="Subject of each row, with several rows in one group: whole subjects change groups."
     ),
 ]
 Adjust: TypeAlias = Annotated[
@@ -271,6 +266,7 @@ def compare(
     quiet: Quiet = False,
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
+    dask: Dask = None,
     paired: Paired = None,
     block: Block = None,
     cluster: ClusterColumn = None,

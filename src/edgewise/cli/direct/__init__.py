@@ -13,9 +13,9 @@ from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import read_source
 from edgewise.cli.options import (
-    Cluster,
     Columns,
     ConfidenceOption,
+    Dask,
     DataFile,
     Drop,
     Formats,
@@ -160,7 +160,7 @@ def direct(
     quiet: Quiet = False,
     random_state: Seed = 0,
     n_jobs: Jobs = 1,
-    cluster: Cluster = None,
+    dask: Dask = None,
     forbid: Forbid = None,
     require: Require = None,
     tier: Tier = None,
