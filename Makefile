@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Where it is set, every process that a test starts would compile all the sources once more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench clean
+.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench studies clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -27,7 +27,7 @@ test: $(VENV)/.installed-test
 # without newer instructions, one or two BLAS threads. The machine must have what it plays at.
 test-portable: portable-PRESCOTT-generic-1 portable-SANDYBRIDGE-sandybridge-2 portable-HASWELL-haswell-1
 
-ARITHMETIC := solvers estimators inference graph selection stats data reproduce contract corpus
+ARITHMETIC := solvers estimators inference graph selection stats data studies contract corpus
 portable-%: $(VENV)/.installed-test
 	OPENBLAS_CORETYPE=$(word 1,$(subst -, ,$*)) NUMBA_CPU_NAME=$(word 2,$(subst -, ,$*)) NUMBA_CPU_FEATURES= \
 	OPENBLAS_NUM_THREADS=$(word 3,$(subst -, ,$*)) NUMBA_CACHE_DIR=$(abspath $(VENV))/kernels-$* \
@@ -88,6 +88,12 @@ docs: $(VENV)/.installed
 bench: $(VENV)/.installed-test
 	-$(RUN) -m pip install --quiet --group bench
 	$(RUN) -m benchmarks.page $(BENCH)
+
+# Runs every study to its end, and writes their tables to docs/studies/results; `make studies
+# STUDIES="bjp --quick"` runs one. A run that was stopped goes on where it was.
+STUDIES ?= all --pages docs/studies/results
+studies: $(VENV)/.installed
+	$(RUN) -m studies $(STUDIES)
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'

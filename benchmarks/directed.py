@@ -34,16 +34,6 @@ from benchmarks.tables import Benchmark, Row
 from edgewise import BlanketBayesNet, DirectedGraph, GaussianBayesNet
 from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
 from edgewise.metrics import pdag_errors
-from edgewise.reproduce.directed import networks
-from edgewise.reproduce.directed.methods import (
-    ALPHA,
-    NETWORKS,
-    count_errors,
-    installed_peers,
-    list_methods,
-    peer,
-    simulate,
-)
 from edgewise.solvers import (
     bcd_bayes_net,
     markov_blankets,
@@ -53,6 +43,16 @@ from edgewise.solvers import (
 )
 from edgewise.solvers.directed.scores import topological_order
 from edgewise.solvers.lasso.gram import neighborhood_lasso
+from studies.directed import networks
+from studies.directed.methods import (
+    ALPHA,
+    NETWORKS,
+    count_errors,
+    installed_peers,
+    list_methods,
+    peer,
+    simulate,
+)
 
 Array = NDArray[Any]
 

@@ -158,6 +158,8 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
         order = sorted(pages, key=lambda page: FIRST.index(page) if page in FIRST else len(FIRST))
         lines = [f"{pages[page][0].upper()}{pages[page][1:]} <{page}>" for page in order]
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
+    if name == "studies/index":
+        text += "\n```{toctree}\n:hidden:\n:glob:\n\nresults/*\n```\n"
     if name == "api":
         text = link_names(text)
     if name in WORDS:

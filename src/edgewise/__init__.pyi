@@ -7,7 +7,6 @@ from . import (
     metrics as metrics,
     plot as plot,
     report as report,
-    reproduce as reproduce,
     selection as selection,
     solvers as solvers,
     stats as stats,

@@ -17,7 +17,6 @@ from edgewise.cli.info import info
 from edgewise.cli.learn import learn
 from edgewise.cli.prepare import reads_table
 from edgewise.cli.regress import regress
-from edgewise.cli.reproduce import reproduce
 from edgewise.cli.shell import Commands, say
 from edgewise.cli.simulate import simulate
 
@@ -57,11 +56,10 @@ EXAMPLES: Final = {
     "demo": "edgewise demo --out try",
     "export": "edgewise export edgewise-out/model.edgewise graph.gexf",
     "simulate": "edgewise simulate --kind hub --features 20 --samples 500 --out data.csv",
-    "reproduce": "edgewise reproduce change --quick",
     "info": "edgewise info --json",
 }
 
 on_tables: list[Callable[..., None]] = [learn, compare, regress, direct, classify]
-others: list[Callable[..., None]] = [demo, export, simulate, reproduce, info]
+others: list[Callable[..., None]] = [demo, export, simulate, info]
 for command in (*map(reads_table, on_tables), *others):
     app.command(epilog=f"Example: {EXAMPLES[command.__name__]}")(command)

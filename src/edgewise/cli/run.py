@@ -58,7 +58,7 @@ PAGE, EDGES, GRAPH, MODEL = "report.html", "edges.csv", "graph.graphml", "model.
 
 
 @contextmanager
-def results_folder(out: Path, *, kept: str = UNFINISHED) -> Iterator[Path]:
+def results_folder(out: Path) -> Iterator[Path]:
     """Yield a draft folder whose files move to ``out`` once the block has ended well.
 
     All of them move or none: a run that fails or is stopped leaves what was there before, and one
@@ -66,10 +66,10 @@ def results_folder(out: Path, *, kept: str = UNFINISHED) -> Iterator[Path]:
     itself, so that the files of two runs never mix. Whatever stands in the way (no permission,
     another run, a folder in the place of a file) is found on entry, before the work.
 
-    Finished resamples, permutations and folds are kept in a folder called ``kept``, from which
-    the same command goes on when a run was stopped or killed, or when the machine failed it;
-    `KeyboardInterrupt` then carries its path. `UNFINISHED` goes with a run that ended well, or
-    that would fail again.
+    Finished resamples, permutations and folds are kept in `UNFINISHED`, from which the same
+    command goes on when a run was stopped or killed, or when the machine failed it;
+    `KeyboardInterrupt` then carries its path. It goes with a run that ended well, or that would
+    fail again.
     """
     from edgewise._core.resume import locked, resumable
 
@@ -84,7 +84,7 @@ def results_folder(out: Path, *, kept: str = UNFINISHED) -> Iterator[Path]:
             if is_alone:
                 _clear_drafts(out)
             draft = out / f"{DRAFT}{secrets.token_hex(8)}"
-            run = _Run(out=out, draft=draft, tasks=out / kept, is_new=is_new)
+            run = _Run(out=out, draft=draft, tasks=out / UNFINISHED, is_new=is_new)
             with cleared(run.abandon):
                 try:
                     draft.mkdir()
@@ -123,7 +123,7 @@ class _Run:
 
         shutil.rmtree(self.draft, ignore_errors=True)
         is_kept = any(self.tasks.glob(f"*{SUFFIX}"))
-        if not is_kept or (is_over and self.tasks.name == UNFINISHED):
+        if not is_kept or is_over:
             shutil.rmtree(self.tasks, ignore_errors=True)
             return None
         return printable(str(self.tasks))
