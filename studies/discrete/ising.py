@@ -26,15 +26,16 @@ COUPLING: Final = (0.25, 0.75)
 LASSO: Final = "nodewise logistic lasso, EBIC, AND"
 #: Options of `DiscreteMarkovNet` by the name in tables.
 RULES: Final[dict[str, dict[str, object]]] = {
-    "`bjp`": {"criterion": "bjp"},
-    "`bjp`, `prior=0.9`": {"criterion": "bjp", "prior": 0.9},
-    '`bjp`, `ties="mean"`': {"criterion": "bjp", "ties": "mean"},
+    "`DiscreteMarkovNet()`": {},
+    "`bjp`, as published": {"criterion": "bjp", "prior": 0.5, "ties": "index"},
+    "`bjp`, `prior=0.5`": {"criterion": "bjp", "prior": 0.5},
     "`ib`": {"criterion": "ib"},
-    "`ib`, `prior=0.9`": {"criterion": "ib", "prior": 0.9},
+    "`ib`, as published": {"criterion": "ib", "prior": 0.5},
     "`mpl`": {"criterion": "mpl"},
     "`mpl`, `ess=4`": {"criterion": "mpl", "ess": 4.0},
     "`mpl`, `ess=16`": {"criterion": "mpl", "ess": 16.0},
 }
+MIXED: Final = "`MixedGraph()`"
 
 
 def list_tasks(quick: bool) -> list[Row]:
@@ -94,7 +95,9 @@ def draw_model(p: int, n_levels: int, rng: np.random.Generator) -> MarkovModel:
 
 def learners(n_levels: int) -> dict[str, Callable[[AnyArray], BoolArray]]:
     """List the rules by name; the lasso is for two levels."""
-    from edgewise.estimators import DiscreteMarkovNet
+    from edgewise.estimators import DiscreteMarkovNet, MixedGraph
+
+    kind = "binary" if n_levels == 2 else "nominal"
 
     def learner(options: dict[str, object]) -> Callable[[AnyArray], BoolArray]:
         def learn(X: AnyArray) -> BoolArray:
@@ -104,6 +107,7 @@ def learners(n_levels: int) -> dict[str, Callable[[AnyArray], BoolArray]]:
         return learn
 
     ours = {rule: learner(options) for rule, options in RULES.items()}
+    ours[MIXED] = lambda X: MixedGraph(kinds=[kind] * X.shape[1]).fit(X).graph_.adjacency
     return ours | ({LASSO: nodewise_lasso} if n_levels == 2 else {})
 
 

@@ -407,7 +407,7 @@ def test_the_nodewise_lasso_finds_a_chain():
 def test_scores_are_ranked_on_known_networks():
     task = {"n_levels": 2, "n_features": 6, "n_samples": 150, "draw": 0}
     rows = ising.run_task(np.random.default_rng(0), **task)
-    assert [row["rule"] for row in rows] == [*ising.RULES, ising.LASSO]
+    assert [row["rule"] for row in rows] == [*ising.RULES, ising.MIXED, ising.LASSO]
     frame = pd.DataFrame([{"task": 0, **task, **row} for row in rows])
     text = ising.report(frame).text
     assert "2 levels, 150 rows" in text

@@ -78,7 +78,7 @@ Covariance: TypeAlias = Literal[
 ]
 
 #: How the structure of a discrete network is scored.
-Criterion: TypeAlias = Literal["ib", "bjp", "mpl"]
+Criterion: TypeAlias = Literal["bjp", "ib", "mpl"]
 
 #: Where to solve.
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
@@ -158,10 +158,10 @@ CriterionOption: TypeAlias = Annotated[
     Criterion | None,
     typer.Option(
         help=(
-            "Score of a discrete network: independence-based score, blankets joint posterior or "
+            "Score of a discrete network: blankets joint posterior, independence-based score or "
             "marginal pseudo-likelihood."
         ),
-        show_default="ib",
+        show_default="bjp",
     ),
 ]
 CovarianceOption: TypeAlias = Annotated[

@@ -89,8 +89,9 @@ class TestFit:
 
     def test_attributes_are_those_of_the_solver(self):
         X = network()
-        model = DiscreteMarkovNet().fit(X)
-        found = learn_structure(X, "ib")
+        model = DiscreteMarkovNet(prior=0.7).fit(X)
+        score = {"prior": 0.7, "ties": "mean"}
+        found = learn_structure(X, "bjp", **score)
         np.testing.assert_array_equal(model.graph_.adjacency, found.value)
         np.testing.assert_array_equal(model.support_, found.support)
         np.testing.assert_array_equal(
@@ -99,7 +100,8 @@ class TestFit:
         np.testing.assert_array_equal(model.history_[:, 0], found.history)
         np.testing.assert_array_equal(model.history_[:, 1:], found.flips)
         assert model.history_.shape == (model.n_iter_, 3)
-        assert model.criterion_value_ == found.objective == log_score(X, found.value, "ib")
+        assert model.criterion_value_ == found.objective
+        assert model.criterion_value_ == log_score(X, found.value, "bjp", **score)
         assert (model.n_iter_, model.n_tests_) == (found.n_iter, found.n_tests)
         assert not hasattr(model, "feature_names_in_")
         assert model.graph_.names == tuple(f"x{k}" for k in range(6))
@@ -113,13 +115,13 @@ class TestFit:
     @pytest.mark.parametrize(
         "option",
         [
-            {"criterion": "bjp"},
+            {"criterion": "ib"},
             {"criterion": "mpl"},
             {"pseudocount": 3.0},
             {"pseudocount": "bdeu"},
             {"pseudocount": "bdeu", "ess": 9.0},
             {"prior": 0.2},
-            {"criterion": "bjp", "ties": "mean"},
+            {"prior": 0.5, "ties": "index"},
             {"criterion": "mpl", "ess": 9.0},
             {"cardinalities": 3},
         ],
@@ -127,7 +129,9 @@ class TestFit:
     def test_options_of_the_score_reach_it(self, option):
         X = network(n_rows=150)
         model = DiscreteMarkovNet(**option).fit(X)
-        expected = log_score(X, model.graph_.adjacency, **{"criterion": "ib", **option})
+        expected = log_score(
+            X, model.graph_.adjacency, **{"prior": 1 - 1 / X.shape[1], "ties": "mean", **option}
+        )
         assert model.criterion_value_ == pytest.approx(expected, rel=1e-12)
         less = dict(option)
         less.popitem()
@@ -136,8 +140,8 @@ class TestFit:
     @pytest.mark.parametrize(
         ("option", "base"),
         [
-            ({"search": "exhaustive"}, {"patience": 1}),
-            ({"patience": 1}, {}),
+            ({"search": "exhaustive"}, {"criterion": "ib", "prior": 0.5, "patience": 1}),
+            ({"patience": 1}, {"criterion": "ib", "prior": 0.5}),
             ({"max_degree": 1}, {}),
             ({"combine": "or"}, {"criterion": "mpl"}),
             ({"combine": "and"}, {"criterion": "mpl"}),
@@ -146,10 +150,46 @@ class TestFit:
     def test_options_of_the_search_reach_it(self, option, base):
         X = network(n_rows=150)
         model = DiscreteMarkovNet(**base, **option).fit(X)
-        found = learn_structure(X, **{"criterion": "ib", **base, **option})
+        found = learn_structure(
+            X, **{"prior": 1 - 1 / X.shape[1], "ties": "mean", **base, **option}
+        )
         np.testing.assert_array_equal(model.graph_.adjacency, found.value)
         without = DiscreteMarkovNet(**base).fit(X)
         assert (model.graph_.adjacency != without.graph_.adjacency).any()
+
+    @pytest.mark.parametrize("n_levels", [2, 3])
+    def test_noise_has_no_edges(self, n_levels):
+        tables = [
+            np.random.default_rng([seed, n_levels]).integers(n_levels, size=(200, 12))
+            for seed in range(60)
+        ]
+        n_found = sum(DiscreteMarkovNet().fit(X).graph_.n_edges > 0 for X in tables)
+        assert n_found <= 4
+
+    def test_without_a_pair_that_passes_the_test_the_graph_is_empty(self):
+        X = np.random.default_rng(0).integers(2, size=(100, 8))
+        assert DiscreteMarkovNet(prior=0.5).fit(X).graph_.n_edges > 0
+        model = DiscreteMarkovNet().fit(X)
+        assert model.graph_.n_edges == 0
+        assert 0.05 < model.smallest_p_value_ <= 1
+        empty = np.zeros((8, 8), dtype=bool)
+        assert model.criterion_value_ == pytest.approx(
+            log_score(X, empty, prior=1 - 1 / 8, ties="mean")
+        )
+
+    def test_a_prior_that_is_none_is_refused(self):
+        with pytest.raises(InputError, match="prior must lie between 0 and 1 or be 'sparse'"):
+            DiscreteMarkovNet(prior="flat").fit(network())
+
+    def test_the_order_of_columns_changes_nothing(self):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            X = network(n_rows=120, seed=seed)
+            order = rng.permutation(X.shape[1])
+            one, other = DiscreteMarkovNet().fit(X), DiscreteMarkovNet().fit(X[:, order])
+            np.testing.assert_array_equal(
+                one.graph_.adjacency[np.ix_(order, order)], other.graph_.adjacency
+            )
 
     def test_verbose_counts_steps_on_standard_error(self, capsys, monkeypatch):
         monkeypatch.setenv("FORCE_COLOR", "1")

@@ -147,7 +147,7 @@ def learn(
     parameters = given(missing=source.missing, random_state=random_state)
     if source.is_discrete:
         _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
-        name, parameters = DISCRETE, {**parameters, "criterion": criterion or "ib"}
+        name, parameters = DISCRETE, {**parameters, "criterion": criterion or "bjp"}
     elif source.kinds and criterion is None:
         _check_discrete(source, repair=repair)
         name, options = MIXED, given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)

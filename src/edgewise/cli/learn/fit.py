@@ -510,12 +510,12 @@ def _none(fit: Any, method: str) -> list[str]:
     """Say why there is no edge, by what was tested."""
     from edgewise.selection.rules import rule_name
 
-    if method == DISCRETE:
-        return ["No two columns are more likely dependent than not, given the others."]
     p_value = getattr(fit, "smallest_p_value_", math.nan)
     if p_value > LEVEL:
         test = f"a Bonferroni test at {LEVEL:.0%} (smallest p = {p_value:.2g})"
         return [f"No edge: no pair of columns passes {test}."]
+    if method == DISCRETE:
+        return ["No two columns are more likely dependent than not, given the others."]
     found = f" A correlation passes a Bonferroni test all the same (p = {p_value:.1g})"
     passes = "" if math.isnan(p_value) else f"{found}: --alpha ebic joins such pairs."
     if name := rule_name(fit.alpha):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,10 +33,16 @@ from edgewise.estimators.base.table import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
+from edgewise.solvers.discrete.pair_tests import smallest_pair_p_value
 from edgewise.solvers.discrete.potentials import fit_potentials
 from edgewise.solvers.discrete.scores import edge_associations
-from edgewise.solvers.discrete.search import learn_structure
+from edgewise.solvers.discrete.search import StructureSolution, learn_structure
 from edgewise.stats import Counts
+
+#: Prior by the number of columns, with a test before any edge.
+SPARSE: Final = "sparse"
+#: Level of that test.
+LEVEL: Final = 0.05
 
 
 class DiscreteMarkovNet(BaseEstimator):
@@ -55,10 +62,10 @@ class DiscreteMarkovNet(BaseEstimator):
 
     Parameters
     ----------
-    criterion : {"ib", "bjp", "mpl"}
-        The score: independence-based; blankets joint posterior; or marginal pseudo-likelihood, see
-        `edgewise.solvers.log_score`. The first finds the most of known graphs, see "What the
-        defaults do, and why" in the guide.
+    criterion : {"bjp", "ib", "mpl"}
+        The score: blankets joint posterior; independence-based; or marginal pseudo-likelihood, see
+        `edgewise.solvers.log_score`. With the default prior, the first finds known graphs best, see
+        "What the defaults do, and why" in the guide.
     search : {"hill", "exhaustive"}
         Flip the least supported pair again and again, or try all structures of up to 7 variables.
     patience : int
@@ -69,13 +76,17 @@ class DiscreteMarkovNet(BaseEstimator):
     pseudocount : float or "bdeu"
         Dirichlet parameter of every cell of the tables, for ``"bjp"`` and ``"ib"``; or ``ess``
         shared out among the cells.
-    prior : float
-        Probability of independence before seeing data, for ``"bjp"`` and ``"ib"``.
+    prior : float or "sparse"
+        Probability of independence before seeing data, for ``"bjp"`` and ``"ib"``. ``"sparse"`` is
+        :math:`1 - 1/p` for p columns, half an edge per column, and the graph is empty
+        unless some pair of columns passes an exact test of independence at 5 %, by Bonferroni. A
+        number is the published score, without that test; 0.5 is its prior.
     ess : float
         Equivalent sample size for ``"mpl"`` and for ``pseudocount="bdeu"``.
-    ties : {"index", "mean"}
-        Whose neighbours ``"bjp"`` takes where both have equally many: those of the column that
-        comes first, or the mean of both, which does not depend on the order of columns.
+    ties : {"mean", "index"}
+        What ``"bjp"`` takes where both columns have equally many neighbours: the mean of both
+        assertions, which does not depend on the order of columns, or as published the assertion of
+        the column that comes first.
     combine : {"global", "and", "or"}
         How ``"mpl"`` makes one graph of the neighbours that each variable found by itself: climb
         among those that either found; keep what both found; or what either found.
@@ -102,6 +113,9 @@ class DiscreteMarkovNet(BaseEstimator):
         score gains by the edge).
     criterion_value_ : float
         Score of the structure.
+    smallest_p_value_ : float
+        With ``prior="sparse"``, the smallest p-value of the exact tests of all pairs, multiplied by
+        their number; NaN with any other.
     history_ : ndarray of shape (``n_iter_``, 3)
         Score after each step of the search, and the pair of columns that was flipped.
     n_tests_ : int
@@ -158,15 +172,15 @@ class DiscreteMarkovNet(BaseEstimator):
 
     def __init__(
         self,
-        criterion: str = "ib",
+        criterion: str = "bjp",
         search: str = "hill",
         *,
         patience: int = 20,
         max_degree: int | None = None,
         pseudocount: float | str = 1.0,
-        prior: float = 0.5,
+        prior: float | str = SPARSE,
         ess: float = 1.0,
-        ties: str = "index",
+        ties: str = "mean",
         combine: str = "global",
         cardinalities: ArrayLike | None = None,
         missing: str = "error",
@@ -213,22 +227,7 @@ class DiscreteMarkovNet(BaseEstimator):
         DiscreteMarkovNet
         """
         table = self._table_of(X)
-        with step_counter(self.verbose) as watch:
-            found = learn_structure(
-                table.codes,
-                self.criterion,
-                search=self.search,
-                patience=self.patience,
-                max_degree=self.max_degree,
-                cardinalities=table.cardinalities,
-                counts=table.counts,
-                pseudocount=self.pseudocount,
-                prior=self.prior,
-                ess=self.ess,
-                ties=self.ties,
-                combine=self.combine,
-                watch=watch,
-            )
+        found = self._search(table)
         for outdated in ("cliques_", "potentials_"):
             self.__dict__.pop(outdated, None)
         self._table = table
@@ -253,6 +252,37 @@ class DiscreteMarkovNet(BaseEstimator):
         self.treatment_ = list(table.treatment)
         self.n_samples_ = table.n_samples
         return self
+
+    def _search(self, table: DiscreteTable) -> StructureSolution:
+        """Search for the graph, or score the empty one where no pair passes the test."""
+        n_features = len(table.levels)
+        prior, max_degree, combine = self.prior, self.max_degree, self.combine
+        self.smallest_p_value_ = math.nan
+        if isinstance(prior, str):
+            if prior != SPARSE:
+                raise InputError(f"prior must lie between 0 and 1 or be '{SPARSE}', got {prior!r}.")
+            prior = max(1.0 - 1.0 / n_features, 0.5)
+            n_pairs = n_features * (n_features - 1) / 2
+            smallest = smallest_pair_p_value(table.codes, table.cardinalities, table.counts)
+            self.smallest_p_value_ = min(n_pairs * smallest, 1.0)
+            if self.smallest_p_value_ > LEVEL:
+                max_degree, combine = 0, "global"
+        with step_counter(self.verbose) as watch:
+            return learn_structure(
+                table.codes,
+                self.criterion,
+                search=self.search,
+                patience=self.patience,
+                cardinalities=table.cardinalities,
+                counts=table.counts,
+                pseudocount=self.pseudocount,
+                prior=prior,
+                ess=self.ess,
+                ties=self.ties,
+                max_degree=max_degree,
+                combine=combine,
+                watch=watch,
+            )
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log pseudo-likelihood per row: the sum over columns given all others.
