@@ -22,6 +22,7 @@ from scipy.linalg import lapack
 from edgewise._core.errors import SolverError
 from edgewise._core.jit import kernel, scratch
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise.solvers.gaussian.decided import is_decided
 from edgewise.solvers.gaussian.descent import (
     START,
     Columns,
@@ -541,6 +542,8 @@ def _shrink(
 PATIENCE = 6
 #: Cost of a whole ascent in units of p^3, where a unit is one multiply-add on whole rows.
 ASCENT_COST = 60.0
+#: Gap that is aimed at for pairs that are not decided, relative to the last and per variable.
+CLOSER, LEAST_GAP = 1e-6, 1e-14
 #: Gap per variable from which Newton steps are tried, and how many.
 NEAR, NEWTON_STEPS = 1e-3, 6
 
@@ -565,8 +568,9 @@ def solve_component(
     target: float,
     max_iter: int,
     start: tuple[FloatArray, FloatArray] | None = None,
+    decide: float = 0.0,
 ) -> ComponentSolution:
-    """Solve one component until its duality gap is at most ``target``.
+    """Solve one component until its duality gap is at most ``target``, and its edges are decided.
 
     Parameters
     ----------
@@ -578,6 +582,9 @@ def solve_component(
         Sweeps and steps allowed.
     start : tuple (Theta, W), optional
         Precision and covariance of a nearby problem.
+    decide : float
+        Sweeps that may be added for undecided pairs, as a multiple of those that led to
+        ``target``.
     """
     p = form.scale.size
     W, Theta, Sigma = (scratch(name, (p, p)) for name in ("dual point", "precision", "inverse"))
@@ -591,7 +598,7 @@ def solve_component(
     history: list[float] = []
     #: Gaps after each round of sweeps.
     ends: list[float] = []
-    n_iter, chunk, pace, is_last_start = 0, PATIENCE, START, False
+    n_iter, chunk, pace, is_last_start, last = 0, PATIENCE, START, False, 0
     left, look = chunk, target
     while n_iter < max_iter:
         status, n_sweeps, expected, pace, columns = descend(
@@ -609,6 +616,12 @@ def solve_component(
         gap = np.inf if found is None else found.gap
         history.append(gap)
         if found is not None and gap <= target:
+            last = last or n_iter + int(decide * n_iter)
+            left = min(last, max_iter) - n_iter
+            if left > 0 and gap > LEAST_GAP * p and not is_decided(form, Theta, Sigma, gap):
+                # One far look, at which hardly a pair is left open, costs less than several.
+                look = max(CLOSER * gap, LEAST_GAP * p)
+                continue
             return ComponentSolution(
                 Theta=Theta,
                 Sigma=Sigma,

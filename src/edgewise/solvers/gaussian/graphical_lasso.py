@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from edgewise._core.arrays import array_namespace, is_foreign, like, require_dev
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for, kernel
 from edgewise._core.resume import chain
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._arguments import check_numbers, check_start
 from edgewise.solvers._solution import Solution, sum_histories
-from edgewise.solvers.gaussian.component import solve_component
+from edgewise.solvers.gaussian.component import CLOSER, LEAST_GAP, solve_component
+from edgewise.solvers.gaussian.decided import decide_edges
 from edgewise.solvers.gaussian.dense_lasso import MATRICES, DenseProblem, check_dense, solve_dense
 from edgewise.solvers.gaussian.descent import (
     Columns,
@@ -54,10 +56,27 @@ class PrecisionSolution(Solution):
         Inverse of ``value``.
     alpha : float
         Penalty strength that the problem was solved for.
+    decided : ndarray of bool, shape (p, p)
+        Pairs that the gap proves to be as in the optimum's graph: an edge of the same sign, or
+        none. Looked at when it is first asked for.
     """
 
     covariance: FloatArray
     alpha: float
+    problem: tuple[Any, Any, bool] | None = field(default=None, repr=False)
+
+    @cached_property
+    def decided(self) -> BoolArray | None:
+        """Pairs that the gap proves to be as in the optimum's graph; None without a problem."""
+        if self.problem is None:
+            return None
+        S, weights, penalize_diagonal = self.problem
+        form = standard_form(S, self.alpha, weights, penalize_diagonal=penalize_diagonal)
+        Theta, Sigma = to_numpy(self.value), to_numpy(self.covariance)
+        if not np.all(form.scale == 1.0):
+            Theta = rescale(Theta, 1.0 / form.scale, np.empty_like(Theta))
+            Sigma = rescale(Sigma, form.scale, np.empty_like(Sigma))
+        return decide_edges(form, Theta, Sigma, self.gap)
 
 
 def graphical_lasso(
@@ -69,6 +88,7 @@ def graphical_lasso(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
+    decide: float = 1.5,
 ) -> PrecisionSolution:
     r"""Estimate a sparse precision matrix from a covariance.
 
@@ -101,6 +121,9 @@ def graphical_lasso(
         Duality gap per variable at which to stop.
     max_iter : int
         Largest number of sweeps and of other steps in any component.
+    decide : float
+        Sweeps that may follow while pairs are not ``decided``, as a multiple of those that led to
+        ``tol``; 0 stops there.
 
     Returns
     -------
@@ -152,7 +175,8 @@ def graphical_lasso(
     S, weights = check_problem(S, weights)
     check_numbers([alpha], tol, max_iter)
     start = None if init is None else check_start(init, S.shape[0])
-    return _path(S, np.array([float(alpha)]), weights, penalize_diagonal, start, tol, max_iter)[0]
+    alphas = np.array([float(alpha)])
+    return _path(S, alphas, weights, penalize_diagonal, start, tol, max_iter, decide)[0]
 
 
 def graphical_lasso_path(
@@ -244,12 +268,14 @@ def _path(
     start: _Start | None,
     tol: float,
     max_iter: int,
+    decide: float = 0.0,
 ) -> list[PrecisionSolution]:
     """Solve for each of ``alphas`` in turn, small problems in one compiled call."""
     p = S.shape[0]
+    problem = S, weights, penalize_diagonal
     if alphas.size > 1 and p > SMALL:
-        problem = S, weights, penalize_diagonal, start, tol, max_iter
-        return list(chain(_next_on_path, [(float(alpha), problem) for alpha in alphas]))
+        tasks = [(float(alpha), (*problem, start, tol, max_iter)) for alpha in alphas]
+        return list(chain(_next_on_path, tasks))
     gaps = np.full(alphas.size, np.inf)
     if p <= SMALL and max_iter >= PATIENCE:
         precision, covariance = (np.eye(p), np.zeros((p, p))) if start is None else start
@@ -268,13 +294,21 @@ def _path(
                 converged=True,
                 history=gaps[k : k + 1],
                 alpha=float(alpha),
+                problem=problem,
             )
         else:
             form = standard_form(S, float(alpha), weights, penalize_diagonal=penalize_diagonal)
             with blas_threads_for(p):
-                solution = _solve(form, tol, max_iter, start)
+                solution = _solve(form, tol, max_iter, start, decide)
+            solution = replace(solution, problem=problem)
             start = solution.value, solution.covariance
         solutions.append(solution)
+    if decide > 0.0 and gaps[0] < np.inf and not np.all(solutions[0].decided):
+        # A few more sweeps of few variables.
+        start = solutions[0].value, solutions[0].covariance
+        closer = max(CLOSER * float(gaps[0]) / p, LEAST_GAP)
+        further = _path(S, alphas, weights, penalize_diagonal, start, closer, max_iter)[0]
+        solutions[0] = replace(further, converged=further.gap <= tol * p)
     return solutions
 
 
@@ -291,7 +325,7 @@ def _next_on_path(
 
 
 def _solve(
-    form: StandardForm, tol: float, max_iter: int, start: _Start | None
+    form: StandardForm, tol: float, max_iter: int, start: _Start | None, decide: float
 ) -> PrecisionSolution:
     """Solve a standard form, component by component."""
     p = form.scale.size
@@ -307,7 +341,7 @@ def _solve(
             continue
         part = form.component(index)
         near = None if start is None else _near(start, index, part.scale)
-        solved = solve_component(part, tol * index.size, max_iter, near)
+        solved = solve_component(part, tol * index.size, max_iter, near, decide)
         scatter(solved.Theta, index, precision)
         scatter(solved.Sigma, index, covariance)
         logdet += solved.logdet
@@ -389,6 +423,7 @@ def _solve_dense(
         converged=found.gap <= tol * p,
         history=sum_histories(found.histories),
         alpha=alpha,
+        problem=(S, weights, penalize_diagonal),
     )
 
 
