@@ -112,6 +112,25 @@ def test_networkx_and_igraph_round_trips_are_exact(graph):
     assert Graph.from_igraph(graph.to_igraph()) == graph
 
 
+def test_csv_has_a_file_of_edges_and_one_of_all_nodes(tmp_path):
+    weights = np.zeros((4, 4))
+    weights[2, 0] = weights[0, 2] = 0.5
+    graph = Graph(weights, names=["a", "alone", "c", "=1"])
+    graph.write(tmp_path / "edges.csv")
+    edges = pd.read_csv(tmp_path / "edges.csv")
+    assert edges[["source", "target"]].to_numpy().tolist() == [["a", "c"]]
+    assert (tmp_path / "nodes.csv").read_text() == "node\na\nalone\nc\n'=1\n"
+    assert Graph.read(tmp_path / "edges.csv") == graph
+    # Columns of statistics may follow the names.
+    (tmp_path / "nodes.csv").write_text("column,strength\na,1\nalone,0\nc,1\n'=1,0\n")
+    assert Graph.read(tmp_path / "edges.csv") == graph
+    (tmp_path / "nodes.csv").write_text("node\na\n")
+    with pytest.raises(InputError, match="join 'c', which the file of nodes beside it does not"):
+        Graph.read(tmp_path / "edges.csv")
+    (tmp_path / "nodes.csv").unlink()
+    assert Graph.read(tmp_path / "edges.csv").names == ("a", "c")
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_json_keeps_the_confidence_of_absent_edges(tmp_path, directed):
     confidence = np.random.default_rng(0).uniform(size=(4, 4))
@@ -185,7 +204,8 @@ def test_csv_is_the_table_of_edges(tmp_path):
         ["a", "b", 0.1],
     ]
     Graph(np.zeros((2, 2))).write(tmp_path / "empty.csv")
-    assert pd.read_csv(tmp_path / "empty.csv")["source"].tolist() == ["x0", "x1"]
+    assert pd.read_csv(tmp_path / "empty.csv").empty
+    assert pd.read_csv(tmp_path / "empty-nodes.csv")["node"].tolist() == ["x0", "x1"]
 
 
 @pytest.mark.parametrize("directed", [False, True])

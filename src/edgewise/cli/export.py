@@ -34,12 +34,15 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Convert the graph of a model, or a graph file, into another format."""
+    from edgewise.graph.files import nodes_beside
+
     graph = _read(source)
     graph.write(out)
+    files = [out, nodes_beside(out)] if out.suffix.lower() == ".csv" else [out]
     if json:
         say_json({"file": str(out), "n_nodes": graph.n_nodes, "n_edges": graph.n_edges})
         return
-    say(f"{out}: {graph.n_nodes} nodes, {graph.n_edges} edges")
+    say(f"{' and '.join(map(str, files))}: {graph.n_nodes} nodes, {graph.n_edges} edges")
 
 
 def _read(source: Path) -> Graph:

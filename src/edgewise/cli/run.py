@@ -54,7 +54,8 @@ LONG: Final = 5.0
 #: The record of a run, among its files.
 RECORD: Final = "run.json"
 #: What every command on a table leaves in the folder, besides tables and pictures of its own.
-PAGE, EDGES, GRAPH, MODEL = "report.html", "edges.csv", "graph.graphml", "model.edgewise"
+PAGE, EDGES, NODES = "report.html", "edges.csv", "nodes.csv"
+GRAPH, MODEL = "graph.graphml", "model.edgewise"
 
 
 @contextmanager
@@ -80,7 +81,7 @@ def results_folder(out: Path) -> Iterator[Path]:
     try:
         with locked(out) as is_alone:
             outdated = _earlier_files(out)
-            _check_targets(out, [PAGE, EDGES, GRAPH, MODEL, RECORD, *outdated])
+            _check_targets(out, [PAGE, EDGES, NODES, GRAPH, MODEL, RECORD, *outdated])
             if is_alone:
                 _clear_drafts(out)
             draft = out / f"{DRAFT}{secrets.token_hex(8)}"
@@ -385,7 +386,7 @@ def _write(folder: Path, result: Result, record: dict[str, Any], formats: Sequen
         else:
             write_table(table, folder / name)
     result.model.save(folder / MODEL)
-    files = [PAGE, *pictures, *result.tables, EDGES, GRAPH, *result.networks, MODEL, RECORD]
+    files = [PAGE, *pictures, *result.tables, EDGES, NODES, GRAPH, *result.networks, MODEL, RECORD]
     record["files"] = list(dict.fromkeys(files))
     report = _report(result, record, figures)
     (folder / PAGE).write_text(page(report), encoding="utf-8")
@@ -404,12 +405,8 @@ def _add_columns(path: Path, values: Mapping[str, FloatArray]) -> None:
         head, *rows = csv.reader(file)
     ends = [head.index("source_index"), head.index("target_index")]
     for row in rows:
-        # Nodes without an edge have a row without a target.
-        has_edge = row[ends[1]] != ""
-        at = tuple(int(row[end]) for end in ends) if has_edge else ()
-        # Rows of nodes alone may be shorter than the head.
-        row += [""] * (len(head) - len(row))
-        row += [repr(float(matrix[at])) if has_edge else "" for matrix in values.values()]
+        at = tuple(int(row[end]) for end in ends)
+        row += [repr(float(matrix[at])) for matrix in values.values()]
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([[*head, *values], *rows])
 

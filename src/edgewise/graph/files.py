@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from xml.parsers import expat
@@ -21,6 +21,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise.graph.graph import Graph, check_names, edge_positions
 from edgewise.io.archive import atomic_path
+from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -370,11 +371,38 @@ CSV_COLUMNS = (
 )
 
 
+#: Columns of a file of nodes.
+NODE, DIRECTED = "node", "directed"
+
+
+def nodes_beside(edges: Path) -> Path:
+    """Return the file of the nodes that belongs to a csv file of edges.
+
+    Examples
+    --------
+    >>> nodes_beside(Path("edges.csv")).name, nodes_beside(Path("graph.csv")).name
+    ('nodes.csv', 'graph-nodes.csv')
+    """
+    stem = edges.stem
+    name = stem.replace("edges", "nodes") if "edges" in stem else f"{stem}-nodes"
+    return edges.with_name(f"{name}{edges.suffix}")
+
+
+def _nodes(graph: Graph) -> bytes:
+    """Write the names; without edges, which say it else, also whether the graph is directed."""
+    more = [] if graph.n_edges else [(DIRECTED, str(graph.directed).lower())]
+    head, row = [NODE, *(name for name, _ in more)], [value for _, value in more]
+    return _as_csv([head, *([guard_cell(name), *row] for name in graph.names)])
+
+
 def write(graph: Graph, path: Path) -> None:
-    """Write ``graph`` in the format that the suffix of ``path`` names."""
+    """Write ``graph`` in the format that the suffix of ``path`` names; csv has a file of nodes."""
     writer, _ = _format(path)
     with atomic_path(path) as draft, draft.open("wb") as file:
         writer(graph, file)
+        if path.suffix.lower() == ".csv":
+            with atomic_path(nodes_beside(path)) as nodes:
+                nodes.write_bytes(_nodes(graph))
 
 
 def read(path: Path, directed: bool | None) -> Graph:
@@ -386,8 +414,11 @@ def read(path: Path, directed: bool | None) -> Graph:
         raise InputError(
             f"Cannot read '{path}': {error.strerror}. Check the name and the folder."
         ) from None
+    more = ()
+    if path.suffix.lower() == ".csv" and nodes_beside(path).is_file():
+        more = (nodes_beside(path).read_bytes(),)
     try:
-        graph = reader(content, directed)
+        graph = reader(content, directed, *more)
     except InputError as error:
         raise InputError(f"'{path}': {error}") from None
     except (UnicodeDecodeError, RecursionError, csv.Error) as error:
@@ -413,7 +444,7 @@ def _format(path: Path) -> tuple[Callable[..., None], Callable[..., Graph]]:
 
 
 def _write_csv(graph: Graph, file: IO[bytes]) -> None:
-    """Write one row per edge, heaviest first, then one row without target per isolated node."""
+    """Write one row per edge, heaviest first."""
     names = [guard_cell(name) for name in graph.names]
     directed = str(graph.directed).lower()
     rows: list[tuple[Any, ...]] = [
@@ -429,19 +460,24 @@ def _write_csv(graph: Graph, file: IO[bytes]) -> None:
         )
         for edge in sorted(edge_list(graph), key=lambda edge: -abs(edge.weight))
     ]
-    lonely = ~(graph.adjacency.any(axis=0) | graph.adjacency.any(axis=1))
-    rows += [
-        (names[node], "", "", "", directed, node, "") for node in np.flatnonzero(lonely).tolist()
-    ]
     head = CSV_COLUMNS if graph.signed is None else (*CSV_COLUMNS, "signed")
+    file.write(_as_csv([head, *rows]))
+
+
+def _as_csv(rows: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
-    file.write(text.getvalue().encode())
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
-def _read_csv(content: bytes, directed: bool | None) -> Graph:
+def _cells(content: bytes) -> Iterator[list[str]]:
     # newline="" leaves the line ends inside quoted names to csv.
-    reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    return csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+
+
+def _read_csv(content: bytes, directed: bool | None, nodes: bytes | None = None) -> Graph:
+    """Read edges, and the nodes of the file beside them, where there is one."""
+    reader = _cells(content)
     columns = [column.strip().lower() for column in next(reader, [])]
     if not {"source", "target"} <= set(columns):
         raise InputError(
@@ -460,8 +496,19 @@ def _read_csv(content: bytes, directed: bool | None) -> Graph:
         if cells["source"] and cells["target"]:
             pairs.append(cells)
     # sorted is stable: nodes without a position keep the order in which they appear.
-    nodes = sorted(order, key=order.__getitem__)
-    place = {node: position for position, node in enumerate(nodes)}
+    listed = sorted(order, key=order.__getitem__)
+    if nodes is not None:
+        head, *rows = [row for row in _cells(nodes) if row] or [[NODE]]
+        known = [row[0] for row in rows]
+        if DIRECTED in head:
+            said |= {row[head.index(DIRECTED)] for row in rows}
+        if unknown := [unguard_cell(node) for node in listed if node not in {*known}]:
+            raise InputError(
+                f"Its edges join {quote_names(unknown)}, which the file of nodes beside it does "
+                "not list. Write both files again, or delete that of the nodes."
+            )
+        listed = known
+    place = {node: position for position, node in enumerate(listed)}
     edges = [
         Edge(
             place[cells["source"]],
@@ -472,7 +519,7 @@ def _read_csv(content: bytes, directed: bool | None) -> Graph:
         )
         for cells in pairs
     ]
-    names = [unguard_cell(node) for node in nodes]
+    names = [unguard_cell(node) for node in listed]
     return from_edge_list(names, edges, directed=_direction(said, directed))
 
 
