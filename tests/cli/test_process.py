@@ -61,6 +61,21 @@ def test_learn(tmp_path, frame):
     assert (tmp_path / "here" / "graph.graphml").is_file()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text on other systems")
+def test_a_file_name_that_is_no_text_and_a_closed_stream(tmp_path, frame):
+    name = os.fsencode(tmp_path) + b"/d\xe9.csv"
+    frame.to_csv(os.fsdecode(name), index=False)
+    line = f"exec {sys.executable} -m edgewise learn --alpha 0.1 --no-confidence d?.csv 2>&-"
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    record = json.loads((tmp_path / "edgewise-out" / "run.json").read_text())
+    assert record["data"]["file"] == "d\ufffd.csv"
+    assert "d\ufffd.csv" in done.stdout
+    assert "d\ufffd.csv" in (tmp_path / "edgewise-out" / "report.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -52,6 +52,7 @@ def test_interrupt_leaves_no_new_folder(run, data, tmp_path, monkeypatch):
         (OSError(errno.ENOSPC, "No space left on device", "x.png"), "'x.png': No space left"),
         (OSError("odd"), "odd"),
         (MemoryError(), "not enough memory"),
+        (ValueError("array could not be made C-contiguous"), "not enough memory"),
     ],
 )
 def test_troubles_of_the_machine(run, data, monkeypatch, error, words):

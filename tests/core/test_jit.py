@@ -1,6 +1,7 @@
 """The one numba decorator, and where compiled kernels are kept."""
 
 import ast
+import errno
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 import edgewise
 from edgewise._core.jit import CACHE_SWITCH, kernel, kernel_folder
@@ -104,6 +106,37 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(package):
     assert run(package) == ["31", "0", "True"]
     # What was compiled from other sources does not pile up.
     assert len(list((package / "__pycache__").glob("edgewise-kernels-*"))) == 1
+
+
+def overwritten(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes(64) + content[middle + 64 :]
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda content: b"", lambda content: content[:-7], lambda content: b"\x07?", overwritten],
+    ids=["empty", "cut", "garbage", "overwritten"],
+)
+def test_damaged_kernels_are_compiled_anew(package, suffix, damage):
+    assert run(package) == ["21", "0", "True"]
+    kept = list((package / "__pycache__").rglob(f"*{suffix}"))
+    assert kept
+    for path in kept:
+        path.write_bytes(damage(path.read_bytes()))
+    assert run(package) == ["21", "0", "True"]
+    assert run(package) == ["21", "1", "True"]
+
+
+def test_a_full_disk_only_costs_the_cache(monkeypatch):
+    monkeypatch.delenv(CACHE_SWITCH, raising=False)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
+    assert kernel(total)((1.0, 2.5)) == 3.5
 
 
 @pytest.mark.slow

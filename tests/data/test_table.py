@@ -1,4 +1,5 @@
 import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import sparse
 from edgewise import BootstrapGraph, GaussianGraph, InputError
 from edgewise.data import Table
 from edgewise.io import RawTable
+from edgewise.stats import stream_covariance
 
 
 def refusal(X, **kwargs):
@@ -85,7 +87,7 @@ def test_names_that_are_not_text():
     assert Table.from_input(pd.DataFrame([[1, 2]], columns=[7, "7b"])).names == ("7", "7b")
     two_rows = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
     table = Table.from_input(pd.DataFrame([[1, 2]], columns=two_rows))
-    assert table.names == ("('a', 1)", "('a', 2)")
+    assert table.names == ("a_1", "a_2")
     np.testing.assert_array_equal(table.values, [[1, 2]])
 
 
@@ -184,3 +186,29 @@ def test_annotated_data_is_a_table_with_names(kind):
     expected = BootstrapGraph(GaussianGraph(0.1), n_resamples=3, random_state=0).fit(X)
     assert fit.graph_.names == ("g1", "g2", "g3")
     np.testing.assert_array_equal(fit.graph_.confidence, expected.graph_.confidence)
+
+
+def test_names_of_several_parts_are_joined():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    names = pd.MultiIndex.from_tuples([("lab", "CRP"), ("lab", "Hb"), ("age", "")])
+    frame = pd.DataFrame(rows, columns=names)
+    assert Table.from_input(frame).names == ("lab_CRP", "lab_Hb", "age")
+    assert GaussianGraph().fit(frame).graph_.names == ("lab_CRP", "lab_Hb", "age")
+
+
+def test_a_collection_that_is_not_in_memory_is_refused():
+    dask = pytest.importorskip("dask.dataframe")
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=list("abc"))
+    frame = dask.from_pandas(rows, npartitions=2)
+    for collection in (frame, frame.to_dask_array(lengths=True)):
+        with pytest.raises(InputError, match=r"Pass edgewise\.stats\.stream_covariance\(X\)"):
+            GaussianGraph().fit(collection)
+    assert GaussianGraph().fit(stream_covariance(frame)).graph_.n_nodes == 3
+
+
+def test_a_damaged_sparse_matrix_is_refused():
+    damaged = sparse.csr_matrix(np.eye(4))
+    damaged.indices[2] = -1000
+    names = [f"g{k}" for k in range(4)]
+    with pytest.raises(InputError, match="A sparse matrix is damaged"):
+        Table.from_input(SimpleNamespace(X=damaged, obs_names=names, var_names=names))

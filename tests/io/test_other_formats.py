@@ -1,9 +1,11 @@
 import io
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from edgewise import InputError
 from edgewise.io import read_table
@@ -165,6 +167,16 @@ def test_written_numbers_of_other_formats_are_read_when_asked(tmp_path):
     table = read_table(file, decimal=",")
     assert table.columns[0].tolist() == [12.5, 3.0]
     assert "the percent sign of 'share' was left out" in table.notes[0]
+
+
+def test_damaged_sparse_anndata_is_refused(tmp_path, monkeypatch):
+    sparse = csr_matrix(np.eye(4))
+    sparse.indices[2] = 10**6
+    table = SimpleNamespace(X=sparse, to_df=lambda: pytest.fail("read"))
+    monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=lambda _: table))
+    (tmp_path / "data.h5ad").write_bytes(b"\x89HDF")
+    with pytest.raises(InputError, match=r"cannot be read as \.h5ad, or it is damaged"):
+        read_table(tmp_path / "data.h5ad")
 
 
 def test_anndata_that_is_not_there_is_named(tmp_path, monkeypatch):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import shutil
 import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -28,6 +30,8 @@ CACHE_SWITCH = "EDGEWISE_NUMBA_CACHE"
 
 PACKAGE = Path(__file__).parents[1]
 SETTINGS: Any = numba.config
+#: What numba keeps compiled kernels with, which has no types.
+CACHING: Any = numba.core.caching
 
 
 def kernel(function: Function) -> Function:
@@ -42,13 +46,62 @@ def kernel(function: Function) -> Function:
     folder = kernel_folder() if os.environ.get(CACHE_SWITCH, "1") != "0" else None
     if folder is None:
         return cast("Function", _for_any_value(numba.njit(nogil=True)(function)))
+    compiled: Any = numba.njit(nogil=True)(function)
     # numba reads its setting while it decorates; kernels of other packages keep their own place.
     before = SETTINGS.CACHE_DIR
     SETTINGS.CACHE_DIR = str(folder)
     try:
-        return cast("Function", _for_any_value(numba.njit(cache=True, nogil=True)(function)))
+        if hasattr(compiled, "_cache"):
+            compiled._cache = _SoundCache(function)
+        return cast("Function", _for_any_value(compiled))
     finally:
         SETTINGS.CACHE_DIR = before
+
+
+class _CheckedFile(CACHING.IndexDataCacheFile):  # type: ignore[misc]
+    """Compiled code behind a checksum: what was cut short or altered is never run."""
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(zlib.crc32(content).to_bytes(4) + content)
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        if zlib.crc32(content[4:]) != int.from_bytes(content[:4]):
+            raise ValueError(f"{name} is damaged")
+        return pickle.loads(content[4:])
+
+
+class _SoundCache(CACHING.FunctionCache):  # type: ignore[misc]
+    """Kept kernels; damaged files are made anew, and a full disk only costs the cache.
+
+    numba lets out whatever reading damaged files raises, and runs code that was altered.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        own = self._impl
+        self._cache_file = _CheckedFile(
+            cache_path=self._cache_path,
+            filename_base=own.filename_base,
+            source_stamp=own.locator.get_source_stamp(),
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Read a kernel, or return None, upon which it is compiled."""
+        try:
+            return super().load_overload(sig, target_context)
+        # Unpickling raises what it likes.
+        except Exception:
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write a kernel, where there is room for it."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def _for_any_value(compiled: Any) -> Any:

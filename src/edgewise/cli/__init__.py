@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import sys
+from pathlib import Path
 
 #: New objects between two collections of garbage. Imports make many that stay, and each collection
 #: looks at all of them: with Python's own number, a sixth of a short run goes into that.
@@ -28,6 +30,10 @@ def main() -> None:
 
 
 def _run() -> None:
+    for name in ("stdout", "stderr"):
+        # Python has none where it was closed, as by 2>&-.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     from edgewise.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from edgewise.cli.prepare import (
     with_codes,
     with_rows,
 )
-from edgewise.cli.shell import drop_command, options_given, options_here
+from edgewise.cli.shell import again, drop_command, options_given, options_here
 from edgewise.cli.wording import about_levels, about_text, text_columns, written_decimals
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Reading:
             frame, note = _scores(frame, asked.scale)
             notes = (*notes, note)
         return Source(
-            name=self.raw.source,
+            name=path_text(path),
             frame=frame,
             fingerprint={
                 **fingerprint([path], path, table.n_samples, table.names, self.raw.sha256),
@@ -207,6 +208,11 @@ def read_columns(
 
     # numba, joblib and scipy import them first thing, and nothing here uses them.
     postpone("asyncio", "numpy.f2py", "pycparser", "yaml")
+    if path.is_dir() and "--stream" in options_here():
+        raise InputError(
+            f"{path} is a folder. If its files are parts of one table, read them all: "
+            f"{again('--stream', '')}; else give the name of one of them."
+        )
     given, asked = {} if apart is None else apart, preparation()
     raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet, decimal=asked.decimal), asked)
     raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])
@@ -548,6 +554,11 @@ def check_table(
     )
 
 
+def path_text(path: Path) -> str:
+    """Write the name of a file, which may hold bytes that are no text."""
+    return os.fsencode(path).decode(errors="replace")
+
+
 def refuse_covariance_file(path: Path | str, table: Table) -> None:
     """Refuse a covariance matrix in place of rows."""
     from edgewise.data import looks_like_covariance
@@ -572,7 +583,7 @@ def fingerprint(
         with file.open("rb") as handle:
             hashlib.file_digest(handle, lambda: digest)
     return {
-        "file": str(path),
+        "file": path_text(path),
         "sha256": sha256 or digest.hexdigest(),
         "n_samples": n_samples,
         "n_features": len(names),
@@ -691,7 +702,7 @@ def stream_source(
     if found.n_samples < 2:
         raise InputError(f"Found 1 sample (row of the table) in {path}; at least 2 are needed.")
     return Source(
-        name=str(path),
+        name=path_text(path),
         frame=found,
         fingerprint=fingerprint(table_files(path), path, found.n_samples, names),
         notes=(*notes, "summed up piece by piece, as --stream asks"),

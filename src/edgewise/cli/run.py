@@ -94,6 +94,9 @@ def results_folder(out: Path) -> Iterator[Path]:
                     with not_stopped():
                         _publish(draft, out, outdated)
                 except BaseException as error:
+                    if isinstance(error, OSError) and error.errno and error.filename is None:
+                        # Of a full disk, Python does not say which.
+                        error.filename = str(out)
                     left = run.clear(is_over=isinstance(error, EdgewiseError))
                     if isinstance(error, KeyboardInterrupt) or is_interrupted():
                         raise KeyboardInterrupt(*([] if left is None else [left])) from None

@@ -258,6 +258,10 @@ class Commands(TyperGroup):
             _is_quiet.set(False)
 
 
+#: What packages say, in errors of their own, where memory runs out.
+_NO_MEMORY: Final = ("could not be made C-contiguous", "bad allocation", "std::bad_alloc")
+
+
 def _about(error: Exception) -> str | None:
     """Say what was expected to go wrong; None for an error that nobody foresaw."""
     if isinstance(error, EdgewiseError):
@@ -265,7 +269,7 @@ def _about(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = f"'{error.filename}': " if error.filename else ""
         return f"{where}{error.strerror or error}."
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return "There is not enough memory for a table of this size. Drop columns."
     return None
 

@@ -377,8 +377,13 @@ def _content(X: Any, called: str) -> _Content:
     if isinstance(X, (np.ndarray, list, tuple)):
         return _array_content(X, called)
     if is_anndata(X):
-        matrix = X.X.toarray() if hasattr(X.X, "toarray") else X.X
-        return _array_content(matrix, called)._replace(names=column_names(X))
+        return _array_content(dense(X.X), called)._replace(names=column_names(X))
+    if hasattr(X, "__dask_graph__"):
+        raise InputError(
+            f"{called} is a dask collection, which may not fit into memory. Pass "
+            f"edgewise.stats.stream_covariance({called}), which sums it up part by part, or "
+            f"{called}.compute()."
+        )
     if hasattr(X, "toarray"):
         raise InputError(f"{called} is a sparse matrix. Pass {called}.toarray().")
     import narwhals.stable.v2 as nw
@@ -396,7 +401,7 @@ def _content(X: Any, called: str) -> _Content:
         raise InputError(
             f"{called} has columns of the same name: {quote_names(twice)}. Rename them."
         ) from error
-    names = [str(name) for name in frame.columns]
+    names = column_names(X) if _has_name_levels(X) else [str(name) for name in frame.columns]
     if (content := _numeric_content(frame, names)) is not None:
         return content
     columns = zip(frame.iter_columns(), names, strict=True)
@@ -506,8 +511,33 @@ def is_anndata(X: Any) -> bool:
     return all(hasattr(X, name) for name in ("X", "obs_names", "var_names"))
 
 
+def dense(matrix: Any) -> Any:
+    """Return a matrix with all of its entries, once a sparse one has been found to be sound.
+
+    Of a damaged file, places of entries may lie outside, where they would be written to.
+    """
+    if not hasattr(matrix, "toarray"):
+        return matrix
+    if hasattr(matrix, "check_format"):
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise InputError(f"A sparse matrix is damaged: {error}. Write it again.") from error
+    return matrix.toarray()
+
+
+def _has_name_levels(X: Any) -> bool:
+    """Whether the columns of a pandas frame have names of several parts."""
+    return getattr(getattr(X, "columns", None), "nlevels", 1) > 1
+
+
 def column_names(X: Any) -> list[Any]:
-    """Names of the columns of a data frame or an AnnData; none for an array."""
+    """Names of the columns of a data frame or an AnnData; none for an array.
+
+    Names of several parts are joined: ``lab_CRP``.
+    """
+    if _has_name_levels(X):
+        return ["_".join(str(part) for part in name if str(part)) for name in X.columns]
     return list(X.var_names if is_anndata(X) else getattr(X, "columns", ()))
 
 

@@ -414,7 +414,7 @@ def read(path: Path, directed: bool | None) -> Graph:
         raise InputError(
             f"Cannot read '{path}': {error.strerror}. Check the name and the folder."
         ) from None
-    more = ()
+    more: tuple[bytes, ...] = ()
     if path.suffix.lower() == ".csv" and nodes_beside(path).is_file():
         more = (nodes_beside(path).read_bytes(),)
     try:

@@ -404,7 +404,11 @@ def _read_stata(file: Path, _: str | None) -> Frame:
 
 def _read_anndata(file: Path, _: str | None) -> Frame:
     anndata: Any = importlib.import_module("anndata")
-    return Frame(anndata.read_h5ad(file).to_df())
+    table = anndata.read_h5ad(file)
+    if hasattr(table.X, "check_format"):
+        # Places outside of the matrix, as of a damaged file, would be written to.
+        table.X.check_format(full_check=True)
+    return Frame(table.to_df())
 
 
 def _by_pandas(function: str, **options: Any) -> Callable[[Path, str | None], Frame]:

@@ -189,6 +189,22 @@ def test_columns_rows_and_weights(make, method):
     assert weighted.score_ == pytest.approx(twice.score_)
 
 
+def test_a_network_of_tests_is_scored_however_many_cells_it_has():
+    rng = np.random.default_rng(2)
+    parents = rng.integers(0, 2, (400, 9))
+    data = pd.DataFrame(parents, columns=list("abcdefghi")).assign(y=parents.sum(axis=1) > 4)
+    model = DirectedGraph("pc", significance=0.05).fit(data.astype(str))
+    assert model.graph_.adjacency.sum(axis=0).tolist() == [0] * 9 + [9]
+
+    def log_likelihood(counts):
+        return (counts * np.log(counts / counts.sum())).sum()
+
+    expected = sum(log_likelihood(data[name].value_counts()) for name in "abcdefghi")
+    for _, rows in data.groupby(list("abcdefghi")):
+        expected += log_likelihood(rows["y"].value_counts())
+    assert model.score_ == pytest.approx(expected - 0.5 * np.log(400) * (9 + 2**9))
+
+
 @pytest.mark.parametrize("method", ["boss", "ges", "exact", "pc"])
 def test_knowledge_of_levels(method):
     model = DirectedGraph(
