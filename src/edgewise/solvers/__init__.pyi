@@ -85,6 +85,10 @@ from .gaussian.graphical_lasso import (
     graphical_lasso as graphical_lasso,
     graphical_lasso_path as graphical_lasso_path,
 )
+from .gaussian.latent import (
+    LatentPrecisionSolution as LatentPrecisionSolution,
+    latent_graphical_lasso as latent_graphical_lasso,
+)
 from .gaussian.refit import RefitSolution as RefitSolution, refit_precision as refit_precision
 from .gaussian.screened import (
     SparsePrecisionSolution as SparsePrecisionSolution,
