@@ -26,6 +26,7 @@ from edgewise.solvers import (
     generalized_lasso,
     graphical_lasso,
     graphical_lasso_path,
+    latent_graphical_lasso,
     learn_structure,
     locally_constant,
     locally_constant_path,
@@ -99,6 +100,23 @@ def test_graphical_lasso(seed, p, share):
     np.testing.assert_allclose(unit * scaled.value, found.value, rtol=1e-3, atol=1e-4)
     *_, last = graphical_lasso_path(S, [largest, share * largest], tol=1e-10)
     np.testing.assert_allclose(last.value, found.value, rtol=1e-3, atol=1e-4)
+
+
+@few
+@given(seed=SEEDS, p=SIZES, share=SHARES, tau=st.sampled_from([0.05, 0.3, 2.0]))
+def test_latent_graphical_lasso(seed, p, share, tau):
+    S = covariance(seed, p)
+    alpha = share * alpha_max(S)
+    tau *= float(S.diagonal().mean())
+    found = latent_graphical_lasso(S, alpha, tau, tol=1e-8)
+    assert_certified(found, p)
+    assert_definite(found.value, "value")
+    assert np.linalg.eigvalsh(found.low_rank).min() > -1e-9
+    plain = graphical_lasso(S, alpha, tol=1e-10)
+    assert found.objective <= plain.objective + 1e-7
+    order = np.random.default_rng(seed).permutation(p)
+    other = latent_graphical_lasso(moved(S, order), alpha, tau, tol=1e-8)
+    assert other.objective == pytest.approx(found.objective, abs=2e-8 * p)
 
 
 @few
