@@ -183,8 +183,10 @@ class TestDesigns:
     def test_permuted_residuals_are_adjusted_again(self) -> None:
         X, Z, y = rows(0, 40), rows(1, 40, 2), np.repeat([0, 1], [15, 25])
         design = Design(covariates=Z)
-        problem, _, _ = pose(X, y, design, ranks=False, block_length=1)
-        M = np.column_stack([y == 0, y == 1, Z])
+        problem, _ = pose(X, y, design, ranks=False, block_length=1)
+        # With 40 rows and two covariates there is room for one more term of each: normal scores.
+        scores = stats.norm.ppf(stats.rankdata(Z, axis=0) / 41)
+        M = np.column_stack([y == 0, y == 1, Z, scores])
         residuals = X - M @ np.linalg.lstsq(M, X, rcond=None)[0]
         scores = np.concatenate([stats.zscore(residuals[y == k]) for k in (0, 1)])
         shuffles = problem.units.draw(np.random.default_rng(0), 3)

@@ -17,6 +17,7 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.data.table import Table, take_rows
 from edgewise.io.messages import quote_names
+from edgewise.stats import nonparanormal
 
 #: Blocks of shuffles, each with a random stream of its own.
 N_BLOCKS: Final = 32
@@ -24,6 +25,11 @@ N_BLOCKS: Final = 32
 FEWEST_ROWS: Final = 5
 #: What is left of a covariate, as a share of its norm, when the groups explain it.
 EXPLAINED: Final = 1e-8
+#: Powers of the normal scores of a covariate that are adjusted for, and rows and different values
+#: that each takes.
+POWERS: Final = 4
+ROWS_PER_TERM: Final = 20
+VALUES_PER_TERM: Final = 5
 #: Level of the decision that sequential stopping is about.
 LEVEL: Final = 0.05
 #: Rows that blocks must have on average for their means to be taken away.
@@ -55,9 +61,10 @@ class Design:
         The subject of each row, for subjects with several rows, all in one group. Whole subjects
         change groups, since rows of a subject are alike.
     covariates : array-like or data frame of shape (n, c), optional
-        Numbers or text, such as age and sex. What they explain of each column, with slopes common
-        to all groups, is taken away, and residuals change places instead of rows (Freedman and
-        Lane 1983).
+        Numbers or text, such as age and sex. What they explain of each column, in the same way in
+        all groups, is taken away, and residuals change places instead of rows (Freedman and Lane
+        1983). A number has a linear effect and, where there are rows enough, a smooth one: four
+        powers of its normal scores.
 
     Examples
     --------
@@ -135,7 +142,12 @@ class Design:
             )
 
     def basis(self, classes: Sequence[Any], member: IntArray) -> FloatArray | None:
-        """Orthonormal columns that span blocks and covariates within groups; None without any.
+        """Orthonormal columns that span blocks and covariates within groups; None without any."""
+        columns = self.columns(classes, member)
+        return None if columns is None else orthonormal(without_means(columns, member))
+
+    def columns(self, classes: Sequence[Any], member: IntArray) -> FloatArray | None:
+        """List what rows are adjusted for: covariates and indicators of blocks; None without any.
 
         Blocks with means of their own and unequal shares of the groups would make groups differ.
         Blocks of a few rows are left as they are: without their means, little would be left.
@@ -146,14 +158,11 @@ class Design:
         if self.blocks is not None:
             names, block = _codes(self.blocks, len(member), "blocks")
             if len(names) * BLOCK_ROWS <= len(member):
-                parts.append(_within(np.eye(len(names))[block], member))
-        if not parts:
-            return None
-        found, sizes, _ = np.linalg.svd(np.concatenate(parts, axis=1), full_matrices=False)
-        return np.asarray(found[:, sizes > EXPLAINED])
+                parts.append(np.eye(len(names))[block])
+        return np.concatenate(parts, axis=1) if parts else None
 
     def _covariates(self, classes: Sequence[Any], member: IntArray) -> FloatArray:
-        """Columns of unit norm without the means of the groups."""
+        """Terms of the covariates, of unit norm without their mean."""
         table = Table.from_input(self.covariates)
         if len(table.values) != len(member):
             raise InputError(
@@ -168,33 +177,43 @@ class Design:
                 f"The covariates {quote_names(gaps)} have missing values. Fill them in, or leave "
                 "those rows out."
             )
-        names, columns = _indicators(table)
-        within = columns - columns.mean(axis=0)
-        norm = np.linalg.norm(within, axis=0)
-        names, within = [names[k] for k in np.flatnonzero(norm > 0)], within[:, norm > 0]
-        within = within / norm[norm > 0]
-        rank = np.linalg.matrix_rank(within) if within.size else 0
-        within = _within(within, member)
-        kept = int((np.linalg.svd(within, compute_uv=False) > EXPLAINED).sum())
+        names, columns = _terms(table)
+        centred = columns - columns.mean(axis=0)
+        norm = np.linalg.norm(centred, axis=0)
+        names, centred = [names[k] for k in np.flatnonzero(norm > 0)], centred[:, norm > 0]
+        centred = centred / norm[norm > 0]
+        within = without_means(centred, member)
+        rank, kept = (orthonormal(part).shape[1] for part in (centred, within))
         if kept < rank:
             left = np.linalg.norm(within, axis=0)
             named = [name for name, size in zip(names, left, strict=True) if size <= EXPLAINED]
-            one = len({*(named or names)}) == 1
-            subject = f"covariate{'' if one else 's'} {quote_names(named or names)}"
-            raise InputError(
-                f"The {subject} {'is' if one else 'are'} collinear with the groups: their effects "
-                f"cannot be told apart. Do not adjust for {'it' if one else 'them'} (on the "
-                "command line: --drop in place of --adjust)."
+            named = list(dict.fromkeys(named or names))
+            subject = f"covariate{'' if len(named) == 1 else 's'} {quote_names(named)}"
+            verb, them = ("is", "it") if len(named) == 1 else ("are", "them")
+            raise CollinearError(
+                f"The {subject} {verb} collinear with the groups: their effects cannot be told "
+                f"apart. Do not adjust for {them} (on the command line: --drop in place of "
+                "--adjust)."
             )
         if kept + len(classes) >= len(member) - 2:
             raise InputError(
                 f"{len(member)} rows are too few to adjust for {kept} covariates. Take fewer."
             )
-        return within
+        return np.asarray(centred)
 
 
-def _within(columns: FloatArray, member: IntArray) -> FloatArray:
-    """Take the means of groups away from columns."""
+class CollinearError(InputError):
+    """Covariates whose effects cannot be told from those of the groups."""
+
+
+def orthonormal(columns: FloatArray) -> FloatArray:
+    """Orthonormal columns that span the same."""
+    found, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(found[:, sizes > EXPLAINED])
+
+
+def without_means(columns: FloatArray, member: IntArray) -> FloatArray:
+    """Take the mean of its group, numbered by ``member``, away from every row."""
     sizes = np.maximum(np.bincount(member), 1)[:, None]
     sums = np.zeros((len(sizes), columns.shape[1]))
     np.add.at(sums, member, columns)
@@ -229,14 +248,24 @@ def _check_nested(
         )
 
 
-def _indicators(table: Table) -> tuple[list[str], FloatArray]:
-    """Turn columns of text into one indicator for each level but the first."""
+def _terms(table: Table) -> tuple[list[str], FloatArray]:
+    """Turn covariates into columns: numbers with powers of their normal scores, levels of text.
+
+    An effect that is not linear would remain in the rows and differ between groups of another age.
+    Powers of normal scores follow any smooth effect, and no far value decides them.
+    """
     names, columns = [], []
+    n_numbers = sum(kind != "categorical" for kind in table.kinds)
+    most = len(table.values) // (ROWS_PER_TERM * max(n_numbers, 1))
     for name, kind, column in zip(table.names, table.kinds, table.values.T, strict=True):
-        levels = np.unique(column)[1:] if kind == "categorical" else [None]
-        for level in levels:
-            names.append(name)
-            columns.append(column if level is None else (column == level).astype(np.float64))
+        if kind == "categorical":
+            found = [(column == level).astype(np.float64) for level in np.unique(column)[1:]]
+        else:
+            n_powers = min(POWERS, most, len(np.unique(column)) // VALUES_PER_TERM)
+            scores = nonparanormal(column[:, None])[:, 0] if n_powers > 0 else column
+            found = [column, *(scores**power for power in range(1, 1 + n_powers))]
+        names += [name] * len(found)
+        columns += found
     return names, np.array(columns).reshape(len(columns), len(table.values)).T.copy()
 
 
@@ -309,6 +338,23 @@ class Units:
         return prod(
             comb(sum(row[: k + 1]), row[k]) for row in counts.tolist() for k in range(len(row))
         )
+
+    def spread_out(self, rows: FloatArray) -> FloatArray:
+        """Put units of a block further apart, as far as the means of groups drew them together.
+
+        ``rows`` are without the means of their groups. Where blocks have D units more than there
+        are blocks, those means took K - 1 of D degrees of freedom from the differences between
+        units of a block. Dealt out anew, these have all of them. Rows within a unit, and blocks,
+        keep their distances, so that shuffled groups would be more alike than groups are.
+        """
+        n_free = len(self.lengths) - int(self.block.max()) - 1
+        if not ((self.lengths > 1).any() or self.block.any()) or n_free < self.n_groups:
+            return rows
+        starts = np.cumsum(self.lengths) - self.lengths
+        means = np.add.reduceat(rows, starts, axis=0) / self.lengths[:, None]
+        growth = np.sqrt(n_free / (n_free - self.n_groups + 1)) - 1.0
+        apart = without_means(means, self.block)
+        return np.asarray(rows + growth * np.repeat(apart, self.lengths, axis=0))
 
     def draw(self, stream: np.random.Generator, n_shuffles: int) -> Shuffles:
         """Deal units out anew within their blocks."""

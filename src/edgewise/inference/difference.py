@@ -11,7 +11,6 @@ from scipy import stats
 
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import TwoGroups, two_groups
-from edgewise.data.table import Table
 from edgewise.graph import Graph
 from edgewise.inference.design import Design
 from edgewise.inference.networks import (
@@ -240,7 +239,7 @@ def network_difference_test(
     0     x0     x1
     """
     groups = two_groups(y, count_rows(X))
-    problem, table, _ = pose(X, y, design, ranks=ranks, block_length=block_length)
+    problem, _ = pose(X, y, design, ranks=ranks, block_length=block_length)
     blocks = shuffle(
         problem,
         n_permutations,
@@ -250,17 +249,15 @@ def network_difference_test(
         random_state=random_state,
         verbose=verbose,
     )
-    return _result(problem, table, groups, blocks)
+    return _result(problem, groups, blocks)
 
 
-def _result(
-    problem: Problem, table: Table, groups: TwoGroups, blocks: Sequence[Block]
-) -> NetworkDifference:
+def _result(problem: Problem, groups: TwoGroups, blocks: Sequence[Block]) -> NetworkDifference:
     """Turn statistics into p-values; the first block holds the groups as they are."""
     marginal, partial = edge_tests(problem, problem.differences(0, 1), blocks, groups.classes)
     before, after = np.where(np.eye(problem.n_columns, dtype=bool), 0.0, problem.observed[1])
     pvalue, pvalues, evidence = verdict(joined_totals(blocks))
-    columns = _columns(table, groups, np.concatenate([block.columns for block in blocks], axis=2))
+    columns = _columns(problem, np.concatenate([block.columns for block in blocks], axis=2))
     first, second = problem.units.sizes.tolist()
     return NetworkDifference(
         pvalue=pvalue,
@@ -283,18 +280,13 @@ def _result(
     )
 
 
-def _columns(table: Table, groups: TwoGroups, differences: FloatArray) -> pd.DataFrame:
+def _columns(problem: Problem, differences: FloatArray) -> pd.DataFrame:
     """Test means and spreads of each column, by itself and among all columns."""
     import pandas as pd
 
-    parts = [table.values[rows] for rows in groups.rows]
-    summaries = (
-        [part.mean(axis=0) for part in parts],
-        [part.std(axis=0, ddof=1) for part in parts],
-    )
-    found: dict[str, Any] = {"column": list(table.names)}
+    found: dict[str, Any] = {"column": list(problem.names)}
     for what, sizes, (before, after) in zip(
-        ("mean", "spread"), np.abs(differences), summaries, strict=True
+        ("mean", "spread"), np.abs(differences), problem.moments.summaries, strict=True
     ):
         least = at_least(sizes[:, :1])
         found |= {

@@ -285,7 +285,7 @@ def group_difference_test(
     >>> test.pvalue > 0.05, len(test.pairs())
     (True, 3)
     """
-    problem, _, classes = pose(X, y, design, ranks=ranks, block_length=block_length)
+    problem, classes = pose(X, y, design, ranks=ranks, block_length=block_length)
     member = label_codes(y, problem.units.n_rows)[1]
     streams = spawn(as_generator(random_state), 1 + len(classes) * (len(classes) - 1) // 2)
     options: dict[str, Any] = {

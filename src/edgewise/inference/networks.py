@@ -16,8 +16,16 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, varying_columns
 from edgewise.data.labels import label_codes
 from edgewise.data.table import Table
-from edgewise.inference.change_test import standardized_differences
-from edgewise.inference.design import FEWEST_ROWS, Design, Shuffles, Units, is_decided
+from edgewise.inference.design import (
+    FEWEST_ROWS,
+    Design,
+    Shuffles,
+    Units,
+    is_decided,
+    orthonormal,
+    without_means,
+)
+from edgewise.inference.moments import Moments
 from edgewise.inference.permutation import at_least
 from edgewise.stats import nonparanormal
 
@@ -101,10 +109,9 @@ class Problem:
     """What every shuffle needs; rows are in the order of ``units``.
 
     ``scores`` has the columns standardised within groups, and their magnitudes if there are rows
-    enough; ``columns`` and ``deviations``, of shape (p, n), the entries as they are and how far
-    they lie from the median of their group; ``basis`` spans the covariates that shuffled rows are
-    adjusted for. ``growth`` is by how much differences between shuffled groups are too small, in
-    means and in all else.
+    enough; ``basis`` spans the covariates that shuffled rows are adjusted for. ``moments`` tests
+    means and spreads. ``growth`` is by how much differences between shuffled groups are too small,
+    in means and in all else.
     """
 
     units: Units
@@ -115,8 +122,7 @@ class Problem:
     shrinkage: float
     correlations: _Pairs
     partial: _Pairs
-    columns: FloatArray
-    deviations: FloatArray
+    moments: Moments
     basis: FloatArray | None
     is_exact: bool
     growth: tuple[float, float] = (1.0, 1.0)
@@ -135,8 +141,11 @@ class Problem:
         """Standardise the rows of each group, and weigh the pairs by all rows."""
         units = design.units(classes, member)
         given = table.values[units.order]
-        basis = design.basis(classes, member)
-        basis = None if basis is None else basis[units.order]
+        covariates = design.columns(classes, member)
+        covariates = None if covariates is None else covariates[units.order]
+        basis = None
+        if covariates is not None:
+            basis = orthonormal(without_means(covariates, member[units.order]))
         adjusted = given if basis is None else given - basis @ (basis.T @ given)
         ends = np.cumsum(units.sizes)[:-1]
         parts, n_fewest = np.split(adjusted, ends), int(units.sizes.min())
@@ -153,7 +162,6 @@ class Problem:
         extended = scores
         if n_fewest >= ROWS_FOR_CURVES:
             extended = np.concatenate([scores, _unit(np.abs(scores))], axis=1)
-        deviations = [np.abs(part - np.median(part, axis=0)) for part in np.split(given, ends)]
         return cls(
             units=units,
             names=table.names,
@@ -168,8 +176,7 @@ class Problem:
                 _weights(scores @ precision / root, precision / np.outer(root, root)),
                 np.triu(np.full((d, d), PARTIAL), 1),
             ),
-            columns=_unit(given).T.copy(),
-            deviations=_unit(np.concatenate(deviations)).T.copy(),
+            moments=Moments.make(given, covariates, units),
             # Residuals of units with other numbers of rows do not fit into each other's places.
             basis=basis if units.is_even else None,
             # Residuals have more arrangements than labels.
@@ -219,19 +226,8 @@ class Problem:
 
     @cached_property
     def dealt(self) -> FloatArray:
-        """Scores that shuffles deal out: those given, with the means of clusters further apart.
-
-        Without the means of their groups, m clusters in K groups vary by (m - K) / (m - 1) of what
-        they do where groups are dealt out anew. Rows within a cluster keep their distances, so that
-        shuffled groups would be more alike than groups are.
-        """
-        lengths, m, n_groups = self.units.lengths, len(self.units.lengths), self.units.n_groups
-        if not (lengths > 1).any() or self.units.block.any() or m <= n_groups:
-            return self.scores
-        starts = np.cumsum(lengths) - lengths
-        means = np.add.reduceat(self.scores, starts, axis=0) / lengths[:, None]
-        growth = np.sqrt((m - 1) / (m - n_groups)) - 1.0
-        return np.asarray(self.scores + growth * np.repeat(means, lengths, axis=0))
+        """Scores that shuffles deal out."""
+        return self.units.spread_out(self.scores)
 
     def networks(
         self, shuffles: Shuffles, *, is_given: bool = False
@@ -305,7 +301,7 @@ def _growth(groups: Sequence[FloatArray], block_length: int) -> tuple[float, flo
 
 def pose(
     X: Any, y: Any, design: Design | None, *, ranks: bool, block_length: int
-) -> tuple[Problem, Table, tuple[Any, ...]]:
+) -> tuple[Problem, tuple[Any, ...]]:
     """Check rows, labels and design, and prepare their comparison; also return the labels."""
     table = Table.from_input(X)
     table.refuse_text()
@@ -322,7 +318,7 @@ def pose(
     problem = Problem.make(
         table, classes, member, design or Design(), ranks=ranks, block_length=block_length
     )
-    return problem, table, tuple(classes)
+    return problem, tuple(classes)
 
 
 def _check_rows(table: Table, classes: Sequence[Any], sizes: IntArray, block_length: int) -> None:
@@ -423,7 +419,9 @@ def _compare(problem: Problem, least: FloatArray, deal: Callable[[], Shuffles]) 
         strengths[part] = (np.abs(found[1]).sum(axis=3) - 1.0).swapaxes(0, 1)
         if n_groups == 2:
             growth = (1.0, 1.0) if is_given else problem.growth
-            columns[:, :, part] = _columns(problem, shuffles) * np.reshape(growth, (2, 1, 1))
+            columns[:, :, part] = problem.moments.tests(shuffles, is_given=is_given) * np.reshape(
+                growth, (2, 1, 1)
+            )
     return Block(
         totals=totals,
         columns=columns,
@@ -431,17 +429,6 @@ def _compare(problem: Problem, least: FloatArray, deal: Callable[[], Shuffles]) 
         links=links[1, :, :d],
         strengths=strengths,
     )
-
-
-def _columns(problem: Problem, shuffles: Shuffles) -> FloatArray:
-    """Differences of means and of spreads between two groups, of shape (2, p, b)."""
-    orders, sizes = shuffles
-    is_second = np.arange(orders.shape[1]) >= sizes[:, :1]
-    members = np.zeros(orders.T.shape)
-    np.put_along_axis(members, orders.T, is_second.T.astype(np.float64), axis=0)
-    counts = (sizes[:, 0], sizes[:, 1])
-    both = (problem.columns, problem.deviations)
-    return np.stack([standardized_differences(values, members, counts) for values in both])
 
 
 def _spectrum(networks: FloatArray, sizes: FloatArray, weights: FloatArray) -> FloatArray:
