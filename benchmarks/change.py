@@ -40,7 +40,7 @@ from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
-from edgewise.data import gaussian_change
+from edgewise.data import make_gaussian_change
 from edgewise.inference import network_difference_test
 from edgewise.solvers import RatioSolution, density_ratio, density_ratio_path, ratio_alpha_max
 
@@ -102,7 +102,7 @@ def draw(d: int) -> tuple[Array, Array]:
 
     A quarter of all pairs are edges or, where that is not positive definite, 10 per variable.
     """
-    data = gaussian_change(d, N_SAMPLES, n_neighbors=10 if d > 100 else None, rng=1)
+    data = make_gaussian_change(d, N_SAMPLES, n_neighbors=10 if d > 100 else None, rng=1)
     return data.first, data.second
 
 
@@ -268,7 +268,7 @@ def fused_rows(plan: Plan) -> list[Row]:
 
 def draw_groups(d: int) -> Array:
     """Correlations of two networks that share most of their edges, and of a mixture of both."""
-    data = gaussian_change(d, GROUP_ROWS, n_neighbors=4, rng=1)
+    data = make_gaussian_change(d, GROUP_ROWS, n_neighbors=4, rng=1)
     both = np.concatenate([data.first, data.second])
     mixed = both[np.random.default_rng(1).choice(len(both), GROUP_ROWS)]
     return np.stack([np.corrcoef(rows, rowvar=False) for rows in (data.first, data.second, mixed)])

@@ -27,7 +27,7 @@ from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise import GraphTree, HeldOut, LeafLasso, Penalized
-from edgewise.data import PartitionedGraphs, tree_partition
+from edgewise.data import PartitionedGraphs, make_tree_partition
 
 Row = dict[str, Any]
 Array = NDArray[Any]
@@ -76,7 +76,7 @@ PAPER: Row = {"mean": "global", "split_for": "all"}
 
 
 def draw(n: int = N, d: int = D, p: int = P, seed: int = 1) -> PartitionedGraphs:
-    return tree_partition(n, n_covariates=d, n_features=p, n_edges=p // 2, rng=seed)
+    return make_tree_partition(n, n_covariates=d, n_features=p, n_edges=p // 2, rng=seed)
 
 
 def grow(data: PartitionedGraphs, **options: Any) -> GraphTree:

@@ -32,7 +32,7 @@ from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark, Row
 from edgewise import BlanketBayesNet, DirectedGraph, GaussianBayesNet
-from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
+from edgewise.data import load_dag, make_dag, make_linear_sem
 from edgewise.metrics import pdag_errors
 from edgewise.solvers import (
     bcd_bayes_net,
@@ -101,8 +101,8 @@ QUICK = Plan(
 
 def draw(m: int) -> Array:
     """Standardised rows of a random network."""
-    model = linear_sem(random_dag(m, degree=DEGREE, rng=m), permute=True, rng=m)
-    return sample_linear_sem(model, N_ROWS, rng=m, standardize=True)
+    model = make_linear_sem(make_dag(m, degree=DEGREE, rng=m), permute=True, rng=m)
+    return model.sample(N_ROWS, rng=m, standardize=True)
 
 
 def correlations(rows: Array) -> Array:
@@ -284,13 +284,13 @@ def class_rows(plan: Plan) -> list[Row]:
     table: list[Row] = []
     for m in plan.classes:
         for degree in (2, 4, 8):
-            graphs = [random_dag(m, degree=degree, rng=k) for k in range(plan.n_simulations)]
+            graphs = [make_dag(m, degree=degree, rng=k) for k in range(plan.n_simulations)]
             has_peers = m <= LARGEST_PEER[degree]
             table += learn_classes(f"{m} variables, degree {degree}", graphs, has_peers=has_peers)
     for name in NETWORKS if len(plan.classes) > 1 else ():
         table += learn_classes(name, [load_dag(name).adjacency] * plan.n_simulations)
     for m in plan.large:
-        table += learn_classes(f"{m} variables, degree 4", [random_dag(m, degree=4, rng=0)])
+        table += learn_classes(f"{m} variables, degree 4", [make_dag(m, degree=4, rng=0)])
     return table
 
 
@@ -310,8 +310,8 @@ def learn_classes(name: str, graphs: Sequence[Array], *, has_peers: bool = False
     seconds: dict[str, list[float]] = {method: [] for method in learners}
     errors: dict[str, list[int]] = {method: [] for method in learners}
     for k, graph in enumerate(graphs):
-        model = linear_sem(graph, permute=True, rng=k)
-        rows = sample_linear_sem(model, N_ROWS, rng=k, standardize=True)
+        model = make_linear_sem(graph, permute=True, rng=k)
+        rows = model.sample(N_ROWS, rng=k, standardize=True)
         for method, learn in learners.items():
             say(f"{name}, draw {k}, {method}")
             taken, found = (once if "causal-learn" in method else cpu)(learn, rows)

@@ -37,7 +37,7 @@ from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise import EBIC, MixedGraph
-from edgewise.data import graph_structure, load_network, markov_model, sample_markov
+from edgewise.data import load_network, make_graph, make_markov_model
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import learn_structure
 from edgewise.stats import polychoric_correlation
@@ -81,13 +81,13 @@ QUICK = Plan(
 def draw(adjacency: Array, n_samples: int, seed: int = 1) -> Array:
     """Rows of a Gibbs sampler, with potentials uniform between 0 and 1."""
     of_model, of_rows = np.random.default_rng(seed).spawn(2)
-    model = markov_model(adjacency, rng=of_model)
-    return sample_markov(model, n_samples, method="gibbs", rng=of_rows)
+    model = make_markov_model(adjacency, rng=of_model)
+    return model.sample(n_samples, method="gibbs", rng=of_rows)
 
 
 def warm_up() -> None:
     """Compile everything that is timed."""
-    X = draw(graph_structure(8, "ring"), 300)
+    X = draw(make_graph(8, "ring"), 300)
     for criterion in CRITERIA:
         learn_structure(X, criterion)
     PerTestWalk(X, "bjp", "needed").scores(learn_structure(X))
@@ -153,7 +153,7 @@ def large_rows(plan: Plan) -> list[Row]:
 
 def _learn_large(n: int, n_samples: int, criterion: str) -> Row:
     warm_up()
-    truth = graph_structure(n, "barabasi-albert", degree=2, rng=1)
+    truth = make_graph(n, "barabasi-albert", degree=2, rng=1)
     X = draw(truth, n_samples)
     before = peak_memory()
     start = time.process_time()
@@ -178,7 +178,7 @@ def stream_rows(plan: Plan) -> list[Row]:
     for n, n_samples in plan.stream:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "rows.bin")
-            truth = graph_structure(n, "barabasi-albert", degree=2, rng=1)
+            truth = make_graph(n, "barabasi-albert", degree=2, rng=1)
             _write(path, truth, n_samples)
             rows.append(alone(_learn_mapped, path, n, n_samples))
             found = rows[-1].pop("adjacency")
@@ -188,14 +188,14 @@ def stream_rows(plan: Plan) -> list[Row]:
 
 def _write(path: str, truth: Array, n_samples: int) -> None:
     """Draw the rows piece by piece into a file."""
-    model = markov_model(truth, rng=1)
+    model = make_markov_model(truth, rng=1)
     shape = (n_samples, len(truth))
     mapped = np.memmap(path, dtype=np.uint8, mode="w+", shape=shape)
     starts = range(0, n_samples, CHUNK)
     for first, stream in zip(starts, np.random.default_rng(2).spawn(len(starts)), strict=True):
         last = min(first + CHUNK, n_samples)
         say(f"writing rows {first:,} to {last:,} of {shape}")
-        mapped[first:last] = sample_markov(model, last - first, rng=stream)
+        mapped[first:last] = model.sample(last - first, rng=stream)
     mapped.flush()
 
 

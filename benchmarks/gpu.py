@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from edgewise._core.arrays import to_numpy
 from edgewise.data import neighbor_pairs
-from edgewise.data.simulate.space import _draw_blocks, _off_diagonal
+from edgewise.data.simulate.space import _draw_blocks, joined_boxes
 from edgewise.solvers import (
     density_ratio,
     density_ratio_path,
@@ -200,9 +200,9 @@ STRENGTHS = ((0.1, 0.02), (0.1, 0.1), (0.03, 0.03), (0.01, 0.1))
 def boxes(torch: Any, side: int) -> Any:
     """Correlations of 200 rows on a grid where boxes of 9 sites are joined, one per 50 sites."""
     p, rng = side * side, np.random.default_rng(zlib.crc32(f"grid {side}x{side}".encode()))
-    # `edgewise.data.block_model`, but for the eigenvalues, which take too long on the host.
+    # `edgewise.data.make_block_model`, but for the eigenvalues, which take too long on the host.
     _, blocks = _draw_blocks((side, side), max(2, p // 50), 3, (0.15, 0.4), rng)
-    K = torch.asarray(_off_diagonal(blocks, p), device="cuda")
+    K = torch.asarray(joined_boxes(blocks, p), device="cuda")
     K.fill_diagonal_(max(1.0, 0.2 - float(torch.linalg.eigvalsh(K)[0])))
     torch.manual_seed(side)
     noise = torch.randn(p, 200, device="cuda", dtype=torch.float64)

@@ -35,13 +35,11 @@ from benchmarks.streaming import levels
 from benchmarks.tables import Benchmark
 from edgewise import GaussianGraph
 from edgewise.data import (
-    block_model,
-    gaussian_graph,
-    graph_structure,
-    markov_model,
+    make_block_model,
+    make_gaussian_graph,
+    make_graph,
+    make_markov_model,
     neighbor_pairs,
-    sample_gaussian,
-    sample_markov,
 )
 from edgewise.solvers import (
     density_ratio,
@@ -93,7 +91,7 @@ class Plan:
 @cache
 def gaussian_rows(p: int, n: int = N_ROWS) -> Array:
     """Rows of a random graph with three edges per variable."""
-    return sample_gaussian(gaussian_graph(p, rng=1).precision, n, rng=1)
+    return make_gaussian_graph(p, rng=1).sample(n, rng=1)
 
 
 def correlation(p: int) -> Array:
@@ -131,7 +129,7 @@ def _neighborhood(p: int) -> Call:
 
 
 def _locally_constant(p: int) -> Call:
-    _, S = covariance(sample_gaussian(block_model((p,), rng=1).precision, 200, rng=1))
+    _, S = covariance(make_block_model((p,), rng=1).sample(200, rng=1))
     pairs = neighbor_pairs("chain", p)
     return lambda: locally_constant(S, 0.1, 0.02, pairs)
 
@@ -169,8 +167,8 @@ def _blankets(m: int) -> Call:
 
 
 def _discrete(n: int, p: int) -> Call:
-    model = markov_model(graph_structure(p, degree=2.0, rng=1), high=0.8, rng=1)
-    X = sample_markov(model, n, method="gibbs", burn_in=30, rng=1)
+    model = make_markov_model(make_graph(p, degree=2.0, rng=1), high=0.8, rng=1)
+    X = model.sample(n, method="gibbs", burn_in=30, rng=1)
     return lambda: learn_structure(X)
 
 

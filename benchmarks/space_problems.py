@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.certificate import fused_bound, fused_objective
 from benchmarks.measure import THRESHOLD
 from benchmarks.problems import sample_correlation
-from edgewise.data import block_model, neighbor_pairs
+from edgewise.data import make_block_model, neighbor_pairs
 from edgewise.solvers import locally_constant
 
 FloatArray = NDArray[np.float64]
@@ -99,6 +99,6 @@ class Problem:
 def draw(recipe: Recipe) -> Problem:
     """Draw a sample correlation matrix of blocks on a grid; the same one every time."""
     rng = np.random.default_rng(zlib.crc32(recipe.name.encode()))
-    model = block_model(recipe.shape, n_blocks=recipe.n_blocks, rng=rng)
+    model = make_block_model(recipe.shape, n_blocks=recipe.n_blocks, rng=rng)
     S = sample_correlation(model.precision, recipe.n, rng)
     return Problem(recipe.name, recipe.n, S, neighbor_pairs(recipe.shape, len(S)))

@@ -16,16 +16,16 @@ import numpy as np
 import pandas as pd
 
 from edgewise import BlanketBayesNet, BootstrapGraph, DirectedGraph, GaussianBayesNet
-from edgewise.data import linear_sem, load_dag, sample_linear_sem
+from edgewise.data import load_dag, make_linear_sem
 from edgewise.metrics import cpdag, edge_metrics, pdag_errors, r2_sortability, varsortability
 from edgewise.plot import plot_arc_confidence, plot_dag, save_figure
 
 N_ROWS = 1000
 
 alarm = load_dag("alarm")
-model = linear_sem(alarm.adjacency, permute=True, rng=0)
+model = make_linear_sem(alarm.adjacency, permute=True, rng=0)
 names = [alarm.names[k] for k in model.columns]
-rows = pd.DataFrame(sample_linear_sem(model, N_ROWS, rng=1), columns=names)
+rows = pd.DataFrame(model.sample(N_ROWS, rng=1), columns=names)
 standardised = (rows - rows.mean()) / rows.std()
 
 print(f"{alarm.n_edges} true arcs among {len(names)} columns, {N_ROWS} rows")

@@ -20,7 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from edgewise import Graph, LocallyConstantGraph
-from edgewise.data import block_model, sample_gaussian
+from edgewise.data import make_block_model
 from edgewise.plot import plot_seed_map, save_figure
 
 try:
@@ -33,10 +33,10 @@ except ImportError:
 SIDE, PATCH, N_IMAGES = (64, 6, 500) if HAS_GPU else (16, 3, 120)
 
 shape = (SIDE, SIDE)
-truth = block_model(shape, n_blocks=8, size=PATCH, rng=5)
+truth = make_block_model(shape, n_blocks=8, size=PATCH, rng=5)
 known = Graph.from_precision(truth.precision)
-X = sample_gaussian(truth.precision, N_IMAGES, rng=0)
-new = sample_gaussian(truth.precision, 200, rng=1)
+X = truth.sample(N_IMAGES, rng=0)
+new = truth.sample(200, rng=1)
 strongest = np.abs(known.weights).max()
 print(f"{N_IMAGES} images of {SIDE} x {SIDE} pixels")
 print(f"{known.n_edges} true links among {known.n_nodes} pixels, all below {strongest:.2f}")

@@ -14,15 +14,15 @@ and without knowing who is whose neighbour.
 from matplotlib.figure import Figure
 
 from edgewise import CV, GaussianGraph, Graph, LocallyConstantGraph
-from edgewise.data import block_model, sample_gaussian
+from edgewise.data import make_block_model
 from edgewise.metrics import gaussian_kl
 from edgewise.plot import plot_sites, save_figure
 
 SHAPE = (6, 8)
 N_SAMPLES = 100
 
-truth = block_model(SHAPE, n_blocks=4, size=2, rng=2)
-X = sample_gaussian(truth.precision, N_SAMPLES, rng=0)
+truth = make_block_model(SHAPE, n_blocks=4, size=2, rng=2)
+X = truth.sample(N_SAMPLES, rng=0)
 fits = {
     "graphical lasso": GaussianGraph(alpha="cv", penalize_diagonal=True, random_state=0),
     "locally constant": LocallyConstantGraph(

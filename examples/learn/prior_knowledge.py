@@ -13,14 +13,14 @@ every pair penalised alike, with distant pairs forbidden, and with distant pairs
 import numpy as np
 
 from edgewise import GaussianGraph
-from edgewise.data import gaussian_graph, sample_gaussian
+from edgewise.data import make_gaussian_graph
 from edgewise.metrics import edge_metrics, gaussian_kl
 from edgewise.plot import plot_network, save_figure
 
 SIDE = 6
 
-truth = gaussian_graph(SIDE * SIDE, "grid", shape=(SIDE, SIDE), rng=0)
-X = sample_gaussian(truth.precision, 100, rng=1)
+truth = make_gaussian_graph(SIDE * SIDE, "grid", shape=(SIDE, SIDE), rng=0)
+X = truth.sample(100, rng=1)
 places = np.stack(np.divmod(np.arange(SIDE * SIDE), SIDE), axis=1)
 distance = np.abs(places[:, None] - places[None]).sum(axis=2).astype(float)
 

@@ -13,14 +13,14 @@ choose a penalty, and each is compared with the truth.
 import numpy as np
 
 from edgewise import GaussianGraph, NeighborhoodGraph, StabilitySelection
-from edgewise.data import gaussian_graph, sample_gaussian
+from edgewise.data import make_gaussian_graph
 from edgewise.metrics import edge_metrics, precision_recall_curve
 from edgewise.plot import plot_precision_recall, save_figure
 
 N_SAMPLES, N_FEATURES = 150, 50
 
-truth = gaussian_graph(N_FEATURES, "erdos-renyi", degree=2, rng=1)
-X = sample_gaussian(truth.precision, N_SAMPLES, rng=2)
+truth = make_gaussian_graph(N_FEATURES, "erdos-renyi", degree=2, rng=1)
+X = truth.sample(N_SAMPLES, rng=2)
 print(f"{truth.adjacency.sum() // 2} true edges, {N_SAMPLES} rows of {N_FEATURES} variables")
 
 learner = NeighborhoodGraph()

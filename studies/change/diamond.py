@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from edgewise.data import diamond_change
+from edgewise.data import make_diamond_change
 from edgewise.estimators import NetworkChange, SampledLikelihood
 from edgewise.selection import CV
 from studies.change import methods
@@ -41,7 +41,7 @@ def run_task(
     rng: np.random.Generator, *, repetition: int, n_proposals: int, **design: Any
 ) -> list[Row]:
     """Draw both groups, by default as published, and rank the pairs by every method."""
-    data = diamond_change(rng=rng, **design)
+    data = make_diamond_change(rng=rng, **design)
     names = list_methods(n_proposals, int(rng.integers(2**31)))
     return methods.score_methods(names, data)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy.special import logsumexp
 
 from edgewise._core.typing import FloatArray
-from edgewise.data import gaussian_change
+from edgewise.data import make_gaussian_change
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
 from edgewise.estimators.base.fits import ChangePath
@@ -66,10 +66,10 @@ def run_task(
     rows = []
     for scale, power in SCALES.items():
         # Equal seeds: the rows of both scales differ in nothing but the scale.
-        data = gaussian_change(
+        data = make_gaussian_change(
             n_features, n_samples, n_changed=n_changed, power=power, rng=seed, **SETTINGS[setting]
         )
-        held_out = data.redraw(n_held_out, rng=seed_held_out)
+        held_out = data.sample(n_held_out, rng=seed_held_out)
         chosen = choose(data, held_out, (1,) if scale == "gaussian" else DEGREES)
         for name, ridge in RIDGES.items():
             model = _kliep(ridge, chosen["degree"])

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from edgewise.data import gene_regulation_change
 from edgewise.estimators import NetworkChange, SampledLikelihood
 from studies import tables
 from studies.change import methods
+from studies.change.regulation import make_gene_regulation_change
 from studies.study import Claim, Part, Report, Row, combinations
 
 DEGREES: Final = (2, 3, 4)
@@ -26,7 +26,7 @@ def list_tasks(quick: bool) -> list[Row]:
 
 def run_task(rng: np.random.Generator, *, repetition: int, n_proposals: int) -> list[Row]:
     """Draw both groups, and rank the pairs by every method."""
-    data = gene_regulation_change(rng=rng)
+    data = make_gene_regulation_change(rng=rng)
     names = list_methods(n_proposals, int(rng.integers(2**31)))
     return methods.score_methods(names, data)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from edgewise.data import lattice_change
+from edgewise.data import make_lattice_change
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import density_ratio
 from studies.figures import COLORS, panels, percent
@@ -35,7 +35,7 @@ def run_task(rng: np.random.Generator, *, n_features: int, ratio: float, n_runs:
     n_samples = round(ratio * np.log(n_features))
     errors = np.empty((n_runs, len(FACTORS), 2))
     for run, stream in enumerate(rng.spawn(n_runs)):
-        data = lattice_change(n_features, n_samples, rng=stream)
+        data = make_lattice_change(n_features, n_samples, rng=stream)
         for column, factor in enumerate(FACTORS):
             alpha = factor * np.sqrt(np.log(n_features) / n_samples)
             found = density_ratio(data.second, data.first, alpha, ridge=0.0, tol=TOL)

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
-from edgewise.data import GaussianChange, gaussian_change
+from edgewise.data import GaussianChange, make_gaussian_change
 from edgewise.solvers import density_ratio_path, ratio_alpha_max
 from studies.figures import COLORS, numbered_log, panels
 from studies.study import Claim, Part, Report, Row, combinations
@@ -52,7 +52,7 @@ def run_task(
     """Time both problems along both ranges of alpha."""
     compile_kernels()
     many = n_features >= MANY
-    data = gaussian_change(n_features, n_samples, n_neighbors=10 if many else None, rng=rng)
+    data = make_gaussian_change(n_features, n_samples, n_neighbors=10 if many else None, rng=rng)
     rows = []
     for name, alphas in ranges(data).items():
         for solver in SOLVERS:
@@ -85,7 +85,7 @@ def solve(data: GaussianChange, alphas: FloatArray, solver: str) -> int:
 @cache
 def compile_kernels() -> None:
     """Let both solvers run once, so that no compilation is timed."""
-    data = gaussian_change(20, 50, n_changed=2, rng=0)
+    data = make_gaussian_change(20, 50, n_changed=2, rng=0)
     for alphas in ranges(data).values():
         for solver in SOLVERS:
             solve(data, alphas, solver)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.data import VaryingGraphs, drifting_chain, drifting_grid
+from edgewise.data import VaryingGraphs, make_drifting_chain, make_drifting_grid
 from edgewise.estimators import GraphTree, KernelGraph
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import alpha_max, graphical_lasso_path
@@ -52,11 +52,11 @@ def run_task(
 ) -> list[Row]:
     """Draw the rows, learn by every method, and compare with the true graph at every point."""
     if structure == CHAIN:
-        data = drifting_chain(n_samples, rng=rng)
+        data = make_drifting_chain(n_samples, rng=rng)
         points = np.linspace(0, n_samples - 1, n_points[CHAIN]).round().astype(np.int64)
     else:
         side = round(np.sqrt(n_samples))
-        data = drifting_grid(side, rng=rng)
+        data = make_drifting_grid(side, rng=rng)
         line = np.linspace(0, side - 1, n_points[GRID]).round().astype(np.int64)
         points = (side * line[:, None] + line).ravel()
     tree = GraphTree(search="halving", bounds=(0, 1), mean="global", split_for="all").fit(

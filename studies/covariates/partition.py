@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from edgewise._core.typing import FloatArray
-from edgewise.data import PartitionedGraphs, tree_partition
-from edgewise.data.simulate import PARTITION_LAYOUTS
+from edgewise.data import PartitionedGraphs, make_tree_partition
+from edgewise.data.simulate.covariates import PARTITION_LAYOUTS
 from edgewise.estimators import GraphTree, HeldOut
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.metrics import edge_metrics
@@ -53,7 +53,7 @@ def run_task(
     rng: np.random.Generator, *, layout: str, repetition: int, n_samples: int = N_SAMPLES
 ) -> list[Row]:
     """Draw the rows and grow a tree by each rule."""
-    data = tree_partition(n_samples, layout=layout, rng=rng)  # type: ignore[arg-type]
+    data = make_tree_partition(n_samples, layout=layout, rng=rng)  # type: ignore[arg-type]
     rows = []
     for rule, options in RULES.items():
         start = time.process_time()

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data import linear_sem, load_dag, sample_linear_sem
+from edgewise.data import load_dag, make_linear_sem
 from edgewise.estimators import BlanketBayesNet, GaussianBayesNet
 from edgewise.graph.equivalence import extend_pattern, longest_paths, pdag_errors
 from edgewise.metrics import r2_sortability, varsortability
@@ -149,8 +149,8 @@ Method: TypeAlias = Callable[[SimulatedNetwork], BoolArray]
 
 def simulate(network: str, rng: np.random.Generator, n_rows: int = N_ROWS) -> SimulatedNetwork:
     """Draw coefficients and rows as the paper does, and shuffle the columns."""
-    model = linear_sem(load_dag(network).adjacency, permute=True, rng=rng)
-    raw = sample_linear_sem(model, n_rows, rng)
+    model = make_linear_sem(load_dag(network).adjacency, permute=True, rng=rng)
+    raw = model.sample(n_rows, rng)
     return SimulatedNetwork(
         arcs=model.adjacency, raw=raw, standardized=(raw - raw.mean(axis=0)) / raw.std(axis=0)
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from edgewise.data import linear_sem, random_dag, sample_linear_sem
+from edgewise.data import make_dag, make_linear_sem
 from edgewise.estimators import DirectedGraph
 from edgewise.graph.equivalence import complete_dag
 from edgewise.inference import BootstrapGraph
@@ -33,8 +33,8 @@ def list_tasks(quick: bool) -> list[Row]:
 
 def run_task(rng: np.random.Generator, *, n_rows: int, repetition: int) -> list[Row]:
     """Resample one table; count what is true of the pairs, or arcs, with shares in each bin."""
-    truth = linear_sem(random_dag(N_COLUMNS, degree=DEGREE, rng=rng), permute=True, rng=rng)
-    X = sample_linear_sem(truth, n_rows, rng=rng, standardize=True)
+    truth = make_linear_sem(make_dag(N_COLUMNS, degree=DEGREE, rng=rng), permute=True, rng=rng)
+    X = truth.sample(n_rows, rng=rng, standardize=True)
     seed = int(rng.integers(2**31 - 1))
     model = BootstrapGraph(DirectedGraph(), n_resamples=N_RESAMPLES, random_state=seed).fit(X)
     ahead, joined = model.direction_frequency_, model.edge_frequency_ + model.edge_frequency_.T

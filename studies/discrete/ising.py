@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from edgewise.data import MarkovModel, graph_structure, sample_markov
+from edgewise.data import MarkovModel, make_graph
 from edgewise.metrics import edge_metrics
 from studies.study import Part, Report, Row, combinations
 from studies.tables import fill, matthews, rules_table, wide_table
@@ -56,7 +56,7 @@ def run_task(
 ) -> list[Row]:
     """Learn the graph of one table by every rule."""
     truth = draw_model(n_features, n_levels, rng)
-    X = sample_markov(truth, n_samples, rng=rng)
+    X = truth.sample(n_samples, rng=rng)
     rows = []
     for rule, learn in learners(n_levels).items():
         began = time.perf_counter()
@@ -82,7 +82,7 @@ def draw_model(p: int, n_levels: int, rng: np.random.Generator) -> MarkovModel:
     Two levels make an Ising model. With more, each edge favours one level of the one column beside
     each level of the other, as a Potts model does.
     """
-    joined = graph_structure(p, "erdos-renyi", degree=DEGREE, rng=rng)
+    joined = make_graph(p, "erdos-renyi", degree=DEGREE, rng=rng)
     cliques: list[tuple[int, ...]] = [(k,) for k in range(p)]
     tables: list[FloatArray] = [rng.uniform(-0.3, 0.3, n_levels) for _ in range(p)]
     for i, j in np.argwhere(np.triu(joined)).tolist():

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.data import graph_structure, load_network, markov_model, sample_markov
+from edgewise.data import load_network, make_graph, make_markov_model
 from edgewise.data.simulate.gaussian import HubLinks
 from edgewise.metrics import edge_metrics, irregularity
 from edgewise.solvers import independence_logposterior, learn_structure, log_score
@@ -157,10 +157,10 @@ def graph_of(network: str) -> BoolArray:
     """Return the true structure."""
     if network in HUBS:
         n, n_hubs, links = HUBS[network]
-        return graph_structure(n, "hub", n_hubs=n_hubs, hub_links=links)
+        return make_graph(n, "hub", n_hubs=n_hubs, hub_links=links)
     if network in SCALE_FREE:
         n, n_new = SCALE_FREE[network]
-        return graph_structure(n, "barabasi-albert", degree=2 * n_new, rng=GRAPH_SEED)
+        return make_graph(n, "barabasi-albert", degree=2 * n_new, rng=GRAPH_SEED)
     return load_network(network).adjacency
 
 
@@ -197,8 +197,8 @@ def draw_rows(
 ) -> AnyArray:
     """Draw potentials and a chain of rows."""
     of_model, of_rows = rng.spawn(2)
-    model = markov_model(truth, rng=of_model)
-    return sample_markov(model, n_samples, method="gibbs", burn_in=BURN_IN, thin=thin, rng=of_rows)
+    model = make_markov_model(truth, rng=of_model)
+    return model.sample(n_samples, method="gibbs", burn_in=BURN_IN, thin=thin, rng=of_rows)
 
 
 @cache

@@ -11,11 +11,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
-from edgewise.data import markov_model, sample_markov, six_node_graph
+from edgewise.data import make_markov_model
 from edgewise.metrics import edge_metrics, irregularity
 from edgewise.solvers import learn_structure
 from studies import tables
 from studies.discrete import networks
+from studies.discrete.six_graphs import six_node_graph
 from studies.figures import name_outer, panels, percent
 from studies.study import Claim, Part, Report, Row, combinations
 
@@ -55,8 +56,8 @@ def run_task(
     """
     truth = six_node_graph(structure)
     of_model, *of_rows = rng.spawn(1 + n_data_sets)
-    model = markov_model(truth, rng=of_model)
-    sections = [sample_markov(model, SAMPLES[-1], method="exact", rng=stream) for stream in of_rows]
+    model = make_markov_model(truth, rng=of_model)
+    sections = [model.sample(SAMPLES[-1], method="exact", rng=stream) for stream in of_rows]
     rows = []
     for n_samples, criterion, prior in product(
         SAMPLES[::stride], networks.CRITERIA, networks.PRIORS

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import special
 
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data.simulate import GaussianModel, gaussian_graph, sample_gaussian
+from edgewise.data import GaussianModel, make_gaussian_graph
 from edgewise.metrics import edge_metrics
 from edgewise.selection import EBIC, StARS
 from edgewise.selection.criteria import smallest_p_value
@@ -97,7 +97,7 @@ def draw_model(kind: str, p: int, rng: np.random.Generator) -> GaussianModel:
         "hub": {"kind": "hub", "n_hubs": max(1, p // 10)},
     }
     if kind in options:
-        return gaussian_graph(p, **options[kind], rng=rng)  # type: ignore[arg-type]
+        return make_gaussian_graph(p, **options[kind], rng=rng)  # type: ignore[arg-type]
     place = np.arange(p)
     if kind == "factor":
         loading = rng.uniform(0.5, 0.9, size=p)
@@ -122,7 +122,7 @@ def draw_rows(
     model: GaussianModel, distribution: str, n: int, rng: np.random.Generator
 ) -> FloatArray:
     """Draw rows; those of ``"nonparanormal"`` were skewed and turned into normal scores."""
-    X = sample_gaussian(model.precision, n, rng)
+    X = model.sample(n, rng)
     if distribution == "t3":
         X /= np.sqrt(rng.chisquare(3, size=(n, 1)) / 3)
     if distribution == "nonparanormal":

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn import datasets
 
 from edgewise._core.typing import FloatArray
-from edgewise.data.simulate import sample_gaussian
+from edgewise.data import GaussianModel
 from edgewise.estimators import GaussianGraph
 from edgewise.inference import edge_intervals
 from studies.figures import standard_error
@@ -117,7 +117,7 @@ def run_task(
         Theta = draw_precision(kind, n_features, rng)
         scale = np.sqrt(Theta.diagonal())
         truth = -(Theta / np.outer(scale, scale))[above]
-        X = sample_gaussian(Theta, n_samples, rng)
+        X = GaussianModel.from_precision(Theta).sample(n_samples, rng)
         found = edge_intervals(X, method=method)  # type: ignore[arg-type]
         is_covered = (found.lower[above] <= truth) & (truth <= found.upper[above])
         is_kept, is_edge = found.qvalues[above] <= LEVEL, np.abs(truth) > 1e-9

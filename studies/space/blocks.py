@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from edgewise.data import block_model, neighbor_pairs, sample_gaussian
+from edgewise.data import GaussianModel, make_block_model, neighbor_pairs
 from studies import tables
 from studies.figures import curve, numbered_log, panels, plain_log
 from studies.space import methods
@@ -37,8 +37,8 @@ def run_task(
     """Draw a truth and data from it, and tune both methods as an oracle would."""
     shape, size = PROBLEMS[problem]
     of_truth, of_rows = rng.spawn(2)
-    truth = block_model(shape, n_blocks=6, size=size, rng=of_truth).precision
-    S = methods.second_moments(sample_gaussian(truth, n_samples, of_rows))
+    truth = make_block_model(shape, n_blocks=6, size=size, rng=of_truth).precision
+    S = methods.second_moments(GaussianModel.from_precision(truth).sample(n_samples, of_rows))
     grid = methods.grid_for(S, per_decade=per_decade)
     pairs = neighbor_pairs(shape, prod(shape))
     rows = []

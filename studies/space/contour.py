@@ -14,8 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.data import block_model, contour_model, neighbor_pairs, sample_gaussian
-from edgewise.data.simulate.space import ContourKind
+from edgewise.data import GaussianModel, make_block_model, neighbor_pairs
 from edgewise.graph import Graph
 from edgewise.plot import plot_matrix
 from edgewise.solvers import difference_penalized, locally_constant
@@ -23,6 +22,7 @@ from studies import tables
 from studies.figures import name_outer, panels, plain_log, points
 from studies.space import methods
 from studies.space.blocks import PROBLEMS
+from studies.space.contour_model import ContourKind, make_contour_model
 from studies.study import Claim, Part, Report, Row
 
 COVARIANCE_SELECTION = "covariance selection"
@@ -67,8 +67,8 @@ def run_task(
     per_decade: int,
 ) -> list[Row]:
     """Draw one data set and tune every method on it, as an oracle would and by held-out rows."""
-    model = contour_model(truth)
-    X = sample_gaussian(model.precision, n_samples, rng)
+    model = make_contour_model(truth)
+    X = model.sample(n_samples, rng)
     # Of four rows, one at a time is left out.
     folds = methods.split(n_samples, min(n_samples, 5), rng)
     S = methods.second_moments(X)
@@ -275,8 +275,8 @@ def draw_matrices() -> Figure:
     figure, axes = panels(2, 3, (10, 6.9), grid=None)
     shape, size = PROBLEMS["path 60"]
     examples = (
-        (contour_model("two-blocks").precision, (9,), 400),
-        (block_model(shape, n_blocks=6, size=size, rng=EXAMPLE_SEED).precision, shape, 100),
+        (make_contour_model("two-blocks").precision, (9,), 400),
+        (make_block_model(shape, n_blocks=6, size=size, rng=EXAMPLE_SEED).precision, shape, 100),
     )
     for row, (truth, sites, n_samples) in zip(axes, examples, strict=True):
         matrices = example(truth, sites, n_samples)
@@ -298,7 +298,7 @@ def example(
     truth: FloatArray, sites: tuple[int, ...], n_samples: int
 ) -> dict[str, tuple[FloatArray, IntArray | None]]:
     """Precisions by title, at their best KL, with the fused groups of the locally constant one."""
-    S = methods.second_moments(sample_gaussian(truth, n_samples, EXAMPLE_SEED))
+    S = methods.second_moments(GaussianModel.from_precision(truth).sample(n_samples, EXAMPLE_SEED))
     pairs = neighbor_pairs(sites, prod(sites))
     fits = methods.fit_both(S, methods.grid_for(S, per_decade=2), pairs)
     chosen = {

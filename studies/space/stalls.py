@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.data import block_model, gaussian_graph, neighbor_pairs, sample_gaussian
+from edgewise.data import make_block_model, make_gaussian_graph, neighbor_pairs
 from edgewise.solvers import locally_constant
 from studies.figures import BLUE, GREEN, VERMILION, numbered_log, panels, percent
 from studies.space.methods import second_moments
@@ -58,11 +58,11 @@ def draw_problem(rng: np.random.Generator, neighborhood: str) -> tuple[FloatArra
     n_variables = prod(shape)
     if rng.random() < 0.5:
         # Runs of two neighbours: there is no room for two boxes on the smallest grid.
-        truth = block_model((n_variables,), n_blocks=2, size=2, rng=rng)
+        truth = make_block_model((n_variables,), n_blocks=2, size=2, rng=rng)
     else:
-        truth = gaussian_graph(n_variables, rng=rng)
+        truth = make_gaussian_graph(n_variables, rng=rng)
     n_samples = int(rng.choice([n_variables // 2, 2 * n_variables, 20 * n_variables]))
-    X = sample_gaussian(truth.precision, n_samples, rng)
+    X = truth.sample(n_samples, rng)
     pairs = neighbor_pairs("ring" if neighborhood == "ring" else shape, n_variables)
     return second_moments(X / np.sqrt(np.mean(X**2, axis=0))), pairs
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 import edgewise
 from edgewise import CV, BootstrapGraph, Graph, LocallyConstantGraph
 from edgewise.cli.learn import fit as _pictures
-from edgewise.data import block_model, neighbor_pairs, sample_gaussian
+from edgewise.data import make_block_model, neighbor_pairs
 from tests.cli.files import FILES, INTERVALS, SPACE_FILES
 
 STRENGTHS = ("--alpha", "0.05", "--tau", "0.1")
@@ -19,9 +19,9 @@ STRENGTHS = ("--alpha", "0.05", "--tau", "0.1")
 @pytest.fixture(scope="module")
 def pixels():
     """Images of 3 x 4 pixels, in which patches of pixels go together."""
-    model = block_model((3, 4), n_blocks=1, size=2, rng=1)
+    model = make_block_model((3, 4), n_blocks=1, size=2, rng=1)
     names = [f"r{row}c{column}" for row in range(3) for column in range(4)]
-    return pd.DataFrame(sample_gaussian(model.precision, 80, rng=0), columns=names)
+    return pd.DataFrame(model.sample(80, rng=0), columns=names)
 
 
 def fitted(frame, neighbors, alpha=0.05, tau=0.1, **options):

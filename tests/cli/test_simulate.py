@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from edgewise import Graph
-from edgewise.data import drifting_chain, drifting_grid, tree_partition
-from edgewise.data.simulate import GRAPH_KINDS
+from edgewise.data import make_drifting_chain, make_drifting_grid, make_tree_partition
+from edgewise.data.simulate.gaussian import GRAPH_KINDS
 
 
 def test_shape_and_truth(run, tmp_path):
@@ -118,7 +118,11 @@ def test_rows_whose_network_varies(run, tmp_path, varying, samples, n_covariates
         "held_out",
     ]
     assert table["held_out"].value_counts().tolist() == [samples, samples]
-    draw = {"cells": tree_partition, "line": drifting_chain, "square": drifting_grid}[varying]
+    draw = {
+        "cells": make_tree_partition,
+        "line": make_drifting_chain,
+        "square": make_drifting_grid,
+    }[varying]
     size = 20 if varying == "square" else samples
     data = draw(size, n_features=8, n_edges=4 if varying == "cells" else 5, rng=3)
     np.testing.assert_allclose(table.filter(like="y")[:samples], data.Y)

@@ -4,22 +4,14 @@ import pytest
 from scipy import stats
 
 from edgewise import InputError
-from edgewise.data import simulate
-from edgewise.data.simulate import (
-    GRAPH_KINDS,
-    ar1_covariance,
-    ar1_precision,
-    equicorrelation,
-    gaussian_graph,
-    graph_structure,
-    sample_gaussian,
-)
+from edgewise.data import GaussianModel, make_gaussian_graph, make_graph
+from edgewise.data.simulate.gaussian import GRAPH_KINDS
 
 
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
 @pytest.mark.parametrize("n_features", [2, 7, 36])
 def test_structure_is_an_undirected_graph(kind, n_features):
-    adjacency = graph_structure(n_features, kind, degree=1, rng=0)
+    adjacency = make_graph(n_features, kind, degree=1, rng=0)
     assert adjacency.dtype == bool
     assert adjacency.shape == (n_features, n_features)
     assert not adjacency.diagonal().any()
@@ -31,43 +23,43 @@ def isomorphic(adjacency, graph):
 
 
 def test_fixed_structures_are_those_of_networkx():
-    assert isomorphic(graph_structure(9, "chain"), nx.path_graph(9))
-    assert isomorphic(graph_structure(9, "ring"), nx.cycle_graph(9))
-    assert isomorphic(graph_structure(12, "grid"), nx.grid_2d_graph(3, 4))
-    assert isomorphic(graph_structure(12, "grid", shape=(2, 6)), nx.grid_2d_graph(2, 6))
-    assert isomorphic(graph_structure(24, "grid", shape=(2, 3, 4)), nx.grid_graph((2, 3, 4)))
+    assert isomorphic(make_graph(9, "chain"), nx.path_graph(9))
+    assert isomorphic(make_graph(9, "ring"), nx.cycle_graph(9))
+    assert isomorphic(make_graph(12, "grid"), nx.grid_2d_graph(3, 4))
+    assert isomorphic(make_graph(12, "grid", shape=(2, 6)), nx.grid_2d_graph(2, 6))
+    assert isomorphic(make_graph(24, "grid", shape=(2, 3, 4)), nx.grid_graph((2, 3, 4)))
     stars = nx.disjoint_union(nx.star_graph(4), nx.star_graph(4))
-    assert isomorphic(graph_structure(10, "hub", n_hubs=2), stars)
-    assert isomorphic(graph_structure(10, "hub"), nx.star_graph(9))
+    assert isomorphic(make_graph(10, "hub", n_hubs=2), stars)
+    assert isomorphic(make_graph(10, "hub"), nx.star_graph(9))
 
 
 def test_grid_follows_array_order():
-    adjacency = graph_structure(6, "grid", shape=(2, 3))
+    adjacency = make_graph(6, "grid", shape=(2, 3))
     assert adjacency[0].nonzero()[0].tolist() == [1, 3]
 
 
 def test_erdos_renyi_degree():
-    degrees = graph_structure(1000, "erdos-renyi", degree=5, rng=0).sum(axis=0)
+    degrees = make_graph(1000, "erdos-renyi", degree=5, rng=0).sum(axis=0)
     # The number of edges is binomial with standard deviation 50 around 2500.
     assert abs(degrees.mean() - 5) < 0.4
-    assert graph_structure(30, degree=0, rng=0).sum() == 0
-    assert graph_structure(30, degree=29, rng=0).sum() == 30 * 29
+    assert make_graph(30, degree=0, rng=0).sum() == 0
+    assert make_graph(30, degree=29, rng=0).sum() == 30 * 29
 
 
 def test_barabasi_albert_grows_by_preference():
     for degree, n_new in [(1, 1), (4, 2), (6, 3)]:
-        adjacency = graph_structure(200, "barabasi-albert", degree=degree, rng=0)
+        adjacency = make_graph(200, "barabasi-albert", degree=degree, rng=0)
         assert adjacency.sum() // 2 == n_new * (200 - n_new)
         assert nx.is_connected(nx.from_numpy_array(adjacency))
-    heavy = graph_structure(600, "barabasi-albert", degree=4, rng=1).sum(axis=0).max()
-    light = graph_structure(600, "erdos-renyi", degree=4, rng=1).sum(axis=0).max()
+    heavy = make_graph(600, "barabasi-albert", degree=4, rng=1).sum(axis=0).max()
+    light = make_graph(600, "erdos-renyi", degree=4, rng=1).sum(axis=0).max()
     assert heavy > 2 * light
 
 
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
 @pytest.mark.parametrize("min_eigenvalue", [0.02, 0.3])
 def test_model_is_consistent(kind, min_eigenvalue):
-    model = gaussian_graph(40, kind, signal=(0.3, 0.8), min_eigenvalue=min_eigenvalue, rng=3)
+    model = make_gaussian_graph(40, kind, signal=(0.3, 0.8), min_eigenvalue=min_eigenvalue, rng=3)
     Theta, Sigma = model.precision, model.covariance
     np.testing.assert_allclose(Theta @ Sigma, np.eye(40), atol=1e-10)
     assert (Theta == Theta.T).all()
@@ -81,7 +73,7 @@ def test_model_is_consistent(kind, min_eigenvalue):
 
 
 def test_partial_correlations_are_the_signal():
-    model = gaussian_graph(50, "chain", signal=(0.2, 0.4), rng=0)
+    model = make_gaussian_graph(50, "chain", signal=(0.2, 0.4), rng=0)
     strength = np.abs(model.partial_correlation[model.adjacency])
     # A chain of weights below 1/2 is diagonally dominant by 0.2, so nothing is scaled down.
     assert strength.min() >= 0.2 - 1e-12
@@ -96,7 +88,7 @@ def test_partial_correlations_are_the_signal():
 
 def test_signs():
     def share(positive):
-        model = gaussian_graph(100, "ring", positive=positive, rng=0)
+        model = make_gaussian_graph(100, "ring", positive=positive, rng=0)
         return (model.partial_correlation[model.adjacency] > 0).mean()
 
     assert share(0.0) == 0
@@ -105,12 +97,12 @@ def test_signs():
 
 
 def test_seed_decides():
-    first, again, other = (gaussian_graph(20, rng=seed).precision for seed in (5, 5, 6))
+    first, again, other = (make_gaussian_graph(20, rng=seed).precision for seed in (5, 5, 6))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     generator = np.random.default_rng(5)
-    np.testing.assert_array_equal(gaussian_graph(20, rng=generator).precision, first)
-    assert (gaussian_graph(20, rng=generator).precision != first).any()
+    np.testing.assert_array_equal(make_gaussian_graph(20, rng=generator).precision, first)
+    assert (make_gaussian_graph(20, rng=generator).precision != first).any()
 
 
 @pytest.mark.parametrize(
@@ -131,54 +123,30 @@ def test_seed_decides():
 )
 def test_bad_options(options, part):
     with pytest.raises(InputError, match=part):
-        gaussian_graph(**{"n_features": 10, **options})
+        make_gaussian_graph(**{"n_features": 10, **options})
 
 
 def test_samples_have_the_covariance_and_the_mean():
-    model = gaussian_graph(4, "ring", rng=0)
-    X = sample_gaussian(model.precision, 200_000, rng=1, mean=[1, 2, 3, 4])
+    model = make_gaussian_graph(4, "ring", rng=0)
+    X = model.sample(200_000, rng=1, mean=[1, 2, 3, 4])
     np.testing.assert_allclose(X.mean(axis=0), [1, 2, 3, 4], atol=0.015)
     np.testing.assert_allclose(np.cov(X.T), model.covariance, atol=0.015)
 
 
 def test_samples_are_normal_along_any_direction():
-    model = gaussian_graph(6, "hub", n_hubs=1, rng=0)
+    model = make_gaussian_graph(6, "hub", n_hubs=1, rng=0)
     direction = np.arange(1.0, 7.0)
-    projected = sample_gaussian(model.precision, 5000, rng=2) @ direction
+    projected = model.sample(5000, rng=2) @ direction
     scale = np.sqrt(direction @ model.covariance @ direction)
     assert stats.kstest(projected / scale, "norm").pvalue > 0.01
 
 
 def test_bad_samples():
     with pytest.raises(InputError, match="positive definite"):
-        sample_gaussian([[1, 2], [2, 1]], 3)
-    with pytest.raises(InputError, match="square"):
-        sample_gaussian(np.ones((2, 3)), 3)
+        GaussianModel.from_precision([[1, 2], [2, 1]])
+    with pytest.raises(InputError, match="symmetric"):
+        GaussianModel.from_precision(np.ones((2, 3)))
     with pytest.raises(InputError, match="n_samples"):
-        sample_gaussian(np.eye(2), 0)
+        GaussianModel.from_precision(np.eye(2)).sample(0)
     with pytest.raises(InputError, match="mean"):
-        sample_gaussian(np.eye(2), 3, mean=[1, 2, 3])
-
-
-@pytest.mark.parametrize("correlation", [-0.6, 0.0, 0.95])
-@pytest.mark.parametrize("n_features", [1, 2, 9])
-def test_ar1(correlation, n_features):
-    Sigma = ar1_covariance(n_features, correlation)
-    assert Sigma[0, -1] == pytest.approx(correlation ** (n_features - 1))
-    np.testing.assert_allclose(
-        ar1_precision(n_features, correlation), np.linalg.inv(Sigma), atol=1e-11
-    )
-
-
-def test_equicorrelation():
-    Sigma = equicorrelation(5, 0.3)
-    np.testing.assert_allclose(np.linalg.eigvalsh(Sigma), [0.7, 0.7, 0.7, 0.7, 2.2])
-    with pytest.raises(InputError, match=r"-0\.25"):
-        equicorrelation(5, -0.25)
-    for function in (ar1_covariance, ar1_precision):
-        with pytest.raises(InputError, match="correlation"):
-            function(5, 1.0)
-
-
-def test_contract_path():
-    assert simulate.gaussian_graph is gaussian_graph
+        GaussianModel.from_precision(np.eye(2)).sample(3, mean=[1, 2, 3])

@@ -7,21 +7,19 @@ from scipy import integrate, stats
 
 from edgewise import InputError
 from edgewise.data import (
-    diamond_change,
-    gaussian_change,
-    gene_regulation_change,
-    graph_structure,
-    lattice_change,
-    sample_diamond,
+    make_diamond_change,
+    make_gaussian_change,
+    make_graph,
+    make_lattice_change,
 )
+from edgewise.data.simulate.diamond import sample_diamond
 
 SIMULATORS = {
-    "gaussian": lambda n_samples, **options: gaussian_change(40, n_samples, **options),
-    "lattice": lambda n_samples, **options: lattice_change(64, n_samples, **options),
-    "diamond": lambda n_samples, **options: diamond_change(9, n_samples, **options),
-    "genes": gene_regulation_change,
+    "gaussian": lambda n_samples, **options: make_gaussian_change(40, n_samples, **options),
+    "lattice": lambda n_samples, **options: make_lattice_change(64, n_samples, **options),
+    "diamond": lambda n_samples, **options: make_diamond_change(9, n_samples, **options),
 }
-CHANGES = {"gaussian": 15, "lattice": 4, "diamond": 8, "genes": 6}
+CHANGES = {"gaussian": 15, "lattice": 4, "diamond": 8}
 
 
 def count(adjacency):
@@ -70,7 +68,7 @@ def test_numbers_of_rows_are_checked(name, n_samples):
 
 
 def test_gaussian_models_are_the_published_ones():
-    data = gaussian_change(rng=0)
+    data = make_gaussian_change(rng=0)
     first, second = data.first_model, data.second_model
     assert set(second.precision.ravel()) == {0.0, 0.2, 2.0}
     assert (np.diagonal(first.precision) == 2).all()
@@ -82,7 +80,7 @@ def test_gaussian_models_are_the_published_ones():
 
 
 def test_gaussian_rows_have_the_covariance_of_their_model():
-    data = gaussian_change(12, 40_000, n_changed=5, change=0.8, rng=2)
+    data = make_gaussian_change(12, 40_000, n_changed=5, change=0.8, rng=2)
     for rows, model in ((data.first, data.first_model), (data.second, data.second_model)):
         Sigma = np.linalg.inv(model.precision)
         # Standard error of a covariance: sqrt((s_ii s_jj + s_ij^2) / n).
@@ -95,53 +93,53 @@ def test_gaussian_rows_have_the_covariance_of_their_model():
 
 @pytest.mark.parametrize("change", [0.8, -0.4, 0.2])
 def test_change_and_its_number(change):
-    data = gaussian_change(30, 5, n_changed=7, change=change, rng=0)
+    data = make_gaussian_change(30, 5, n_changed=7, change=change, rng=0)
     difference = data.second_model.precision - data.first_model.precision
     assert count(difference != 0) == 7
     np.testing.assert_allclose(difference[data.changed], change)
 
 
 def test_no_change_at_all():
-    data = gaussian_change(10, 5, n_changed=0, rng=0)
+    data = make_gaussian_change(10, 5, n_changed=0, rng=0)
     assert data.n_changed == 0
     np.testing.assert_array_equal(data.first_model.precision, data.second_model.precision)
     assert not (data.first == data.second).any()
 
 
 def test_density():
-    data = gaussian_change(20, 5, n_changed=2, density=0.1, rng=0)
+    data = make_gaussian_change(20, 5, n_changed=2, density=0.1, rng=0)
     assert count(data.second_model.adjacency) == 19
 
 
 def test_neighbors_in_place_of_a_density():
-    data = gaussian_change(200, 5, n_neighbors=10, rng=0)
+    data = make_gaussian_change(200, 5, n_neighbors=10, rng=0)
     assert (data.second_model.adjacency.sum(axis=0) == 10).all()
     assert data.n_changed == 15
-    other = gaussian_change(200, 5, n_neighbors=10, rng=1)
+    other = make_gaussian_change(200, 5, n_neighbors=10, rng=1)
     assert (data.second_model.adjacency != other.second_model.adjacency).any()
-    alone = gaussian_change(6, 5, n_neighbors=0, n_changed=0, rng=0)
+    alone = make_gaussian_change(6, 5, n_neighbors=0, n_changed=0, rng=0)
     assert not alone.second_model.adjacency.any()
 
 
 def test_drawn_anew_until_positive_definite():
     eigenvalues = []
     for seed in range(12):
-        data = gaussian_change(40, 2, change=1.0, min_eigenvalue=0.3, rng=seed)
+        data = make_gaussian_change(40, 2, change=1.0, min_eigenvalue=0.3, rng=seed)
         eigenvalues += [data.first_model.smallest_eigenvalue, data.second_model.smallest_eigenvalue]
     assert min(eigenvalues) >= 0.3
     lower = [
-        gaussian_change(40, 2, change=1.0, min_eigenvalue=1e-6, rng=seed).first_model
+        make_gaussian_change(40, 2, change=1.0, min_eigenvalue=1e-6, rng=seed).first_model
         for seed in range(12)
     ]
     assert min(model.smallest_eigenvalue for model in lower) < 0.3
     with pytest.raises(InputError, match=r"eigenvalues above 0.1.*n_neighbors=10"):
-        gaussian_change(200, 2, rng=0)
+        make_gaussian_change(200, 2, rng=0)
 
 
 def test_power_maps_the_same_rows():
-    plain = gaussian_change(15, 60, n_changed=3, rng=5)
+    plain = make_gaussian_change(15, 60, n_changed=3, rng=5)
     for power in (2.0, 3.0):
-        mapped = gaussian_change(15, 60, n_changed=3, power=power, rng=5)
+        mapped = make_gaussian_change(15, 60, n_changed=3, power=power, rng=5)
         assert mapped.power == power
         np.testing.assert_array_equal(mapped.second_model.precision, plain.second_model.precision)
         for rows, gaussian in ((mapped.first, plain.first), (mapped.second, plain.second)):
@@ -150,14 +148,14 @@ def test_power_maps_the_same_rows():
 
 def test_nonparanormal_moments():
     """The mean square of the root of a normal variable is its mean size, sqrt(2 / pi) sigma."""
-    data = gaussian_change(5, 40_000, n_changed=0, density=0.3, power=2, rng=0)
+    data = make_gaussian_change(5, 40_000, n_changed=0, density=0.3, power=2, rng=0)
     sigma = np.sqrt(np.diag(np.linalg.inv(data.first_model.precision)))
     np.testing.assert_allclose((data.first**2).mean(axis=0), sigma * math.sqrt(2 / math.pi), 0.02)
 
 
 def test_shared_noise():
-    shared = gaussian_change(10, (30, 20), n_changed=3, shared_noise=True, rng=0)
-    plain = gaussian_change(10, (30, 20), n_changed=3, rng=0)
+    shared = make_gaussian_change(10, (30, 20), n_changed=3, shared_noise=True, rng=0)
+    plain = make_gaussian_change(10, (30, 20), n_changed=3, rng=0)
     np.testing.assert_array_equal(shared.first, plain.first)
     assert not (shared.second == plain.second).any()
     # Undo the factors: what is left is the noise.
@@ -171,19 +169,19 @@ def test_shared_noise():
     np.testing.assert_allclose(noise[0][:20], noise[1], atol=1e-12)
 
 
-def test_redraw():
-    data = gaussian_change(10, 20, n_changed=3, power=2, rng=0)
-    again = data.redraw((40, 30), rng=1)
+def test_other_rows_of_the_same_models():
+    data = make_gaussian_change(10, 20, n_changed=3, power=2, rng=0)
+    again = data.sample((40, 30), rng=1)
     assert (len(again.first), len(again.second)) == (40, 30)
     assert again.first_model is data.first_model
     assert again.second_model is data.second_model
     np.testing.assert_array_equal(again.changed, data.changed)
     assert again.power == 2
-    np.testing.assert_array_equal(again.X, data.redraw((40, 30), rng=1).X)
-    assert not (again.X == data.redraw((40, 30), rng=2).X).any()
-    spread = np.abs(data.redraw(20_000, rng=1).first).mean(axis=0)
-    np.testing.assert_allclose(spread, np.abs(data.redraw(20_000, rng=2).first).mean(axis=0), 0.03)
-    shared = data.redraw((40, 30), shared_noise=True, rng=1)
+    np.testing.assert_array_equal(again.X, data.sample((40, 30), rng=1).X)
+    assert not (again.X == data.sample((40, 30), rng=2).X).any()
+    spread = np.abs(data.sample(20_000, rng=1).first).mean(axis=0)
+    np.testing.assert_allclose(spread, np.abs(data.sample(20_000, rng=2).first).mean(axis=0), 0.03)
+    shared = data.sample((40, 30), shared_noise=True, rng=1)
     np.testing.assert_array_equal(shared.first, again.first)
     # In both groups the last variable is a multiple of the last noise.
     np.testing.assert_allclose(np.sign(shared.second[:, -1]), np.sign(shared.first[:30, -1]))
@@ -207,7 +205,7 @@ def test_redraw():
 )
 def test_bad_gaussian_arguments(options, message):
     with pytest.raises(InputError, match=message):
-        gaussian_change(**options)
+        make_gaussian_change(**options)
 
 
 # Lattice
@@ -215,7 +213,7 @@ def test_bad_gaussian_arguments(options, message):
 
 @pytest.mark.parametrize("side", [8, 10])
 def test_lattice_models_are_the_published_ones(side):
-    data = lattice_change(side**2, 5, rng=0)
+    data = make_lattice_change(side**2, 5, rng=0)
     first, second = data.first_model, data.second_model
     adjacency = np.zeros((side, side, side, side), dtype=bool)
     for i in range(side):
@@ -236,21 +234,21 @@ def test_lattice_models_are_the_published_ones(side):
 
 
 def test_lattice_options():
-    data = lattice_change(16, 5, n_changed=9, rng=0)
+    data = make_lattice_change(16, 5, n_changed=9, rng=0)
     assert data.n_changed == 9
-    assert lattice_change(16, 5, n_changed=0, rng=0).n_changed == 0
-    rows = lattice_change(9, 30_000, rng=0)
+    assert make_lattice_change(16, 5, n_changed=0, rng=0).n_changed == 0
+    rows = make_lattice_change(9, 30_000, rng=0)
     for sample, model in ((rows.first, rows.first_model), (rows.second, rows.second_model)):
         np.testing.assert_allclose(
             np.cov(sample, rowvar=False), np.linalg.inv(model.precision), atol=0.02
         )
     for n_features in (-4, 1, 10):
         with pytest.raises(InputError, match="a square number"):
-            lattice_change(n_features)
+            make_lattice_change(n_features)
     with pytest.raises(InputError, match="24 edges, fewer than the 25"):
-        lattice_change(16, n_changed=25)
+        make_lattice_change(16, n_changed=25)
     with pytest.raises(InputError, match="n_changed must be at least 0"):
-        lattice_change(16, n_changed=-1)
+        make_lattice_change(16, n_changed=-1)
 
 
 # Diamond
@@ -284,15 +282,15 @@ def test_diamond_moments(method, n_leaves, coupling):
 @pytest.mark.parametrize("coupling", [0.0, 1.0])
 def test_diamond_without_coupling_is_normal(coupling):
     """With variance 1/4, for either way to have no interaction."""
-    graph = graph_structure(3, "ring") if coupling == 0 else np.zeros((3, 3), dtype=bool)
+    graph = make_graph(3, "ring") if coupling == 0 else np.zeros((3, 3), dtype=bool)
     for method in ("rejection", "gibbs"):
         X = sample_diamond(graph, 5000, coupling=coupling, method=method, n_sweeps=2, rng=1)
         assert stats.kstest(X[:, 0], stats.norm(scale=0.5).cdf).pvalue > 0.01
 
 
 def test_both_diamond_samplers_agree():
-    data = diamond_change(7, 4000, densities=(0.2, 0.6), method="rejection", rng=0)
-    other = diamond_change(7, 4000, densities=(0.2, 0.6), method="gibbs", n_sweeps=50, rng=0)
+    data = make_diamond_change(7, 4000, densities=(0.2, 0.6), method="rejection", rng=0)
+    other = make_diamond_change(7, 4000, densities=(0.2, 0.6), method="gibbs", n_sweeps=50, rng=0)
     np.testing.assert_array_equal(data.second_adjacency, other.second_adjacency)
     for rows, others in ((data.first, other.first), (data.second, other.second)):
         assert not (rows == others).any()
@@ -305,7 +303,7 @@ def test_both_diamond_samplers_agree():
 
 
 def test_short_chains_have_not_forgotten_their_start():
-    graph = graph_structure(12, "ring") | graph_structure(12, "hub", n_hubs=1)
+    graph = make_graph(12, "ring") | make_graph(12, "hub", n_hubs=1)
     size = [
         (sample_diamond(graph, 4000, method="gibbs", n_sweeps=n, rng=0)[:, 0] ** 2).mean()
         for n in (1, 200)
@@ -316,7 +314,7 @@ def test_short_chains_have_not_forgotten_their_start():
 
 
 def test_automatic_choice_of_the_diamond_sampler():
-    ring, crowded = graph_structure(6, "ring"), ~np.eye(20, dtype=bool)
+    ring, crowded = make_graph(6, "ring"), ~np.eye(20, dtype=bool)
     drawn = sample_diamond(ring, 10, rng=0)
     np.testing.assert_array_equal(drawn, sample_diamond(ring, 10, method="rejection", rng=0))
     assert sample_diamond(crowded, 10, rng=0).shape == (10, 20)
@@ -325,7 +323,7 @@ def test_automatic_choice_of_the_diamond_sampler():
 
 
 def test_diamond_graphs_are_the_published_ones():
-    data = diamond_change(n_samples=10, rng=0)
+    data = make_diamond_change(n_samples=10, rng=0)
     assert (count(data.first_adjacency), count(data.second_adjacency)) == (5, 13)
     np.testing.assert_array_equal(data.first_adjacency | data.changed, data.second_adjacency)
     assert data.coupling == 20
@@ -333,14 +331,14 @@ def test_diamond_graphs_are_the_published_ones():
 
 
 def test_diamond_options():
-    other = diamond_change(6, 3000, densities=(0.6, 0.2), coupling=2.0, rng=0)
+    other = make_diamond_change(6, 3000, densities=(0.6, 0.2), coupling=2.0, rng=0)
     assert (count(other.first_adjacency), count(other.second_adjacency)) == (9, 3)
     assert (other.first_adjacency >= other.second_adjacency).all()
     assert other.coupling == 2
-    stronger = diamond_change(6, 3000, densities=(0.6, 0.2), coupling=50.0, rng=0)
+    stronger = make_diamond_change(6, 3000, densities=(0.6, 0.2), coupling=50.0, rng=0)
     np.testing.assert_array_equal(stronger.changed, other.changed)
     assert (stronger.first**2).mean() < 0.8 * (other.first**2).mean()
-    chains = [diamond_change(6, 50, method="gibbs", n_sweeps=n, rng=0).first for n in (1, 2)]
+    chains = [make_diamond_change(6, 50, method="gibbs", n_sweeps=n, rng=0).first for n in (1, 2)]
     assert not (chains[0] == chains[1]).any()
 
 
@@ -357,7 +355,7 @@ def test_diamond_options():
 )
 def test_bad_diamond_arguments(options, message):
     with pytest.raises(InputError, match=message):
-        diamond_change(**options)
+        make_diamond_change(**options)
 
 
 @pytest.mark.parametrize("graph", [[[0, 1], [0, 0]], [[1, 0], [0, 0]], [0, 1], [[0, 1, 0]]])
@@ -369,106 +367,3 @@ def test_bad_diamond_graphs(graph):
 def test_no_diamond_rows():
     with pytest.raises(InputError, match="n_samples and n_sweeps must be at least 1"):
         sample_diamond([[0, 1], [1, 0]], 0)
-
-
-# Genes
-
-
-def hill_level(regulations, gene, levels):
-    """Steady level by the formulas of the docstring."""
-    acting = [r for r in regulations if r.target == gene]
-    z = {r: (levels[:, r.regulator] / r.threshold) ** r.steepness for r in acting}
-    a = sum((z[r] for r in acting if r.kind in ("activation", "dual")), 0.0)
-    b = sum((z[r] for r in acting if r.kind == "repression"), 0.0)
-    b = b + sum((z[r] ** 2 / 2 for r in acting if r.kind == "dual"), 0.0)
-    if {r.kind for r in acting} == {"repression"}:
-        return 0.02 + 0.96 * (1 / (1 + b))
-    return 0.02 + 0.96 * a / (1 + a + b)
-
-
-def test_the_gene_network():
-    regulations = gene_regulation_change(rng=0).first_regulations
-    assert len({(r.regulator, r.target) for r in regulations}) == 15
-    assert all(r.regulator < r.target for r in regulations)
-    assert {r.target for r in regulations} == set(range(3, 13))
-    assert {r.regulator for r in regulations} >= {0, 1, 2}
-    assert {r.kind for r in regulations} == {"activation", "repression", "dual"}
-    assert all(0.2 <= r.threshold <= 0.6 and 1.5 <= r.steepness <= 4 for r in regulations)
-    other = gene_regulation_change(rng=1).first_regulations
-    assert [r.kind for r in other] == [r.kind for r in regulations]
-    assert all(r.threshold != s.threshold for r, s in zip(regulations, other, strict=True))
-    assert all(r.steepness != s.steepness for r, s in zip(regulations, other, strict=True))
-
-
-def test_genes_settle_by_their_regulations():
-    data = gene_regulation_change((300, 200), biological_noise=0, experimental_noise=0, rng=0)
-    for levels, regulations in (
-        (data.first, data.first_regulations),
-        (data.second, data.second_regulations),
-    ):
-        for gene in range(3, 13):
-            expected = hill_level(regulations, gene, levels)
-            np.testing.assert_allclose(levels[:, gene], expected, rtol=1e-12)
-            assert levels[:, gene].std() > 0
-        for gene in range(3):
-            assert stats.kstest(levels[:, gene], stats.beta(2, 2).cdf).pvalue > 0.005
-
-
-def test_regulations_change_their_kind():
-    seen = Counter()
-    for seed in range(40):
-        data = gene_regulation_change(2, rng=seed)
-        pairs = list(zip(data.first_regulations, data.second_regulations, strict=True))
-        for before, after in pairs:
-            is_changed = before.kind != after.kind
-            assert data.changed[before.regulator, before.target] == is_changed
-            assert (before.threshold, before.steepness) == (after.threshold, after.steepness)
-            assert (before.regulator, before.target) == (after.regulator, after.target)
-            if is_changed:
-                seen[before.kind, after.kind] += 1
-        assert sum(before.kind != after.kind for before, after in pairs) == 6
-    assert set(seen) == {
-        ("activation", "repression"),
-        ("repression", "activation"),
-        ("dual", "activation"),
-        ("dual", "repression"),
-    }
-
-
-def test_gene_noise():
-    quiet = gene_regulation_change(4000, biological_noise=0, experimental_noise=0, rng=0)
-    measured = gene_regulation_change(4000, biological_noise=0, experimental_noise=0.05, rng=0)
-    error = np.log(measured.second / quiet.second)
-    np.testing.assert_allclose(error.std(axis=0), 0.05, rtol=0.06)
-    assert np.abs(error.mean(axis=0)).max() < 4 * 0.05 / math.sqrt(4000)
-    biological = gene_regulation_change(4000, biological_noise=0.1, experimental_noise=0, rng=0)
-    levels = biological.first
-    for gene in range(3, 13):
-        settled = hill_level(biological.first_regulations, gene, levels)
-        assert np.log(levels[:, gene] / settled).std() == pytest.approx(0.1, rel=0.06)
-    np.testing.assert_allclose(
-        np.log(levels[:, :3] / quiet.first[:, :3]).std(axis=0), 0.1, rtol=0.06
-    )
-    published = gene_regulation_change(20, rng=0)
-    named = gene_regulation_change(20, biological_noise=0.1, experimental_noise=0.05, rng=0)
-    np.testing.assert_array_equal(published.X, named.X)
-    assert (published.X > 0).all()
-
-
-def test_number_of_changed_regulations():
-    assert gene_regulation_change(2, n_changed=0, rng=0).n_changed == 0
-    assert gene_regulation_change(2, n_changed=15, rng=0).n_changed == 15
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_changed": 16}, "between 0 and 15, got 16"),
-        ({"n_changed": -1}, "between 0 and 15, got -1"),
-        ({"biological_noise": -0.1}, "at least 0, got -0.1 and 0.05"),
-        ({"experimental_noise": np.inf}, "at least 0, got 0.1 and inf"),
-    ],
-)
-def test_bad_gene_arguments(options, message):
-    with pytest.raises(InputError, match=message):
-        gene_regulation_change(**options)

@@ -5,11 +5,10 @@ import pytest
 from edgewise import InputError
 from edgewise.data import (
     DAG_NAMES,
-    linear_sem,
     load_dag,
     load_network,
-    random_dag,
-    sample_linear_sem,
+    make_dag,
+    make_linear_sem,
 )
 
 FORK = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
@@ -34,28 +33,28 @@ def test_other_names_are_refused(name, words):
 
 def test_coefficients_stand_on_the_arcs_within_their_bounds():
     arcs = load_dag("hepar2").adjacency
-    model = linear_sem(arcs, low=0.7, high=0.9, rng=3)
+    model = make_linear_sem(arcs, low=0.7, high=0.9, rng=3)
     np.testing.assert_array_equal(model.adjacency, arcs)
     size = np.abs(model.coef[arcs])
     assert 0.7 <= size.min() < 0.72
     assert 0.88 < size.max() <= 0.9
     assert 0.3 < np.mean(model.coef[arcs] > 0) < 0.7
-    default = np.abs(linear_sem(arcs, rng=3).coef[arcs])
+    default = np.abs(make_linear_sem(arcs, rng=3).coef[arcs])
     assert 0.5 <= default.min() < 0.52
     assert 0.98 < default.max() <= 1.0
 
 
 def test_covariance_sums_over_all_paths():
-    arcs = random_dag(9, degree=4, rng=4)
-    model = linear_sem(arcs, noise_variance=np.linspace(0.5, 2.0, 9), rng=5)
+    arcs = make_dag(9, degree=4, rng=4)
+    model = make_linear_sem(arcs, noise_variance=np.linspace(0.5, 2.0, 9), rng=5)
     effects = sum(np.linalg.matrix_power(model.coef, k) for k in range(9))
     expected = effects.T @ np.diag(np.linspace(0.5, 2.0, 9)) @ effects
     np.testing.assert_allclose(model.covariance, expected, atol=1e-12)
 
 
 def test_samples_have_the_covariance_of_the_model():
-    model = linear_sem(random_dag(6, rng=0), noise_variance=2.0, permute=True, rng=1)
-    X = sample_linear_sem(model, 200_000, rng=2)
+    model = make_linear_sem(make_dag(6, rng=0), noise_variance=2.0, permute=True, rng=1)
+    X = model.sample(200_000, rng=2)
     np.testing.assert_allclose(np.cov(X.T), model.covariance, atol=0.15)
     # The noise of each equation is what its parents leave over.
     np.testing.assert_allclose((X - X @ model.coef).var(axis=0), 2.0, rtol=0.02)
@@ -63,37 +62,37 @@ def test_samples_have_the_covariance_of_the_model():
 
 def test_columns_say_where_each_node_went():
     arcs = load_dag("alarm").adjacency
-    model = linear_sem(arcs, noise_variance=np.arange(1.0, 38.0), permute=True, rng=0)
+    model = make_linear_sem(arcs, noise_variance=np.arange(1.0, 38.0), permute=True, rng=0)
     assert sorted(model.columns.tolist()) == list(range(37))
     assert (model.columns != np.arange(37)).any()
     np.testing.assert_array_equal(model.adjacency, arcs[np.ix_(model.columns, model.columns)])
     np.testing.assert_array_equal(model.noise_variance, model.columns + 1.0)
-    np.testing.assert_array_equal(linear_sem(arcs, rng=0).columns, np.arange(37))
+    np.testing.assert_array_equal(make_linear_sem(arcs, rng=0).columns, np.arange(37))
 
 
 def test_standardised_rows():
-    model = linear_sem(FORK, rng=0)
-    raw, scaled = (sample_linear_sem(model, 50, rng=1, standardize=flag) for flag in (False, True))
+    model = make_linear_sem(FORK, rng=0)
+    raw, scaled = (model.sample(50, rng=1, standardize=flag) for flag in (False, True))
     np.testing.assert_allclose(scaled, (raw - raw.mean(axis=0)) / raw.std(axis=0))
 
 
 def test_a_seed_repeats_everything():
-    first, again = (linear_sem(FORK, permute=True, rng=8) for _ in range(2))
+    first, again = (make_linear_sem(FORK, permute=True, rng=8) for _ in range(2))
     np.testing.assert_array_equal(first.coef, again.coef)
-    rows = [sample_linear_sem(first, 5, rng=8) for _ in range(2)]
+    rows = [first.sample(5, rng=8) for _ in range(2)]
     np.testing.assert_array_equal(*rows)
 
 
 @pytest.mark.parametrize(("kind", "n_arcs"), [("chain", 11), ("ring", 12), ("hub", 11)])
 def test_random_graphs_keep_the_edges_of_their_family(kind, n_arcs):
-    arcs = random_dag(12, kind, rng=0)
+    arcs = make_dag(12, kind, rng=0)
     assert arcs.sum() == n_arcs
     assert nx.is_directed_acyclic_graph(nx.from_numpy_array(arcs, create_using=nx.DiGraph))
-    assert (arcs != random_dag(12, kind, rng=1)).any()
+    assert (arcs != make_dag(12, kind, rng=1)).any()
 
 
 def test_degree_is_heeded():
-    sparse, dense = (random_dag(60, degree=degree, rng=0).sum() for degree in (1.0, 8.0))
+    sparse, dense = (make_dag(60, degree=degree, rng=0).sum() for degree in (1.0, 8.0))
     assert dense > 5 * sparse
 
 
@@ -109,10 +108,10 @@ def test_degree_is_heeded():
 )
 def test_bad_models_are_refused(arguments, options, words):
     with pytest.raises(InputError, match=words):
-        linear_sem(arguments, **options)
+        make_linear_sem(arguments, **options)
 
 
 @pytest.mark.parametrize(("n_samples", "standardize"), [(0, False), (1, True)])
 def test_too_few_rows_are_refused(n_samples, standardize):
     with pytest.raises(InputError, match="n_samples"):
-        sample_linear_sem(linear_sem(FORK, rng=0), n_samples, rng=0, standardize=standardize)
+        make_linear_sem(FORK, rng=0).sample(n_samples, rng=0, standardize=standardize)

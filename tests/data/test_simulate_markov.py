@@ -10,12 +10,10 @@ from scipy import stats
 from edgewise import InputError
 from edgewise.data import (
     MarkovModel,
-    graph_structure,
     load_network,
-    markov_model,
+    make_graph,
+    make_markov_model,
     maximal_cliques,
-    sample_markov,
-    six_node_graph,
 )
 from edgewise.metrics import irregularity
 
@@ -24,9 +22,9 @@ LEVELS = (2, 3, 2, 4, 2)
 
 def house(cardinalities=LEVELS, rng=3):
     """Five variables: a square with a roof, so cliques of two and of three."""
-    adjacency = graph_structure(5, "ring")
+    adjacency = make_graph(5, "ring")
     adjacency[1, 3] = adjacency[3, 1] = True
-    return markov_model(adjacency, cardinalities=cardinalities, rng=rng)
+    return make_markov_model(adjacency, cardinalities=cardinalities, rng=rng)
 
 
 def joint(model):
@@ -79,18 +77,18 @@ def test_model_has_a_table_per_maximal_clique():
 
 
 def test_isolated_variables_are_cliques_of_one():
-    model = markov_model(np.zeros((3, 3)), rng=0)
+    model = make_markov_model(np.zeros((3, 3)), rng=0)
     assert model.cliques == ((0,), (1,), (2,))
     assert not model.adjacency.any()
 
 
 def test_potentials_are_even_between_the_bounds():
     adjacency = np.ones((12, 12)) - np.eye(12)
-    potentials = np.exp(markov_model(adjacency, rng=0).potentials[0]).ravel()
+    potentials = np.exp(make_markov_model(adjacency, rng=0).potentials[0]).ravel()
     assert stats.kstest(potentials, "uniform").pvalue > 0.01
-    narrow = np.exp(markov_model(adjacency, low=2.0, high=2.5, rng=0).potentials[0])
+    narrow = np.exp(make_markov_model(adjacency, low=2.0, high=2.5, rng=0).potentials[0])
     assert stats.kstest(narrow.ravel(), "uniform", args=(2.0, 0.5)).pvalue > 0.01
-    assert np.ptp(markov_model(adjacency, low=0.3, high=0.3, rng=0).potentials[0]) == 0
+    assert np.ptp(make_markov_model(adjacency, low=0.3, high=0.3, rng=0).potentials[0]) == 0
 
 
 def test_model_is_decided_by_the_seed():
@@ -152,13 +150,13 @@ def test_extreme_potentials_do_not_overflow():
     assert model.log_pseudo_likelihood([[0, 0]])[0] == 0
     assert model.log_pseudo_likelihood([[0, 1]])[0] == -4000 - 3000
     for method in ("gibbs", "exact"):
-        assert set(map(tuple, sample_markov(model, 50, method=method, rng=0))) <= {(0, 0), (1, 1)}
+        assert set(map(tuple, model.sample(50, method=method, rng=0))) <= {(0, 0), (1, 1)}
 
 
 def test_exact_samples_have_the_probabilities():
     model = house()
     states, probability = joint(model)
-    X = sample_markov(model, 20_000, method="exact", rng=1)
+    X = model.sample(20_000, method="exact", rng=1)
     codes = np.ravel_multi_index(X.T, LEVELS)
     np.testing.assert_array_equal(np.ravel_multi_index(states.T, LEVELS), np.arange(len(states)))
     observed = np.bincount(codes, minlength=len(states))
@@ -168,7 +166,7 @@ def test_exact_samples_have_the_probabilities():
 def test_gibbs_agrees_with_the_joint():
     model = house()
     states, probability = joint(model)
-    X = sample_markov(model, 60_000, method="gibbs", rng=2)
+    X = model.sample(60_000, method="gibbs", rng=2)
     for first, second in itertools.combinations(range(5), 2):
         for levels in itertools.product(range(LEVELS[first]), range(LEVELS[second])):
             wanted = probability[(states[:, [first, second]] == levels).all(axis=1)].sum()
@@ -179,8 +177,8 @@ def test_gibbs_agrees_with_the_joint():
 
 
 def test_gibbs_on_a_real_network_has_the_conditionals():
-    model = markov_model(load_network("karate").adjacency, rng=0)
-    X = sample_markov(model, 20_000, rng=1)
+    model = make_markov_model(load_network("karate").adjacency, rng=0)
+    X = model.sample(20_000, rng=1)
     for variable in (0, 11, 33):
         expected = model.conditional(variable, X)[:, 1]
         score = (X[:, variable] - expected) / np.sqrt(expected * (1 - expected)).clip(1e-9)
@@ -190,46 +188,40 @@ def test_gibbs_on_a_real_network_has_the_conditionals():
 def test_seed_decides_the_samples():
     model = house()
     for method in ("gibbs", "exact"):
-        first, again, other = (
-            sample_markov(model, 200, method=method, rng=seed) for seed in (5, 5, 6)
-        )
+        first, again, other = (model.sample(200, method=method, rng=seed) for seed in (5, 5, 6))
         np.testing.assert_array_equal(first, again)
         assert (first != other).any()
         generator = np.random.default_rng(5)
-        np.testing.assert_array_equal(
-            sample_markov(model, 200, method=method, rng=generator), first
-        )
-        assert (sample_markov(model, 200, method=method, rng=generator) != first).any()
+        np.testing.assert_array_equal(model.sample(200, method=method, rng=generator), first)
+        assert (model.sample(200, method=method, rng=generator) != first).any()
 
 
 def test_burn_in_and_thin_choose_among_the_sweeps():
     model = house()
-    every = sample_markov(model, 60, method="gibbs", burn_in=0, rng=0)
-    burnt = sample_markov(model, 50, method="gibbs", burn_in=10, rng=0)
-    thinned = sample_markov(model, 10, method="gibbs", burn_in=10, thin=5, rng=0)
+    every = model.sample(60, method="gibbs", burn_in=0, rng=0)
+    burnt = model.sample(50, method="gibbs", burn_in=10, rng=0)
+    thinned = model.sample(10, method="gibbs", burn_in=10, thin=5, rng=0)
     np.testing.assert_array_equal(burnt, every[10:])
     np.testing.assert_array_equal(thinned, burnt[4::5])
-    default = sample_markov(model, 10, method="gibbs", rng=0)
-    longer = sample_markov(model, 110, method="gibbs", burn_in=0, rng=0)
+    default = model.sample(10, method="gibbs", rng=0)
+    longer = model.sample(110, method="gibbs", burn_in=0, rng=0)
     np.testing.assert_array_equal(default, longer[100:])
 
 
 def test_auto_is_exact_where_that_is_possible():
-    small, large = (markov_model(graph_structure(n, "chain"), rng=0) for n in (20, 21))
+    small, large = (make_markov_model(make_graph(n, "chain"), rng=0) for n in (20, 21))
     assert small.n_states == 2**20
     for model, method in ((small, "exact"), (large, "gibbs")):
-        np.testing.assert_array_equal(
-            sample_markov(model, 5, rng=0), sample_markov(model, 5, method=method, rng=0)
-        )
+        np.testing.assert_array_equal(model.sample(5, rng=0), model.sample(5, method=method, rng=0))
     with pytest.raises(InputError, match=r'2\.1e\+06 states.*method="gibbs"'):
-        sample_markov(large, 5, method="exact")
+        large.sample(5, method="exact")
 
 
 @pytest.mark.parametrize(("n_levels", "kind"), [(256, "uint8"), (257, "uint16"), (70_000, "int32")])
 @pytest.mark.parametrize("method", ["exact", "gibbs"])
 def test_codes_have_the_smallest_type(n_levels, kind, method):
-    model = markov_model([[0, 1], [1, 0]], cardinalities=[n_levels, 2], rng=0)
-    X = sample_markov(model, 50, method=method, burn_in=2, rng=0)
+    model = make_markov_model([[0, 1], [1, 0]], cardinalities=[n_levels, 2], rng=0)
+    X = model.sample(50, method=method, burn_in=2, rng=0)
     assert X.dtype == kind
     assert X.shape == (50, 2)
     assert X[:, 0].max() > n_levels // 2
@@ -239,8 +231,8 @@ def test_codes_have_the_smallest_type(n_levels, kind, method):
 def test_variables_with_one_level_are_constant(method):
     levels = np.ones(70, dtype=int)
     levels[[3, 69]] = 2
-    model = markov_model(graph_structure(70, "chain"), cardinalities=levels, rng=0)
-    X = sample_markov(model, 100, method=method, rng=0)
+    model = make_markov_model(make_graph(70, "chain"), cardinalities=levels, rng=0)
+    X = model.sample(100, method=method, rng=0)
     np.testing.assert_array_equal(np.flatnonzero(X.any(axis=0)), [3, 69])
     np.testing.assert_array_equal(model.conditional(5, X), np.ones((100, 1)))
 
@@ -266,7 +258,7 @@ def test_variables_with_one_level_are_constant(method):
 )
 def test_bad_models(adjacency, options, part):
     with pytest.raises(InputError, match=part):
-        markov_model(adjacency, **options)
+        make_markov_model(adjacency, **options)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +293,7 @@ def test_bad_tables(cliques, potentials, part):
 )
 def test_bad_samples(options, part):
     with pytest.raises(InputError, match=part):
-        sample_markov(house(), **{"n_samples": 3, **options})
+        house().sample(**{"n_samples": 3, **options})
 
 
 def test_bad_states():
@@ -325,21 +317,6 @@ def test_no_rows_have_no_likelihood():
     assert model.conditional(3, empty).shape == (0, 4)
 
 
-def test_six_graphs():
-    graphs = [networkx.from_numpy_array(six_node_graph(number)) for number in range(1, 7)]
-    chord = networkx.cycle_graph(6)
-    chord.add_edge(0, 3)
-    bound = networkx.complete_multipartite_graph(1, 1, 4)
-    for graph, wanted in zip(
-        graphs, [networkx.cycle_graph(6), chord, None, networkx.star_graph(5), bound], strict=False
-    ):
-        assert wanted is None or networkx.is_isomorphic(graph, wanted)
-    assert networkx.is_tree(graphs[2])
-    assert [irregularity(six_node_graph(k)) for k in range(1, 7)] == [0, 4, 8, 20, 24, 20]
-    with pytest.raises(InputError, match="1 to 6"):
-        six_node_graph(7)
-
-
 @pytest.mark.parametrize(
     ("n_hubs", "hub_links", "n_edges", "unevenness"),
     [
@@ -353,16 +330,16 @@ def test_six_graphs():
     ],
 )
 def test_joined_hubs(n_hubs, hub_links, n_edges, unevenness):
-    adjacency = graph_structure(8 * n_hubs, "hub", n_hubs=n_hubs, hub_links=hub_links)
+    adjacency = make_graph(8 * n_hubs, "hub", n_hubs=n_hubs, hub_links=hub_links)
     assert adjacency.sum() == 2 * n_edges
     assert not adjacency.diagonal().any()
     assert irregularity(adjacency) == unevenness
     with pytest.raises(InputError, match="none, chain, ring"):
-        graph_structure(16, "hub", hub_links="star")
+        make_graph(16, "hub", hub_links="star")
 
 
 @pytest.mark.parametrize(("degree", "n_edges"), [(2, 39), (4, 76)])
 def test_scale_free_graphs_with_one_and_with_two_edges_per_node(degree, n_edges):
-    adjacency = graph_structure(40, "barabasi-albert", degree=degree, rng=0)
+    adjacency = make_graph(40, "barabasi-albert", degree=degree, rng=0)
     assert adjacency.sum() == 2 * n_edges
     assert networkx.is_connected(networkx.from_numpy_array(adjacency))

@@ -5,49 +5,10 @@ from scipy import ndimage
 from edgewise import InputError
 from edgewise.data import (
     GaussianModel,
-    block_model,
-    changed_block_models,
-    contour_model,
+    make_block_model,
+    make_changed_block_models,
     neighbor_pairs,
 )
-
-
-def test_two_blocks_as_written_out():
-    a, b, c = -0.4, 0.4, 0.25
-    expected = [
-        [1, 0, 0, c, 0, a, a, 0, 0],
-        [0, 1, 0, 0, 0, a, a, 0, 0],
-        [0, 0, 1, 0, 0, 0, 0, 0, 0],
-        [c, 0, 0, 1, 0, 0, 0, b, b],
-        [0, 0, 0, 0, 1, 0, 0, b, b],
-        [a, a, 0, 0, 0, 1, 0, 0, 0],
-        [a, a, 0, 0, 0, 0, 1, 0, 0],
-        [0, 0, 0, b, b, 0, 0, 1, 0],
-        [0, 0, 0, b, b, 0, 0, 0, 1],
-    ]
-    model = contour_model("two-blocks")
-    np.testing.assert_array_equal(model.precision, expected)
-    np.testing.assert_array_equal(contour_model().precision, expected)
-    assert model.smallest_eigenvalue == pytest.approx(0.124, abs=5e-4)
-
-
-def test_one_block_as_written_out():
-    a, b = -0.3, 0.3
-    expected = [
-        [1, 0, 0, 0, 0, a, a, a, 0],
-        [0, 1, 0, 0, 0, a, a, a, 0],
-        [0, 0, 1, 0, 0, a, a, a, 0],
-        [0, 0, 0, 1, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 1, 0, 0, 0, b],
-        [a, a, a, 0, 0, 1, 0, 0, 0],
-        [a, a, a, 0, 0, 0, 1, 0, 0],
-        [a, a, a, 0, 0, 0, 0, 1, 0],
-        [0, 0, 0, 0, b, 0, 0, 0, 1],
-    ]
-    model = contour_model("one-block")
-    np.testing.assert_array_equal(model.precision, expected)
-    # The block has rank one, with the singular value 0.3 * 3.
-    assert model.smallest_eigenvalue == pytest.approx(0.1)
 
 
 def assert_model(model, min_eigenvalue):
@@ -86,7 +47,7 @@ def boxes_of(block, shape):
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_join_boxes(shape, size, n_blocks, box, seed):
-    model = block_model(shape, n_blocks=n_blocks, size=size, rng=seed)
+    model = make_block_model(shape, n_blocks=n_blocks, size=size, rng=seed)
     assert_model(model, 0.2)
     weights = np.where(model.adjacency, model.precision, 0)
     values = np.unique(weights[weights != 0])
@@ -105,7 +66,7 @@ def test_blocks_join_boxes(shape, size, n_blocks, box, seed):
 
 
 def test_weights_jump_only_at_the_sides_of_boxes():
-    model = block_model((10, 10), rng=0)
+    model = make_block_model((10, 10), rng=0)
     first, second = neighbor_pairs((10, 10), 100).T
     rows = np.where(model.adjacency, model.precision, 0)
     n_jumps = np.count_nonzero(rows[first] != rows[second])
@@ -115,28 +76,28 @@ def test_weights_jump_only_at_the_sides_of_boxes():
 
 def test_options_of_blocks_matter():
     default = {"shape": (10, 10), "rng": 0}
-    weak = block_model(**default, strength=(0.01, 0.02))
+    weak = make_block_model(**default, strength=(0.01, 0.02))
     assert np.abs(weak.precision[weak.adjacency]).max() <= 0.02
     assert (np.diagonal(weak.precision) == 1).all()
-    strong = block_model(**default, strength=(1, 2))
+    strong = make_block_model(**default, strength=(1, 2))
     assert_model(strong, 0.2)
     assert strong.smallest_eigenvalue == pytest.approx(0.2)
     assert (np.diagonal(strong.precision) > 1).all()
-    well = block_model(**default, strength=(1, 2), min_eigenvalue=0.5)
+    well = make_block_model(**default, strength=(1, 2), min_eigenvalue=0.5)
     assert well.smallest_eigenvalue == pytest.approx(0.5)
-    signs = np.sign(np.unique(block_model((60,), size=2, n_blocks=20, rng=0).precision))
+    signs = np.sign(np.unique(make_block_model((60,), size=2, n_blocks=20, rng=0).precision))
     assert {-1.0, 1.0} <= set(signs)
 
 
 def test_seed_decides():
-    first, again, other = (block_model((30,), rng=seed).precision for seed in (1, 1, 2))
+    first, again, other = (make_block_model((30,), rng=seed).precision for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
 
 
 @pytest.mark.parametrize("strength", [(0.15, 0.4), (1.0, 2.0)])
 def test_changed_models_differ_in_one_block_only(strength):
-    before, after = changed_block_models((10, 10), n_blocks=4, strength=strength, rng=3)
+    before, after = make_changed_block_models((10, 10), n_blocks=4, strength=strength, rng=3)
     assert_model(before, 0.2)
     assert_model(after, 0.2)
     delta = after.precision - before.precision
@@ -149,14 +110,14 @@ def test_changed_models_differ_in_one_block_only(strength):
 
 
 def test_changed_models_pass_their_options_on():
-    before, after = changed_block_models(
+    before, after = make_changed_block_models(
         (40,), n_blocks=1, size=5, strength=(0.3, 0.3), min_eigenvalue=0.9, rng=0
     )
     assert not before.adjacency.any()
     assert after.adjacency.sum() == 50
     assert set(np.abs(after.precision[after.adjacency])) == {0.3}
     assert after.smallest_eigenvalue == pytest.approx(0.9)
-    same = changed_block_models((40,), n_blocks=1, size=5, strength=(0.3, 0.3), rng=0)[1]
+    same = make_changed_block_models((40,), n_blocks=1, size=5, strength=(0.3, 0.3), rng=0)[1]
     np.testing.assert_array_equal(same.adjacency, after.adjacency)
 
 
@@ -176,16 +137,11 @@ def test_changed_models_pass_their_options_on():
         ({"min_eigenvalue": 1.0}, "min_eigenvalue"),
     ],
 )
-@pytest.mark.parametrize("function", [block_model, changed_block_models])
+@pytest.mark.parametrize("function", [make_block_model, make_changed_block_models])
 def test_bad_options(function, options, part):
     full = {"shape": (12,), "size": 2, **options}
     with pytest.raises(InputError, match=part):
         function(full.pop("shape"), rng=0, **full)
-
-
-def test_unknown_contour():
-    with pytest.raises(InputError, match="two-blocks, one-block"):
-        contour_model("A")
 
 
 def test_a_model_needs_a_precision():

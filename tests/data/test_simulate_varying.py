@@ -5,14 +5,13 @@ import pytest
 from scipy import stats
 
 from edgewise import InputError
-from edgewise.data import drifting_chain, drifting_grid, tree_partition
-from edgewise.data.simulate import PARTITION_LAYOUTS
-from edgewise.data.simulate.covariates import _cell_of
+from edgewise.data import make_drifting_chain, make_drifting_grid, make_tree_partition
+from edgewise.data.simulate.covariates import PARTITION_LAYOUTS, _cell_of
 
 DESIGNS = {
-    "partition": lambda size=100, **options: tree_partition(size, **options),
-    "chain": lambda size=100, **options: drifting_chain(size, **options),
-    "grid": lambda size=10, **options: drifting_grid(size, **options),
+    "partition": lambda size=100, **options: make_tree_partition(size, **options),
+    "chain": lambda size=100, **options: make_drifting_chain(size, **options),
+    "grid": lambda size=10, **options: make_drifting_grid(size, **options),
 }
 
 
@@ -49,7 +48,7 @@ def test_equal_seeds_give_equal_data(name):
 
 @pytest.mark.parametrize("layout", PARTITION_LAYOUTS)
 def test_cells_tile_the_square(layout):
-    data = tree_partition(4000, n_covariates=3, layout=layout, rng=0)
+    data = make_tree_partition(4000, n_covariates=3, layout=layout, rng=0)
     boxes = data.boxes
     assert boxes.shape == (22, 2, 2)
     np.testing.assert_allclose(data.areas, [1 / 64] * 16 + [1 / 16] * 4 + [1 / 4] * 2)
@@ -67,7 +66,9 @@ def test_cells_tile_the_square(layout):
 
 
 def test_layouts_differ_in_where_the_small_cells_are():
-    gathered, spread = (tree_partition(10, layout=name, rng=0).boxes for name in PARTITION_LAYOUTS)
+    gathered, spread = (
+        make_tree_partition(10, layout=name, rng=0).boxes for name in PARTITION_LAYOUTS
+    )
     assert gathered[:16].max() == 0.5
     quarters = {tuple((box[:, 0] >= 0.5).tolist()) for box in spread[:16]}
     assert quarters == {(False, False), (True, True)}
@@ -78,13 +79,13 @@ def test_layouts_differ_in_where_the_small_cells_are():
 
 
 def test_corner_of_the_square_belongs_to_a_cell():
-    boxes = tree_partition(10, rng=0).boxes
+    boxes = make_tree_partition(10, rng=0).boxes
     assert _cell_of(np.zeros((1, 2)), boxes).tolist() == [0]
     assert _cell_of(np.array([[0.125, 0.125], [0.125, 0.1251]]), boxes).tolist() == [0, 1]
 
 
 def test_responses_have_the_precision_of_their_cell():
-    data = tree_partition(40_000, n_features=5, n_edges=4, max_degree=3, strength=0.3, rng=2)
+    data = make_tree_partition(40_000, n_features=5, n_edges=4, max_degree=3, strength=0.3, rng=2)
     for cell in (20, 21):
         rows = data.Y[data.graph == cell]
         white = rows @ np.linalg.cholesky(data.precisions[cell])
@@ -96,7 +97,7 @@ def test_responses_have_the_precision_of_their_cell():
 
 
 def test_options_of_the_partition():
-    data = tree_partition(
+    data = make_tree_partition(
         50, n_covariates=4, n_features=9, n_edges=6, max_degree=2, strength=-0.4, rng=0
     )
     assert data.X.shape == (50, 4)
@@ -107,7 +108,7 @@ def test_options_of_the_partition():
 
 
 def test_chain_changes_an_edge_at_a_time():
-    data = drifting_chain(4000, rng=5)
+    data = make_drifting_chain(4000, rng=5)
     np.testing.assert_allclose(np.diff(data.X[:, 0]), 1 / 3999)
     np.testing.assert_array_equal(data.X, data.X_val)
     np.testing.assert_array_equal(data.graph, data.graph_val)
@@ -129,7 +130,7 @@ def test_chain_changes_an_edge_at_a_time():
 
 def test_grid_grows_from_its_corner():
     side = 30
-    data = drifting_grid(side, rng=6)
+    data = make_drifting_grid(side, rng=6)
     number = data.graph.reshape(side, side)
     np.testing.assert_allclose(data.X[1] - data.X[0], [0, 1 / (side - 1)])
     np.testing.assert_allclose(data.X[side] - data.X[0], [1 / (side - 1), 0])
@@ -151,15 +152,15 @@ def test_grid_grows_from_its_corner():
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: tree_partition(layout="ring"), "gathered, spread"),
-        (lambda: tree_partition(n_covariates=1), "n_covariates"),
-        (lambda: tree_partition(0), "at least one row"),
-        (lambda: tree_partition(10, n_features=1), "n_features"),
-        (lambda: tree_partition(10, strength=0.25), "below 1 in size"),
-        (lambda: tree_partition(10, n_features=4, n_edges=9), "do not fit"),
-        (lambda: tree_partition(10, n_edges=39), "None of 10,000"),
-        (lambda: drifting_chain(10, n_edges=4), "between 5 and 15"),
-        (lambda: drifting_grid(3, n_edges=16), "between 5 and 15"),
+        (lambda: make_tree_partition(layout="ring"), "gathered, spread"),
+        (lambda: make_tree_partition(n_covariates=1), "n_covariates"),
+        (lambda: make_tree_partition(0), "at least one row"),
+        (lambda: make_tree_partition(10, n_features=1), "n_features"),
+        (lambda: make_tree_partition(10, strength=0.25), "below 1 in size"),
+        (lambda: make_tree_partition(10, n_features=4, n_edges=9), "do not fit"),
+        (lambda: make_tree_partition(10, n_edges=39), "None of 10,000"),
+        (lambda: make_drifting_chain(10, n_edges=4), "between 5 and 15"),
+        (lambda: make_drifting_grid(3, n_edges=16), "between 5 and 15"),
     ],
 )
 def test_bad_designs_are_named(draw, message):

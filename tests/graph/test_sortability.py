@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.linear_model import LinearRegression
 
 from edgewise import Graph, InputError
-from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
+from edgewise.data import load_dag, make_dag, make_linear_sem
 from edgewise.metrics import r2_sortability, varsortability
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
@@ -29,7 +29,7 @@ def by_enumeration(values, arcs):
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 8))
 def test_both_agree_with_enumerated_paths(seed, n_nodes):
-    arcs = random_dag(n_nodes, degree=2, rng=seed)
+    arcs = make_dag(n_nodes, degree=2, rng=seed)
     arcs[0, 1] |= not arcs.any()
     X = np.random.default_rng(seed).normal(size=(30, n_nodes)) * np.arange(1, n_nodes + 1)
     others = [np.delete(X, j, axis=1) for j in range(n_nodes)]
@@ -54,8 +54,8 @@ def test_without_arcs_there_is_nothing_to_sort():
 
 
 def test_raw_simulations_are_sortable_and_standardised_ones_are_not():
-    model = linear_sem(load_dag("alarm").adjacency, permute=True, rng=0)
-    raw = sample_linear_sem(model, 1000, rng=1)
+    model = make_linear_sem(load_dag("alarm").adjacency, permute=True, rng=0)
+    raw = model.sample(1000, rng=1)
     scaled = raw / raw.std(axis=0)
     assert varsortability(raw, model.adjacency) > 0.85
     assert varsortability(scaled, model.adjacency) == pytest.approx(0.5)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, load
-from edgewise.data import linear_sem, sample_linear_sem
+from edgewise.data import make_linear_sem
 
 #: 0 -> 2 <- 1 is told by the data; 3 - 4 is a pair that either direction fits.
 ARCS = np.zeros((6, 6), dtype=bool)
@@ -14,7 +14,7 @@ ARCS[0, 2] = ARCS[1, 2] = ARCS[3, 4] = True
 
 @pytest.fixture(scope="module")
 def rows():
-    X = sample_linear_sem(linear_sem(ARCS, low=0.8, rng=0), 400, rng=1)
+    X = make_linear_sem(ARCS, low=0.8, rng=0).sample(400, rng=1)
     return pd.DataFrame(X, columns=list("abcdef"))
 
 

@@ -7,7 +7,7 @@ from scipy import optimize, stats
 from scipy.special import logsumexp
 
 from edgewise import CV, DataWarning, GaussianGraph, InputError, NetworkChange, SolverError
-from edgewise.data import gaussian_change
+from edgewise.data import make_gaussian_change
 from edgewise.inference import ChangeIntervals, change_intervals
 from edgewise.inference.intervals import RatioFeatures, one_step, refit_some
 from tests.estimators.change.change_rows import signs, standardized, two_groups
@@ -92,7 +92,7 @@ def test_estimates_come_near_the_optimum_without_a_penalty():
 
 
 def test_signs_and_units_are_those_of_the_model():
-    data = gaussian_change(4, 6000, n_changed=2, change=0.5, density=0.5, rng=0)
+    data = make_gaussian_change(4, 6000, n_changed=2, change=0.5, density=0.5, rng=0)
     truth = -(data.second_model.precision - data.first_model.precision)
     assert np.count_nonzero(np.triu(truth, 1)) == 2
     raw = change_intervals(NetworkChange(0.05, standardize=False), data.X, data.y)
@@ -273,12 +273,12 @@ def test_groups_that_do_not_overlap_are_done_with_the_penalty():
 
 def coverage(n_repeats, *, estimator, change):
     """Shares of the intervals of unchanged and of changed pairs that hold the truth."""
-    data = gaussian_change(10, 2, n_changed=3, change=change, rng=5)
+    data = make_gaussian_change(10, 2, n_changed=3, change=change, rng=5)
     upper = np.triu_indices(10, 1)
     truth = -(data.second_model.precision - data.first_model.precision)[upper]
     covered = np.empty((n_repeats, len(truth)), dtype=bool)
     for seed in range(n_repeats):
-        drawn = data.redraw(500, rng=seed)
+        drawn = data.sample(500, rng=seed)
         found = change_intervals(estimator, drawn.X, drawn.y)
         unit = np.outer(found.model.scale_, found.model.scale_)[upper]
         low, high = found.lower[upper], found.upper[upper]

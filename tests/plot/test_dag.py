@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from edgewise import Graph, InputError
-from edgewise.data import linear_sem, load_dag, random_dag
+from edgewise.data import load_dag, make_dag, make_linear_sem
 from edgewise.metrics import cpdag
 from edgewise.plot import plot_coefficients, plot_dag
 from edgewise.plot.directed import _add_bends, _crossings, tiered_layout
@@ -23,7 +23,7 @@ DIAMOND[0, 1], DIAMOND[0, 2], DIAMOND[1, 3], DIAMOND[2, 3] = 1.0, -0.5, 0.2, 0.4
 
 def bundled(name):
     network = load_dag(name)
-    coef = linear_sem(network.adjacency, rng=0).coef
+    coef = make_linear_sem(network.adjacency, rng=0).coef
     return Graph(coef, names=network.names, directed=True)
 
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_drawn(graph, options, words):
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(4, 12))
 def test_crossings_are_counted_one_by_one(seed, n_nodes):
-    arcs = random_dag(n_nodes, degree=3, rng=seed)
+    arcs = make_dag(n_nodes, degree=3, rng=seed)
     tiers = np.zeros(n_nodes, dtype=int)
     for _ in range(n_nodes):
         tiers = np.maximum(tiers, (arcs * (tiers[:, None] + 1)).max(axis=0))

@@ -4,7 +4,7 @@ import pytest
 from scipy import optimize
 
 from edgewise import InputError, SolverError
-from edgewise.data import gaussian_graph, sample_gaussian
+from edgewise.data import make_gaussian_graph
 from edgewise.stats import covariance, em_covariance, pairwise_covariance
 
 
@@ -169,8 +169,8 @@ class TestEM:
         np.testing.assert_allclose(result.covariance, expected, atol=1e-6)
 
     def test_missing_at_random_is_undone(self):
-        model = gaussian_graph(3, "chain", signal=(0.6, 0.6), positive=1.0, rng=0)
-        X = sample_gaussian(model.precision, 4000, rng=1)
+        model = make_gaussian_graph(3, "chain", signal=(0.6, 0.6), positive=1.0, rng=0)
+        X = model.sample(4000, rng=1)
         X[X[:, 0] > 0, 1] = np.nan  # the gap depends on what is seen
         result = em_covariance(X)
         assert np.abs(result.covariance - model.covariance).max() < 0.1

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats as reference
 
 from edgewise import InputError
-from edgewise.data import gaussian_graph, sample_gaussian
+from edgewise.data import make_gaussian_graph
 from edgewise.stats import (
     kendall_correlation,
     nonparanormal,
@@ -120,8 +120,8 @@ def test_copies_have_correlation_one_even_with_ties(estimate):
 
 @pytest.mark.parametrize("estimate", ALL)
 def test_consistent_for_a_gaussian_copula(estimate):
-    model = gaussian_graph(4, "ring", signal=(0.4, 0.45), rng=1)
-    X = np.exp(sample_gaussian(model.precision, 4000, rng=2))
+    model = make_gaussian_graph(4, "ring", signal=(0.4, 0.45), rng=1)
+    X = np.exp(model.sample(4000, rng=2))
     # Three standard errors of a correlation from 4000 samples are 0.05.
     assert np.abs(estimate(X) - model.covariance).max() < 0.05
 

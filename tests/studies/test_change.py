@@ -7,14 +7,14 @@ from sklearn.metrics import average_precision_score
 
 from edgewise import CV, NetworkChange, SampledLikelihood
 from edgewise.data import (
-    diamond_change,
-    gaussian_change,
-    gene_regulation_change,
-    lattice_change,
     load_senate,
+    make_diamond_change,
+    make_gaussian_change,
+    make_lattice_change,
 )
 from edgewise.data.simulate.change import SimulatedChange
 from studies import load_study
+from studies.change.regulation import make_gene_regulation_change
 from studies.change import (
     STUDY,
     diamond,
@@ -76,7 +76,7 @@ def test_area_of_chance_is_that_of_random_orders():
 @pytest.fixture(scope="module")
 def clear_change():
     """Few variables and many rows, so that every method finds what changed."""
-    return gaussian_change(8, 2000, n_changed=3, change=0.8, rng=1)
+    return make_gaussian_change(8, 2000, n_changed=3, change=0.8, rng=1)
 
 
 @pytest.mark.parametrize("kind", ["empirical", "nonparanormal"])
@@ -155,7 +155,7 @@ def test_gaussian_task():
     by = {(row["scale"], row["method"], row["ranking"]): row for row in rows}
     assert len(by) == len(rows) == 2 * (2 * len(gaussian.METHODS) - 1)
     seed = np.random.default_rng(2).integers(2**32, size=2).tolist()[0]
-    data = gaussian_change(10, 60, n_changed=3, change=0.8, rng=seed)
+    data = make_gaussian_change(10, 60, n_changed=3, change=0.8, rng=seed)
     for name, ridge in (("KLIEP, ridge 0.1", 0.1), ("KLIEP, ridge 0", 0.0)):
         path = NetworkChange(ridge=ridge, standardize=False).path(data.X, data.y)
         for ranking, scores in ((ENTRY, path.order), (MAGNITUDE, np.abs(path.changes[-1]))):
@@ -177,8 +177,8 @@ def test_shared_noise_is_shared():
 
 def test_held_out_rows_choose_power_and_alpha():
     """Scores against a direct sum over features, and the true power of a strong change."""
-    data = gaussian_change(6, 300, n_changed=4, change=0.8, density=0.6, power=2.0, rng=0)
-    held_out = data.redraw(2000, rng=1)
+    data = make_gaussian_change(6, 300, n_changed=4, change=0.8, density=0.6, power=2.0, rng=0)
+    held_out = data.sample(2000, rng=1)
     chosen = gaussian.choose(data, held_out, (2, 3, 4))
     assert chosen["degree"] == 2
     assert 4 <= chosen["held_out_edges"] <= 15
@@ -206,7 +206,7 @@ def test_lattice_task_counts_exact_supports():
         alpha = row["factor"] * np.sqrt(np.log(16) / n_samples)
         n_hits = 0
         for stream in np.random.default_rng(1).spawn(4):
-            data = lattice_change(16, n_samples, rng=stream)
+            data = make_lattice_change(16, n_samples, rng=stream)
             model = NetworkChange(alpha, ridge=0.0, standardize=False).fit(data.X, data.y)
             n_hits += np.array_equal(model.graph_.adjacency, data.changed)
         assert row["n_samples"] == n_samples
@@ -260,7 +260,7 @@ def test_diamond_and_gene_tasks():
     assert min(by[method, MAGNITUDE] for method in _methods.SAMPLED) > 0.9
     rows = genes.run_task(np.random.default_rng(0), repetition=0, n_proposals=50)
     assert {row["method"] for row in rows} == set(genes.list_methods())
-    data = gene_regulation_change(rng=np.random.default_rng(0))
+    data = make_gene_regulation_change(rng=np.random.default_rng(0))
     path = NetworkChange(basis="polynomial", degree=3, standardize="pooled").path(data.X, data.y)
     (row,) = (
         row for row in rows if (row["method"], row["ranking"]) == (genes.polynomial(3), ENTRY)
@@ -278,7 +278,7 @@ def test_diamond_and_gene_tasks():
     ],
 )
 def test_diamond_methods_differ(name, option, other):
-    data = diamond_change(5, 300, rng=0)
+    data = make_diamond_change(5, 300, rng=0)
     methods = diamond.list_methods()
     first, second = (methods[key](data).scores[MAGNITUDE] for key in (name, other))
     assert not np.allclose(first, second), option
@@ -286,7 +286,7 @@ def test_diamond_methods_differ(name, option, other):
 
 def test_importance_sampling_draws_as_told():
     """Numbers of rows and seeds reach the estimators, as do degrees and ends of the path."""
-    data = diamond_change(4, 200, rng=0)
+    data = make_diamond_change(4, 200, rng=0)
     base = {"degree": 2, "n_proposals": 50, "random_state": 1, "alpha_ratio": 0.3}
 
     def scores(rank, degree, n_proposals, **options):

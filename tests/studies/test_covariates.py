@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from edgewise import GraphTree
-from edgewise.data import drifting_chain, drifting_grid, load_climate, load_table, tree_partition
+from edgewise.data import (
+    load_climate,
+    load_table,
+    make_drifting_chain,
+    make_drifting_grid,
+    make_tree_partition,
+)
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import graphical_lasso
 from studies.covariates import (
@@ -42,7 +48,7 @@ def partition_rows():
 
 @pytest.mark.slow
 def test_partition_task(partition_rows):
-    data = tree_partition(1500, layout="spread", rng=np.random.default_rng(1))
+    data = make_tree_partition(1500, layout="spread", rng=np.random.default_rng(1))
     for rule, options in partition.RULES.items():
         rows = [row for row in partition_rows if row["rule"] == rule]
         tree = GraphTree(bounds=(0, 1), **partition.PAPER, **options).fit(
@@ -106,7 +112,7 @@ def test_drift_task(drift_rows):
         assert summary.loc[drift.KERNEL, "f1"] > summary.loc[drift.POOLED, "f1"]
         assert summary.loc[drift.POOLED, "edges"] > 30
     chain = drift_rows["chain"]
-    data = drifting_chain(900, rng=np.random.default_rng(2))
+    data = make_drifting_chain(900, rng=np.random.default_rng(2))
     tree = GraphTree(bounds=(0, 1), **partition.PAPER).fit(data.X, data.Y, data.X_val, data.Y_val)
     last = [row for row in chain if row.get("method") == drift.TREE][-1]
     (graph,) = tree.predict_graphs([[1.0]])
@@ -117,7 +123,7 @@ def test_drift_task(drift_rows):
 
 
 def test_pooled_glasso_is_that_of_least_held_out_risk():
-    data = drifting_grid(20, n_features=6, n_edges=5, rng=3)
+    data = make_drifting_grid(20, n_features=6, n_edges=5, rng=3)
     mean = data.Y.mean(axis=0)
     S, S_val = ((Y - mean).T @ (Y - mean) / len(Y) for Y in (data.Y, data.Y_val))
     risks, graphs = [], []

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
-from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
+from edgewise.data import load_dag, make_dag, make_linear_sem
 from edgewise.metrics import edge_metrics
 from studies.directed.sort_and_regress import sort_and_regress
 
@@ -11,7 +11,7 @@ from studies.directed.sort_and_regress import sort_and_regress
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6))
 def test_finds_the_network_from_its_population_and_order(seed):
-    model = linear_sem(random_dag(8, degree=2, rng=seed), rng=seed)
+    model = make_linear_sem(make_dag(8, degree=2, rng=seed), rng=seed)
     # The longest path to each node is an order of causes before effects.
     rank = sum((np.linalg.matrix_power(model.adjacency, k) > 0).any(axis=0) for k in range(1, 8))
     found = sort_and_regress(model.covariance, 10**7, by=rank)
@@ -21,7 +21,7 @@ def test_finds_the_network_from_its_population_and_order(seed):
 
 @pytest.mark.parametrize("by", ["variance", "r2"])
 def test_sorts_by_the_figure_that_is_asked_for(by):
-    model = linear_sem(random_dag(7, degree=3, rng=2), permute=True, rng=3)
+    model = make_linear_sem(make_dag(7, degree=3, rng=2), permute=True, rng=3)
     S = model.covariance
     left = 1 / np.linalg.inv(S).diagonal()
     figure = S.diagonal() if by == "variance" else 1 - left / S.diagonal()
@@ -31,8 +31,8 @@ def test_sorts_by_the_figure_that_is_asked_for(by):
 
 
 def test_coefficients_are_least_squares_on_the_parents():
-    model = linear_sem(random_dag(10, degree=3, rng=0), rng=1)
-    X = sample_linear_sem(model, 200, rng=2)
+    model = make_linear_sem(make_dag(10, degree=3, rng=0), rng=1)
+    X = model.sample(200, rng=2)
     X -= X.mean(axis=0)
     found = sort_and_regress(X.T @ X / 200, 200)
     for j in range(10):
@@ -42,8 +42,8 @@ def test_coefficients_are_least_squares_on_the_parents():
 
 
 def test_raw_scale_gives_the_order_away():
-    model = linear_sem(load_dag("alarm").adjacency, permute=True, rng=0)
-    X = sample_linear_sem(model, 1000, rng=1)
+    model = make_linear_sem(load_dag("alarm").adjacency, permute=True, rng=0)
+    X = model.sample(1000, rng=1)
     raw, scaled = np.cov(X.T), np.corrcoef(X.T)
     errors = [
         edge_metrics(model.adjacency, sort_and_regress(S, 1000).value).hamming

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise.data import markov_model, sample_markov, six_node_graph
+from edgewise.data import make_markov_model
 from edgewise.solvers import learn_structure, log_score
 from studies.discrete import (
     STUDY,
@@ -13,12 +13,13 @@ from studies.discrete import (
     six_nodes,
 )
 from studies.discrete.networks import CRITERIA, PRIORS, column_title, score_options
+from studies.discrete.six_graphs import six_node_graph
 from studies.tables import is_clearly_positive, verdict
 
 
 @pytest.fixture
 def star_rows():
-    return sample_markov(markov_model(six_node_graph(4), rng=0), 300, rng=1)
+    return make_markov_model(six_node_graph(4), rng=0).sample(300, rng=1)
 
 
 # Settings
@@ -99,8 +100,8 @@ def test_six_node_task_learns_from_the_first_rows_of_its_streams():
     settings = [(row["criterion"], row["prior"]) for row in found[:6]]
     assert sorted(settings) == sorted((c, p) for c in CRITERIA for p in PRIORS)
     of_model, *of_rows = np.random.default_rng(0).spawn(3)
-    model = markov_model(six_node_graph(1), rng=of_model)
-    tables = [sample_markov(model, 16000, method="exact", rng=stream) for stream in of_rows]
+    model = make_markov_model(six_node_graph(1), rng=of_model)
+    tables = [model.sample(16000, method="exact", rng=stream) for stream in of_rows]
     for row in found:
         options = {"search": "exhaustive", **score_options(row["criterion"], row["prior"])}
         learned = [
@@ -117,8 +118,8 @@ def test_network_task():
     found = networks.run_task(np.random.default_rng(5), network="2 hubs", distribution=0, stride=3)
     truth = networks.graph_of("2 hubs")
     of_model, of_rows = np.random.default_rng(5).spawn(2)
-    model = markov_model(truth, rng=of_model)
-    X = sample_markov(model, 16000, method="gibbs", burn_in=100, rng=of_rows)
+    model = make_markov_model(truth, rng=of_model)
+    X = model.sample(16000, method="gibbs", burn_in=100, rng=of_rows)
     assert len(found) == 2 * len(networks.LEARNERS)
     for row in found:
         assert row["hamming"] == row["missed"] + row["false"]

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.linear_model import Lasso
 
-from edgewise.data import contour_model, load_table, neighbor_pairs, sample_gaussian
+from edgewise.data import GaussianModel, load_table, neighbor_pairs
 from edgewise.metrics import gaussian_kl
 from studies.space import (
     STUDY,
@@ -16,6 +16,7 @@ from studies.space import (
     methods,
     stalls,
 )
+from studies.space.contour_model import make_contour_model
 from studies.space.methods import (
     FINER,
     Fit,
@@ -45,7 +46,7 @@ CHAIN_9 = neighbor_pairs("chain", 9)
 
 @pytest.fixture
 def rows():
-    return sample_gaussian(contour_model().precision, 60, 0)
+    return make_contour_model().sample(60, 0)
 
 
 def grid_of(*alphas, taus=(0.1,), ridges=(0.1,)):
@@ -61,7 +62,7 @@ def grid_of(*alphas, taus=(0.1,), ridges=(0.1,)):
 
 
 def test_log_likelihood_is_that_of_the_gaussian(rows):
-    precision = contour_model("one-block").precision
+    precision = make_contour_model("one-block").precision
     expected = multivariate_normal(np.zeros(9), np.linalg.inv(precision)).logpdf(rows).mean()
     assert log_likelihood(precision, second_moments(rows)) == pytest.approx(expected, rel=1e-12)
 
@@ -74,7 +75,7 @@ def test_folds_hold_every_row_once():
 
 
 def test_tuning_agrees_with_doing_it_by_hand(rows):
-    truth = contour_model().precision
+    truth = make_contour_model().precision
     grid = grid_of(0.1, ridges=[1.0, 0.1, 0.01])
     folds = split(60, 4, np.random.default_rng(1))
     estimates = [np.linalg.inv(rows.T @ rows / 60 + ridge * np.eye(9)) for ridge in grid.ridges]
@@ -122,7 +123,7 @@ def test_best_takes_the_first_of_equals_and_counting():
 
 
 def test_measures(rows):
-    truth = contour_model().precision
+    truth = make_contour_model().precision
     fit = fit_independent(second_moments(rows), grid_of(1.0, ridges=[0.5]))[0]
     found = measures(fit, truth)
     assert found["kl"] == gaussian_kl(truth, fit.precision)
@@ -199,7 +200,7 @@ def test_regressions_are_those_of_scikit_learn(rows):
 
 
 def test_few_rows_still_give_a_positive_definite_precision():
-    S = second_moments(sample_gaussian(contour_model().precision, 4, 3))
+    S = second_moments(make_contour_model().sample(4, 3))
     for fit in fit_regressions(S, grid_for(S, per_decade=1)):
         eigenvalues = np.linalg.eigvalsh(fit.precision)
         assert eigenvalues[0] >= 0.99e-3 * eigenvalues[-1]
@@ -219,7 +220,7 @@ def test_refit_on_a_chain_is_the_closed_form(rows):
 
 
 def test_refit_that_has_no_maximum_is_left_out():
-    S = second_moments(sample_gaussian(contour_model().precision, 4, 1))
+    S = second_moments(make_contour_model().sample(4, 1))
     assert refit(S, ~np.eye(9, dtype=bool)) is None
     fits = fit_regressions_refitted(S, grid_for(S, per_decade=2))
     assert fits[0] is not None
@@ -239,7 +240,7 @@ def test_refit_uses_the_graph_of_the_regressions(rows):
 
 
 def test_covariance_selection_agrees_with_the_graphical_lasso(rows):
-    S, truth = second_moments(rows), contour_model().precision
+    S, truth = second_moments(rows), make_contour_model().precision
     lasso = fit_graphical_lasso(S, grid_of(0.12), tol=1e-9)[0]
     row = contour.covariance_selection(S, lasso, truth)
     assert 0 < row["difference"] < 1e-3
@@ -262,8 +263,8 @@ def test_contour_task():
     assert kl.loc[methods.LOCALLY_CONSTANT, "oracle"] <= kl.loc[methods.GRAPHICAL_LASSO, "oracle"]
     assert found["unconverged"].sum() == 0
     # One method again from the same stream, by its formula.
-    truth = contour_model("one-block").precision
-    X = sample_gaussian(truth, 40, np.random.default_rng(2))
+    truth = make_contour_model("one-block").precision
+    X = GaussianModel.from_precision(truth).sample(40, np.random.default_rng(2))
     S = X.T @ X / 40
     ridges = grid_for(S, per_decade=1).ridges
     full = min(gaussian_kl(truth, np.linalg.inv(S + ridge * np.eye(9))) for ridge in ridges)
@@ -542,7 +543,7 @@ def test_figures():
 
 
 def test_example_matrices():
-    truth = contour_model().precision
+    truth = make_contour_model().precision
     found = contour.example(truth, (9,), 400)
     (_, (shown, _)), (title, (ours, groups)), (_, (lasso, _)) = found.items()
     np.testing.assert_array_equal(shown, truth)

@@ -157,12 +157,12 @@ def _draw(kind: Kind, features: int, samples: int, seed: int) -> _Drawn:
     import pandas as pd
 
     from edgewise._core.parallel import spawn
-    from edgewise.data import gaussian_graph, sample_gaussian
+    from edgewise.data import make_gaussian_graph
     from edgewise.graph import Graph
 
     of_graph, of_rows = spawn(seed, 2)
-    model = gaussian_graph(features, kind, rng=of_graph)
-    rows = sample_gaussian(model.precision, samples, rng=of_rows)
+    model = make_gaussian_graph(features, kind, rng=of_graph)
+    rows = model.sample(samples, rng=of_rows)
     graph = Graph.from_precision(model.precision)
     table = pd.DataFrame(rows, columns=list(graph.names))
     return _Drawn(table=table, graph=graph, words=_size(table))
@@ -181,7 +181,7 @@ def _draw_varying(
     import numpy as np
     import pandas as pd
 
-    from edgewise.data import drifting_chain, drifting_grid, tree_partition
+    from edgewise.data import make_drifting_chain, make_drifting_grid, make_tree_partition
 
     if not is_alone:
         raise InputError(
@@ -192,9 +192,9 @@ def _draw_varying(
     n_edges = n_features // 2 if varying == "cells" else min(max(n_features // 2, 5), 15)
     how: dict[str, Any] = {"n_features": n_features, "n_edges": n_edges, "rng": seed}
     if varying == "cells":
-        data: Any = tree_partition(samples, **how)
+        data: Any = make_tree_partition(samples, **how)
     elif varying == "line":
-        data = drifting_chain(samples, **how)
+        data = make_drifting_chain(samples, **how)
     else:
         side = math.isqrt(samples)
         if side * side != samples:
@@ -202,7 +202,7 @@ def _draw_varying(
                 f"--varying square takes a square number of rows, such as {side * side}; got "
                 f"{samples}."
             )
-        data = drifting_grid(side, **how)
+        data = make_drifting_grid(side, **how)
     X, Y = np.vstack([data.X, data.X_val]), np.vstack([data.Y, data.Y_val])
     table = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
     table = table.join(pd.DataFrame(Y, columns=[f"y{k}" for k in range(Y.shape[1])]))
@@ -227,20 +227,20 @@ def _draw_directed(dag: str | None, kind: Kind, features: int, samples: int, see
     import pandas as pd
 
     from edgewise._core.parallel import spawn
-    from edgewise.data import linear_sem, load_dag, random_dag, sample_linear_sem
+    from edgewise.data import load_dag, make_dag, make_linear_sem
     from edgewise.graph import Graph
 
     of_graph, of_rows = spawn(seed, 2)
     if dag is None:
-        adjacency = random_dag(features, kind, rng=of_graph)
+        adjacency = make_dag(features, kind, rng=of_graph)
         nodes: Sequence[str] = [f"x{k}" for k in range(features)]
-        model = linear_sem(adjacency, rng=of_graph)
+        model = make_linear_sem(adjacency, rng=of_graph)
     else:
         network = load_dag(dag)
-        model = linear_sem(network.adjacency, permute=True, rng=of_graph)
+        model = make_linear_sem(network.adjacency, permute=True, rng=of_graph)
         nodes = network.names
     names = [nodes[k] for k in model.columns]
-    table = pd.DataFrame(sample_linear_sem(model, samples, rng=of_rows), columns=names)
+    table = pd.DataFrame(model.sample(samples, rng=of_rows), columns=names)
     graph = Graph(model.coef, names=names, directed=True)
     return _Drawn(table=table, graph=graph, words=_size(table))
 
@@ -260,14 +260,14 @@ def _draw_change(kind: Kind, features: int, samples: int, changed: int, seed: in
     """Draw rows of two groups, and the graph of what changed."""
     import pandas as pd
 
-    from edgewise.data import lattice_change
+    from edgewise.data import make_lattice_change
     from edgewise.graph import Graph
 
     if kind != "grid":
         raise InputError(
             f"--changed is for --kind grid, and the kind is {kind}. Leave one of the two out."
         )
-    data = lattice_change(features, samples, n_changed=changed, rng=seed)
+    data = make_lattice_change(features, samples, n_changed=changed, rng=seed)
     graph = Graph(data.first_model.precision - data.second_model.precision)
     table = pd.DataFrame(data.X, columns=list(graph.names)).assign(**{GROUP: data.y})
     words = f"{samples} rows of each of two groups, {features} columns and '{GROUP}'"

@@ -21,7 +21,7 @@ from .datasets import (
 )
 from .markov import (
     MarkovModel as MarkovModel,
-    markov_model as markov_model,
+    make_markov_model as make_markov_model,
     maximal_cliques as maximal_cliques,
 )
 from .neighbors import (
@@ -29,37 +29,35 @@ from .neighbors import (
     neighbor_pairs as neighbor_pairs,
     site_positions as site_positions,
 )
-from .simulate import (
-    DiamondChange as DiamondChange,
+from .simulate.change import (
     GaussianChange as GaussianChange,
-    GaussianModel as GaussianModel,
-    GeneRegulationChange as GeneRegulationChange,
-    LinearSEM as LinearSEM,
-    PartitionedGraphs as PartitionedGraphs,
-    Regulation as Regulation,
     SimulatedChange as SimulatedChange,
+    make_gaussian_change as make_gaussian_change,
+    make_lattice_change as make_lattice_change,
+)
+from .simulate.covariates import (
+    PartitionedGraphs as PartitionedGraphs,
     VaryingGraphs as VaryingGraphs,
-    ar1_covariance as ar1_covariance,
-    ar1_precision as ar1_precision,
-    block_model as block_model,
-    changed_block_models as changed_block_models,
-    contour_model as contour_model,
-    diamond_change as diamond_change,
-    drifting_chain as drifting_chain,
-    drifting_grid as drifting_grid,
-    equicorrelation as equicorrelation,
-    gaussian_change as gaussian_change,
-    gaussian_graph as gaussian_graph,
-    gene_regulation_change as gene_regulation_change,
-    graph_structure as graph_structure,
-    lattice_change as lattice_change,
-    linear_sem as linear_sem,
-    random_dag as random_dag,
-    sample_diamond as sample_diamond,
-    sample_gaussian as sample_gaussian,
-    sample_linear_sem as sample_linear_sem,
-    sample_markov as sample_markov,
-    six_node_graph as six_node_graph,
-    tree_partition as tree_partition,
+    make_drifting_chain as make_drifting_chain,
+    make_drifting_grid as make_drifting_grid,
+    make_tree_partition as make_tree_partition,
+)
+from .simulate.diamond import (
+    DiamondChange as DiamondChange,
+    make_diamond_change as make_diamond_change,
+)
+from .simulate.directed import (
+    LinearSEM as LinearSEM,
+    make_dag as make_dag,
+    make_linear_sem as make_linear_sem,
+)
+from .simulate.gaussian import (
+    GaussianModel as GaussianModel,
+    make_gaussian_graph as make_gaussian_graph,
+    make_graph as make_graph,
+)
+from .simulate.space import (
+    make_block_model as make_block_model,
+    make_changed_block_models as make_changed_block_models,
 )
 from .table import Table as Table

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,13 @@ from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.levels import check_cardinalities, check_codes
+from edgewise.data.levels import check_cardinalities, check_codes, code_type
+
+SamplingMethod: TypeAlias = Literal["auto", "gibbs", "exact"]
+SAMPLING_METHODS: Final[tuple[str, ...]] = get_args(SamplingMethod)
+
+#: Up to this many states the whole distribution is written out.
+MOST_STATES = 2**20
 
 
 @kernel
@@ -375,7 +382,7 @@ class MarkovModel:
 
     Examples
     --------
-    >>> model = markov_model([[0, 1, 0], [1, 0, 1], [0, 1, 0]], rng=0)
+    >>> model = make_markov_model([[0, 1, 0], [1, 0, 1], [0, 1, 0]], rng=0)
     >>> model.cliques
     ((0, 1), (1, 2))
     >>> model.potentials[0].shape
@@ -523,6 +530,72 @@ class MarkovModel:
             )
         return values
 
+    def sample(
+        self,
+        n_samples: int,
+        rng: RandomState = None,
+        *,
+        method: SamplingMethod = "auto",
+        burn_in: int = 100,
+        thin: int = 1,
+    ) -> AnyArray:
+        """Draw rows.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        rng : int, Generator or None
+            Seed.
+        method : {"auto", "gibbs", "exact"}
+            ``"exact"`` writes out the probabilities of all states, up to 2**20 of them, and
+            draws independent rows. ``"gibbs"`` draws each variable in turn from its distribution
+            given the others; its rows are a Markov chain, so that neighbouring rows are
+            correlated. ``"auto"`` is exact where that is possible.
+        burn_in : int
+            Sweeps over all variables before the first row, from levels drawn evenly; for Gibbs
+            only.
+        thin : int
+            Sweeps from one row to the next; for Gibbs only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Levels, of type uint8 if no variable has more than 256 of them, else uint16 or int32.
+
+        References
+        ----------
+        S. Geman and D. Geman (1984), Stochastic relaxation, Gibbs distributions, and the Bayesian
+        restoration of images, IEEE Transactions on Pattern Analysis and Machine Intelligence 6,
+        721-741, doi:10.1109/TPAMI.1984.4767596.
+
+        Examples
+        --------
+        >>> from edgewise.data import load_network
+        >>> model = make_markov_model(load_network("karate").adjacency, rng=0)
+        >>> model.sample(1000, rng=1).shape
+        (1000, 34)
+        """
+        if method not in SAMPLING_METHODS:
+            raise InputError(
+                f"Unknown method {method!r}. Known are {', '.join(map(repr, SAMPLING_METHODS))}."
+            )
+        if n_samples < 1:
+            raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+        if burn_in < 0 or thin < 1:
+            raise InputError(
+                f"burn_in must be at least 0 and thin at least 1, got {burn_in} and {thin}."
+            )
+        generator = as_generator(rng)
+        if method == "gibbs" or (method == "auto" and self.n_states > MOST_STATES):
+            return _walk(self, n_samples, burn_in, thin, generator)
+        if self.n_states > MOST_STATES:
+            raise InputError(
+                f"The {self.n_features} variables have {self.n_states:.3g} states, too many to "
+                f'write out (the most is {MOST_STATES}). Use method="gibbs".'
+            )
+        return _sample_exact(self, n_samples, generator)
+
     @cached_property
     def layout(self) -> CliqueLayout:
         """Where the table of each clique stands in `cells`."""
@@ -534,7 +607,7 @@ class MarkovModel:
         return np.concatenate([table.ravel() for table in self.potentials])
 
 
-def markov_model(
+def make_markov_model(
     adjacency: ArrayLike,
     *,
     cardinalities: ArrayLike = 2,
@@ -568,8 +641,8 @@ def markov_model(
 
     Examples
     --------
-    >>> from edgewise.data import graph_structure
-    >>> model = markov_model(graph_structure(4, "ring"), cardinalities=[2, 3, 2, 4], rng=0)
+    >>> from edgewise.data import make_graph
+    >>> model = make_markov_model(make_graph(4, "ring"), cardinalities=[2, 3, 2, 4], rng=0)
     >>> [table.shape for table in model.potentials]
     [(2, 3), (2, 4), (3, 2), (2, 4)]
     """
@@ -598,6 +671,52 @@ def _assemble(layout: CliqueLayout, tables: tuple[FloatArray, ...]) -> MarkovMod
         cardinalities=layout.cardinalities,
         adjacency=adjacency,
     )
+
+
+def _walk(
+    model: MarkovModel,
+    n_samples: int,
+    burn_in: int,
+    thin: int,
+    generator: np.random.Generator,
+) -> AnyArray:
+    tables = model.layout
+    state = generator.integers(model.cardinalities)
+    steps = tables.strides * state[tables.members]
+    selected = tables.offsets[:-1] + np.add.reduceat(steps, tables.clique_start[:-1])
+    rows = np.empty((n_samples, model.n_features), dtype=code_type(model.cardinalities))
+    gibbs(
+        model.cells,
+        model.cardinalities,
+        tables.variable_start,
+        tables.variable_cliques,
+        tables.variable_strides,
+        state,
+        selected,
+        burn_in,
+        thin,
+        generator,
+        rows,
+    )
+    return rows
+
+
+def _sample_exact(model: MarkovModel, n_samples: int, generator: np.random.Generator) -> AnyArray:
+    """Invert the distribution function over all states, in row-major order."""
+    # Variables with one level get no axis, since numpy has only so many.
+    levels = model.cardinalities
+    log_weights = np.zeros(tuple(levels[levels > 1]))
+    for clique, table in zip(model.cliques, model.potentials, strict=True):
+        inside = np.isin(np.arange(model.n_features), clique)[levels > 1]
+        log_weights += table.reshape(np.where(inside, levels[levels > 1], 1))
+    cumulative = np.cumsum(np.exp(log_weights - log_weights.max()))
+    drawn = np.searchsorted(
+        cumulative[:-1], generator.random(n_samples) * cumulative[-1], side="right"
+    )
+    rows = np.zeros((n_samples, model.n_features), dtype=code_type(levels))
+    for v in reversed(np.flatnonzero(levels > 1).tolist()):
+        drawn, rows[:, v] = np.divmod(drawn, levels[v])
+    return rows
 
 
 def _levels_of_tables(cliques: Sequence[Sequence[int]], tables: Sequence[FloatArray]) -> IntArray:

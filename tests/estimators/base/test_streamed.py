@@ -14,14 +14,14 @@ from edgewise import (
     LocallyConstantGraph,
     NeighborhoodGraph,
 )
-from edgewise.data import gaussian_graph, sample_gaussian
+from edgewise.data import make_gaussian_graph
 from edgewise.solvers import learn_structure
 from edgewise.stats import Counts, Moments, stream_counts, stream_covariance
 
 
 @pytest.fixture(scope="module")
 def frame():
-    X = sample_gaussian(gaussian_graph(8, "chain", rng=0).precision, 400, rng=0)
+    X = make_gaussian_graph(8, "chain", rng=0).sample(400, rng=0)
     return pd.DataFrame(X * [1, 2, 3, 1, 1, 1, 1, 5] + 7, columns=list("abcdefgh"))
 
 

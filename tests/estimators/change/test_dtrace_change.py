@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from edgewise import CV, DataWarning, InputError, SolverError
-from edgewise.data import gaussian_change
+from edgewise.data import make_gaussian_change
 from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.selection import SelectionWarning
@@ -75,7 +75,7 @@ def test_finds_the_link_that_is_new():
 def test_ranks_changed_pairs_at_least_as_well_as_the_density_ratio():
     found = []
     for seed in range(4):
-        data = gaussian_change(30, 100, change=0.9, rng=seed)
+        data = make_gaussian_change(30, 100, change=0.9, rng=seed)
         above = np.triu_indices(30, 1)
         hits = []
         for model in (DTraceChange(), NetworkChange()):

@@ -6,10 +6,10 @@ import pytest
 
 import edgewise
 from edgewise import CV, EBIC, InputError, JointGraphs
-from edgewise.data import gaussian_graph, sample_gaussian
+from edgewise.data import GaussianModel, make_gaussian_graph
 from edgewise.solvers import joint_graphical_lasso
 
-TRUTH = gaussian_graph(8, "erdos-renyi", degree=2, rng=0)
+TRUTH = make_gaussian_graph(8, "erdos-renyi", degree=2, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def table():
     """Three groups of one network, the last without the edges of its first column."""
     last = TRUTH.precision.copy()
     last[0, 1:] = last[1:, 0] = 0
-    rows = [sample_gaussian(P, 120, rng=k) for k, P in
+    rows = [GaussianModel.from_precision(P).sample(120, rng=k) for k, P in
             enumerate([TRUTH.precision, TRUTH.precision, last])]  # fmt: skip
     return pd.DataFrame(np.vstack(rows), columns=list("abcdefgh")), np.repeat(["x", "y", "z"], 120)
 

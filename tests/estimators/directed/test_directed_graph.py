@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from edgewise import BlanketBayesNet, DirectedGraph, InputError, load
-from edgewise.data import linear_sem, load_dag, sample_linear_sem
+from edgewise.data import load_dag, make_linear_sem
 from edgewise.metrics import cpdag, pdag_errors
 from edgewise.solvers import boss_bayes_net, ges_bayes_net, stable_skeleton
 from tests.solvers.directed.bayes_net_problems import linear_network
@@ -42,8 +42,8 @@ def test_every_method_finds_the_network(method):
 
 @pytest.mark.parametrize("score", ["bic", "bge"])
 def test_scores_of_methods_can_be_compared(score):
-    model = linear_sem(load_dag("asia").adjacency, permute=True, rng=0)
-    X = sample_linear_sem(model, 300, rng=1)
+    model = make_linear_sem(load_dag("asia").adjacency, permute=True, rng=0)
+    X = model.sample(300, rng=1)
     fits = {method: DirectedGraph(method, score=score).fit(X) for method in METHODS}
     best = fits["exact"].score_
     assert all(fit.score_ <= best + 1e-6 for fit in fits.values())
@@ -82,8 +82,8 @@ def test_scores_by_hand():
 
 @pytest.mark.parametrize("name", ["alarm", "water", "mildew"])
 def test_fewer_errors_than_by_tests(name):
-    model = linear_sem(load_dag(name).adjacency, permute=True, rng=1)
-    X = sample_linear_sem(model, 1000, rng=2)
+    model = make_linear_sem(load_dag(name).adjacency, permute=True, rng=1)
+    X = model.sample(1000, rng=2)
     errors = [
         pdag_errors(model.adjacency, DirectedGraph(method).fit(X).graph_.adjacency).total
         for method in ("boss", "pc", "blankets")
@@ -106,8 +106,8 @@ def test_knowledge_by_name(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_columns_in_any_order_and_unit(method):
-    model = linear_sem(load_dag("asia").adjacency, permute=True, rng=3)
-    X = sample_linear_sem(model, 400, rng=4)
+    model = make_linear_sem(load_dag("asia").adjacency, permute=True, rng=3)
+    X = model.sample(400, rng=4)
     rng = np.random.default_rng(5)
     order, unit = rng.permutation(8), rng.uniform(0.1, 10.0, 8)
     one = DirectedGraph(method).fit(X)
@@ -136,8 +136,8 @@ def test_options_reach_the_search():
     for method in ("pc", "blankets"):
         levels = [DirectedGraph(method, significance=s).fit(X) for s in (1e-12, 0.2)]
         assert levels[0].graph_.n_edges < levels[1].graph_.n_edges
-    model = linear_sem(load_dag("insurance").adjacency, permute=True, rng=0)
-    rows = sample_linear_sem(model, 40, rng=1)
+    model = make_linear_sem(load_dag("insurance").adjacency, permute=True, rng=0)
+    rows = model.sample(40, rng=1)
     fits = [
         [DirectedGraph(n_starts=k, random_state=seed).fit(rows) for k in (1, 10)]
         for seed in range(6)

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 
 from edgewise import DirectedGraph, InputError
-from edgewise.data import linear_sem, sample_linear_sem
+from edgewise.data import make_linear_sem
 from edgewise.graph.equivalence import extend_pattern
 from edgewise.metrics import cpdag
 from edgewise.solvers.directed.scores import dag_cost
@@ -317,8 +317,8 @@ def test_scores_of_experiments_by_hand():
 
 def test_experiments_are_not_worse_by_any_search():
     rng = np.random.default_rng(1)
-    truth = linear_sem(np.triu(rng.uniform(size=(7, 7)) < 0.4, 1), permute=True, rng=1)
-    X = sample_linear_sem(truth, 300, rng=2)
+    truth = make_linear_sem(np.triu(rng.uniform(size=(7, 7)) < 0.4, 1), permute=True, rng=1)
+    X = truth.sample(300, rng=2)
     target = np.where(np.arange(300) % 3 == 0, np.arange(300) // 3 % 7, -1)
     X[target >= 0, target[target >= 0]] = rng.normal(size=100)
     fits = {

@@ -18,7 +18,7 @@ from edgewise import (
     InputError,
     StabilitySelection,
 )
-from edgewise.data import MarkovModel, markov_model, sample_markov
+from edgewise.data import MarkovModel, make_markov_model
 from edgewise.solvers import fit_potentials, learn_structure, log_score
 
 LEVELS = {
@@ -35,7 +35,7 @@ def weather(n_rows=600, seed=0):
     model = MarkovModel.from_potentials(
         [(0, 1), (0, 2), (3,)], [table, table[::-1], [0.2, 0.0, 0.4]]
     )
-    return sample_markov(model, n_rows, rng=seed)
+    return model.sample(n_rows, rng=seed)
 
 
 def frame_of(codes):
@@ -49,8 +49,8 @@ def frame_of(codes):
 def network(n=6, n_rows=300, seed=0, density=0.7, levels=2):
     rng = np.random.default_rng(seed)
     adjacency = np.triu(rng.random((n, n)) < density, 1)
-    model = markov_model(adjacency | adjacency.T, cardinalities=levels, rng=rng)
-    return sample_markov(model, n_rows, method="gibbs", rng=rng)
+    model = make_markov_model(adjacency | adjacency.T, cardinalities=levels, rng=rng)
+    return model.sample(n_rows, method="gibbs", rng=rng)
 
 
 def edges_of(graph):
@@ -109,7 +109,7 @@ class TestFit:
     def test_strong_links_rank_first(self):
         table = np.array([[1.0, 0.0], [0.0, 1.0]])
         model = MarkovModel.from_potentials([(0, 1), (1, 2)], [2 * table, 0.6 * table])
-        weights = DiscreteMarkovNet().fit(sample_markov(model, 2000, rng=0)).graph_.weights
+        weights = DiscreteMarkovNet().fit(model.sample(2000, rng=0)).graph_.weights
         assert weights[0, 1] > weights[1, 2] > 0
 
     @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from edgewise import CV, EBIC, DataWarning, GaussianGraph, InputError, NeighborhoodGraph, StARS
-from edgewise.data.simulate import gaussian_graph, graph_structure, sample_gaussian
+from edgewise.data import make_gaussian_graph, make_graph
 from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
 from edgewise.solvers import refit_precision
 from edgewise.solvers.gaussian.graph_search import fit_graph
@@ -536,8 +536,8 @@ def all_graphs(p):
 @pytest.mark.parametrize("seed", by_default(1, range(6)))
 def test_refitted_ebic_finds_the_best_of_all_graphs(seed):
     rng = np.random.default_rng(seed)
-    model = gaussian_graph(5, "erdos-renyi", degree=2, signal=(0.3, 0.6), rng=rng)
-    X = sample_gaussian(model.precision, 80, rng) * [1.0, 10.0, 0.1, 3.0, 1.0]
+    model = make_gaussian_graph(5, "erdos-renyi", degree=2, signal=(0.3, 0.6), rng=rng)
+    X = model.sample(80, rng) * [1.0, 10.0, 0.1, 3.0, 1.0]
     S = covariance(X)
     best = min(all_graphs(5), key=lambda graph: refitted_ebic(S, graph, 80, 0.5))
     fitted = GaussianGraph(alpha=EBIC(gamma=0.5), covariance="correlation").fit(X)
@@ -584,12 +584,12 @@ def test_heavy_tails_make_rows_count_less():
     rng = np.random.default_rng(0)
     n_false = {}
     for name, divisor in (("gaussian", 1.0), ("heavy", np.sqrt(rng.chisquare(3, (300, 1)) / 3))):
-        X = sample_gaussian(gaussian_graph(20, "chain", rng=1).precision, 300, 2) / divisor
+        X = make_gaussian_graph(20, "chain", rng=1).sample(300, 2) / divisor
         graph = GaussianGraph(covariance="correlation").fit(X).graph_
-        n_false[name] = int((graph.adjacency & ~graph_structure(20, "chain")).sum()) // 2
+        n_false[name] = int((graph.adjacency & ~make_graph(20, "chain")).sum()) // 2
     S = np.corrcoef(X.T)
     given = GaussianGraph(covariance="precomputed", n_samples=300).fit(S).graph_
-    n_given = int((given.adjacency & ~graph_structure(20, "chain")).sum()) // 2
+    n_given = int((given.adjacency & ~make_graph(20, "chain")).sum()) // 2
     assert n_false["heavy"] < n_given / 2
 
 

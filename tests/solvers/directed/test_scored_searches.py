@@ -13,7 +13,7 @@ from edgewise.solvers.directed import boss, grow_shrink
 from edgewise.solvers.directed.ges import complete, extend
 from edgewise.solvers.directed.scores import Sample, as_arcs, gaussian_score, total_cost
 from tests.solvers.directed.bayes_net_problems import is_acyclic, linear_network
-from tests.solvers.directed.blanket_problems import exact_correlations, random_dag, random_weights
+from tests.solvers.directed.blanket_problems import exact_correlations, make_dag, random_weights
 
 SEARCHES = (boss_bayes_net, ges_bayes_net, exact_bayes_net)
 SEEDS = st.integers(0, 10**6)
@@ -99,7 +99,7 @@ def test_the_order_search_finds_most_optima():
 @pytest.mark.parametrize("score", ["bic", "bge"])
 def test_exact_correlations_give_the_class(search, score):
     for seed in range(5):
-        dag = random_dag(seed, 7)
+        dag = make_dag(seed, 7)
         R = exact_correlations(random_weights(dag, seed))
         found = search(R, 1e7, score=score)
         np.testing.assert_array_equal(cpdag(found.value), cpdag(dag))
@@ -109,7 +109,7 @@ def test_exact_correlations_give_the_class(search, score):
 @given(SEEDS, st.integers(2, 6), SCORES)
 def test_equivalent_graphs_have_equal_scores(seed, m, score):
     R, _ = linear_network(seed, m, 100, n_parents=1.5)
-    dag = random_dag(seed, m)
+    dag = make_dag(seed, m)
     cost = gaussian_score(Sample.observed(R, 100), score, 2.0)
     total = total_cost(cost, dag, np.empty(m))
     assert total == pytest.approx(plain_cost(R, 100, dag, score))
@@ -125,7 +125,7 @@ def test_equivalent_graphs_have_equal_scores(seed, m, score):
 @few
 @given(SEEDS, st.integers(2, 9), st.booleans())
 def test_compiled_classes_agree_with_plain_ones(seed, m, has_knowledge):
-    dag = random_dag(seed, m, n_parents=2.0)
+    dag = make_dag(seed, m, n_parents=2.0)
     rng = np.random.default_rng(seed)
     allowed = dag | (rng.uniform(size=(m, m)) < (0.7 if has_knowledge else 2.0))
     pdag, back = np.empty_like(dag), np.empty_like(dag)
@@ -147,7 +147,7 @@ def test_knowledge_is_kept(seed, m, search, score):
     R, _ = linear_network(seed, m, 200, n_parents=1.5)
     rng = np.random.default_rng(seed)
     tiers = rng.integers(0, 3, m)
-    required = random_dag(seed, m, n_parents=0.5) & (tiers[:, None] <= tiers)
+    required = make_dag(seed, m, n_parents=0.5) & (tiers[:, None] <= tiers)
     allowed = (tiers[:, None] <= tiers) & (rng.uniform(size=(m, m)) < 0.8) & ~required.T
     found = search(R, 200, score=score, allowed=allowed, required=required)
     assert is_acyclic(found.value)

@@ -10,9 +10,9 @@ from tests.solvers.directed.bayes_net_problems import linear_network
 from tests.solvers.directed.blanket_problems import (
     EXACT,
     exact_correlations,
+    make_dag,
     moral_graph,
     p_value,
-    random_dag,
     random_weights,
     slow_separator,
     without,
@@ -37,7 +37,7 @@ def members(row):
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_exact_correlations_give_the_skeleton_and_its_v_structures(seed, n_nodes):
-    arcs = random_dag(seed, n_nodes)
+    arcs = make_dag(seed, n_nodes)
     R = exact_correlations(random_weights(arcs, seed))
     found = separating_sets(R, EXACT, moral_graph(arcs))
     np.testing.assert_array_equal(found.value, arcs | arcs.T)

@@ -10,9 +10,9 @@ from tests.solvers.directed.bayes_net_problems import linear_network
 from tests.solvers.directed.blanket_problems import (
     EXACT,
     exact_correlations,
+    make_dag,
     moral_graph,
     p_value,
-    random_dag,
     random_weights,
     slow_shrink,
 )
@@ -45,7 +45,7 @@ def test_agrees_with_plain_elimination(seed, n_rows):
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), n_nodes=st.integers(1, 14))
 def test_exact_correlations_give_parents_children_and_spouses(backward, seed, n_nodes):
-    arcs = random_dag(seed, n_nodes)
+    arcs = make_dag(seed, n_nodes)
     R = exact_correlations(random_weights(arcs, seed))
     found = total_conditioning(R, EXACT, backward=backward)
     np.testing.assert_array_equal(found.value, moral_graph(arcs))

@@ -7,10 +7,9 @@ import edgewise.solvers.discrete.search as blanket_search
 from edgewise import InputError
 from edgewise.data import (
     MarkovModel,
-    graph_structure,
     load_network,
-    markov_model,
-    sample_markov,
+    make_graph,
+    make_markov_model,
 )
 from edgewise.solvers import independence_logposterior, learn_structure, log_score
 from edgewise.solvers.discrete.scores import IndependenceRows, ScoreSettings, code_table
@@ -24,8 +23,8 @@ def network(n, seed=0, n_rows=400, levels=2, density=0.4):
     rng = np.random.default_rng(seed)
     adjacency = np.triu(rng.random((n, n)) < density, 1)
     adjacency |= adjacency.T
-    model = markov_model(adjacency, cardinalities=levels, rng=rng)
-    return sample_markov(model, n_rows, method="gibbs", rng=rng), adjacency
+    model = make_markov_model(adjacency, cardinalities=levels, rng=rng)
+    return model.sample(n_rows, method="gibbs", rng=rng), adjacency
 
 
 def chain(n, strength=1.2):
@@ -186,7 +185,7 @@ class TestExhaustive:
 
     @pytest.mark.parametrize("criterion", CRITERIA)
     def test_keeps_to_the_largest_degree(self, criterion):
-        X = sample_markov(markov_model(graph_structure(5, "hub", n_hubs=1), rng=1), 20_000, rng=0)
+        X = make_markov_model(make_graph(5, "hub", n_hubs=1), rng=1).sample(20_000, rng=0)
         free = learn_structure(X, criterion, search="exhaustive")
         held = learn_structure(X, criterion, search="exhaustive", max_degree=2)
         assert free.value.sum(axis=0).max() > 2
@@ -338,14 +337,14 @@ class TestResults:
             [np.log([[[4.0, 1], [1, 2]], [[1, 3], [2, 1]]]), np.log([[3.0, 1], [1, 2]])],
         )
         for seed in (1, 2, 3):
-            X = sample_markov(model, 200_000, rng=seed)
+            X = model.sample(200_000, rng=seed)
             found = learn_structure(X, criterion, search=search)
             np.testing.assert_array_equal(found.value, model.adjacency)
 
     @pytest.mark.parametrize("criterion", CRITERIA)
     def test_chain_of_many_variables(self, criterion):
         model = chain(15)
-        found = learn_structure(sample_markov(model, 3000, rng=0), criterion).value
+        found = learn_structure(model.sample(3000, rng=0), criterion).value
         assert found[model.adjacency].all()
         assert found[~model.adjacency].sum() / 2 <= 2
 
@@ -360,13 +359,13 @@ class TestResults:
     @pytest.mark.parametrize("criterion", CRITERIA)
     @pytest.mark.parametrize("max_degree", [0, 1, 2])
     def test_largest_degree_is_kept(self, criterion, max_degree):
-        X = sample_markov(chain(8), 1000, rng=0)
+        X = chain(8).sample(1000, rng=0)
         found = learn_structure(X, criterion, max_degree=max_degree)
         assert found.value.sum(axis=1).max() == max_degree
 
     def test_blankets_do_not_run_away_with_shared_out_pseudocounts(self):
-        model = markov_model(load_network("karate").adjacency, rng=1)
-        X = sample_markov(model, 100, rng=2)
+        model = make_markov_model(load_network("karate").adjacency, rng=1)
+        X = model.sample(100, rng=2)
         degree, free, even = (
             learn_structure(X, **options).value.sum(axis=1).max()
             for options in (
@@ -396,7 +395,7 @@ class TestResults:
     @pytest.mark.parametrize("criterion", CRITERIA)
     def test_constant_column_does_no_harm(self, criterion):
         model = chain(5)
-        X = sample_markov(model, 1000, rng=0)
+        X = model.sample(1000, rng=0)
         X = np.insert(X, 2, 0, axis=1)
         others = [0, 1, 3, 4, 5]
         alone = learn_structure(X[:, others], criterion)
@@ -408,7 +407,7 @@ class TestResults:
     @pytest.mark.parametrize("criterion", CRITERIA)
     def test_identical_columns_are_joined_and_the_rest_is_learned(self, criterion):
         model = chain(5)
-        X = sample_markov(model, 2000, rng=0)
+        X = model.sample(2000, rng=0)
         found = learn_structure(np.column_stack([X, X[:, 0]]), criterion)
         assert found.value[0, 5]
         np.testing.assert_array_equal(found.value[2:5, 2:5], model.adjacency[2:, 2:])

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import optimize
 
 from edgewise import InputError
-from edgewise.data import MarkovModel, graph_structure, markov_model, sample_markov
+from edgewise.data import MarkovModel, make_graph, make_markov_model
 from edgewise.data.levels import check_codes
 from edgewise.data.markov import CliqueLayout
 from edgewise.solvers import fit_potentials
@@ -67,7 +67,7 @@ def test_agrees_with_cvxpy(seed, levels, ridge):
     X = random_rows(seed, n_rows=12, levels=levels)
     n = len(levels)
     upper = np.triu(rng.random((n, n)) < 0.5, k=1)
-    cliques = markov_model(upper | upper.T, rng=0).cliques
+    cliques = make_markov_model(upper | upper.T, rng=0).cliques
     ours = fit_potentials(X, cliques, levels, ridge=ridge, tol=1e-10)
     tables = [
         np.array([cvxpy.Variable() for _ in range(math.prod(s))], dtype=object).reshape(s)
@@ -223,10 +223,10 @@ def test_objective_is_the_score_of_the_model():
 
 @pytest.mark.slow
 def test_true_conditionals_are_recovered():
-    adjacency = graph_structure(5, "ring")
+    adjacency = make_graph(5, "ring")
     adjacency[1, 3] = adjacency[3, 1] = True
-    truth = markov_model(adjacency, cardinalities=LEVELS, rng=0)
-    X = sample_markov(truth, 200_000, rng=1)
+    truth = make_markov_model(adjacency, cardinalities=LEVELS, rng=0)
+    X = truth.sample(200_000, rng=1)
     fit = fit_potentials(X, truth.cliques, LEVELS)
     learned = MarkovModel.from_potentials(fit.cliques, fit.potentials)
     for v in range(5):

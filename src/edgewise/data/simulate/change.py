@@ -14,9 +14,9 @@ from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.labels import TwoSamples
-from edgewise.data.simulate.gaussian import GaussianModel, graph_structure, sample_gaussian
+from edgewise.data.simulate.gaussian import GaussianModel, make_graph
 
-#: Share of the pairs that `gaussian_change` joins if nothing else is asked for.
+#: Share of the pairs that `make_gaussian_change` joins if nothing else is asked for.
 DENSITY = 0.25
 #: Models drawn in search of two that are positive definite.
 MAX_DRAWS = 100
@@ -35,7 +35,7 @@ class SimulatedChange(TwoSamples):
 
     Examples
     --------
-    >>> data = lattice_change(16, 50, rng=0)
+    >>> data = make_lattice_change(16, 50, rng=0)
     >>> data.X.shape, data.y[[0, -1]].tolist()
     ((100, 16), ['first', 'second'])
     """
@@ -73,7 +73,7 @@ class GaussianChange(SimulatedChange):
 
     Examples
     --------
-    >>> data = gaussian_change(rng=0)
+    >>> data = make_gaussian_change(rng=0)
     >>> difference = data.second_model.precision - data.first_model.precision
     >>> bool(((difference != 0) == data.changed).all())
     True
@@ -83,19 +83,19 @@ class GaussianChange(SimulatedChange):
     second_model: GaussianModel
     power: float
 
-    def redraw(
+    def sample(
         self,
         n_samples: int | tuple[int, int],
+        rng: RandomState = None,
         *,
         shared_noise: bool = False,
-        rng: RandomState = None,
     ) -> GaussianChange:
         """Draw other rows from the same two models, to choose a penalty on or to test with.
 
         Parameters
         ----------
-        n_samples, shared_noise, rng
-            As in `gaussian_change`.
+        n_samples, rng, shared_noise
+            As in `make_gaussian_change`.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class GaussianChange(SimulatedChange):
 
         Examples
         --------
-        >>> gaussian_change(rng=0).redraw(3000, rng=1).first.shape
+        >>> make_gaussian_change(rng=0).sample(3000, rng=1).first.shape
         (3000, 40)
         """
         return _draw_rows(
@@ -116,7 +116,7 @@ class GaussianChange(SimulatedChange):
         )
 
 
-def gaussian_change(
+def make_gaussian_change(
     n_features: int = 40,
     n_samples: int | tuple[int, int] = 100,
     *,
@@ -175,7 +175,7 @@ def gaussian_change(
 
     Examples
     --------
-    >>> data = gaussian_change(change=0.8, rng=0)
+    >>> data = make_gaussian_change(change=0.8, rng=0)
     >>> data.X.shape, data.n_changed, int(data.second_model.adjacency.sum()) // 2
     ((200, 40), 15, 195)
     """
@@ -205,7 +205,7 @@ def gaussian_change(
     )
 
 
-def lattice_change(
+def make_lattice_change(
     n_features: int = 64,
     n_samples: int | tuple[int, int] = 500,
     *,
@@ -242,7 +242,7 @@ def lattice_change(
 
     Examples
     --------
-    >>> data = lattice_change(rng=0)
+    >>> data = make_lattice_change(rng=0)
     >>> sorted(set(data.first_model.precision.ravel().tolist()))
     [-0.4, 0.0, 0.4, 2.0]
     """
@@ -253,7 +253,7 @@ def lattice_change(
         )
     _check_change(n_changed, 0.8)
     of_models, of_rows = spawn(rng, 2)
-    adjacency = graph_structure(n_features, "grid", shape=(side, side))
+    adjacency = make_graph(n_features, "grid", shape=(side, side))
     changed = draw_edges(adjacency, n_changed, of_models)
     second = 2.0 * np.eye(n_features) + 0.4 * adjacency
     return _draw_rows(
@@ -343,8 +343,8 @@ def _draw_rows(
     of_first, of_second = spawn(generator, 2)
     if shared_noise:
         of_second = copy.deepcopy(of_first)
-    first = sample_gaussian(first_model.precision, n_first, of_first)
-    second = sample_gaussian(second_model.precision, n_second, of_second)
+    first = first_model.sample(n_first, of_first)
+    second = second_model.sample(n_second, of_second)
     return GaussianChange(
         first=_root(first, power),
         second=_root(second, power),

@@ -40,7 +40,7 @@ class VaryingGraphs:
 
     Examples
     --------
-    >>> data = drifting_chain(200, rng=0)
+    >>> data = make_drifting_chain(200, rng=0)
     >>> data.adjacencies[data.graph].shape
     (200, 20, 20)
     """
@@ -59,8 +59,38 @@ class VaryingGraphs:
         """Precision matrix of each of ``adjacencies``."""
         return precisions_of(self.adjacencies, self.strength)
 
+    def sample(self, n_samples: int, rng: RandomState = None) -> tuple[FloatArray, FloatArray]:
+        """Draw rows at random places among those of the training rows.
 
-def drifting_chain(
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        rng : int, Generator or None
+            Seed.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, d)
+            Covariates.
+        Y : ndarray of shape (n_samples, p)
+            Responses.
+
+        Examples
+        --------
+        >>> X, Y = make_drifting_chain(200, rng=0).sample(50, rng=1)
+        >>> X.shape, Y.shape
+        ((50, 1), (50, 20))
+        """
+        if n_samples < 1:
+            raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+        generator = as_generator(rng)
+        rows = generator.integers(len(self.X), size=n_samples)
+        Y = draw_responses(self.graph[rows], self.adjacencies, self.strength, generator)
+        return self.X[rows], Y
+
+
+def make_drifting_chain(
     n_samples: int = 10_000,
     *,
     n_features: int = 20,
@@ -81,7 +111,7 @@ def drifting_chain(
     n_samples : int
         Training rows, and validation rows.
     n_features, n_edges, max_degree, strength, rng
-        As in `tree_partition`; ``n_edges`` are those of the first graph.
+        As in `make_tree_partition`; ``n_edges`` are those of the first graph.
 
     Returns
     -------
@@ -95,7 +125,7 @@ def drifting_chain(
 
     Examples
     --------
-    >>> data = drifting_chain(1000, rng=0)
+    >>> data = make_drifting_chain(1000, rng=0)
     >>> data.X[[0, -1], 0].tolist()
     [0.0, 1.0]
     >>> bool((data.adjacencies[0] != data.adjacencies[data.graph[-1]]).any())
@@ -111,7 +141,7 @@ def drifting_chain(
     return _drifted(X, number, graphs, strength, generator)
 
 
-def drifting_grid(
+def make_drifting_grid(
     side: int = 100,
     *,
     n_features: int = 20,
@@ -124,7 +154,7 @@ def drifting_grid(
 
     Two covariates take the values of a grid on the unit square. The graph of a point is that of
     its left or of its lower neighbour, by the toss of a coin where there are both, changed as in
-    `drifting_chain`.
+    `make_drifting_chain`.
 
     Parameters
     ----------
@@ -132,7 +162,7 @@ def drifting_grid(
         Points along either covariate; there are ``side ** 2`` training rows, and as many
         validation rows.
     n_features, n_edges, max_degree, strength, rng
-        As in `drifting_chain`.
+        As in `make_drifting_chain`.
 
     Returns
     -------
@@ -147,7 +177,7 @@ def drifting_grid(
 
     Examples
     --------
-    >>> data = drifting_grid(10, rng=0)
+    >>> data = make_drifting_grid(10, rng=0)
     >>> data.X.shape, data.Y_val.shape
     ((100, 2), (100, 20))
     """
@@ -251,7 +281,7 @@ def draw_graph(
 def draw_responses(
     number: IntArray, adjacencies: BoolArray, strength: float, generator: np.random.Generator
 ) -> FloatArray:
-    """Draw a row of each Gaussian that ``number`` names, as in `sample_gaussian`."""
+    """Draw a row of each Gaussian that ``number`` names, as in `GaussianModel.sample`."""
     rows: FloatArray = generator.standard_normal((len(number), adjacencies.shape[-1]))
     order = np.argsort(number, kind="stable")
     ends = np.searchsorted(number[order], np.arange(len(adjacencies) + 1))
@@ -298,7 +328,7 @@ class PartitionedGraphs(VaryingGraphs):
 
     Examples
     --------
-    >>> data = tree_partition(500, rng=0)
+    >>> data = make_tree_partition(500, rng=0)
     >>> data.boxes[0].tolist()
     [[0.0, 0.125], [0.0, 0.125]]
     """
@@ -312,7 +342,7 @@ class PartitionedGraphs(VaryingGraphs):
         return areas
 
 
-def tree_partition(
+def make_tree_partition(
     n_samples: int = 10_000,
     *,
     n_covariates: int = 10,
@@ -361,7 +391,7 @@ def tree_partition(
 
     Examples
     --------
-    >>> data = tree_partition(1000, layout="spread", rng=0)
+    >>> data = make_tree_partition(1000, layout="spread", rng=0)
     >>> data.X.shape, data.Y.shape, len(data.boxes)
     ((1000, 10), (1000, 20), 22)
     >>> set((data.adjacencies.sum(axis=(1, 2)) // 2).tolist())

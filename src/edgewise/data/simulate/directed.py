@@ -11,7 +11,7 @@ from scipy import linalg
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.simulate.gaussian import GraphKind, graph_structure
+from edgewise.data.simulate.gaussian import GraphKind, make_graph
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class LinearSEM:
 
     Examples
     --------
-    >>> model = linear_sem([[0, 1], [0, 0]], low=1.0, high=1.0, rng=1)
+    >>> model = make_linear_sem([[0, 1], [0, 0]], low=1.0, high=1.0, rng=1)
     >>> model.covariance
     array([[ 1., -1.],
            [-1.,  2.]])
@@ -59,8 +59,44 @@ class LinearSEM:
         Sigma[np.ix_(order, order)] = (effects.T * self.noise_variance[order]) @ effects
         return (Sigma + Sigma.T) / 2.0
 
+    def sample(
+        self, n_samples: int, rng: RandomState = None, *, standardize: bool = False
+    ) -> FloatArray:
+        """Draw independent rows, with Gaussian noise.
 
-def linear_sem(
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        rng : int, Generator or None
+            Seed.
+        standardize : bool
+            Shift and scale each column to a mean of 0 and a variance of 1. Variances of raw
+            columns tend to grow from causes to effects, which gives their order away
+            (`edgewise.metrics.varsortability`).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> X = make_linear_sem([[0, 1], [0, 0]], rng=0).sample(100, rng=0, standardize=True)
+        >>> X.var(axis=0).round(6)
+        array([1., 1.])
+        """
+        if n_samples < (2 if standardize else 1):
+            raise InputError(f"n_samples must be at least {1 + standardize}, got {n_samples}.")
+        noise = as_generator(rng).standard_normal((n_samples, len(self.coef)))
+        rows: FloatArray = noise * np.sqrt(self.noise_variance)
+        for nodes in generations(self.adjacency)[1:]:
+            rows[:, nodes] += rows @ self.coef[:, nodes]
+        if standardize:
+            rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        return rows
+
+
+def make_linear_sem(
     adjacency: ArrayLike,
     *,
     low: float = 0.5,
@@ -95,7 +131,7 @@ def linear_sem(
     Examples
     --------
     >>> from edgewise.data import load_dag
-    >>> model = linear_sem(load_dag("alarm").adjacency, permute=True, rng=0)
+    >>> model = make_linear_sem(load_dag("alarm").adjacency, permute=True, rng=0)
     >>> int(model.adjacency.sum())
     46
     """
@@ -118,47 +154,7 @@ def linear_sem(
     )
 
 
-def sample_linear_sem(
-    model: LinearSEM, n_samples: int, rng: RandomState = None, *, standardize: bool = False
-) -> FloatArray:
-    """Draw independent rows from linear structural equations with Gaussian noise.
-
-    Parameters
-    ----------
-    model : LinearSEM
-        As `linear_sem` draws it.
-    n_samples : int
-        Number of rows.
-    rng : int, Generator or None
-        Seed.
-    standardize : bool
-        Shift and scale each column to a mean of 0 and a variance of 1. Variances of raw columns
-        tend to grow from causes to effects, which gives their order away
-        (`edgewise.metrics.varsortability`).
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-
-    Examples
-    --------
-    >>> model = linear_sem([[0, 1], [0, 0]], rng=0)
-    >>> X = sample_linear_sem(model, 100, rng=0, standardize=True)
-    >>> X.var(axis=0).round(6)
-    array([1., 1.])
-    """
-    if n_samples < (2 if standardize else 1):
-        raise InputError(f"n_samples must be at least {1 + standardize}, got {n_samples}.")
-    noise = as_generator(rng).standard_normal((n_samples, len(model.coef)))
-    rows: FloatArray = noise * np.sqrt(model.noise_variance)
-    for nodes in generations(model.adjacency)[1:]:
-        rows[:, nodes] += rows @ model.coef[:, nodes]
-    if standardize:
-        rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
-    return rows
-
-
-def random_dag(
+def make_dag(
     n_features: int,
     kind: GraphKind = "erdos-renyi",
     *,
@@ -172,9 +168,9 @@ def random_dag(
     n_features : int
         Number of nodes, at least 2.
     kind : {"erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"}
-        Family of the undirected graph, see `graph_structure`.
+        Family of the undirected graph, see `make_graph`.
     degree : float
-        As in `graph_structure`: average number of parents and children together.
+        As in `make_graph`: average number of parents and children together.
     rng : int, Generator or None
         Seed.
 
@@ -185,14 +181,14 @@ def random_dag(
 
     Examples
     --------
-    >>> random_dag(4, "chain", rng=0).astype(int)
+    >>> make_dag(4, "chain", rng=0).astype(int)
     array([[0, 0, 0, 0],
            [1, 0, 1, 0],
            [0, 0, 0, 1],
            [0, 0, 0, 0]])
     """
     generator = as_generator(rng)
-    joined = graph_structure(n_features, kind, degree=degree, rng=generator)
+    joined = make_graph(n_features, kind, degree=degree, rng=generator)
     rank = generator.permutation(n_features)
     arcs: BoolArray = joined & (rank[:, None] < rank)
     return arcs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,18 +19,8 @@ GRAPH_KINDS: Final[tuple[str, ...]] = get_args(GraphKind)
 HubLinks: TypeAlias = Literal["none", "chain", "ring"]
 HUB_LINKS: Final[tuple[str, ...]] = get_args(HubLinks)
 
-#: Edges of `six_node_graph`, M1 to M6.
-_SIX_NODES: Final[tuple[str, ...]] = (
-    "01 12 23 34 45 05",
-    "01 12 23 34 45 05 03",
-    "01 02 03 14 15",
-    "01 02 03 04 05",
-    "45 04 14 24 34 05 15 25 35",
-    "01 02 12 13 14 23 24 25",
-)
 
-
-def graph_structure(
+def make_graph(
     n_features: int,
     kind: GraphKind = "erdos-renyi",
     *,
@@ -74,7 +64,7 @@ def graph_structure(
 
     Examples
     --------
-    >>> graph_structure(4, "chain").astype(int)
+    >>> make_graph(4, "chain").astype(int)
     array([[0, 1, 0, 0],
            [1, 0, 1, 0],
            [0, 1, 0, 1],
@@ -97,43 +87,6 @@ def graph_structure(
     if kind == "ring":
         adjacency[0, -1] = adjacency[-1, 0] = True
     return adjacency
-
-
-def six_node_graph(number: int) -> BoolArray:
-    """Give one of six graphs with six nodes, from even to uneven degrees.
-
-    In order: a cycle; a cycle with a chord; two joined hubs with two leaves each; a star; two
-    joined hubs that share four neighbours, the most irregular graph of its size; and eight edges
-    with one node of degree 5. Their irregularities, the sums over edges of the difference in
-    degree, are 0, 4, 8, 20, 24 and 20.
-
-    Parameters
-    ----------
-    number : int
-        From 1 to 6.
-
-    Returns
-    -------
-    ndarray of shape (6, 6)
-        Symmetric booleans with a False diagonal.
-
-    References
-    ----------
-    F. Schlüter, Y. Strappa, D. H. Milone and F. Bromberg (2016), Blankets joint posterior score for
-    learning Markov network structures, doi:10.48550/arXiv.1608.02315, who compare scores on six
-    such graphs; those here are ours.
-
-    Examples
-    --------
-    >>> six_node_graph(4).sum(axis=0)
-    array([5, 1, 1, 1, 1, 1])
-    """
-    if number not in range(1, 7):
-        raise InputError(f"The six graphs are numbered 1 to 6, got {number!r}.")
-    adjacency = np.zeros((6, 6), dtype=bool)
-    for edge in _SIX_NODES[number - 1].split():
-        adjacency[int(edge[0]), int(edge[1])] = True
-    return adjacency | adjacency.T
 
 
 def _erdos_renyi(n_features: int, degree: float, generator: np.random.Generator) -> BoolArray:
@@ -204,7 +157,7 @@ class GaussianModel:
     precision : ndarray of shape (n_features, n_features)
         Exactly symmetric, with exact zeros where ``adjacency`` is False.
     covariance : ndarray of shape (n_features, n_features)
-        Inverse of ``precision``. Models of `gaussian_graph` have unit variances, so that these
+        Inverse of ``precision``. Models of `make_gaussian_graph` have unit variances, so that these
         are the correlations too.
     adjacency : ndarray of bool, shape (n_features, n_features)
         The graph.
@@ -215,7 +168,7 @@ class GaussianModel:
 
     Examples
     --------
-    >>> model = gaussian_graph(5, "chain", rng=0)
+    >>> model = make_gaussian_graph(5, "chain", rng=0)
     >>> bool(model.precision[0, 1] != 0), float(model.precision[0, 2])
     (True, 0.0)
     """
@@ -265,8 +218,45 @@ class GaussianModel:
         np.fill_diagonal(partial, 1.0)
         return partial
 
+    def sample(
+        self, n_samples: int, rng: RandomState = None, *, mean: ArrayLike | None = None
+    ) -> FloatArray:
+        r"""Draw independent rows.
 
-def gaussian_graph(
+        With the Cholesky factor :math:`\Theta = L L^\top` and standard normal :math:`z`, a row is
+        :math:`\mu + L^{-\top} z`: one triangular solve, and no inverse.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        rng : int, Generator or None
+            Seed.
+        mean : array-like of shape (n_features,), optional
+            :math:`\mu`, zero by default.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> make_gaussian_graph(4, "chain", rng=0).sample(100, rng=0).shape
+        (100, 4)
+        """
+        Theta = self.precision
+        if n_samples < 1:
+            raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+        location = np.zeros(len(Theta)) if mean is None else np.asarray(mean, dtype=np.float64)
+        if location.shape != (len(Theta),):
+            raise InputError(f"mean has shape {location.shape} for {len(Theta)} variables.")
+        factor = linalg.cholesky(Theta, lower=True)
+        normal = as_generator(rng).standard_normal((n_samples, len(Theta)))
+        rows: FloatArray = linalg.solve_triangular(factor, normal.T, lower=True, trans="T").T
+        return rows + location
+
+
+def make_gaussian_graph(
     n_features: int,
     kind: GraphKind = "erdos-renyi",
     *,
@@ -295,9 +285,9 @@ def gaussian_graph(
     n_features : int
         Number of variables, at least 2.
     kind : {"erdos-renyi", "barabasi-albert", "hub", "chain", "ring", "grid"}
-        The family of graphs, see `graph_structure`.
+        The family of graphs, see `make_graph`.
     degree, n_hubs, shape
-        As in `graph_structure`.
+        As in `make_graph`.
     signal : (float, float)
         Range from which the absolute partial correlations are drawn evenly, before the common
         factor :math:`c`.
@@ -314,7 +304,7 @@ def gaussian_graph(
 
     Examples
     --------
-    >>> model = gaussian_graph(30, "hub", n_hubs=3, rng=1)
+    >>> model = make_gaussian_graph(30, "hub", n_hubs=3, rng=1)
     >>> int(model.adjacency.sum()) // 2
     27
     >>> model.smallest_eigenvalue >= 0.1
@@ -328,7 +318,7 @@ def gaussian_graph(
     if not 0 < min_eigenvalue < 1:
         raise InputError(f"min_eigenvalue must lie between 0 and 1, got {min_eigenvalue}.")
     generator = as_generator(rng)
-    adjacency = graph_structure(
+    adjacency = make_graph(
         n_features, kind, degree=degree, n_hubs=n_hubs, shape=shape, rng=generator
     )
     rows, columns = np.nonzero(np.triu(adjacency))
@@ -340,142 +330,6 @@ def gaussian_graph(
     if largest > 1.0 - min_eigenvalue:
         R *= (1.0 - min_eigenvalue) / largest
     return _unit_variance_model(np.eye(n_features) - R)
-
-
-def sample_gaussian(
-    precision: Any, n_samples: int, rng: RandomState = None, *, mean: Any = None
-) -> FloatArray:
-    r"""Draw independent rows from a Gaussian given by its precision matrix.
-
-    With the Cholesky factor :math:`\Theta = L L^\top` and standard normal :math:`z`, the row is
-    :math:`\mu + L^{-\top} z`: one triangular solve, and no inverse.
-
-    Parameters
-    ----------
-    precision : array-like of shape (n_features, n_features)
-        :math:`\Theta`, symmetric and positive definite.
-    n_samples : int
-        Number of rows.
-    rng : int, Generator or None
-        Seed.
-    mean : array-like of shape (n_features,), optional
-        :math:`\mu`, zero by default.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-
-    Examples
-    --------
-    >>> X = sample_gaussian(gaussian_graph(4, "chain", rng=0).precision, 100, rng=0)
-    >>> X.shape
-    (100, 4)
-    """
-    Theta = np.asarray(precision, dtype=np.float64)
-    if Theta.ndim != 2 or Theta.shape[0] != Theta.shape[1]:
-        raise InputError(f"precision must be a square matrix, got shape {Theta.shape}.")
-    if n_samples < 1:
-        raise InputError(f"n_samples must be at least 1, got {n_samples}.")
-    location = np.zeros(len(Theta)) if mean is None else np.asarray(mean, dtype=np.float64)
-    if location.shape != (len(Theta),):
-        raise InputError(f"mean has shape {location.shape} for {len(Theta)} variables.")
-    try:
-        factor = linalg.cholesky(Theta, lower=True)
-    except linalg.LinAlgError as error:
-        raise InputError("precision is not positive definite, so it has no samples.") from error
-    normal = as_generator(rng).standard_normal((n_samples, len(Theta)))
-    rows: FloatArray = linalg.solve_triangular(factor, normal.T, lower=True, trans="T").T
-    return rows + location
-
-
-def ar1_covariance(n_features: int, correlation: float = 0.95) -> FloatArray:
-    r"""Covariance of a stationary first-order autoregression: :math:`\rho^{|i - j|}`.
-
-    Close to one, neighbours are nearly collinear and block descent is slow: a hard case whose
-    precision matrix is nevertheless a chain.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of variables.
-    correlation : float
-        :math:`\rho`, strictly between -1 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features)
-
-    Examples
-    --------
-    >>> ar1_covariance(3, 0.5)
-    array([[1.  , 0.5 , 0.25],
-           [0.5 , 1.  , 0.5 ],
-           [0.25, 0.5 , 1.  ]])
-    """
-    _check_correlation(correlation, -1.0)
-    index = np.arange(n_features)
-    Sigma: FloatArray = np.power(float(correlation), np.abs(index[:, None] - index))
-    return Sigma
-
-
-def ar1_precision(n_features: int, correlation: float = 0.95) -> FloatArray:
-    """Inverse of `ar1_covariance` in closed form: three diagonals, everything else exactly zero.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of variables.
-    correlation : float
-        Strictly between -1 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features)
-
-    Examples
-    --------
-    >>> ar1_precision(3, 0.5) * 3
-    array([[ 4., -2.,  0.],
-           [-2.,  5., -2.],
-           [ 0., -2.,  4.]])
-    """
-    _check_correlation(correlation, -1.0)
-    diagonal = np.full(n_features, 1.0 + correlation**2)
-    diagonal[[0, -1]] = 1.0 if n_features > 1 else 1.0 - correlation**2
-    beside = np.full(n_features - 1, -float(correlation))
-    Theta: FloatArray = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
-    return Theta / (1.0 - correlation**2)
-
-
-def equicorrelation(n_features: int, correlation: float = 0.5) -> FloatArray:
-    """Covariance with unit variances and one correlation for all pairs: the densest graph.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of variables.
-    correlation : float
-        Strictly between ``-1 / (n_features - 1)`` and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features)
-
-    Examples
-    --------
-    >>> equicorrelation(2, 0.3)
-    array([[1. , 0.3],
-           [0.3, 1. ]])
-    """
-    _check_correlation(correlation, -1.0 / max(n_features - 1, 1))
-    return np.where(np.eye(n_features, dtype=bool), 1.0, float(correlation))
-
-
-def _check_correlation(correlation: float, lower: float) -> None:
-    if not lower < correlation < 1.0:
-        raise InputError(
-            f"correlation must lie strictly between {lower:.4g} and 1, got {correlation}."
-        )
 
 
 def _unit_variance_model(Theta: FloatArray) -> GaussianModel:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,15 +16,12 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.neighbors import check_grid_shape
 from edgewise.data.simulate.gaussian import GaussianModel
 
-ContourKind: TypeAlias = Literal["two-blocks", "one-block"]
-CONTOUR_KINDS: Final[tuple[str, ...]] = get_args(ContourKind)
-
 #: Draws of a pair of boxes before the grid counts as full.
 MAX_DRAWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Block:
+class Block:
     """Sites ``first`` and ``second``, every one joined to every other by the same weight."""
 
     first: ArrayLike
@@ -33,55 +29,7 @@ class _Block:
     weight: float
 
 
-#: Sites of the contour are numbered from 0.
-_CONTOURS: dict[str, list[_Block]] = {
-    "two-blocks": [
-        _Block(first=[0, 1], second=[5, 6], weight=-0.4),
-        _Block(first=[3, 4], second=[7, 8], weight=0.4),
-        _Block(first=[0], second=[3], weight=0.25),
-    ],
-    "one-block": [
-        _Block(first=[0, 1, 2], second=[5, 6, 7], weight=-0.3),
-        _Block(first=[4], second=[8], weight=0.3),
-    ],
-}
-
-
-def contour_model(kind: ContourKind = "two-blocks") -> GaussianModel:
-    """Nine variables along an open contour, with a precision that is locally constant.
-
-    ``"two-blocks"`` has the precision -0.4 between sites 0, 1 and sites 5, 6, the precision 0.4
-    between sites 3, 4 and sites 7, 8, a lone entry of 0.25 between sites 0 and 3, and site 2 by
-    itself. ``"one-block"`` has -0.3 between sites 0, 1, 2 and sites 5, 6, 7, a lone entry of 0.3
-    between sites 4 and 8, and site 3 by itself. The neighbourhood is ``"chain"``.
-
-    Parameters
-    ----------
-    kind : {"two-blocks", "one-block"}
-        Which of the two.
-
-    Returns
-    -------
-    GaussianModel
-        The precision has a unit diagonal; the variances differ.
-
-    References
-    ----------
-    J. Honorio, L. Ortiz, D. Samaras, N. Paragios and R. Goldstein (2009), Sparse and locally
-    constant Gaussian graphical models, Advances in Neural Information Processing Systems 22,
-    who study nine variables on an open contour; the values here are ours.
-
-    Examples
-    --------
-    >>> contour_model().precision[0]
-    array([ 1.  ,  0.  ,  0.  ,  0.25,  0.  , -0.4 , -0.4 ,  0.  ,  0.  ])
-    """
-    if kind not in CONTOUR_KINDS:
-        raise InputError(f"Unknown kind of contour {kind!r}. Known are {', '.join(CONTOUR_KINDS)}.")
-    return GaussianModel.from_precision(np.eye(9) + _off_diagonal(_CONTOURS[kind], 9))
-
-
-def block_model(
+def make_block_model(
     shape: Sequence[int],
     *,
     n_blocks: int = 6,
@@ -120,19 +68,19 @@ def block_model(
 
     Examples
     --------
-    >>> model = block_model((10, 10), rng=0)
+    >>> model = make_block_model((10, 10), rng=0)
     >>> len(np.unique(np.abs(model.precision[model.adjacency])))
     6
     >>> int(model.adjacency.sum()) // 2 == 6 * 9 * 9
     True
     """
     sizes, blocks = _draw_blocks(shape, n_blocks, size, strength, as_generator(rng))
-    off_diagonal = _off_diagonal(blocks, math.prod(sizes))
+    off_diagonal = joined_boxes(blocks, math.prod(sizes))
     diagonal = _common_diagonal([off_diagonal], min_eigenvalue)
     return GaussianModel.from_precision(off_diagonal + diagonal)
 
 
-def changed_block_models(
+def make_changed_block_models(
     shape: Sequence[int],
     *,
     n_blocks: int = 6,
@@ -141,12 +89,12 @@ def changed_block_models(
     min_eigenvalue: float = 0.2,
     rng: RandomState = None,
 ) -> tuple[GaussianModel, GaussianModel]:
-    """Draw two models as `block_model` does that differ in one pair of boxes.
+    """Draw two models as `make_block_model` does that differ in one pair of boxes.
 
     Parameters
     ----------
     shape, size, strength, min_eigenvalue, rng
-        As in `block_model`.
+        As in `make_block_model`.
     n_blocks : int
         Pairs of boxes in the second model; the first lacks one of them.
 
@@ -157,13 +105,13 @@ def changed_block_models(
 
     Examples
     --------
-    >>> before, after = changed_block_models((20,), n_blocks=3, rng=0)
+    >>> before, after = make_changed_block_models((20,), n_blocks=3, rng=0)
     >>> int((before.precision != after.precision).sum()) // 2
     9
     """
     sizes, blocks = _draw_blocks(shape, n_blocks, size, strength, as_generator(rng))
     n_sites = math.prod(sizes)
-    precisions = [_off_diagonal(blocks[:-1], n_sites), _off_diagonal(blocks, n_sites)]
+    precisions = [joined_boxes(blocks[:-1], n_sites), joined_boxes(blocks, n_sites)]
     diagonal = _common_diagonal(precisions, min_eigenvalue)
     before, after = (GaussianModel.from_precision(Theta + diagonal) for Theta in precisions)
     return before, after
@@ -175,7 +123,7 @@ def _draw_blocks(
     size: int,
     strength: tuple[float, float],
     generator: np.random.Generator,
-) -> tuple[tuple[int, ...], list[_Block]]:
+) -> tuple[tuple[int, ...], list[Block]]:
     """Draw pairs of boxes that share no pair of sites, and a weight for each."""
     sizes = check_grid_shape(shape)
     if n_blocks < 1 or size < 1:
@@ -187,7 +135,7 @@ def _draw_blocks(
         raise InputError(f"strength must be (low, high) with 0 < low <= high, got {strength}.")
     numbers = np.arange(math.prod(sizes)).reshape(sizes)
     is_joined = np.eye(numbers.size, dtype=bool)
-    blocks: list[_Block] = []
+    blocks: list[Block] = []
     for _ in range(MAX_DRAWS):
         first, second = _draw_box(numbers, size, generator), _draw_box(numbers, size, generator)
         # Pairs of sites joined by an earlier block would lose its weight, and with the diagonal
@@ -196,7 +144,7 @@ def _draw_blocks(
             continue
         is_joined[np.ix_(first, second)] = is_joined[np.ix_(second, first)] = True
         weight = generator.choice([-1.0, 1.0]) * generator.uniform(low, high)
-        blocks.append(_Block(first=first, second=second, weight=float(weight)))
+        blocks.append(Block(first=first, second=second, weight=float(weight)))
         if len(blocks) == n_blocks:
             return sizes, blocks
     raise InputError(
@@ -211,7 +159,8 @@ def _draw_box(numbers: IntArray, size: int, generator: np.random.Generator) -> I
     return numbers[tuple(slice(start, start + size) for start in corner)].ravel()
 
 
-def _off_diagonal(blocks: Sequence[_Block], n_sites: int) -> FloatArray:
+def joined_boxes(blocks: Sequence[Block], n_sites: int) -> FloatArray:
+    """Precision off the diagonal of pairs of boxes."""
     Theta = np.zeros((n_sites, n_sites))
     for block in blocks:
         rows, columns = np.ix_(np.asarray(block.first), np.asarray(block.second))

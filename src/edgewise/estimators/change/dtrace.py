@@ -44,8 +44,8 @@ class DTraceChange(ChangeEstimator):
 
     **For changes between Gaussian networks this is the strongest simple baseline: hold anything
     else against it.** With 40 variables, 15 pairs of which changed by 0.8 or by 1
-    (`edgewise.data.gaussian_change`, mean of 20 draws), the pairs in the order in which they enter
-    the path have this area under the curve of precision against recall:
+    (`edgewise.data.make_gaussian_change`, mean of 20 draws), the pairs in the order in which they
+    enter the path have this area under the curve of precision against recall:
 
     ============================ ===== ===== ===== =====
     size of the changes          0.8   0.8   1     1

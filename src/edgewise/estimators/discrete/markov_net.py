@@ -22,7 +22,6 @@ from edgewise._core.parallel import step_counter
 from edgewise._core.typing import AnyArray, FloatArray, RandomState
 from edgewise.data.levels import DiscreteTable, Level, check_levels, read_levels
 from edgewise.data.markov import MarkovModel, maximal_cliques
-from edgewise.data.simulate.nongaussian import sample_markov
 from edgewise.estimators.base.table import (
     column_number,
     named,
@@ -358,9 +357,7 @@ class DiscreteMarkovNet(BaseEstimator):
             With the levels of the data learned from: a data frame if it was learned from one.
         """
         check_is_fitted(self)
-        codes = sample_markov(
-            self._model(), n_samples, burn_in=burn_in, thin=thin, rng=self.random_state
-        )
+        codes = self._model().sample(n_samples, burn_in=burn_in, thin=thin, rng=self.random_state)
         columns = [np.array(levels)[codes[:, k]] for k, levels in enumerate(self.levels_)]
         if not hasattr(self, "feature_names_in_"):
             is_text = {column.dtype.kind == "U" for column in columns}
