@@ -14,7 +14,6 @@ from edgewise.data import (
 )
 from edgewise.data.simulate.change import SimulatedChange
 from studies import load_study
-from studies.change.regulation import make_gene_regulation_change
 from studies.change import (
     STUDY,
     diamond,
@@ -27,6 +26,7 @@ from studies.change import (
     verdict,
 )
 from studies.change.methods import ENTRY, MAGNITUDE, area_of_chance, areas, areas_table
+from studies.change.regulation import make_gene_regulation_change
 from studies.study import run_study
 
 PAIRS = np.triu_indices(9, 1)
