@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.linear_model import LinearRegression
 
 from edgewise import FDR, GaussianGraph, InputError
 from edgewise.inference import edge_intervals
@@ -68,13 +69,20 @@ def test_few_columns_have_the_partial_correlations_of_least_squares():
     n, p = X.shape
     found = edge_intervals(X, level=0.9)
     above = np.triu_indices(p, 1)
-    z, sd = np.arctanh(by_least_squares(X))[above], 1 / np.sqrt(n - p - 1)
-    np.testing.assert_allclose(np.arctanh(found.estimate[above]), z, atol=1e-9)
-    np.testing.assert_allclose(found.pvalues[above], 2 * stats.norm.sf(np.abs(z) / sd), atol=1e-9)
-    lower, upper = (np.tanh(stats.norm.ppf(q, z, sd)) for q in (0.05, 0.95))
-    np.testing.assert_allclose(found.lower[above], lower, atol=1e-9)
-    np.testing.assert_allclose(found.upper[above], upper, atol=1e-9)
-    assert found.alpha == 0
+    r, df = by_least_squares(X)[above], n - p
+    np.testing.assert_allclose(found.estimate[above], r, atol=1e-9)
+    # That of a coefficient in the regression of either column on all others.
+    first = LinearRegression().fit(X[:, 1:], X[:, 0])
+    left = X[:, 0] - first.predict(X[:, 1:])
+    design = np.column_stack([np.ones(n), X[:, 1:]])
+    errors = np.sqrt(np.linalg.inv(design.T @ design).diagonal() * (left @ left) / df)[1:]
+    by_regression = 2 * stats.t.sf(np.abs(first.coef_) / errors, df)
+    np.testing.assert_allclose(found.pvalues[0, 1:], by_regression, rtol=1e-6)
+    t = stats.t.ppf(0.95, df)
+    reach = np.arctanh(t / np.sqrt(df + t**2))
+    np.testing.assert_allclose(found.lower[above], np.tanh(np.arctanh(r) - reach), atol=1e-9)
+    np.testing.assert_allclose(found.upper[above], np.tanh(np.arctanh(r) + reach), atol=1e-9)
+    assert (found.alpha, found.errors) == (0, "formula")
 
 
 @pytest.mark.parametrize(("n", "is_penalised"), [(69, True), (70, False)])
@@ -111,11 +119,16 @@ def test_estimates_follow_the_definition(is_close):
         rows = n - p - 1 if bound[i, j] else n - 3 - (mean + either) / 2
         wanted = squares[i, j] if bound[i, j] else second[i, j]
         assert found.estimate[i, j] == pytest.approx(wanted, abs=1e-4)
-        z = np.arctanh(wanted)
-        reach = stats.norm.isf(0.025) / np.sqrt(rows)
-        assert np.arctanh(found.upper[i, j]) == pytest.approx(z + reach, abs=1e-3)
-        expected = 2 * stats.norm.sf(np.abs(z) * np.sqrt(rows))
-        assert found.pvalues[i, j] == pytest.approx(expected, abs=1e-3)
+        df = rows + 1
+        t = stats.t.isf(0.025, df)
+        upper = np.arctanh(wanted) + np.arctanh(t / np.sqrt(df + t**2))
+        # Rows are few: the plain correlation has to be significant, too.
+        plain = stats.pearsonr(X[:, i], X[:, j]).pvalue
+        if plain > 0.05:
+            upper = max(upper, 0)
+        assert np.arctanh(found.upper[i, j]) == pytest.approx(upper, abs=1e-3)
+        partial = 2 * stats.t.sf(np.abs(wanted) * np.sqrt(df / (1 - wanted**2)), df)
+        assert found.pvalues[i, j] == pytest.approx(max(partial, plain), abs=1e-3)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
@@ -130,17 +143,25 @@ def test_estimates_follow_the_definition(is_close):
         (60, 6, {"covariance": "spearman", "n_resamples": 20}),
         (60, 12, {"missing": "pairwise", "n_resamples": 20}),
         (60, 6, {"method": "graphical-lasso"}),
+        (200, 6, {"tails": 3}),
+        (120, 40, {"tails": 3}),
+        (80, 20, {"tails": 5}),
     ],
 )
 def test_a_p_value_is_small_exactly_where_the_interval_leaves_out_0(n, p, options, level):
     rng, n_out, n_in = np.random.default_rng(n * p), 0, 0
+    options, tails = dict(options), options.get("tails")
+    options.pop("tails", None)
     for _ in range(4):
         # Columns that depend on each other by chance, two of them strongly.
         X = rng.normal(size=(n, p)) @ (np.eye(p) + 0.2 * rng.normal(size=(p, p)))
         X[:, 0] = X[:, 1] + 0.05 * X[:, 0]
         if "missing" in options:
             X[rng.random(X.shape) < 0.02] = np.nan
+        if tails:
+            X /= np.sqrt(rng.chisquare(tails, size=(n, 1)))
         found = edge_intervals(X, level=level, **options)
+        assert (found.errors == "robust") == bool(tails)
         above = np.triu_indices(p, 1)
         is_out = (found.lower[above] > 0) | (found.upper[above] < 0)
         np.testing.assert_array_equal(found.pvalues[above] < 1 - level, is_out)
@@ -196,8 +217,9 @@ def test_the_graphical_lasso_freed_of_its_bias():
     above = np.triu_indices(p, 1)
     wanted = partial_correlations(T)[above]
     np.testing.assert_allclose(found.estimate[above], wanted, atol=1e-3)
-    z = np.arctanh(found.estimate[above]) * np.sqrt(n - 3)
-    np.testing.assert_allclose(found.pvalues[above], 2 * stats.norm.sf(np.abs(z)), rtol=1e-6)
+    r = found.estimate[above]
+    t = np.abs(r) * np.sqrt((n - 2) / (1 - r**2))
+    np.testing.assert_allclose(found.pvalues[above], 2 * stats.t.sf(t, n - 2), rtol=1e-6)
 
 
 def test_many_rows_give_the_partial_correlations_and_their_intervals():

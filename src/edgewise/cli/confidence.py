@@ -244,7 +244,8 @@ def tested_edges(
     if not graph.n_edges or not hasattr(frame, "dropna"):
         # Rows that were read piece by piece are gone.
         return TestedEdges()
-    if graph.n_nodes > MOST_TESTED:
+    # Of the rule "fdr" the edges are what passed these tests.
+    if graph.n_nodes > MOST_TESTED and getattr(fit, "alpha", None) != "fdr":
         why = f"no p-values of edges, since there are more than {MOST_TESTED} columns"
         return TestedEdges(values=values, notes=[why])
     if preparation().blocks > 1:
@@ -282,6 +283,7 @@ def _test_numbers(
     """Test partial correlations, by a formula or with the errors of as many resamples."""
     from edgewise.inference import edge_intervals
     from edgewise.inference.edges import errors_by
+    from edgewise.selection.edge_tests import FEW_ROWS
 
     covariance: Any = "correlation" if fit.covariance == "empirical" else fit.covariance
     n_resamples = getattr(resampled, "n_resamples_", 0)
@@ -310,7 +312,10 @@ def _test_numbers(
         "pvalue": found.pvalues,
         "qvalue": found.qvalues,
     }
-    return _tested(resampled.graph_, values, errors, edge_tests_alpha=found.alpha)
+    record = {"edge_tests_alpha": found.alpha}
+    if found.n_samples < FEW_ROWS and found.alpha > 0:
+        record["edge_tests_of_both"] = True
+    return _tested(resampled.graph_, values, found.errors, (), **record)
 
 
 def _tested(
@@ -322,10 +327,13 @@ def _tested(
 ) -> TestedEdges:
     import numpy as np
 
+    from edgewise.selection.edge_tests import FEW_ROWS
+
     is_sure = np.triu(graph.adjacency & (values["qvalue"] <= LEVEL))
     n_sure = int(is_sure.sum())
     how = {
         "formula": "of partial correlations freed of the penalty",
+        "robust": "of partial correlations, with errors that allow for heavy tails",
         "bootstrap": "of partial correlations freed of the penalty, with errors from resamples",
         "residuals": "of what the other neighbours leave unexplained",
     }
@@ -333,7 +341,19 @@ def _tested(
         f"{n_sure} of {count(graph.n_edges, 'edge')} {'has' if n_sure == 1 else 'have'} a q-value "
         f"of at most {LEVEL:g}, by tests {how[errors]}."
     )
+    if "edge_tests_of_both" in found:
+        line = (
+            f"{line[:-1]} and of plain correlations, both of which an edge must pass where there "
+            f"are fewer than {FEW_ROWS} rows."
+        )
     lines = [line]
+    without = int(np.triu(graph.adjacency & np.isnan(values["qvalue"])).sum())
+    if without:
+        lines.append(
+            f"{count(without, 'edge')} {'has' if without == 1 else 'have'} no test: "
+            f"{'its' if without == 1 else 'their'} partial correlation cannot be estimated from so "
+            "few rows."
+        )
     if "resampled_lower" in values:
         lines.append(
             f"The tests are in edges.csv; {INTERVALS_PICTURE} and {INTERVALS_TABLE} show resampled "

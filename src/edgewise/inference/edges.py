@@ -14,18 +14,21 @@ from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.table import Table
-from edgewise.estimators.base.statistics import pearson_instead, row_statistics
+from edgewise.estimators.base.statistics import pearson_instead, row_scores, row_statistics
 from edgewise.graph import Graph
 from edgewise.graph.metrics import GraphLike, as_adjacency
 from edgewise.graph.rows import are_levels, level_columns, match_columns, residuals
 from edgewise.inference.intervals import PairIntervals, keep_pairs
 from edgewise.inference.resample import MAX_DRAWS, varies
-from edgewise.selection.criteria import (
-    PartialCorrelations,
+from edgewise.selection.criteria import false_discovery_control, two_sided
+from edgewise.selection.edge_tests import (
+    BothTests,
+    FormulaTests,
+    PairTests,
     edge_penalty,
-    false_discovery_control,
+    few_rows,
+    pair_tests,
     plan_partial_correlations,
-    two_sided,
 )
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.stats.polychoric import latent_correlation, ordinal_columns
@@ -42,6 +45,9 @@ _COVARIANCES: Final = (
 )  # fmt: skip
 
 
+Errors: TypeAlias = Literal["formula", "robust", "bootstrap"]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EdgeIntervals(PairIntervals):
     """Intervals for the partial correlation of every pair, as `edge_intervals` returns them.
@@ -53,13 +59,18 @@ class EdgeIntervals(PairIntervals):
         graphical lasso.
     n_samples : int
         Rows behind the estimates.
-    errors : {"formula", "bootstrap"}
-        Where the standard errors come from.
+    errors : {"formula", "robust", "bootstrap"}
+        Where the standard errors come from: the formula for normal rows, products of residuals,
+        or resamples.
     """
 
     alpha: float
     n_samples: int
-    errors: Literal["formula", "bootstrap"]
+    errors: Errors
+
+    def _listed(self) -> tuple[IntArray, IntArray]:
+        """All pairs."""
+        return np.triu_indices(len(self.names), 1)
 
 
 def edge_intervals(
@@ -77,18 +88,19 @@ def edge_intervals(
     r"""Give every pair of columns an estimate of its partial correlation with an interval.
 
     No graph is chosen first: an interval holds whether or not there is an edge. Interval and
-    p-value are of one statistic, :math:`\operatorname{artanh} \hat\rho_{ij}`, which is close to
-    normal around that of the true partial correlation with standard deviation
-    :math:`\sigma_{ij}`. An interval of any level leaves out 0 exactly where the p-value is below
-    one minus the level:
+    p-value are of one statistic: an interval of any level leaves out 0 exactly where the p-value
+    is below one minus the level. With :math:`\nu_{ij}` degrees of freedom and the quantile
+    :math:`t` of Student's distribution,
 
-    .. math:: \tanh \left( \operatorname{artanh} \hat\rho_{ij} \pm z \sigma_{ij} \right), \qquad
-        p_{ij} = 2 \Phi \left( - |\operatorname{artanh} \hat\rho_{ij}| / \sigma_{ij} \right).
+    .. math:: p_{ij} = P \Bigl( |t_{\nu_{ij}}| > |\hat\rho_{ij}|
+        \sqrt{\nu_{ij} / (1 - \hat\rho_{ij}^2)} \Bigr), \qquad
+        \tanh \bigl( \operatorname{artanh} \hat\rho_{ij} \pm
+        \operatorname{arsinh} ( t / \sqrt{\nu_{ij}} ) \bigr).
 
     **Least squares.** While the other columns are at most a tenth as many as the rows,
     :math:`p - 2 \le n / 10`, no penalty is needed: :math:`\hat\rho_{ij}` is the partial
     correlation of least squares, from the inverse of the correlations, and
-    :math:`\sigma_{ij} = 1 / \sqrt{n - p - 1}` [1]_.
+    :math:`\nu_{ij} = n - p`, which is exact for normal rows [1]_.
 
     **Lassos.** With more columns that would cost power. With a lasso of each column on all
     others, coefficients :math:`b_{ij}` of column i in the regression of j and residual variances
@@ -96,7 +108,7 @@ def edge_intervals(
 
     .. math:: T_{ij} = R_{ij} + r_i b_{ij} + r_j b_{ji}, \qquad
         \hat\rho_{ij} = T_{ij} / \sqrt{r_i r_j}, \qquad
-        \sigma_{ij} = 1 / \sqrt{n - 3 - s_{ij}}.
+        \nu_{ij} = n - 2 - s_{ij}.
 
     What bias they leave is the product of what two lassos shrink, and counts where columns depend
     on each other strongly. So there are second regressions, which penalise pairs that the first
@@ -105,6 +117,24 @@ def edge_intervals(
     their coefficients to that of the columns in either regression. Pairs with a column of whose
     variance, standardised, the others leave less than ``alpha`` are by least squares here, too,
     provided :math:`n \ge p + 6`: no lasso sees what is left of it.
+
+    **Few rows.** Below 100 rows, what lassos leave varies more than this formula says. So the
+    p-value of a pair is the larger of its own and that of its plain correlation, and an interval
+    reaches to 0 where the plain correlation is not significant. A :math:`\hat\rho_{ij}` that ends
+    beyond 1 is no estimate: the pair has NaN everywhere, and counts as one that was not found.
+
+    **Heavy tails.** Where fourth moments show tails heavier than those of normal rows, or a few
+    rows far out, the formula is too bold. Then :math:`\hat\rho_{ij}` is the mean of the products
+    :math:`w_r` of standardised residuals of both columns given the others. With half the sum of
+    their squares, :math:`v_r`, and with the share :math:`g_r` of a row that the regressions leave
+    free, p-value and interval are those of a robust score,
+
+    .. math:: Z(\rho) = \sum_r (w_r - \rho v_r) \Big/
+        \sqrt{\textstyle\sum_r (w_r - \rho v_r)^2 / g_r}, \qquad
+        p_{ij} = 2 \Phi ( - |Z(0)| ), \qquad \{ \rho : |Z(\rho)| \le z \}.
+
+    At the true :math:`\rho`, elliptical rows have terms that are symmetric around 0, so that Z has
+    no longer tails than a normal variable, however long those of the rows are [4]_.
 
     With ``method="graphical-lasso"`` the estimate is made of that of the graphical lasso,
     :math:`2 \Theta - \Theta S \Theta` [3]_, for comparison: it is biased more.
@@ -118,8 +148,8 @@ def edge_intervals(
     covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"}
         Correlations of the columns; of their ranks turned into normal scores, which heavy tails
         and outliers do not move; from rank correlations; of the normal variables behind ordered
-        answers; or by the kinds of each pair, as `GaussianGraph` takes them. The formula above is
-        for the first two, without missing values. For the others, the standard deviation of
+        answers; or by the kinds of each pair, as `GaussianGraph` takes them. The formulas above
+        are for the first two, without missing values. For the others, the standard deviation of
         :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples of the rows;
         ``errors`` of the result says which.
     missing : {"error", "pairwise", "em"}
@@ -151,6 +181,8 @@ def edge_intervals(
     .. [3] Janková and van de Geer (2015). Confidence intervals for high-dimensional inverse
        covariance estimation. *Electronic Journal of Statistics* 9(1).
        https://doi.org/10.1214/15-EJS1031
+    .. [4] Efron (1969). Student's t-test under symmetry conditions. *Journal of the American
+       Statistical Association* 64. https://doi.org/10.1080/01621459.1969.10501056
 
     Examples
     --------
@@ -186,36 +218,76 @@ def edge_intervals(
     refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
     check_columns(table.values, list(table.names), allow_missing=missing != "error")
     rows = _rows(table, covariance, missing)
-    R = rows.correlations()
-    estimator: PartialCorrelations | _FreedGraphicalLasso
-    if method == "nodewise":
-        estimator = plan_partial_correlations(R, n)
-    else:
-        estimator = _FreedGraphicalLasso(n, edge_penalty(p, n))
-    estimate, n_worth = estimator(R)
-    spread = 1.0 / np.sqrt(n_worth)
-    if not rows.has_formula:
-        seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
-        tasks = [(rows, estimator, int(seed)) for seed in seeds]
-        drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
-        spread = np.std(drawn, axis=0, ddof=1) + np.where(np.eye(p), 1.0, 1e-12)
-    reach = float(-special.ndtri((1.0 - level) / 2)) * spread
-    z, diagonal = np.arctanh(estimate), np.where(np.eye(p), np.nan, 0.0)
-    # The same z and spread as in the interval: a p-value below 1 - level is one without 0.
-    pvalues = two_sided(z / spread)
+    tests, alpha, errors = _tested(rows, method, n_resamples, n_jobs, random_state)
+    diagonal = np.where(np.eye(p), np.nan, 0.0)
+    lower, upper = tests.interval(level)
+    pvalues = tests.pvalues
     return EdgeIntervals(
-        estimate=estimate + diagonal,
-        standard_error=(1.0 - estimate**2) * spread + diagonal,
-        lower=np.tanh(z - reach) + diagonal,
-        upper=np.tanh(z + reach) + diagonal,
+        estimate=tests.estimate + diagonal,
+        standard_error=tests.standard_error + diagonal,
+        lower=lower + diagonal,
+        upper=upper + diagonal,
         pvalues=pvalues + diagonal,
         qvalues=_corrected(pvalues, fdr),
         level=level,
         names=tuple(table.names),
-        alpha=estimator.alpha,
+        alpha=alpha,
         n_samples=n,
-        errors="formula" if rows.has_formula else "bootstrap",
+        errors=errors,
     )
+
+
+def _tested(
+    rows: _Rows, method: str, n_resamples: int, n_jobs: int | None, random_state: RandomState
+) -> tuple[PairTests, float, Errors]:
+    """Test all pairs; also return the penalty, and where the errors come from."""
+    n, p = rows.values.shape
+    R = rows.correlations()
+    if method == "nodewise" and rows.has_formula:
+        found = pair_tests(R, n, row_scores(rows.values, rows.covariance, rows.ordinal))
+        return found.tests, found.alpha, "robust" if found.is_robust else "formula"
+    estimator: Any = _FreedGraphicalLasso(n, edge_penalty(p, n))
+    if method == "nodewise":
+        estimator = plan_partial_correlations(R, n)
+    if rows.has_formula:
+        return FormulaTests(*estimator(R)), estimator.alpha, "formula"
+    seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
+    tasks = [(rows, estimator, int(seed)) for seed in seeds]
+    drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
+    partial, plain = (_ResampledTests.of(x, [again[k] for again in drawn])
+                      for k, x in enumerate((estimator(R)[0], R)))  # fmt: skip
+    tests = BothTests(partial, plain) if few_rows(R, n) else partial
+    return tests, estimator.alpha, "bootstrap"
+
+
+@dataclass(frozen=True, eq=False)
+class _ResampledTests:
+    """Tests of correlations whose artanh has a spread among resamples."""
+
+    estimate: FloatArray
+    spread: FloatArray
+
+    @classmethod
+    def of(cls, estimate: FloatArray, drawn: list[FloatArray]) -> _ResampledTests:
+        """Measure the spread; pairs that resamples have no estimate of have no test."""
+        inside = np.where(np.eye(len(estimate), dtype=bool), 0.0, estimate)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.std(np.arctanh(drawn), axis=0, ddof=1)
+        is_known = np.isfinite(spread) & (np.abs(inside) < 1.0)
+        return cls(np.where(is_known, inside, np.nan), np.where(is_known, spread + 1e-12, np.nan))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        return np.asarray((1.0 - self.estimate**2) * self.spread)
+
+    @property
+    def pvalues(self) -> FloatArray:
+        return two_sided(np.arctanh(self.estimate) / self.spread)
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        reach = float(-special.ndtri((1.0 - level) / 2)) * self.spread
+        z = np.arctanh(self.estimate)
+        return np.tanh(z - reach), np.tanh(z + reach)
 
 
 def errors_by(X: Any, covariance: Covariance) -> Literal["formula", "bootstrap"]:
@@ -275,27 +347,31 @@ class _FreedGraphicalLasso:
         Theta = graphical_lasso(R, self.alpha).value
         T = 2.0 * Theta - Theta @ R @ Theta
         scale = np.sqrt(T.diagonal())
-        estimate = np.clip(-T / np.outer(scale, scale), -1.0 + 1e-12, 1.0 - 1e-12)
+        estimate = -T / np.outer(scale, scale)
         np.fill_diagonal(estimate, 0.0)
+        estimate[np.abs(estimate) >= 1.0] = np.nan
         return estimate, np.full(R.shape, max(self.n_samples - 3.0, 1.0))
 
 
-def _estimate_again(rows: _Rows, estimator: Any, seed: int) -> FloatArray:
-    """Estimate again from rows drawn with replacement, on the scale of artanh."""
+def _estimate_again(rows: _Rows, estimator: Any, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Estimate partial and plain correlations again from rows drawn with replacement."""
     generator = np.random.default_rng(seed)
     n = len(rows.values)
     for _ in range(MAX_DRAWS):
         drawn = generator.integers(n, size=n)
         if varies(rows.values[drawn]).all():
             break
-    return np.asarray(np.arctanh(estimator(rows.correlations(drawn))[0]))
+    R = rows.correlations(drawn)
+    return estimator(R)[0], np.where(np.eye(len(R), dtype=bool), 0.0, R)
 
 
 def _corrected(pvalues: FloatArray, fdr: Literal["bh", "by"]) -> FloatArray:
-    """Correct the p-values of all pairs for their number."""
+    """Correct the p-values of all pairs for their number; those without a test count, too."""
     above = np.triu_indices(len(pvalues), 1)
+    values = pvalues[above]
+    corrected = false_discovery_control(np.nan_to_num(values, nan=1.0), method=fdr)
     qvalues = np.full(pvalues.shape, np.nan)
-    qvalues[above] = false_discovery_control(pvalues[above], method=fdr)
+    qvalues[above] = np.where(np.isnan(values), np.nan, corrected)
     qvalues.T[above] = qvalues[above]
     return qvalues
 

@@ -200,7 +200,7 @@ class PairIntervals:
         """
         import pandas as pd
 
-        first, second = np.nonzero(np.triu(np.isfinite(self.estimate)))
+        first, second = self._listed()
         columns = {
             self._called: self.estimate,
             "standard_error": self.standard_error,
@@ -218,6 +218,11 @@ class PairIntervals:
         )
         order = np.lexsort((-np.abs(frame[self._called]), frame["pvalue"]))
         return frame.loc[order].reset_index(drop=True)
+
+    def _listed(self) -> tuple[IntArray, IntArray]:
+        """Pairs that were asked for."""
+        first, second = np.nonzero(np.triu(np.isfinite(self.estimate)))
+        return first, second
 
     def significant(self, level: float = 0.05, by: Literal["q", "p"] = "q") -> Graph:
         """Keep the pairs that chance does not explain.

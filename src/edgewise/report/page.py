@@ -342,8 +342,8 @@ NODES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 EDGE_TESTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "least squares": (
         (
-            "Intervals and p-values of edges are those of partial correlations by least squares, "
-            "on the scale of artanh (Fisher 1924)"
+            "Intervals and p-values of edges are those of partial correlations by least squares "
+            "(Fisher 1924)"
         ),
         ("fisher1924",),
     ),
@@ -490,6 +490,14 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         sentence, keys = EDGE_TESTS[tested if tested in EDGE_TESTS else regressions]
         if tested == "bootstrap":
             sentence += ", with standard errors from bootstrap resamples"
+        if tested == "robust":
+            sentence += ", with robust scores, since rows have heavy tails (Efron 1969)"
+            keys = (*keys, "efron1969")
+        if record.get("edge_tests_of_both"):
+            sentence += (
+                "; since rows are few, the p-value of an edge is the larger of this one and that "
+                "of its plain correlation"
+            )
         parts.append(f"{sentence}; q-values are corrected for all pairs of columns (Benjamini and "
                      "Hochberg 1995).")  # fmt: skip
         cited += (*keys, "benjamini1995")

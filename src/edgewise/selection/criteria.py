@@ -3,30 +3,12 @@ r"""Numbers that rank the fits along a path: EBIC, held-out likelihood, StARS in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from scipy import linalg, special
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-from edgewise.solvers.lasso.gram import descend, neighborhood_lasso
-
-#: Penalty of the regressions behind tests of edges, in units of sqrt(log p / n).
-EDGE_PENALTY: Final = 0.5
-#: Penalty of the second regressions on columns that the first are sure of, as a share of that on
-#: others.
-RELIEF: Final = 0.3
-#: Least squares do without a penalty where the columns besides a pair are at most this share of
-#: the rows, which is the share of the rows that they cost.
-FEW_COLUMNS: Final = 0.1
-#: Rows that least squares must have besides one for each column: with fewer, chance alone makes
-#: columns look as if others determined them.
-SPARE_ROWS: Final = 5
-#: Correlations with a smaller eigenvalue have columns that determine each other, or had to be
-#: repaired: their inverse says nothing.
-DETERMINED: Final = 1e-5
+from edgewise._core.typing import AnyArray, FloatArray
 
 
 def ebic(
@@ -267,113 +249,6 @@ def smallest_p_value(S: FloatArray, n_samples: float) -> float:
     return min(1.0, p * (p - 1) * tail)
 
 
-@dataclass(frozen=True)
-class PartialCorrelations:
-    """From correlations to partial ones without the pull of a penalty.
-
-    Which pairs are treated how is decided once, by `plan_partial_correlations`, and holds for
-    resamples, too.
-
-    Parameters
-    ----------
-    n_samples : float
-        Rows behind the correlations.
-    alpha : float
-        Penalty of the lassos; 0 where all pairs are by least squares.
-    relieved : ndarray of shape (p, p)
-        Pairs that are penalised less.
-    is_least_squares : ndarray of shape (p, p)
-        Pairs whose partial correlation is that of least squares.
-    """
-
-    n_samples: float
-    alpha: float
-    relieved: BoolArray
-    is_least_squares: BoolArray
-
-    def __call__(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Estimate, and say how many rows the artanh of each estimate is worth."""
-        n, p = self.n_samples, len(R)
-        if not self.is_least_squares.any():
-            return self._lassos(R)
-        squares, rows = _least_squares(R)[0], np.full(R.shape, n - p - 1.0)
-        if self.is_least_squares.all():
-            return squares, rows
-        estimate, worth = self._lassos(R)
-        chosen = self.is_least_squares
-        return np.where(chosen, squares, estimate), np.where(chosen, rows, worth)
-
-    def _lassos(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Regress each column on all others, with a lesser penalty on some, and undo the bias."""
-        lines, history = np.zeros_like(R), np.empty(1000)
-        for j, weights in enumerate(np.where(self.relieved, RELIEF * self.alpha, self.alpha)):
-            weights[j] = np.inf
-            descend(R, R[j], weights, lines[j], R[j, j], 1e-8, history)
-        coef = np.ascontiguousarray(lines.T)
-        active = (coef != 0).astype(np.float64)
-        number = active.sum(axis=0)
-        mean = (number[:, None] + number) / 2.0
-        # Columns in either regression, besides the two.
-        either = 2.0 * mean - active.T @ active - active - active.T
-        return _debiased(R, coef), np.maximum(self.n_samples - 3.0 - (mean + either) / 2.0, 1.0)
-
-
-def edge_penalty(n_features: int, n_samples: float) -> float:
-    """Penalty of the regressions behind tests of edges."""
-    return EDGE_PENALTY * math.sqrt(math.log(n_features) / n_samples)
-
-
-def plan_partial_correlations(R: FloatArray, n: float) -> PartialCorrelations:
-    """Decide which pairs are by least squares, and which a lasso penalises less.
-
-    Parameters
-    ----------
-    R : ndarray of shape (p, p)
-        Correlations.
-    n : float
-        Rows behind them.
-
-    Returns
-    -------
-    PartialCorrelations
-        To call with the correlations, or with those of resamples; see
-        `edgewise.inference.edge_intervals` for the formulas.
-    """
-    p = len(R)
-    no_pairs = np.zeros(R.shape, dtype=bool)
-    is_cheap = p - 2 <= FEW_COLUMNS * n
-    is_possible = is_cheap or n >= p + 1 + SPARE_ROWS
-    is_possible = is_possible and float(np.linalg.eigvalsh(R)[0]) > DETERMINED
-    if is_possible and is_cheap:
-        return PartialCorrelations(n, 0.0, no_pairs, ~no_pairs)
-    alpha = edge_penalty(p, n)
-    coef = neighborhood_lasso(R, alpha, tol=1e-8).value
-    n_active = np.count_nonzero(coef, axis=0)
-    rows = np.maximum(n - 3 - (n_active[:, None] + n_active) / 2, 1.0)
-    score = np.abs(np.arctanh(_debiased(R, coef))) * np.sqrt(rows)
-    relieved = score > math.sqrt(2 * math.log(p))
-    if not is_possible:
-        return PartialCorrelations(n, alpha, relieved, no_pairs)
-    # What the others leave of such a column is less than what the penalty keeps a lasso from.
-    is_bound = _least_squares(R)[1] * n / (n - p) < alpha
-    return PartialCorrelations(n, alpha, relieved, is_bound[:, None] | is_bound)
-
-
-def _least_squares(R: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Partial correlations of regular correlations, and the share of each column that is left."""
-    Theta = np.linalg.inv(R)
-    left = np.asarray(1.0 / Theta.diagonal())
-    scale = np.sqrt(left)
-    estimate = -Theta * np.outer(scale, scale)
-    np.fill_diagonal(estimate, 0.0)
-    return _below_one((estimate + estimate.T) / 2.0), left
-
-
-def _below_one(estimate: FloatArray) -> FloatArray:
-    """Keep partial correlations where they have an artanh."""
-    return np.asarray(np.clip(estimate, -1.0 + 1e-12, 1.0 - 1e-12))
-
-
 def two_sided(score: FloatArray) -> FloatArray:
     """P-values of normal scores, of whichever sign."""
     return np.asarray(2.0 * special.ndtr(-np.abs(score)))
@@ -407,18 +282,6 @@ def false_discovery_control(pvalues: FloatArray, method: str = "bh") -> FloatArr
     adjusted = np.empty(len(pvalues))
     adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
     return np.clip(adjusted, 0.0, 1.0)
-
-
-def _debiased(R: FloatArray, coef: FloatArray) -> FloatArray:
-    """Partial correlations from the coefficients of the regressions of each column, below 1."""
-    left = np.eye(len(R)) - coef
-    residual = left.T @ R @ left
-    variance = residual.diagonal().copy()
-    pulled = variance[:, None] * coef
-    scale = np.sqrt(variance)
-    estimate = (residual + pulled + pulled.T) / np.outer(scale, scale)
-    np.fill_diagonal(estimate, 0.0)
-    return _below_one(estimate)
 
 
 def gaussian_log_likelihood(

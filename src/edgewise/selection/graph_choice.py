@@ -18,10 +18,9 @@ from edgewise.selection.criteria import (
     default_gamma,
     ebic,
     false_discovery_control,
-    plan_partial_correlations,
     smallest_p_value,
-    two_sided,
 )
+from edgewise.selection.edge_tests import pair_tests
 from edgewise.selection.rules import EBIC, FDR
 from edgewise.selection.search import Choice, Grid, PathProblem, warn_of_unconverged
 from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
@@ -58,6 +57,10 @@ class GraphProblem(PathProblem, Protocol):
         """Count rows by what their correlations are worth."""
         ...
 
+    def scores(self, rows: Any, weights: FloatArray | None) -> FloatArray | None:
+        """Return the standardised rows whose correlations are used; None where there are none."""
+        ...
+
     def refit(self, statistics: Any, adjacency: BoolArray) -> Any:
         """Fit a graph by maximum likelihood; None where there is none."""
         ...
@@ -83,7 +86,7 @@ def choose_graph(
 ) -> Choice | None:
     """Choose a graph as ``EBIC(refit=True)`` or `FDR` has it; for `search`."""
     if isinstance(rule, FDR):
-        return choose_tested(problem, rule, statistics)
+        return choose_tested(problem, rule, statistics, problem.scores(rows, weights))
     n_rows = problem.count_rows(statistics, rows, weights)
     return choose_refitted(problem, rule, statistics, grid, n_rows, verbose)
 
@@ -177,15 +180,17 @@ def choose_refitted(
     return Choice(fit=fit, alpha=selection.alpha, selection=selection)
 
 
-def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
+def choose_tested(
+    problem: GraphProblem, rule: FDR, statistics: Any, scores: FloatArray | None
+) -> Choice:
     """Join the pairs whose partial correlation is not 0, at a false discovery rate.
 
     Pairs that ``weights`` forbid are not tested, and those that they leave free are joined.
+    ``scores`` are the rows, where they are known.
     """
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
-    estimator = plan_partial_correlations(R, statistics.n_samples)
-    estimate, rows = estimator(R)
-    pvalues = two_sided(np.arctanh(estimate) * np.sqrt(rows))
+    tested = pair_tests(R, statistics.n_samples, scores)
+    pvalues = np.nan_to_num(tested.tests.pvalues, nan=1.0)
     allowed = np.triu(np.ones(R.shape, dtype=bool), 1)
     joined = np.zeros(R.shape, dtype=bool)
     if problem.weights is not None:
@@ -201,7 +206,7 @@ def choose_tested(problem: GraphProblem, rule: FDR, statistics: Any) -> Choice:
             f"The {joined.sum()} pairs that pass the tests have no maximum likelihood: columns "
             'determine each other. Drop columns, or pass repair="ridge".'
         )
-    return Choice(fit=fit, alpha=estimator.alpha, selection=None)
+    return Choice(fit=fit, alpha=tested.alpha, selection=None)
 
 
 def _warn_of_no_maximum() -> None:

@@ -164,6 +164,10 @@ class Summarizer:
         statistics = row_statistics(np.ascontiguousarray(X[:, order]), sample_weight, **options)
         return ArrangedStatistics(**vars(statistics), arrangement=order)
 
+    def scores_of(self, X: FloatArray) -> FloatArray | None:
+        """Standardised rows whose correlations are used; None where they are of other kinds."""
+        return None if self.assume_centered else row_scores(X, self.covariance, self.ordinal)
+
     def _check(self, X: FloatArray, *, is_fold: bool) -> None:
         """Refuse columns that no statistics can be computed of."""
         check_columns(
@@ -454,6 +458,20 @@ def normal_scores(X: FloatArray) -> FloatArray:
         seen = ~np.isnan(X[:, k])
         scores[seen, k] = nonparanormal(X[seen, k : k + 1])[:, 0]
     return scores
+
+
+def row_scores(X: FloatArray, covariance: str, ordinal: BoolArray | None) -> FloatArray | None:
+    """Standardise rows, or their normal scores, to have the correlations of `row_statistics`.
+
+    None where values are missing or correlations are not of products of rows.
+    """
+    is_plain = covariance in ("empirical", "correlation")
+    is_plain |= covariance == "auto" and not np.any(ordinal)
+    if np.isnan(X).any() or not (is_plain or covariance == "nonparanormal"):
+        return None
+    Z = X if is_plain else nonparanormal(X)
+    Z = Z - Z.mean(axis=0)
+    return np.asarray(Z / Z.std(axis=0))
 
 
 def _about_gaps(n_missing: IntArray) -> str:

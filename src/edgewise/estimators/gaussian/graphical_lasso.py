@@ -446,6 +446,12 @@ class GaussianProblem:
             return n_samples
         return effective_rows(rows, n_samples, weights)
 
+    def scores(self, rows: Any, weights: FloatArray | None) -> FloatArray | None:
+        """Return the standardised rows whose correlations are used; None where there are none."""
+        if isinstance(rows, Moments) or weights is not None:
+            return None
+        return self.covariance.scores_of(rows)
+
     def refit(self, statistics: Statistics, adjacency: BoolArray) -> PrecisionFit | None:
         """Fit a graph by maximum likelihood; None where there is none."""
         refit = refit_precision(statistics.S, adjacency)
