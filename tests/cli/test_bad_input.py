@@ -33,7 +33,7 @@ def complaint(run, tmp_path, *arguments):
             "a,my id,k\n1,x,y\n3,y,z\n2,z,x\n",
             ["'my id' and 'k'", "needs two columns"],
         ),
-        ("a,b,c\n1.5,2,7\n2,4,7\n3.25,1,7\n", ["Column 'c' has one value"]),
+        ("a,c\n1.5,7\n2,7\n3.25,7\n", ["Column 'c' has one value"]),
         ("a,b\n1.5,2\n,4\n3.25,1\n", ["'a' (1)", "`edgewise learn data.csv --missing auto`"]),
         ("a,b\n1.5,2\ninf,4\n3.25,1\n", ["'a'", "infinite"]),
         ("a,b\n1.5,1.5\n2,2\n3.25,3.25\n", ["'a' and 'b' are identical", "--repair ridge"]),

@@ -125,17 +125,25 @@ def test_text_of_many_levels_and_dates_are_named(run, tmp_path, clinic):
     line = complaint(run, tmp_path, "learn", "data.csv")
     assert "'name'" in line
     assert "--drop" in line
-    dates = clinic.assign(day=pd.date_range("2024-01-01", periods=len(clinic)).astype(str))
-    dates.to_csv("data.csv", index=False)
-    line = complaint(run, tmp_path, "learn", "data.csv")
-    assert "'day' dates. Leave it out: `edgewise learn data.csv --drop day`" in line
 
 
-def test_a_column_with_one_level_is_named(run, tmp_path, clinic):
-    clinic.assign(ward="a").to_csv("data.csv", index=False)
-    line = complaint(run, tmp_path, "learn", "data.csv")
-    assert "'ward' has one value in every row" in line
-    assert "--drop ward" in line
+def test_columns_that_are_no_variables_are_left_out_and_said(run, clinic):
+    table = clinic.assign(
+        day=pd.date_range("2024-01-01", periods=len(clinic)).astype(str),
+        site="a",
+        bag=[f"bag {chr(97 + k % 26)}{k}x" for k in range(len(clinic))],
+        case_id=np.arange(len(clinic)) // 2,
+    )
+    first = table.columns[0]
+    table["twin"] = table[first]
+    table.to_csv("data.csv", index=False)
+    said = run("learn", "data.csv", "--no-confidence").stdout
+    assert f"among the {clinic.shape[1]} columns" in said
+    assert "column 'case_id' labels the rows, so it was left out; --columns can ask" in said
+    assert "column 'day' holds dates, so it was left out" in said
+    assert "column 'bag' holds another text in every row, so it was left out" in said
+    assert "column 'site' has one value in every row, so it was left out." in said
+    assert f"column 'twin' says the same as '{first}', so it was left out" in said
 
 
 def test_labels_of_columns_and_codes_are_listed(run, tmp_path):

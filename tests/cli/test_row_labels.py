@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise.cli.input import _is_called_label
+from edgewise.data.roles import is_called_label
 
 SAID = "Note: column '{}' labels the rows, so it was left out; --columns can ask for it by name."
 
@@ -87,8 +87,8 @@ def test_rows_with_names_as_r_and_pandas_write_them(run, frame, tmp_path):
 
 
 def test_names():
-    assert not any(map(_is_called_label, ["paid", "idea", "indexes", "keys", "monkey", "x"]))
-    assert all(map(_is_called_label, ["row", "row names", "rownames", "Unnamed: 0", "case"]))
+    assert not any(map(is_called_label, ["paid", "idea", "indexes", "keys", "monkey", "x"]))
+    assert all(map(is_called_label, ["row", "row names", "rownames", "Unnamed: 0", "case"]))
 
 
 def test_a_table_of_nothing_else_is_refused_by_name(run, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgewise.data.unusual import find_transposed, find_unusual
+from edgewise.data.unusual import about_survival, find_transposed, find_unusual
 
 NAMES = tuple("abcdef")
 
@@ -104,12 +104,66 @@ def test_columns_that_follow_from_others():
     # Without them nothing is left to say, as the advice has it.
     kept = [k for k, name in enumerate(NAMES) if name not in found.columns]
     assert not find_unusual(values[:, kept], [NAMES[k] for k in kept])
-    # Of ranks, a square of positive numbers is the same column, and a product is another one.
-    assert kinds(values, is_ranks=True)["relations"].columns in (("c",), ("e",))
+    # Of ranks, a square of positive numbers is the same column.
+    ranked = set(kinds(values, is_ranks=True)["relations"].columns)
+    assert ranked - {"d"} in ({"c"}, {"e"})
     # Gaps do not hide it, and every site keeps its column.
     values[::9, 0] = np.nan
     assert "d" in kinds(values)["relations"].columns
     assert not kinds(values, in_space=True)
+
+
+def clinic(n_samples=300, seed=4):
+    """Height, weight, the body mass index to one digit, and two other measurements."""
+    rng = np.random.default_rng(seed)
+    height = rng.normal(170, 10, n_samples).round()
+    weight = (rng.normal(24, 4, n_samples) * (height / 100) ** 2).round(1)
+    bmi = (weight / (height / 100) ** 2).round(1)
+    return np.column_stack(
+        [height, weight, rng.normal(90, 9, n_samples), bmi, rng.random(n_samples)]
+    )
+
+
+@pytest.mark.parametrize("is_ranks", [False, True])
+def test_ratios_of_other_columns(is_ranks):
+    values = clinic()
+    values[::7, 0], values[3::11, 3] = np.nan, np.nan
+    values[5, 3] *= 10
+    found = find_unusual(values, ["height", "weight", "pulse", "bmi", "x"], is_ranks=is_ranks)[0]
+    assert (found.kind, found.columns, found.advice) == ("relations", ("bmi",), "--drop bmi")
+    assert "'bmi' is 'weight' divided by the square of 'height'" in found.text
+    kept = [0, 1, 2, 4]
+    assert not find_unusual(values[:, kept], ["height", "weight", "pulse", "x"], is_ranks=is_ranks)
+
+
+def test_columns_that_grow_together_are_no_ratios():
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=(400, 1))
+    values = np.exp(size * [1.0, 2.0, 1.0, 3.0, 2.0, 1.0] + 0.1 * rng.normal(size=(400, 6)))
+    assert "relations" not in kinds(values)
+
+
+def test_many_columns_that_follow_are_not_to_be_left_out_one_by_one():
+    """As where columns are samples, of which each is nearly a mean of the others."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 30)) + 1e-3 * rng.normal(
+        size=(300, 30)
+    )
+    (found,) = find_unusual(values, [f"s{k}" for k in range(30)])
+    assert found.kind == "relations"
+    assert found.text.startswith(f"{len(found.columns)} of 30 columns follow from others")
+    assert not found.advice
+
+
+def test_times_under_observation():
+    rng = np.random.default_rng(1)
+    time, event = rng.exponential(size=200), rng.integers(0, 2, size=200)
+    found = about_survival({"age": rng.normal(size=200), "futime": time, "death": event})
+    assert found.columns == ("futime", "death")
+    assert "--drop futime,death" in found.text
+    assert found.advice == "--survival futime=death"
+    assert about_survival({"time": time, "marital status": event}) is None
+    assert about_survival({"time": time, "age": time}) is None
 
 
 def test_what_drifts_together_follows_from_nothing():

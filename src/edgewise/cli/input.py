@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
@@ -35,15 +34,6 @@ if TYPE_CHECKING:
     from edgewise.data import Table
     from edgewise.data.unusual import Finding
     from edgewise.io import RawTable
-
-
-#: What the column of row labels is called.
-_WORDS: Final = re.compile(
-    r"(.*[ _.-])?(id|index|key|uuid|row ?names?)|unnamed: 0|row"
-    r"|(subject|sample|patient|participant|respondent|case|record|observation)s?",
-    re.IGNORECASE,
-)
-_CAMEL_CASE: Final = re.compile(r".*[a-z]I[Dd]")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,7 +96,8 @@ class Reading:
         """Describe the table that a network is learned from; ``more`` goes into the record."""
         path, asked = Path(self.raw.source), preparation()
         is_ranks = is_ranks or asked.scale != "empirical"
-        findings = () if is_discrete else self._unusual(table, is_ranks=is_ranks)
+        kinds = more.get("kinds", {}) if is_discrete else {}
+        findings = () if is_discrete and not kinds else self._unusual(table, kinds, is_ranks)
         if asked.scale != "empirical" and not is_discrete:
             frame, note = _scores(frame, asked.scale)
             notes = (*notes, note)
@@ -124,15 +115,23 @@ class Reading:
             interventions=self.column(self.set_by) if self.set_by else None,
         )
 
-    def _unusual(self, table: Table, *, is_ranks: bool) -> tuple[Finding, ...]:
-        """Look for what misleads a fit, before it."""
+    def _unusual(
+        self, table: Table, kinds: Mapping[str, str], is_ranks: bool
+    ) -> tuple[Finding, ...]:
+        """Look for what misleads a fit, before it; of columns of several kinds, in the numbers."""
         import numpy as np
 
-        from edgewise.data.unusual import find_transposed, find_unusual
+        from edgewise.data.unusual import about_survival, find_transposed, find_unusual
 
-        if table.n_samples < 2 or np.isinf(table.values).any():
+        numbers = [
+            k
+            for k, name in enumerate(table.names)
+            if table.levels[k] is None and kinds.get(name) not in ("binary", "nominal")
+        ]
+        if table.n_samples < 2 or np.isinf(table.values).any() or not numbers:
             # It will be refused for that, which is the first thing to know.
             return ()
+        survival = about_survival({name: self.column(name) for name in table.names})
         beside = [name for name in self.raw.names if name not in self.names]
         columns = {name: self.column(name) for name in beside}
         labels = self.raw.row_names
@@ -146,8 +145,8 @@ class Reading:
             if labels is None and column.dtype.kind == "O" and n_levels == len(codes):
                 labels = tuple(str(value) for value in column)
         found = find_unusual(
-            table.values,
-            table.names,
+            table.values[:, numbers],
+            [table.names[k] for k in numbers],
             groups=groups,
             # What follows the covariates of a tree may follow the rows as well.
             is_ordered="--on" not in self.apart,
@@ -155,8 +154,10 @@ class Reading:
             in_blocks="--blocks" in options_here() and "--window" not in options_given(),
             in_space=not options_given().isdisjoint(PLACES),
         )
-        if preparation().blocks > 1:
-            found = tuple(one for one in found if one.kind != "order")
+        # Kinds of columns are guessed and said where they are of several.
+        moot = {"order": preparation().blocks > 1, "categories": bool(kinds)}
+        found = tuple(one for one in found if not moot.get(one.kind, False))
+        found = (*(() if survival is None else (survival,)), *found)
         turned = None if labels is None else find_transposed(table.values, table.names, labels)
         return found if turned is None else (turned,)
 
@@ -190,8 +191,9 @@ def read_columns(
     drop: Sequence[str] = (),
     apart: Mapping[str, Sequence[str]] | None = None,
     option: str = "--columns",
+    keep: Literal["", "identical", "constant"] = "",
 ) -> Reading:
-    """Read a table, leave out what labels its rows, and choose the columns of the network.
+    """Read a table, choose the columns of the network, and leave out what is no variable.
 
     Parameters
     ----------
@@ -203,6 +205,8 @@ def read_columns(
         Columns that are not of the network, by the option that names them.
     option : str
         What the option for columns of the network is called.
+    keep : {"", "identical", "constant"}
+        Keep copies of columns; or those, dates and columns of one value, as of sites in space.
     """
     from edgewise.io import read_table
 
@@ -215,10 +219,10 @@ def read_columns(
         )
     given, asked = {} if apart is None else apart, preparation()
     raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet, decimal=asked.decimal), asked)
-    raw = _without_row_labels(raw, [*columns, *drop, *chain(*given.values())])
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
     reading = Reading(raw=raw, names=names, apart=beside, notes=notes)
+    reading = _only_variables(reading, named_columns(columns, raw.names, option), keep)
     return _along_rows(reading, asked) if asked.difference or asked.detrend else reading
 
 
@@ -240,30 +244,34 @@ def _along_rows(reading: Reading, asked: Preparation) -> Reading:
     return replace(reading, raw=raw).with_rows(is_kept, *notes)
 
 
-def _without_row_labels(raw: RawTable, mentioned: Sequence[str]) -> RawTable:
-    """Leave out and note a first column that only labels the rows, unless options mention it.
+def _only_variables(reading: Reading, asked: Sequence[str], keep: str) -> Reading:
+    """Leave out and note columns that have no place in a network, unless they were asked for."""
+    from edgewise.data.roles import set_apart
 
-    It is called ``id``, ``subject`` and the like; most of its values, text or integers, differ.
-    """
-    name, column = raw.names[0], raw.columns[0]
-    named = {part.strip() for text in mentioned for part in (text, *text.split(","))}
-    if name in named or len(raw.names) < 2 or not _is_called_label(name) or not _labels(column):
-        return raw
-    note = f"column '{name}' labels the rows, so it was left out; --columns can ask for it by name"
-    if len(set(column.tolist())) < len(column):
-        note += "; rows that share a label may not be independent"
-    return replace(raw, names=raw.names[1:], columns=raw.columns[1:], notes=(*raw.notes, note))
+    columns = {name: reading.column(name) for name in reading.names if name not in asked}
+    found = set_apart(columns, first=reading.raw.names[0])
+    if keep:
+        kept = ("labels",) if keep == "constant" else ("labels", "dates", "constant")
+        found = [one for one in found if one.kind in kept]
+    names, notes = reading.names, []
+    for one in found:
+        left = tuple(name for name in names if name not in one.columns)
+        if len(left) < 2:
+            # Two columns are the least of a network, and what else is wrong is said of them.
+            continue
+        names = left
+        it, them = ("it was", "it") if len(one.columns) == 1 else ("they were", "them")
+        note = f"{one.text}, so {it} left out"
+        if one.kind != "constant":
+            note += f"; --columns can ask for {them} by name"
+        shared = [n for n in one.columns if one.kind == "labels" and _recurs(reading.column(n))]
+        note += "; rows that share a label may not be independent" if shared else ""
+        notes.append(note)
+    return replace(reading, names=names, notes=(*reading.notes, *notes))
 
 
-def _is_called_label(name: str) -> bool:
-    return bool(_WORDS.fullmatch(name) or _CAMEL_CASE.fullmatch(name))
-
-
-def _labels(column: AnyArray) -> bool:
-    """Whether a column holds text or integers, different ones in most rows."""
-    is_text = column.dtype.kind == "O" and all(isinstance(value, str) for value in column)
-    is_fit = is_text or column.dtype.kind in "iu"
-    return is_fit and len(column) > 1 and 2 * len(set(column.tolist())) > len(column)
+def _recurs(column: AnyArray) -> bool:
+    return len({*column.tolist()}) < len(column)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -370,7 +378,8 @@ def read_source(
         Whether directions are learned, which are scored and not regressed.
     """
     apart = {} if set_by is None else {"--interventions": [set_by]}
-    reading = read_columns(path, columns=columns, drop=drop, apart=apart)
+    keep: Any = "constant" if allow_constant else "identical" if allow_identical else ""
+    reading = read_columns(path, columns=columns, drop=drop, apart=apart, keep=keep)
     if set_by is not None:
         # An empty label means that nothing was set, and is no missing value.
         reading = replace(reading, apart={}, set_by=reading.apart["--interventions"][0])

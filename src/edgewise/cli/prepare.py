@@ -84,6 +84,18 @@ Where: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Survival: TypeAlias = Annotated[
+    list[str] | None,
+    table_option(
+        help=(
+            "Replace a time under observation and whether an event ended it by one column, the "
+            "martingale residual; with EVENT:LEVEL for the level that is the event, by default "
+            "the largest number. Several are separated by commas."
+        ),
+        metavar="TIME=EVENT",
+        show_default=False,
+    ),
+]
 Every: TypeAlias = Annotated[
     int,
     table_option(
@@ -142,6 +154,7 @@ _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "decimal": (DecimalOption, None),
     "sheet": (Sheet, None),
     "where": (Where, None),
+    "survival": (Survival, None),
     "every": (Every, 1),
     "blocks": (Blocks, 1),
     "transpose": (Transpose, False),
@@ -172,6 +185,8 @@ class Preparation:
         Sheet of a spreadsheet.
     where : str or None
         Condition for the rows to keep.
+    survival : tuple of str
+        Times under observation with their events.
     every : int
         Rows from one that is kept to the next.
     blocks : int
@@ -187,6 +202,7 @@ class Preparation:
     decimal: Decimal | None = None
     sheet: str | None = None
     where: str | None = None
+    survival: tuple[str, ...] = ()
     every: int = 1
     blocks: int = 1
     transpose: bool = False
@@ -199,6 +215,7 @@ class Preparation:
         """Options that were given and need all rows."""
         asked = {"--where": self.where, "--every": self.every > 1, "--transpose": self.transpose}
         asked |= {
+            "--survival": bool(self.survival),
             "--blocks": self.blocks > 1,
             "--difference": self.difference,
             "--detrend": self.detrend,
@@ -229,7 +246,8 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         options = {name: given.pop(name) for name in added}
         words = [word for text in options["na"] or () for word in text.split(",")]
         scale = options.pop("covariance", "empirical")
-        token = _asked.set(Preparation(**{**options, "na": tuple(words)}, scale=scale))
+        options |= {"na": tuple(words), "survival": tuple(options["survival"] or ())}
+        token = _asked.set(Preparation(**options, scale=scale))
         try:
             command(**given)
         finally:
@@ -498,6 +516,10 @@ def prepared(raw: RawTable, asked: Preparation) -> RawTable:
         raw = transposed(raw)
     if asked.where is not None:
         raw = kept_rows(raw, asked.where)
+    if asked.survival:
+        from edgewise.cli.survival import with_survival
+
+        raw = with_survival(raw, asked.survival)
     if asked.every > 1:
         import numpy as np
 

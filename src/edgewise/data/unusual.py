@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.checks import agree, column_nouns
 from edgewise.data.kinds import FEW_ROWS, is_row_number
+from edgewise.data.roles import find_survival
 from edgewise.io.messages import quote_names
 
 
@@ -23,8 +24,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        What it is: ``"relations"``, ``"outliers"``, ``"codes"``, ``"skew"``, ``"trend"``,
-        ``"order"``, ``"categories"``, ``"identifier"`` or ``"transposed"``.
+        What it is: ``"survival"``, ``"relations"``, ``"outliers"``, ``"codes"``, ``"skew"``,
+        ``"trend"``, ``"order"``, ``"categories"``, ``"identifier"`` or ``"transposed"``.
     columns : tuple of str
         Columns that it is about.
     figure : float
@@ -51,6 +52,16 @@ LEFT: Final = 1e-3
 #: ... if they are no more than this, or leave less than that.
 PARTS: Final = 3
 EXACT: Final = 1e-6
+#: A column follows from the product of powers of two others that leave less than this share of the
+#: variance of its logarithm, and a tenth of what either leaves; and powers are so near to these.
+LEFT_OF_LOGS: Final = 5e-4
+POWERS: Final = (1.0, 2.0, 3.0)
+NEAR: Final = 0.02
+#: A row is far from the others beyond so many times the median square, and so many rows may be.
+SLIP: Final = 100.0
+SLIPS: Final = 0.03
+#: Where more than this share of many columns follow from others, they are of another making.
+MANY: Final = 0.25
 #: So many columns are looked at together at most, and multiplied with each other.
 MOST_TOGETHER: Final = 1000
 MOST_MULTIPLIED: Final = 200
@@ -141,36 +152,167 @@ def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
 
 
 def _relations(values: FloatArray, names: Sequence[str], *, is_ranks: bool) -> Finding | None:
-    """Columns that are products of others, or follow from them one after the other."""
+    """Columns that are products or ratios of others, or follow from them one after the other."""
     rows = values[~np.isnan(values).any(axis=1)]
     n_features = rows.shape[1]
-    if not 2 < n_features <= MOST_TOGETHER or len(rows) < n_features + FEW_ROWS:
+    if not 2 < n_features <= MOST_TOGETHER:
         return None
-    # In units in which squares are no trouble.
-    size = np.abs(rows).max(axis=0)
-    rows = rows / np.where(size > 0, size, 1.0)
-    if not (rows.std(axis=0) > 1e-12).all():
-        return None
-    if is_ranks:
-        rows = np.column_stack([_ranks(column) for column in rows.T])
-    products = {} if is_ranks else _products(rows)
-    rest = [k for k in range(n_features) if k not in products]
-    sums = [rest[k] for k in _sums(rows[:, rest])]
-    which = [names[k] for k in (*products, *sums)]
+    formulas = _ratios(values, names)
+    sums: list[int] = []
+    if len(rows) >= n_features + FEW_ROWS:
+        # In units in which squares are no trouble.
+        size = np.abs(rows).max(axis=0)
+        rows = rows / np.where(size > 0, size, 1.0)
+        if not (rows.std(axis=0) > 1e-12).all():
+            return None
+        for product, (i, j) in ({} if is_ranks else _products(rows)).items():
+            both = f"'{names[i]}' times '{names[j]}'"
+            formulas.setdefault(product, both if i != j else f"the square of '{names[i]}'")
+        if is_ranks:
+            rows = np.column_stack([_ranks(column) for column in rows.T])
+        rest = [k for k in range(n_features) if k not in formulas]
+        sums = [rest[k] for k in _sums(rows[:, rest])]
+    which = [names[k] for k in (*formulas, *sums)]
     if not which:
         return None
-    how = [f"by sums or means ({100 * (1 - LEFT):g} % of the variance or more)"] if sums else []
-    for product, (i, j) in list(products.items())[:1]:
-        factors = f"'{names[i]}' times '{names[j]}'" if i != j else f"the square of '{names[i]}'"
-        how.insert(0, f"as products do ('{names[product]}' is {factors})")
+    return _about_relations(which, [names[k] for k in formulas], [*formulas.values()], n_features)
+
+
+def _about_relations(
+    which: Sequence[str], made: Sequence[str], formulas: Sequence[str], n_features: int
+) -> Finding:
+    """Say which columns follow from others, and how."""
+    how = [f"by sums or means ({100 * (1 - LEFT):g} % of the variance or more)"]
+    how = how if len(which) > len(made) else []
+    examples = [f"'{name}' is {formula}" for name, formula in zip(made, formulas, strict=True)]
+    if examples:
+        how.insert(0, f"as products or ratios ({'; '.join(examples[:3])})")
+    follows = agree(which, "follows", "follow")
+    if len(which) > max(PARTS, MANY * n_features):
+        return Finding(
+            kind="relations",
+            columns=tuple(which),
+            figure=float(len(which)),
+            text=f"{len(which)} of {n_features} columns follow from others, {' or '.join(how)}, as "
+            "samples in columns do, parts of a whole, or series that grow together. Each column is "
+            "to be a variable of its own: --transpose takes samples in columns as rows, and of "
+            "parts of a whole one can be left out",
+            advice="",
+        )
     return Finding(
         kind="relations",
         columns=tuple(which),
         figure=float(len(which)),
-        text=f"{column_nouns(which)} {agree(which, 'follows', 'follow')} from other columns, "
-        f"{' or '.join(how)}, so that links around {agree(which, 'it', 'them')} are strong and say "
-        "little else",
+        text=f"{column_nouns(which)} {follows} from other columns, {' or '.join(how)}. Links "
+        f"around {agree(which, 'it', 'them')} show how {agree(which, 'it was', 'they were')} "
+        "computed, and little else",
         advice=_drop(which),
+    )
+
+
+def _ratios(values: FloatArray, names: Sequence[str]) -> dict[int, str]:
+    """Find positive measurements that are products of powers of two others, such as a BMI.
+
+    Of three such columns, the last in the table is taken for the one that was computed.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        is_positive = np.nanmin(values, axis=0, initial=np.inf) > 0
+    at = [
+        k for k in np.flatnonzero(is_positive).tolist() if _n_different(values[:, k]) >= MEASUREMENT
+    ]
+    found: dict[int, str] = {}
+    if not 3 <= len(at) <= MOST_MULTIPLIED:
+        return found
+    logs = np.log(values[:, at])
+    for c in range(len(at) - 1, -1, -1):
+        others = [k for k in range(len(at)) if k != c and at[k] not in found]
+        if (pair := _two_powers(logs, c, others)) is None:
+            continue
+        (a, p), (b, q) = sorted(pair, key=lambda one: -one[1])
+        first, second = _power(names[at[a]], p), _power(names[at[b]], abs(q))
+        found[at[c]] = f"{first} {'times' if q > 0 else 'divided by'} {second}"
+    return found
+
+
+def _power(name: str, power: float) -> str:
+    return f"'{name}'" if power == 1 else f"the {'square' if power == 2 else 'cube'} of '{name}'"
+
+
+def _two_powers(
+    logs: FloatArray, c: int, others: Sequence[int]
+) -> tuple[tuple[int, float], tuple[int, float]] | None:
+    """Find two columns, and their powers, that leave next to nothing of the logarithm of one."""
+    rows = logs[~np.isnan(logs[:, c])]
+    if len(rows) < FEW_ROWS or len(others) < 2:
+        return None
+    # What is missing is filled for the search, and left out of the check.
+    is_gap = np.isnan(rows)
+    mean = np.where(is_gap, 0.0, rows).sum(axis=0) / np.maximum((~is_gap).sum(axis=0), 1)
+    filled = np.where(is_gap, 0.0, rows - mean)
+    size = np.sqrt((filled**2).sum(axis=0))
+    z = filled / np.where(size > 0, size, 1.0)
+    R = z[:, others].T @ z[:, others]
+    r = z[:, others].T @ z[:, c]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = (r[:, None] ** 2 + r**2 - 2 * np.outer(r, r) * R) / (1.0 - R**2)
+    told[(1.0 - R**2) < EXACT] = 0.0
+    np.fill_diagonal(told, 0.0)
+    for place in np.argsort(-told, axis=None)[:6:2].tolist():
+        a, b = (others[k] for k in divmod(place, len(others)))
+        if (powers := _check_powers(logs, c, a, b)) is not None:
+            return (a, powers[0]), (b, powers[1])
+    return None
+
+
+def _check_powers(logs: FloatArray, c: int, a: int, b: int) -> tuple[float, float] | None:
+    """Regress one logarithm on two; return their powers if these are whole and leave nothing."""
+    rows = logs[:, [c, a, b]]
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    if len(rows) < FEW_ROWS:
+        return None
+    for _ in range(3):
+        rows = rows - rows.mean(axis=0)
+        power: FloatArray = np.linalg.lstsq(rows[:, 1:], rows[:, 0], rcond=None)[0]
+        square = (rows[:, 0] - rows[:, 1:] @ power) ** 2
+        # A few values may be slips of the pen.
+        is_kept = square <= max(SLIP * float(np.median(square)), EXACT**2)
+        if is_kept.mean() < 1 - SLIPS:
+            break
+        rows = rows[is_kept]
+    total, rest = (rows**2).sum(axis=0), float(square[is_kept].sum())
+    alone = total[0] - (rows[:, 1:].T @ rows[:, 0]) ** 2 / np.where(total[1:] > 0, total[1:], 1.0)
+    if rest > LEFT_OF_LOGS * total[0] or rest > 0.1 * alone.min():
+        return None
+    whole = np.round(power)
+    if np.abs(power - whole).max() > NEAR or not np.isin(np.abs(whole), POWERS).all():
+        return None
+    return (float(whole[0]), float(whole[1])) if float(whole.max()) > 0 else None
+
+
+def about_survival(columns: Mapping[str, AnyArray]) -> Finding | None:
+    """Say which columns look like a censored time and its event.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+        As they were read.
+    """
+    pairs = find_survival(columns)
+    if not pairs:
+        return None
+    named = " and ".join(f"'{event}' for '{time}'" for time, event in pairs.items())
+    which = [name for pair in pairs.items() for name in pair]
+    return Finding(
+        kind="survival",
+        columns=tuple(which),
+        figure=float(len(pairs)),
+        text=f"{quote_names(pairs)} {agree([*pairs], 'looks', 'look')} like a time under "
+        f"observation, and another column says whether an event ended it ({named}). Such a time is "
+        "cut off where observation ended, so that its links show how long rows were watched. "
+        f"Leave both out ({_drop(which)}), or replace them by one column that says whether the "
+        "event came early or late",
+        advice="--survival " + shlex.quote(",".join(f"{t}={e}" for t, e in pairs.items())),
     )
 
 
