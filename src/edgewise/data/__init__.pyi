@@ -29,6 +29,7 @@ from .neighbors import (
     neighbor_pairs as neighbor_pairs,
     site_positions as site_positions,
 )
+from .roles import martingale_residuals as martingale_residuals
 from .simulate.change import (
     GaussianChange as GaussianChange,
     SimulatedChange as SimulatedChange,
