@@ -21,6 +21,10 @@ def noise(kind, rng, n, p):
         X = np.exp(X)
     elif kind == "independent t3":
         X = rng.standard_t(3, size=(n, p))
+    elif kind == "rare levels":
+        X = np.digitize(X, stats.norm.ppf([0.84, 0.93, 0.98])) * 1.0
+    elif kind == "two levels":
+        X = np.digitize(X, [1.0]) * 1.0
     return X
 
 
@@ -52,7 +56,11 @@ def test_few_rows(n, p):
 
 
 @pytest.mark.parametrize(
-    "kind", ["normal", "t3", "t5", "t8", "outlying", "lognormal", "independent t3"]
+    "kind",
+    [
+        *("normal", "t3", "t5", "t8", "outlying"),
+        *("lognormal", "independent t3", "rare levels", "two levels"),
+    ],
 )
 def test_tails(kind):
     share, covered = share_with_a_discovery(kind, 200, 10, 100)
@@ -128,7 +136,10 @@ def test_robust_tests_follow_their_definition():
             room.append(1 - np.sum(np.linalg.qr(used)[0] ** 2, axis=1))
         scale = np.sqrt(room[0] * room[1])
         score = w.sum() / np.sqrt(np.sum(w**2 / scale))
-        assert found.pvalues[i, j] == pytest.approx(2 * stats.norm.sf(abs(score)), rel=1e-6)
+        r, df = np.mean(w), n - p
+        by_formula = 2 * stats.t.sf(abs(r) * np.sqrt(df / (1 - r**2)), df)
+        expected = max(2 * stats.norm.sf(abs(score)), min(by_formula, 0.01))
+        assert found.pvalues[i, j] == pytest.approx(expected, rel=1e-6)
         for end in (found.lower[i, j], found.upper[i, j]):
             moved = w - end * v
             at_end = moved.sum() / np.sqrt(np.sum(moved**2 / scale))
@@ -153,7 +164,31 @@ def test_robust_intervals_cover_edges(kind, n, p):
     assert np.mean(np.array(covered)[:, ~is_edge]) > 0.93
 
 
+@pytest.mark.parametrize("level", [0.9, 0.999])
+def test_small_p_values_of_heavy_columns_are_confirmed(level):
+    rng = np.random.default_rng(0)
+    n, p = 120, 6
+    X = noise("lognormal", rng, n, p)
+    X[:, 1] += X[:, 0]
+    X[:, 3] += 0.3 * X[:, 0]
+    found = edge_intervals(X, level=level)
+    assert found.errors == "confirmed"
+    n_small = 0
+    for i, j in zip(*ABOVE[p], strict=True):
+        left, _ = residuals_of_pair(X, i, j)
+        r, df = np.mean(left[:, 0] * left[:, 1]), n - p
+        by_formula = 2 * stats.t.sf(abs(r) * np.sqrt(df / (1 - r**2)), df)
+        assert found.estimate[i, j] == pytest.approx(r, abs=1e-9)
+        assert found.pvalues[i, j] >= by_formula * (1 - 1e-9)
+        if by_formula >= 0.01:
+            assert found.pvalues[i, j] == pytest.approx(by_formula)
+        n_small += by_formula < 0.01
+        is_out = not found.lower[i, j] <= 0 <= found.upper[i, j]
+        assert is_out == (found.pvalues[i, j] < 1 - level)
+    assert n_small > 0
+
+
 def test_normal_rows_keep_the_formula():
     errors = [edge_intervals(np.random.default_rng(s).normal(size=(100, 8))).errors
               for s in range(100)]  # fmt: skip
-    assert errors.count("robust") <= 3
+    assert errors.count("formula") >= 96

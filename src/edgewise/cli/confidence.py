@@ -333,6 +333,7 @@ def _tested(
     n_sure = int(is_sure.sum())
     how = {
         "formula": "of partial correlations freed of the penalty",
+        "confirmed": "of partial correlations, confirmed by tests that allow for heavy tails",
         "robust": "of partial correlations, with errors that allow for heavy tails",
         "bootstrap": "of partial correlations freed of the penalty, with errors from resamples",
         "residuals": "of what the other neighbours leave unexplained",

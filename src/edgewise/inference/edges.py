@@ -22,7 +22,7 @@ from edgewise.inference.intervals import PairIntervals, keep_pairs
 from edgewise.inference.resample import MAX_DRAWS, varies
 from edgewise.selection.criteria import false_discovery_control, two_sided
 from edgewise.selection.edge_tests import (
-    BothTests,
+    ConfirmedTests,
     FormulaTests,
     PairTests,
     edge_penalty,
@@ -45,7 +45,7 @@ _COVARIANCES: Final = (
 )  # fmt: skip
 
 
-Errors: TypeAlias = Literal["formula", "robust", "bootstrap"]
+Errors: TypeAlias = Literal["formula", "confirmed", "robust", "bootstrap"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,9 +59,9 @@ class EdgeIntervals(PairIntervals):
         graphical lasso.
     n_samples : int
         Rows behind the estimates.
-    errors : {"formula", "robust", "bootstrap"}
-        Where the standard errors come from: the formula for normal rows, products of residuals,
-        or resamples.
+    errors : {"formula", "confirmed", "robust", "bootstrap"}
+        Where the standard errors come from: the formula for normal rows, the same with small
+        p-values confirmed by a robust score, the robust score, or resamples.
     """
 
     alpha: float
@@ -123,8 +123,8 @@ def edge_intervals(
     reaches to 0 where the plain correlation is not significant. A :math:`\hat\rho_{ij}` that ends
     beyond 1 is no estimate: the pair has NaN everywhere, and counts as one that was not found.
 
-    **Heavy tails.** Where fourth moments show tails heavier than those of normal rows, or a few
-    rows far out, the formula is too bold. Then :math:`\hat\rho_{ij}` is the mean of the products
+    **Heavy tails.** The formula is too bold where columns have their large values in the same
+    rows, as fourth moments tell. Then :math:`\hat\rho_{ij}` is the mean of the products
     :math:`w_r` of standardised residuals of both columns given the others. With half the sum of
     their squares, :math:`v_r`, and with the share :math:`g_r` of a row that the regressions leave
     free, p-value and interval are those of a robust score,
@@ -134,7 +134,9 @@ def edge_intervals(
         p_{ij} = 2 \Phi ( - |Z(0)| ), \qquad \{ \rho : |Z(\rho)| \le z \}.
 
     At the true :math:`\rho`, elliptical rows have terms that are symmetric around 0, so that Z has
-    no longer tails than a normal variable, however long those of the rows are [4]_.
+    no longer tails than a normal variable, however long those of the rows are [4]_. Where single
+    columns have heavy tails, each in rows of its own, the formula holds but far out. There, a
+    p-value below 0.01 is the larger of both, as far as 0.01, and so are intervals above 99 %.
 
     With ``method="graphical-lasso"`` the estimate is made of that of the graphical lasso,
     :math:`2 \Theta - \Theta S \Theta` [3]_, for comparison: it is biased more.
@@ -245,7 +247,7 @@ def _tested(
     R = rows.correlations()
     if method == "nodewise" and rows.has_formula:
         found = pair_tests(R, n, row_scores(rows.values, rows.covariance, rows.ordinal))
-        return found.tests, found.alpha, "robust" if found.is_robust else "formula"
+        return found.tests, found.alpha, found.errors
     estimator: Any = _FreedGraphicalLasso(n, edge_penalty(p, n))
     if method == "nodewise":
         estimator = plan_partial_correlations(R, n)
@@ -256,7 +258,7 @@ def _tested(
     drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
     partial, plain = (_ResampledTests.of(x, [again[k] for again in drawn])
                       for k, x in enumerate((estimator(R)[0], R)))  # fmt: skip
-    tests = BothTests(partial, plain) if few_rows(R, n) else partial
+    tests = ConfirmedTests(partial, plain) if few_rows(R, n) else partial
     return tests, estimator.alpha, "bootstrap"
 
 

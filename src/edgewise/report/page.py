@@ -490,8 +490,9 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         sentence, keys = EDGE_TESTS[tested if tested in EDGE_TESTS else regressions]
         if tested == "bootstrap":
             sentence += ", with standard errors from bootstrap resamples"
-        if tested == "robust":
-            sentence += ", with robust scores, since rows have heavy tails (Efron 1969)"
+        if tested in ("confirmed", "robust"):
+            what = "small p-values confirmed by" if tested == "confirmed" else "errors of"
+            sentence += f", with {what} robust scores, since tails are heavy (Efron 1969)"
             keys = (*keys, "efron1969")
         if record.get("edge_tests_of_both"):
             sentence += (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 from scipy import special
@@ -15,6 +15,7 @@ from scipy import special
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.selection.criteria import two_sided
 from edgewise.solvers.lasso.gram import descend, neighborhood_lasso
+from edgewise.stats.rank import nonparanormal
 
 #: Penalty of the regressions behind tests of edges, in units of sqrt(log p / n).
 EDGE_PENALTY: Final = 0.5
@@ -34,6 +35,9 @@ DETERMINED: Final = 1e-5
 FEW_ROWS: Final = 100
 #: Standard errors by which fourth moments exceed those of normal rows where tails are heavy.
 HEAVY: Final = 2.5
+#: P-values below this are confirmed by another test where tails are heavy: far out, neither that
+#: for normal rows nor that for symmetric products holds for skewed columns.
+TAIL: Final = 0.01
 
 
 class PairTests(Protocol):
@@ -63,11 +67,11 @@ class PairTests(Protocol):
 
 
 class TestedPairs(NamedTuple):
-    """Tests of all pairs, the penalty behind them, and whether errors are robust."""
+    """Tests of all pairs, the penalty behind them, and where the errors come from."""
 
     tests: PairTests
     alpha: float
-    is_robust: bool
+    errors: Literal["formula", "confirmed", "robust"]
 
 
 def few_rows(R: FloatArray, n: float) -> bool:
@@ -85,21 +89,29 @@ def pair_tests(R: FloatArray, n: float, Z: FloatArray | None = None) -> TestedPa
     n : float
         Rows behind them.
     Z : ndarray of shape (n, p), optional
-        The rows, standardised, whose correlations these are. Where their tails are heavier than
-        those of normal rows, errors are estimated from them.
+        The rows, standardised, whose correlations these are. Where tails are heavier than those of
+        normal rows, there are tests of products of residuals, too: in place of the formula where
+        columns are far out in the same rows, and else to confirm small p-values.
     """
     plan = plan_partial_correlations(R, n)
-    is_robust = Z is not None and has_heavy_tails(Z, R)
     tests: PairTests = FormulaTests(*plan(R))
-    if Z is not None and is_robust:
-        tests = plan.robust_tests(R, Z)
+    plain: PairTests = FormulaTests(_without_diagonal(R), np.full(R.shape, n - 3.0))
+    errors: Literal["formula", "confirmed", "robust"] = "formula"
+    if Z is not None:
+        errors = "confirmed" if has_heavy_tails(Z, R) else "formula"
+        errors = "robust" if rows_are_far_out(Z) else errors
+    if Z is not None and errors != "formula":
+        robust = plan.robust_tests(R, Z)
+        h = np.full(Z.shape, 1.0 / len(Z))
+        plain_robust = RobustTests(product_sums(Z, np.zeros_like(R), h), R)
+        if errors == "robust":
+            tests, plain = ConfirmedTests(robust, tests, TAIL), plain_robust
+        else:
+            tests = ConfirmedTests(tests, robust, TAIL)
+            plain = ConfirmedTests(plain, plain_robust, TAIL)
     if few_rows(R, n):
-        plain: PairTests = FormulaTests(_without_diagonal(R), np.full(R.shape, n - 3.0))
-        if Z is not None and is_robust:
-            h = np.full(Z.shape, 1.0 / len(Z))
-            plain = RobustTests(product_sums(Z, np.zeros_like(R), h), R)
-        tests = BothTests(tests, plain)
-    return TestedPairs(tests, plan.alpha, is_robust)
+        tests = ConfirmedTests(tests, plain)
+    return TestedPairs(tests, plan.alpha, errors)
 
 
 def has_heavy_tails(Z: FloatArray, R: FloatArray) -> bool:
@@ -117,6 +129,28 @@ def has_heavy_tails(Z: FloatArray, R: FloatArray) -> bool:
     found = float(np.mean(np.sum(Z * Z, axis=1) ** 2))
     differing = p * p / total
     error = math.sqrt(8.0 / (n * differing * (differing + 2.0)))
+    return bool(found > expected * (1.0 + HEAVY * error))
+
+
+def rows_are_far_out(Z: FloatArray) -> bool:
+    r"""Whether columns have their large values in the same rows, of either sign.
+
+    So it is with elliptical rows of heavy tails, and where a few rows are of another kind. Large
+    values of columns that have nothing to do with each other do not count: the mean of
+    :math:`z_{ri}^2 z_{rj}^2` over rows and pairs of normal scores is held against that of
+    independent ones with the same kurtosis.
+    """
+    Z = nonparanormal(Z)
+    n, p = Z.shape
+    square = Z * Z
+    R = Z.T @ Z / n
+    kurtosis = np.mean(square**2, axis=0)
+    n_pairs = p * (p - 1.0)
+    found = float(np.mean(np.sum(square, axis=1) ** 2) - kurtosis.sum()) / n_pairs
+    expected = 1.0 + 2.0 * (float(np.vdot(R, R)) - p) / n_pairs
+    differing = p * p / float(np.vdot(R, R))
+    spread = float(np.sum(kurtosis - 1.0) ** 2 - np.sum((kurtosis - 1.0) ** 2)) / n_pairs
+    error = math.sqrt(2.0 * spread / (n * max(differing * (differing - 1.0), 1.0)))
     return bool(found > expected * (1.0 + HEAVY * error))
 
 
@@ -157,37 +191,42 @@ class FormulaTests:
 
 
 @dataclass(frozen=True, eq=False)
-class BothTests:
-    """Tests that a pair passes only if its plain correlation passes one, too.
+class ConfirmedTests:
+    """Tests whose small p-values count only as far as other tests agree.
 
     Parameters
     ----------
-    partial, plain : PairTests
-        Of partial and of plain correlations.
+    main, other : PairTests
+        The tests, and those that have to agree.
+    below : float
+        P-values from here on need no agreement.
     """
 
-    partial: PairTests
-    plain: PairTests
+    main: PairTests
+    other: PairTests
+    below: float = 1.0
 
     @property
     def estimate(self) -> FloatArray:
-        """Partial correlations."""
-        return self.partial.estimate
+        """Estimates of the main tests."""
+        return self.main.estimate
 
     @property
     def standard_error(self) -> FloatArray:
-        """Of the partial correlations."""
-        return self.partial.standard_error
+        """Of the main tests."""
+        return self.main.standard_error
 
     @property
     def pvalues(self) -> FloatArray:
-        """Return the larger ones."""
-        return np.asarray(np.maximum(self.partial.pvalues, self.plain.pvalues))
+        """Return the larger ones, where those of the main tests are small."""
+        return np.asarray(np.maximum(self.main.pvalues, np.minimum(self.other.pvalues, self.below)))
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Reach at least to 0 where the plain correlation could be 0."""
-        lower, upper = self.partial.interval(level)
-        low, high = self.plain.interval(level)
+        """Reach at least to 0 where the other tests do not reject it."""
+        lower, upper = self.main.interval(level)
+        if 1.0 - level > self.below:
+            return lower, upper
+        low, high = self.other.interval(level)
         is_open = (low <= 0.0) & (high >= 0.0)
         return (
             np.where(is_open & (lower > 0.0), 0.0, lower),
