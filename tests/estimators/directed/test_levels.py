@@ -1,13 +1,14 @@
 """Directed networks of columns with levels, of levels and numbers, and of experiments."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import gammaln
 
-from edgewise import DirectedGraph, InputError
+from edgewise import DataWarning, DirectedGraph, InputError
 from edgewise.data import make_linear_sem
 from edgewise.graph.equivalence import extend_pattern
 from edgewise.metrics import cpdag
@@ -340,3 +341,35 @@ def test_experiments_are_checked():
         DirectedGraph().fit(data, interventions=["x1"] * 60)
     with pytest.raises(InputError, match='Pass method="boss"'):
         DirectedGraph("pc").fit(data, interventions=target)
+
+
+def test_tests_that_contradict_each_other_do_not_go_by_the_order_of_the_columns():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        effects = np.triu(rng.normal(size=(5, 5)) * (rng.random((5, 5)) < 0.5), 1)
+        rows = rng.normal(size=(60 if seed % 2 else 200, 5))
+        for j in range(5):
+            rows[:, j] += rows @ effects[:, j]
+        names = [f"l{value}" for value in (-1, 0, 1)]
+        table = pd.DataFrame(np.array(names)[np.digitize(rows, [-0.6, 0.6])], columns=[*"abcde"])
+        other = table.iloc[:, rng.permutation(5)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            found = [DirectedGraph("pc", significance=0.05).fit(one) for one in (table, other)]
+        for graph in ("cpdag_", "graph_"):
+            first, second = (
+                pd.DataFrame(one.adjacency, one.names, one.names)
+                for one in (getattr(model, graph) for model in found)
+            )
+            pd.testing.assert_frame_equal(first, second.loc[first.index, first.columns])
+
+
+@pytest.mark.parametrize("score", ["bic", "bdeu"])
+def test_few_columns_have_the_best_network_of_all(score):
+    for seed in range(6):
+        rng = np.random.default_rng([11, seed])
+        table = pd.DataFrame(rng.integers(0, 3, (80, 4)), columns=[*"abcd"])
+        table["d"] = (table.a + table.b + (rng.random(80) < 0.3)) % 3
+        options = {"score": score, "kinds": dict.fromkeys("abcd", "nominal")}
+        default, best = (DirectedGraph(one, **options).fit(table) for one in ("boss", "exact"))
+        assert default.score_ == best.score_

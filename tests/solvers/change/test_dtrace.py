@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import cvxpy
 import numpy as np
 import pytest
@@ -326,3 +328,44 @@ def test_bad_input_is_named(change, message):
 def test_path_needs_alphas():
     with pytest.raises(InputError, match="non-empty"):
         dtrace_path(np.eye(2), np.eye(2), [])
+
+
+def rows_in_other_units(seed):
+    """Return raw covariances of two columns whose units are many orders of magnitude apart."""
+    rng = np.random.default_rng(seed)
+    after = np.cov(rng.normal(size=(30, 2)).T)
+    before = np.cov((rng.normal(size=(30, 2)) * 10.0 ** rng.uniform(-4, 4, 2)).T)
+    alpha = 10.0 ** rng.uniform(-3, 0) * np.abs(after - before).max()
+    return after, before, alpha
+
+
+def test_no_certificate_is_false_where_units_are_far_apart():
+    S_q, S_p, alpha = rows_in_other_units(2455)
+    found = dtrace(S_q, S_p, alpha, ridge=1e-4, penalize_diagonal=False)
+    # Where the penalty keeps the pair apart, the diagonal solves two equations.
+    alone = np.linalg.solve(S_q * S_p + 1e-4 * np.eye(2), (S_q - S_p).diagonal())
+    assert not found.value[0, 1]
+    np.testing.assert_allclose(found.value.diagonal(), alone, rtol=1e-9)
+    assert found.converged
+
+
+def as_fractions(values):
+    """Return the very numbers that floats stand for, to be reckoned with exactly."""
+    return np.vectorize(Fraction, otypes=[object])(values)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-4])
+@pytest.mark.parametrize("is_free", [False, True])
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_units_far_apart_do_not_make_covariances_singular(seed, is_free, ridge):
+    S_q, S_p, alpha = rows_in_other_units(seed)
+    options = {"ridge": ridge, "penalize_diagonal": not is_free}
+    starts = (None, np.diag(1.0 / S_p.diagonal() - 1.0 / S_q.diagonal()))
+    found = dtrace(S_q, S_p, alpha, **options)
+    others = [dtrace(S_q, S_p, alpha, init=one, tol=1e-12, **options) for one in starts]
+    exact = [as_fractions(one) for one in (S_q, S_p, alpha)]
+    options["ridge"] = Fraction(ridge)
+    value, *values = (
+        objective(*exact, as_fractions(one.value), **options) for one in (found, *others)
+    )
+    assert value - min(values) <= found.gap

@@ -345,3 +345,15 @@ def test_the_search_for_the_largest_alpha_stays_above_0():
     )
     assert above[0, 0, 1] == above[1, 0, 1]
     assert below[0, 0, 1] != below[1, 0, 1]
+
+
+def test_a_few_iterations_do_not_say_that_there_is_no_minimum():
+    rng = np.random.default_rng([9, 49])
+    p, n = int(rng.integers(2, 8)), int(rng.integers(3, 12))
+    S = np.stack([np.cov(rng.normal(size=(n, p)).T) for _ in range(2)])
+    sparsity, alpha = 10 ** rng.uniform(-3, -0.5, 2)
+    for max_iter in (1, 2, 3):
+        rough = fused_graphical_lasso(
+            S, alpha, sparsity=sparsity, penalize_diagonal=False, max_iter=max_iter
+        )
+        assert rough.gap > 0.0

@@ -206,3 +206,32 @@ def test_no_minimum_is_said():
     S = np.ones((2, 3, 3))
     with pytest.raises(SolverError, match="no minimum"):
         joint_graphical_lasso(S, 0.0, 0.1)
+
+
+def exact_objective(S, Theta, alpha, coupling):
+    """Objective of two groups of two columns, in extended precision."""
+    S, Theta = (np.asarray(one, dtype=np.longdouble) for one in (S, Theta))
+    determinants = Theta[:, 0, 0] * Theta[:, 1, 1] - Theta[:, 0, 1] ** 2
+    links = Theta[:, 0, 1]
+    penalties = 2 * alpha * np.abs(links).sum() + 2 * coupling * abs(links[0] - links[1])
+    return (S * Theta).sum() - np.log(determinants).sum() + penalties
+
+
+def test_no_certificate_is_false_where_groups_have_units_far_apart():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        units = 10.0 ** rng.uniform(-4, 4, (2, 2))
+        S = np.stack([np.cov((rng.normal(size=(30, 2)) * unit).T) for unit in units])
+        alpha, coupling = np.abs(S).max() * 10.0 ** rng.uniform(-8, 0, 2)
+        found = [joint_graphical_lasso(S, alpha, coupling, tol=tol) for tol in (1e-6, 1e-10, 1e-13)]
+        values = [exact_objective(S, one.value, alpha, coupling) for one in found]
+        for solution, value in zip(found, values, strict=True):
+            assert value - min(values) <= solution.gap, seed
+
+
+def test_a_few_iterations_do_not_say_that_there_is_no_minimum():
+    for seed in range(20):
+        S = covariances(np.random.default_rng(seed), 2, 7, n=6)
+        rough = joint_graphical_lasso(S, 0.01, 0.3, pairs=[(0, 1)], max_iter=2)
+        assert not rough.converged
+        assert rough.gap > 0.0

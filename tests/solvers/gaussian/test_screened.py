@@ -172,3 +172,9 @@ ROWS = np.random.default_rng(0).normal(size=(9, 4))
 def test_bad_input(X, options, message):
     with pytest.raises(InputError, match=message):
         screened_graphical_lasso(X, **options)
+
+
+def test_as_many_rows_as_columns_in_small_units_are_rows():
+    X = 1e-9 * rows_of(30, 30)
+    found = screened_graphical_lasso(X, 0.5)
+    assert found.converged

@@ -217,3 +217,24 @@ def test_bad_arguments_are_named(rows, change, message):
     arguments = {"X": rows, "y": rows[:, 0], "alpha": 0.1, **change}
     with pytest.raises(InputError, match=message):
         generalized_lasso(**arguments)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binary", "poisson", "multinomial"])
+def test_columns_need_not_be_centred(rows, family):
+    y = draw(family, rows)
+    plain = generalized_lasso(rows, y, 0.05, family=family, tol=1e-12)
+    shift = 1e4 * np.arange(rows.shape[1])
+    moved = generalized_lasso(rows + shift, y, 0.05, family=family, tol=1e-12)
+    assert moved.converged
+    assert moved.n_iter <= plain.n_iter + 1
+    np.testing.assert_allclose(moved.value, plain.value, atol=1e-6)
+    np.testing.assert_allclose(moved.intercept + shift @ moved.value, plain.intercept, atol=1e-2)
+    again = generalized_lasso(rows + shift, y, 0.05, family=family, tol=1e-10, init=moved)
+    assert again.n_iter == 0
+
+
+def test_a_constant_column_has_no_coefficient(rows):
+    wide = np.c_[rows, np.full(len(rows), 0.1)]
+    found = generalized_lasso(wide, draw("gaussian", rows), 1e-6)
+    assert found.converged
+    assert not found.value[-1].any()

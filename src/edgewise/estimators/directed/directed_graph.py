@@ -10,11 +10,16 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, RandomState
+from edgewise._core.typing import BoolArray, IntArray, RandomState
 from edgewise.estimators.base.statistics import CONSTRAINTS
 from edgewise.estimators.base.table import TableEstimator, column_number
 from edgewise.estimators.directed.blankets import BlanketBayesNet, direct_edges, learn_structure
-from edgewise.estimators.directed.known_arcs import known_arcs, read_interventions, told_apart
+from edgewise.estimators.directed.known_arcs import (
+    KnownArcs,
+    known_arcs,
+    read_interventions,
+    told_apart,
+)
 from edgewise.estimators.directed.levels import (
     arc_strengths,
     check_level_score,
@@ -44,8 +49,10 @@ from edgewise.solvers.directed.scores import (
     gaussian_score,
     scored_problem,
 )
-from edgewise.solvers.directed.tables import table_problem, table_skeleton
+from edgewise.solvers.directed.tables import LevelTable, table_problem, table_skeleton
 
+#: Most columns for which ``"boss"`` goes through all networks, which takes no longer.
+FEW = 5
 #: Most columns for which ``"boss"`` is compared with ``"ges"``, which takes longer beyond.
 MOST_COMPARED = 20
 
@@ -78,9 +85,10 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     ----------
     method : {"boss", "ges", "exact", "pc", "blankets"}
         By the best order of the columns (BOSS [1]_, `edgewise.solvers.boss_bayes_net`), for up to
-        20 columns beside the next, of which the better score counts; by greedy search among
-        equivalence classes (`edgewise.solvers.ges_bayes_net`); the best score of all, for up to 20
-        columns (`edgewise.solvers.exact_bayes_net`); by tests of independence:
+        20 columns also by the next, of which the better score counts, and for up to 5 by
+        ``"exact"``; by greedy search among equivalence classes (`edgewise.solvers.ges_bayes_net`);
+        the best score of all, for up to 20 columns (`edgewise.solvers.exact_bayes_net`); by tests
+        of independence:
         PC-stable with colliders by the largest p-value (`edgewise.solvers.stable_skeleton`), or
         IAMB as in `BlanketBayesNet`. Where tests contradict each other on directions, the surest
         count.
@@ -349,10 +357,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             table, self.score, self.penalty_discount, self.ess, allowed, known.required, told
         )
         if self.method == "pc":
-            skeleton = table_skeleton(
-                table, significance=self.significance, allowed=allowed, required=known.required
-            )
-            found = Found(*direct_edges(skeleton, known, names), 1, True)
+            found = self._by_level_tests(table, known, names, problem.place)
         else:
             found = self._by_score(problem)
         dag, place = found.dag, problem.place
@@ -448,6 +453,27 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             return Found(*direct_edges(skeleton, known, problem.names), 1, True)
         return None
 
+    def _by_level_tests(
+        self, table: LevelTable, known: KnownArcs, names: list[str], place: IntArray
+    ) -> Found:
+        """Learn a structure by tests of levels.
+
+        Where tests contradict each other, their order decides: that of the columns in ``place``,
+        which the data determine.
+        """
+        block = np.ix_(place, place)
+        here = KnownArcs(allowed=known.allowed[block], required=known.required[block])
+        skeleton = table_skeleton(
+            table.arranged(place),
+            significance=self.significance,
+            allowed=None if known.is_empty else here.allowed,
+            required=here.required,
+        )
+        arranged, is_consistent = direct_edges(skeleton, here, [names[k] for k in place])
+        dag = np.zeros_like(arranged)
+        dag[block] = arranged
+        return Found(dag, is_consistent, 1, True)
+
     def _by_score(self, problem: ScoredProblem) -> Found:
         """Learn a structure by its score."""
         m = len(problem.place)
@@ -456,7 +482,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
                 f'method="exact" goes through all subsets of at most {MOST_EXACT} columns; there '
                 f'are {m}. Pass method="boss", or fewer columns.'
             )
-        if self.method == "exact":
+        if self.method == "exact" or (self.method == "boss" and m <= FEW):
             found = search_all(problem)
         elif self.method == "ges":
             found = search_classes(problem)

@@ -208,6 +208,7 @@ class ColumnProblem:
         weights[self.column] = np.inf
         regression = Regression(
             columns=design.columns,
+            centre=np.zeros(len(design.columns)),
             response=response,
             family=family,
             starts=design.starts,

@@ -22,6 +22,7 @@ from edgewise.solvers.change.dtrace_problem import (
     list_curvatures,
     list_entries,
     measure,
+    scale_diagonal,
 )
 from edgewise.solvers.gaussian.standard_form import writable
 
@@ -529,7 +530,8 @@ def _conjugate_gradients(
         curved = entries.curve(direction)
         curvature = float(direction @ curved)
         if curvature <= FLAT * float(direction @ (scale * direction)):
-            return direction, True, True
+            # With a ridge that is rounding: no direction is flat.
+            return (step, False, False) if ridge > 0.0 else (direction, True, True)
         length = product / curvature
         step += length * direction
         left -= length * curved
@@ -546,16 +548,20 @@ def _direct(entries: Entries, pull: FloatArray) -> tuple[FloatArray, bool]:
     matrix = np.empty((len(above), len(above)))
     gram(entries.problem.A, entries.problem.B, entries.problem.ridge, first, second, matrix)
     # In the orthonormal basis a pair stands for both of its entries.
-    weight = np.where(first == second, 1.0, np.sqrt(2.0))
+    root = np.where(first == second, 1.0, np.sqrt(2.0))
+    matrix, unit = scale_diagonal(matrix)
+    weight, backward = root / unit, 1.0 / (root * unit)
     values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
     pulls = vectors.T @ (weight * pull[above])
     is_curved = values > FLAT * values[-1]
-    is_flat = bool(np.abs(pulls[~is_curved]).sum() > NO_PULL * np.abs(pulls).sum())
+    is_flat = entries.problem.ridge == 0.0 and bool(
+        np.abs(pulls[~is_curved]).sum() > NO_PULL * np.abs(pulls).sum()
+    )
     if is_flat:
         parts = np.where(is_curved, 0.0, pulls)
     else:
         parts = np.divide(pulls, values, out=np.zeros_like(pulls), where=is_curved)
     step = np.empty_like(pull)
-    step[above] = (vectors @ parts) / weight
+    step[above] = (vectors @ parts) * backward
     step[entries.mates[above]] = step[above]
     return step, is_flat

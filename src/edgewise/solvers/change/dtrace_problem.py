@@ -268,7 +268,8 @@ def conjugate_terms(
     maximiser of :math:`x y - g(x)` and z the y clipped to alpha, each is
     :math:`\mathrm{ridge}\, (x - x^*)^2 / 2 + \alpha |x| - x z`, in which nothing large cancels;
     and an error e of y changes it by :math:`|x - x^*| e + e^2 / (2\, \mathrm{ridge})` at most.
-    Without a ridge the caller sees to it that y is at most alpha and, on a free diagonal, 0.
+    Without a ridge the caller sees to it that y is at most alpha, and counts what it is on a free
+    diagonal, where it should be 0.
     """
     a, b, share = errors
     total = 0.0
@@ -289,7 +290,7 @@ def conjugate_terms(
     return total
 
 
-#: A pivot of at most this share of the largest variance counts as rounding.
+#: A pivot of at most this share of its variance counts as rounding.
 SINGULAR = 1e-12
 #: A residual that exceeds its bound by no more than this share of it has met it.
 ROUNDING = 1e-12
@@ -350,12 +351,13 @@ class DTraceProblem:
         """
         found = 0.0
         for singular, other in ((self.A, self.B), (self.B, self.A)):
-            values, vectors = np.linalg.eigh(singular)
+            scaled, unit = scale_diagonal(singular)
+            values, vectors = np.linalg.eigh(scaled)
             null = vectors[:, values <= 1e2 * SINGULAR * values[-1]]
             if null.shape[1] == 0:
                 continue
-            within = np.linalg.eigh(null.T @ other @ null)[1]
-            rays = null @ np.hstack([null.T, within])
+            within = np.linalg.eigh(null.T @ (other / np.outer(unit, unit)) @ null)[1]
+            rays = null @ np.hstack([null.T, within]) / unit[:, None]
             rates = np.einsum("ik,ik->k", rays, other @ rays)
             costs = np.abs(rays).sum(axis=0) ** 2
             if not self.penalize_diagonal:
@@ -375,19 +377,28 @@ class DTraceProblem:
 
     @cached_property
     def _inverses(self) -> tuple[FloatArray, FloatArray]:
-        return np.asarray(np.linalg.inv(self.A)), np.asarray(np.linalg.inv(self.B))
+        """Inverses of the correlations after and before."""
+        after, before = (np.linalg.inv(scale_diagonal(S)[0]) for S in (self.A, self.B))
+        return np.asarray(after), np.asarray(before)
 
     @cached_property
     def unpenalised(self) -> FloatArray:
         """Difference of the inverses: the minimum of the loss, where it is definite."""
-        after, before = self._inverses
-        return 0.5 * (after - before + (after - before).T)
+        (after, before), (a, b) = self._inverses, self._deviations
+        difference = after / np.outer(a, a) - before / np.outer(b, b)
+        return 0.5 * (difference + difference.T)
 
-    @cached_property
-    def _least_curvature(self) -> float:
-        """Lower bound of the curvature of a definite loss, which is a product of eigenvalues."""
-        after, before = self._inverses
-        return 1.0 / (float(np.linalg.norm(after)) * float(np.linalg.norm(before)))
+    def _loss_norm(self, errors: FloatArray) -> float:
+        r"""Bound how far residuals that are off by ``errors`` move the point that they belong to.
+
+        By the norm that a definite loss defines: its curvature is at least that of
+        :math:`(a_i^2 b_j^2 + b_i^2 a_j^2) / 2` in every entry, times the smallest eigenvalues of
+        both correlation matrices.
+        """
+        (after, before), (a, b) = self._inverses, self._deviations
+        curvature = 0.5 * (np.outer(a**2, b**2) + np.outer(b**2, a**2))
+        inflation = float(np.linalg.norm(after)) * float(np.linalg.norm(before))
+        return float(np.sqrt(np.sum(errors**2 / curvature) * inflation))
 
     @cached_property
     def _unpenalised_error(self) -> float:
@@ -395,8 +406,8 @@ class DTraceProblem:
         product = (self.A @ self.unpenalised) @ self.B
         left = np.abs(self.C - 0.5 * (product + product.T))
         a, b, share = self._errors(self.unpenalised)
-        left += share * np.outer(a, b)
-        return float(np.linalg.norm(left)) / float(np.sqrt(self._least_curvature))
+        left += 0.5 * share * (np.outer(a, b) + np.outer(b, a))
+        return self._loss_norm(left)
 
     @cached_property
     def _deviations(self) -> tuple[FloatArray, FloatArray]:
@@ -440,10 +451,7 @@ class DTraceProblem:
             lack = self.C.diagonal() - diagonal - self.ridge * Delta.diagonal()
             np.fill_diagonal(Delta, Delta.diagonal() + self._solve_diagonal(lack))
         product = self.sandwich(Delta)
-        residual = self.C - 0.5 * (product + product.T)
-        if not self.penalize_diagonal:
-            np.fill_diagonal(residual, self.ridge * Delta.diagonal())
-        return residual
+        return np.asarray(self.C - 0.5 * (product + product.T))
 
     def objective(self, Delta: FloatArray, residual: FloatArray, alpha: float) -> float:
         """Loss, ridge and penalty, given the residual."""
@@ -474,6 +482,9 @@ class DTraceProblem:
             1.0 + ROUNDING
         ):
             return np.inf
+        elif self.ridge == 0.0 and is_free:
+            # What the diagonal still lacks would have to be 0.
+            cost = float(np.abs(residual.diagonal()) @ np.abs(Delta.diagonal()))
         errors = (a, b, share)
         return cost + conjugate_terms(Delta, residual, errors, self.ridge, alpha, scale, is_free)
 
@@ -488,53 +499,59 @@ class DTraceProblem:
             ahead = self.unpenalised - Delta
             square = max(float(np.vdot(residual, ahead)), 0.0) + share * weigh(ahead, a, b)
             way = (1.0 - scale) * (float(np.sqrt(square)) + self._unpenalised_error)
-        error = share * float(np.linalg.norm(a) * np.linalg.norm(b))
-        return way + error / float(np.sqrt(self._least_curvature))
+        errors = 0.5 * share * (np.outer(a, b) + np.outer(b, a))
+        if not self.penalize_diagonal:
+            errors += np.diag(np.abs(residual.diagonal()))
+        return way + self._loss_norm(errors)
 
     def _solve_diagonal(self, lack: FloatArray) -> FloatArray:
-        factor = self._diagonal_factor
+        """Solve for the diagonal that meets ``lack``, as accurately as its curvature allows."""
+        scaled, unit, factor = self._diagonal_curvature
+        right = lack / unit
         if factor is not None:
-            return np.asarray(linalg.cho_solve(factor, lack))
-        inverse = self._diagonal_inverse
-        solution = np.asarray(inverse @ lack)
-        unmet = linalg.norm(lack - self._diagonal_matrix @ solution)
-        if unmet > 1e-8 * linalg.norm(self.C.diagonal()):
+            return np.asarray(linalg.cho_solve(factor, right)) / unit
+        solution = np.asarray(linalg.pinvh(scaled, rtol=SINGULAR) @ right)
+        unmet = linalg.norm(right - scaled @ solution)
+        if self.ridge == 0.0 and unmet > 1e-8 * linalg.norm(self.C.diagonal() / unit):
             raise SolverError(
                 "The objective falls without bound for any alpha: the diagonal is free, and S_p or "
                 "S_q is singular. Pass penalize_diagonal=True or a positive ridge."
             )
-        return solution
+        return solution / unit
 
     @cached_property
-    def _diagonal_matrix(self) -> FloatArray:
-        return self.A * self.B + self.ridge * np.eye(len(self.A))
+    def _diagonal_curvature(
+        self,
+    ) -> tuple[FloatArray, FloatArray, tuple[FloatArray, bool] | None]:
+        """Curvature of the diagonal in units of its own, the units, and a Cholesky factor.
 
-    @cached_property
-    def _diagonal_factor(self) -> tuple[FloatArray, bool] | None:
-        """Cholesky factor of the curvature of the diagonal, None where it is singular."""
+        There is no factor where the curvature is singular.
+        """
+        scaled, unit = scale_diagonal(self.A * self.B + self.ridge * np.eye(len(self.A)))
         try:
-            factor, is_lower = linalg.cho_factor(self._diagonal_matrix)
+            factor, is_lower = linalg.cho_factor(scaled)
         except linalg.LinAlgError:
-            return None
-        pivots = factor.diagonal() ** 2
-        return (factor, is_lower) if pivots.min() > SINGULAR * pivots.max() else None
+            return scaled, unit, None
+        is_regular = factor.diagonal().min() ** 2 > SINGULAR
+        return scaled, unit, (factor, is_lower) if is_regular else None
 
-    @cached_property
-    def _diagonal_inverse(self) -> FloatArray:
-        return np.asarray(linalg.pinvh(self._diagonal_matrix, rtol=SINGULAR))
+
+def scale_diagonal(S: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Scale a matrix to a diagonal of ones, where it is not 0; also return the units."""
+    unit = np.sqrt(np.where(S.diagonal() > 0.0, S.diagonal(), 1.0))
+    return S / np.outer(unit, unit), unit
 
 
 def _low_rank_factor(S: FloatArray, name: str) -> FloatArray:
     """Return F with S = F'F and as many rows as S has rank, or refuse what has no such F."""
-    largest = float(S.diagonal().max())
-    factor, pivots, rank, info = lapack.dpstrf(S, tol=SINGULAR * largest)
-    d = len(S)
-    F = np.zeros((rank, d))
+    scaled, unit = scale_diagonal(S)
+    factor, pivots, rank, info = lapack.dpstrf(scaled, tol=SINGULAR)
+    F = np.zeros((rank, len(S)))
     F[:, pivots - 1] = np.triu(factor)[:rank]
     # On a matrix with negative eigenvalues the pivots end early and leave something over.
-    if info != 0 and np.abs(F.T @ F - S).max() > 1e-8 * largest:
+    if info != 0 and np.abs(F.T @ F - scaled).max() > 1e-8:
         raise InputError(
             f"{name} must be positive semidefinite; its smallest eigenvalue is "
             f"{np.linalg.eigvalsh(S)[0]:.3g}. Repair it first."
         )
-    return F
+    return np.asarray(F * unit)

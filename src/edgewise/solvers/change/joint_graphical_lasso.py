@@ -61,6 +61,7 @@ from edgewise.solvers.linalg.dense import (
 )
 from edgewise.solvers.linalg.first_order import (
     DEVICE,
+    EPSILON,
     HOST,
     Bracket,
     Pace,
@@ -538,7 +539,7 @@ def split(
     xp, n_layers = array_namespace(S), len(problem.layers.paths)
     Z, U = start.Z + 0.0, start.Y / start.mu
     best = Bracket(Theta=Theta, objective=problem.objective(Theta))
-    largest = float(xp.max(S))
+    variances = xp.linalg.diagonal(S)
     likelihoods, distance = [LikelihoodStep() for _ in problem.weights], 0.0
 
     def step(mu: float) -> tuple[Any, Residuals]:
@@ -555,14 +556,18 @@ def split(
         return Omega, residuals
 
     def is_done(Omega: Any, mu: float, count: int) -> bool:
-        refuse_unbounded(float(xp.max(xp.linalg.diagonal(Omega))) * largest)
+        refuse_unbounded(float(xp.max(xp.linalg.diagonal(Omega) * variances)))
         candidate = places.structured(Omega, Z)
         bound = problem.bound(mu * xp.sum(U, axis=0))
+        # Multipliers are differences of two numbers each.
+        size = xp.abs(Z)
+        sums = mu * inner(size + xp.abs(U), size) + inner(xp.abs(problem.weighted), size[0, ...])
+        bound -= EPSILON * (sums + abs(bound))
         return best.narrow(candidate, problem.objective(candidate), bound) <= target
 
     n_iter, mu = alternate(step, is_done, U, start.mu, max_iter, PACE)
-    if best.bound == -np.inf:
-        # No dual point was positive definite, which is what having no minimum looks like.
+    if best.bound == -np.inf and n_iter >= PACE.tuning:
+        # No dual point was ever positive definite, which is what having no minimum looks like.
         refuse_unbounded(np.inf)
     return best, SplitState(Z=Z, Y=mu * U, mu=mu), n_iter
 

@@ -23,7 +23,7 @@ from edgewise._core.arrays import array_namespace
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.linalg.dense import Factor, set_diagonal, soften, squared_norm
-from edgewise.solvers.linalg.first_order import ArraySteps, Residuals, Steps, Trial
+from edgewise.solvers.linalg.first_order import EPSILON, ArraySteps, Residuals, Steps, Trial
 
 RELAXATION = 1.8
 #: Kinds of penalties that a layer has: differences of all pairs, along paths, or a norm.
@@ -114,19 +114,20 @@ class _KernelSteps:
         """Try a step of size ``t``."""
         places, layers = self._places, self._places.layers
         Z, after = self._spare
-        value, moved = _gradient_step(
+        value, moved, sums = _gradient_step(
             Theta, Sigma, self._S, self._weights, places.sparsity, places.coupling, t, layers.kind,
             layers.paths, layers.is_linked, Z, self._fitted,
         )  # fmt: skip
         found = [Factor.of(one) for one in Z]
-        logdets = [factor.log_determinant for factor in found]
+        likelihood = float(self._weights @ [factor.log_determinant for factor in found])
 
         def invert() -> FloatArray:
             for k, factor in enumerate(found):
                 after[k] = factor.inverse()
             return after
 
-        return Trial(Z, invert, value - float(self._weights @ logdets), moved, self._fitted)
+        rounding = EPSILON * (sums + abs(likelihood))
+        return Trial(Z, invert, value - likelihood, moved, self._fitted, rounding)
 
     def turn(
         self, Theta: FloatArray, Sigma: FloatArray, Z: FloatArray, after: FloatArray
@@ -349,17 +350,18 @@ def _gradient_step(
     is_linked: FloatArray,
     Z: FloatArray,
     fitted: FloatArray,
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Take a proximal gradient step of size ``t`` to ``Z``, in upper triangles only.
 
     Into ``fitted`` go the weighted covariances plus the multipliers that belong to ``Z``. Returns
-    the objective there but for the determinants, and the squared length of the step.
+    the objective there but for the determinants, the squared length of the step, and the sum of
+    the sizes of all that is added up, which rounding is a share of.
     """
     K, p = Theta.shape[:2]
     h, z, work = np.empty(K), np.empty(K), np.empty((6, K + 1))
     order = np.empty(K, dtype=np.int64)
     row, largest = np.empty((K, p)), np.empty(p)
-    value = moved = 0.0
+    value = moved = sums = 0.0
     for i in range(p):
         largest[i:] = 0.0
         for k in range(K):
@@ -374,9 +376,11 @@ def _gradient_step(
                     h[k] = row[k, j]
                 _shrink_place(h, t * sparsity[i, j], t * coupling[i, j], kind, paths[0],
                               is_linked[0], order, work, z)  # fmt: skip
-                value += (1.0 if i == j else 2.0) * _place_penalty(
+                penalty = (1.0 if i == j else 2.0) * _place_penalty(
                     z, sparsity[i, j], coupling[i, j], kind, paths, is_linked
                 )
+                value += penalty
+                sums += penalty
                 for k in range(K):
                     Z[k, i, j] = z[k]
         for k in range(K):
@@ -385,8 +389,9 @@ def _gradient_step(
                 fit = weights[k] * S[k, i, j]
                 fitted[k, i, j] = fit + (row[k, j] - Z[k, i, j]) / t
                 value += share * fit * Z[k, i, j]
+                sums += share * (abs(fit) + abs(row[k, j]) / t) * abs(Z[k, i, j])
                 moved += share * (Z[k, i, j] - Theta[k, i, j]) ** 2
-    return value, moved
+    return value, moved, sums
 
 
 @kernel

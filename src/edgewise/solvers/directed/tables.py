@@ -29,6 +29,8 @@ from edgewise.solvers.directed.scores import (
 )
 from edgewise.solvers.directed.separation import SkeletonSolution, may_precede
 
+#: Decimals of the logarithm of a p-value that rounding leaves alone.
+DECIMALS = 8
 #: Fewer rows per cell tell nothing about independence: such a test is not done.
 ROWS_PER_CELL = 5.0
 
@@ -177,7 +179,8 @@ class RatioTests:
             key = tuple(sorted((*members, *given)))
             statistic += 2 * sign * self._score(key)
             freedom += sign * self._parameters(key)
-        return float(stats.chi2.logsf(max(statistic, 0.0), freedom))
+        # What differs by rounding only is equal, so that ties go by the order of the columns.
+        return round(float(stats.chi2.logsf(max(statistic, 0.0), freedom)), DECIMALS)
 
     def _score(self, members: tuple[int, ...]) -> float:
         if members not in self._scores:

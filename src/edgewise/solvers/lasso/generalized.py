@@ -18,6 +18,8 @@ from edgewise.solvers._solution import Solution
 from edgewise.solvers.lasso.generalized_kernels import BINARY, GAUSSIAN, MULTINOMIAL, regress
 
 FAMILIES: Final = ("gaussian", "binary", "poisson", "multinomial")
+#: Deviations from the mean of at most this share of the largest value are rounding.
+CONSTANT: Final = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -132,7 +134,9 @@ class Regression:
     Attributes
     ----------
     columns : ndarray of shape (d, n)
-        One row per column to regress on.
+        One row per column to regress on, less its mean.
+    centre : ndarray of shape (d,)
+        Weighted mean of each column.
     response : ndarray of shape (c, n)
         The response; for levels, one row per level that is 1 where the response has it.
     family : int
@@ -150,6 +154,7 @@ class Regression:
     """
 
     columns: FloatArray
+    centre: FloatArray
     response: FloatArray
     family: int
     starts: IntArray
@@ -201,10 +206,16 @@ class Regression:
                 f"sample_weight must be {n} finite numbers of at least 0.", "sample_weight"
             )
         rows = rows / rows.sum()
+        centre = columns @ rows
+        size = np.abs(columns).max(axis=1)
+        columns = columns - centre[:, None]
+        # Of a constant column, nothing but rounding is left.
+        columns[np.abs(columns).max(axis=1) <= CONSTANT * size] = 0.0
         response = _as_response(y, n, family)
         is_gaussian = family == FAMILIES[GAUSSIAN]
         return cls(
             columns=columns,
+            centre=centre,
             response=response,
             family=FAMILIES.index(family),
             starts=starts.astype(np.int64),
@@ -251,7 +262,8 @@ class Regression:
         if init is not None:
             if init.value.shape != B.shape:
                 raise InputError(f"init must have coefficients of shape {B.shape}.", "init")
-            B, b = init.value.copy(), init.intercept.copy()
+            B = init.value.copy()
+            b = init.intercept + self.centre @ B
         for alpha in np.asarray(alphas, dtype=np.float64).tolist():
             if not 0 < alpha < np.inf:
                 raise InputError(f"alpha must be a positive number, got {alpha}.", "alpha")
@@ -272,7 +284,7 @@ class Regression:
             )
             yield RegressionSolution(
                 value=B.copy(),
-                intercept=b.copy(),
+                intercept=b - self.centre @ B,
                 objective=objective,
                 loss=loss,
                 gap=float(history[n_checks - 1]),

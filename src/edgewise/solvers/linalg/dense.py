@@ -235,7 +235,7 @@ class _Basis:
             # The next moves shrink as this one did, if they do.
             share = math.sqrt(size / max(before, 1e-300))
             left = math.sqrt(size) * share / (1.0 - share) if share < 1.0 else math.inf
-            if order == 0:
+            if order == 0 and bound > 0.0:
                 self.ratio = min(1.0, 2.0 * math.sqrt(size) / bound)
         return E if left <= tolerated else None
 

@@ -32,6 +32,8 @@ from edgewise.solvers.linalg.dense import Factor, inner, squared_norm
 
 #: A precision of standardised variables beyond this says that the likelihood has no maximum.
 UNBOUNDED = 1e12
+#: Rounding of an operation, as a share of its result.
+EPSILON = float(np.finfo(np.float64).eps)
 #: How far off the balance may be, and the largest change at a time.
 TOLERATED, LARGEST_CHANGE = 1.6, 5.0
 
@@ -211,6 +213,9 @@ class Trial(NamedTuple):
         Squared length of the step.
     fitted : array of shape (K, p, p)
         Feasible dual point: weighted covariances plus the subgradients that were taken off.
+    rounding : float
+        Bound of what rounding does to the gap: a subgradient is the difference of two numbers, and
+        what it is off by counts as much as the entry that it belongs to.
     """
 
     Theta: Any
@@ -218,6 +223,7 @@ class Trial(NamedTuple):
     objective: float
     moved: float
     fitted: Any
+    rounding: float
 
 
 class Steps(Protocol):
@@ -265,10 +271,14 @@ class ArraySteps:
             return array_namespace(Z).stack([factor.inverse() for factor in found])
 
         if np.isinf(logdets).any():
-            return Trial(Z, invert, np.inf, np.inf, H)
-        weighted = weigh(self.weights, self.S)
-        value = inner(weighted, Z) + self.penalty(Z) - float(self.weights @ logdets)
-        return Trial(Z, invert, value, squared_norm(Z - Theta), weighted + (H - Z) / t)
+            return Trial(Z, invert, np.inf, np.inf, H, np.inf)
+        xp, weighted = array_namespace(Z), weigh(self.weights, self.S)
+        penalty, likelihood = self.penalty(Z), float(self.weights @ logdets)
+        value = inner(weighted, Z) + penalty - likelihood
+        size = xp.abs(Z)
+        sums = inner(xp.abs(H), size) / t + inner(xp.abs(weighted), size) + penalty
+        rounding = EPSILON * (sums + abs(likelihood))
+        return Trial(Z, invert, value, squared_norm(Z - Theta), weighted + (H - Z) / t, rounding)
 
     def turn(self, Theta: Any, Sigma: Any, Z: Any, after: Any) -> tuple[float, float]:
         """Return the product of a step and the change of the gradient, and its squared length."""
@@ -333,7 +343,7 @@ def descend(
         n_halvings, after = 0, trial.invert()
         product, squares = steps.turn(Theta, Sigma, trial.Theta, after)
         Theta, Sigma = trial.Theta, after
-        gap = best.narrow(Theta, trial.objective, dual(trial.fitted))
+        gap = best.narrow(Theta, trial.objective, dual(trial.fitted) - trial.rounding)
         gaps, window = best.gaps, patience.window
         is_slow = len(gaps) > window and not gap < patience.share * gaps[-window - 1]
         is_slow |= len(gaps) == 2 and gap >= patience.most * n_variables
