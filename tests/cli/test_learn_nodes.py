@@ -8,7 +8,7 @@ import pytest
 
 from edgewise import Graph
 from edgewise.cli.confidence import PARTS, SIZES
-from edgewise.inference import edge_intervals, edge_tests
+from edgewise.inference import edge_intervals
 from edgewise.metrics import communities, node_statistics, predictability
 
 FAST = ["--alpha", "0.1", "--no-confidence"]
@@ -162,7 +162,7 @@ def test_levels_have_p_values_and_what_has_none_says_why(run, data, tmp_path):
     run("learn", "levels.csv", "--no-confidence")
     table = pd.read_csv(tmp_path / "edgewise-out" / "edges.csv").dropna(subset="target")
     graph = Graph.read(tmp_path / "edgewise-out" / "edges.csv")
-    wanted = edge_tests(graph, levels)
+    wanted = edge_intervals(levels, graph=graph)
     at = table["source_index"].to_numpy(int), table["target_index"].to_numpy(int)
     np.testing.assert_allclose(table["qvalue"], wanted.qvalues[at])
     assert "shah2020" in (tmp_path / "edgewise-out" / "report.html").read_text(encoding="utf-8")

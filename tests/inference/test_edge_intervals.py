@@ -293,7 +293,7 @@ def test_order_and_units_of_columns_do_not_matter():
     [
         (np.eye(5)[:, :3], {}, "at least 8 rows"),
         (np.column_stack([np.arange(9.0), np.ones(9)]), {}, "x1"),
-        ([["a", 1]] * 9, {}, "text"),
+        ([["1.5", 1], *[["a", 1]] * 9], {}, "text"),
         (np.random.default_rng(0).normal(size=(9, 2)), {"level": 2}, "level"),
         (np.random.default_rng(0).normal(size=(9, 2)), {"fdr": "no"}, "fdr"),
         (np.random.default_rng(0).normal(size=(9, 2)), {"covariance": "phi"}, "polychoric"),

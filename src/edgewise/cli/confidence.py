@@ -256,12 +256,12 @@ def tested_edges(
     frame, notes = complete_rows(frame, "p-values of edges")
     if not len(frame):
         return TestedEdges(values=values, notes=notes)
-    from edgewise.inference import edge_tests
+    from edgewise.inference import edge_intervals
 
     kinds = getattr(fit, "kinds_", dict.fromkeys(frame.columns, "nominal"))
     levels = [name for name, kind in kinds.items() if kind in ("binary", "nominal")]
     rows = frame.astype(dict.fromkeys(levels, str)).set_axis(graph.names, axis=1)
-    tests = edge_tests(graph, rows)
+    tests = edge_intervals(rows, graph=graph)
     values |= {"pvalue": tests.pvalues, "qvalue": tests.qvalues}
     return _tested(graph, values, "residuals", notes)
 

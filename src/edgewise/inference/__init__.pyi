@@ -12,9 +12,7 @@ from .difference import (
 )
 from .edges import (
     EdgeIntervals as EdgeIntervals,
-    EdgeTests as EdgeTests,
     edge_intervals as edge_intervals,
-    edge_tests as edge_tests,
 )
 from .groups import (
     GroupDifference as GroupDifference,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from scipy import special
@@ -12,13 +11,12 @@ from scipy import special
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.data.checks import check_columns, refuse_covariance
+from edgewise.data.checks import TEXT, check_columns, refuse_covariance
 from edgewise.data.table import Table
 from edgewise.estimators.base.statistics import pearson_instead, row_scores, row_statistics
-from edgewise.graph import Graph
-from edgewise.graph.metrics import GraphLike, as_adjacency
-from edgewise.graph.rows import are_levels, level_columns, match_columns, residuals
-from edgewise.inference.intervals import PairIntervals, keep_pairs
+from edgewise.graph.metrics import GraphLike
+from edgewise.inference.intervals import PairIntervals
+from edgewise.inference.level_edges import product_tests
 from edgewise.inference.resample import MAX_DRAWS, varies
 from edgewise.selection.criteria import false_discovery_control, two_sided
 from edgewise.selection.edge_tests import (
@@ -34,9 +32,6 @@ from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.stats.polychoric import latent_correlation, ordinal_columns
 from edgewise.stats.positive import correlation_from_covariance
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Covariance: TypeAlias = Literal[
     "correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"
 ]
@@ -45,7 +40,7 @@ _COVARIANCES: Final = (
 )  # fmt: skip
 
 
-Errors: TypeAlias = Literal["formula", "confirmed", "robust", "bootstrap"]
+Errors: TypeAlias = Literal["formula", "confirmed", "robust", "bootstrap", "residuals"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,9 +54,10 @@ class EdgeIntervals(PairIntervals):
         graphical lasso.
     n_samples : int
         Rows behind the estimates.
-    errors : {"formula", "confirmed", "robust", "bootstrap"}
+    errors : {"formula", "confirmed", "robust", "bootstrap", "residuals"}
         Where the standard errors come from: the formula for normal rows, the same with small
-        p-values confirmed by a robust score, the robust score, or resamples.
+        p-values confirmed by a robust score, the robust score, resamples, or, of levels, products
+        of residuals.
     """
 
     alpha: float
@@ -76,6 +72,7 @@ class EdgeIntervals(PairIntervals):
 def edge_intervals(
     X: Any,
     *,
+    graph: GraphLike | None = None,
     level: float = 0.95,
     covariance: Covariance = "correlation",
     missing: Literal["error", "pairwise", "em"] = "error",
@@ -141,10 +138,31 @@ def edge_intervals(
     With ``method="graphical-lasso"`` the estimate is made of that of the graphical lasso,
     :math:`2 \Theta - \Theta S \Theta` [3]_, for comparison: it is biased more.
 
+    **Levels.** Columns of text, categories and two values in a table with any text are levels.
+    Each column is regressed on its neighbours in a graph, without the other column of the pair:
+    numbers by least squares, levels by logistic regression, which leaves a residual for each level
+    but the last, its indicator less its probability. If two columns are independent given the
+    others, products of their residuals :math:`w_r` have a mean of 0 [5]_. With the mean
+    :math:`\bar w` and covariance :math:`C` of the :math:`q` products,
+
+    .. math:: T^2 = n\, \bar w^\top C^{-1} \bar w, \qquad
+        \frac{n - q}{q (n - 1)} T^2 \sim F_{q,\, n - q}
+
+    approximately; with the covariance that products of independent residuals have in place of C,
+    it is a :math:`\chi^2` of q degrees. Few rows in a level spoil either, and the larger p-value
+    counts. What a regression misses, because the graph lacks an edge, does no harm unless the
+    regression of the other column misses it too: the tests hold for pairs with and without an
+    edge, also where the graph was learned from the same rows. Where there is one product, the
+    estimate is the correlation of the residuals, with an interval as wide as the p-value implies;
+    pairs with a column of three levels or more have a p-value only.
+
     Parameters
     ----------
     X : array-like or data frame of shape (n, p)
         Rows, at least 8.
+    graph : Graph or array-like of shape (p, p), optional
+        Neighbours, such as ``graph_`` of a `DiscreteMarkovNet` or `MixedGraph`, of columns that are
+        levels, or numbers and levels. Without one, a `MixedGraph` learns it where there is text.
     level : float
         Coverage of each interval.
     covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"}
@@ -185,6 +203,9 @@ def edge_intervals(
        https://doi.org/10.1214/15-EJS1031
     .. [4] Efron (1969). Student's t-test under symmetry conditions. *Journal of the American
        Statistical Association* 64. https://doi.org/10.1080/01621459.1969.10501056
+    .. [5] Shah and Peters (2020). The hardness of conditional independence testing and the
+       generalised covariance measure. *Annals of Statistics* 48(3).
+       https://doi.org/10.1214/19-AOS1857
 
     Examples
     --------
@@ -213,6 +234,12 @@ def edge_intervals(
     if n_resamples < 20:
         raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
     table = Table.from_input(X)
+    if graph is None and _has_levels(table, covariance):
+        from edgewise.estimators import MixedGraph
+
+        graph = MixedGraph().fit(X).graph_
+    if graph is not None:
+        return _level_intervals(graph, X, level, fdr)
     table.refuse_text(allows_order=covariance in ("polychoric", "auto"))
     n, p = table.values.shape
     if n < 8 or p < 2:
@@ -236,6 +263,36 @@ def edge_intervals(
         alpha=alpha,
         n_samples=n,
         errors=errors,
+    )
+
+
+def _has_levels(table: Table, covariance: Covariance) -> bool:
+    """Whether columns of text are more than words among numbers, or answers in an order."""
+    allows_order = covariance in ("polychoric", "auto")
+    return any(
+        kind == TEXT and not (allows_order and has_order) and table.stray_word(name) is None
+        for name, kind, has_order in zip(table.names, table.kinds, table.ordered, strict=True)
+    )
+
+
+def _level_intervals(
+    graph: GraphLike, X: Any, level: float, fdr: Literal["bh", "by"]
+) -> EdgeIntervals:
+    """Test products of residuals of regressions on neighbours."""
+    tests, names, n = product_tests(graph, X)
+    lower, upper = tests.interval(level)
+    return EdgeIntervals(
+        estimate=tests.estimate,
+        standard_error=tests.standard_error,
+        lower=lower,
+        upper=upper,
+        pvalues=tests.pvalues,
+        qvalues=_corrected(tests.pvalues, fdr),
+        level=level,
+        names=names,
+        alpha=0.0,
+        n_samples=n,
+        errors="residuals",
     )
 
 
@@ -376,175 +433,3 @@ def _corrected(pvalues: FloatArray, fdr: Literal["bh", "by"]) -> FloatArray:
     qvalues[above] = np.where(np.isnan(values), np.nan, corrected)
     qvalues.T[above] = qvalues[above]
     return qvalues
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EdgeTests:
-    """Tests of every pair of columns, as `edge_tests` returns them.
-
-    Everything is symmetric, of shape (p, p), and NaN on the diagonal.
-
-    Attributes
-    ----------
-    statistic : ndarray of shape (p, p)
-        Hotelling's :math:`T^2` of the products of residuals.
-    degrees : ndarray of shape (p, p)
-        How many products there are: one, or the numbers of levels less one, multiplied.
-    pvalues : ndarray of shape (p, p)
-        Of the hypothesis that two columns are independent given all others.
-    qvalues : ndarray of shape (p, p)
-        ``pvalues`` corrected for the number of pairs.
-    names : tuple of str
-        Names of the columns.
-    """
-
-    statistic: FloatArray
-    degrees: FloatArray = field(repr=False)
-    pvalues: FloatArray = field(repr=False)
-    qvalues: FloatArray = field(repr=False)
-    names: tuple[str, ...] = field(repr=False)
-
-    def table(self) -> pd.DataFrame:
-        """List the pairs, the surest first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``source``, ``target``, ``statistic``, ``degrees``, ``pvalue`` and ``qvalue``.
-        """
-        import pandas as pd
-
-        first, second = np.triu_indices(len(self.names), 1)
-        columns = {
-            "source": [self.names[k] for k in first],
-            "target": [self.names[k] for k in second],
-            "statistic": self.statistic[first, second],
-            "degrees": self.degrees[first, second].astype(int),
-            "pvalue": self.pvalues[first, second],
-            "qvalue": self.qvalues[first, second],
-        }
-        return pd.DataFrame(columns).sort_values("pvalue", kind="stable", ignore_index=True)
-
-    def significant(self, level: float = 0.05, by: Literal["q", "p"] = "q") -> Graph:
-        """Keep the pairs that chance does not explain, with weights of 1.
-
-        Parameters
-        ----------
-        level : float
-            Largest value that is kept.
-        by : {"q", "p"}
-            Which values: ``qvalues`` or ``pvalues``.
-
-        Returns
-        -------
-        Graph
-            With 1 minus the values as confidence.
-        """
-        kept, confidence = keep_pairs(self.qvalues, self.pvalues, level, by)
-        return Graph(kept.astype(float), names=self.names, confidence=confidence)
-
-
-def edge_tests(graph: GraphLike, X: Any, *, fdr: Literal["bh", "by"] = "bh") -> EdgeTests:
-    r"""Test whether each pair of columns, of numbers or levels, depends given the others.
-
-    Each column is regressed on its neighbours in a graph, without the other column of the pair:
-    numbers by least squares, levels by logistic regression, which leaves a residual for each level
-    but the last, its indicator less its probability. If two columns are independent given the
-    others, products of their residuals :math:`w_r` have a mean of 0 [1]_. With the mean
-    :math:`\bar w` and covariance :math:`C` of the :math:`q` products over n rows,
-
-    .. math:: T^2 = n\, \bar w^\top C^{-1} \bar w, \qquad
-        \frac{n - q}{q (n - 1)} T^2 \sim F_{q,\, n - q}
-
-    approximately. What a regression misses, because the graph lacks an edge, does no harm unless
-    the regression of the other column misses it too. So the tests hold for pairs with and without
-    an edge of the graph, also where it was learned from the same rows.
-
-    Parameters
-    ----------
-    graph : Graph or array-like of shape (p, p)
-        Neighbours, such as ``graph_`` of a `DiscreteMarkovNet` or `MixedGraph`.
-    X : array-like or data frame of shape (n, p)
-        Rows without missing values. Text, categories and columns of two values are levels.
-    fdr : {"bh", "by"}
-        How ``qvalues`` are corrected: by Benjamini and Hochberg, or by Benjamini and Yekutieli,
-        which holds under any dependence.
-
-    Returns
-    -------
-    EdgeTests
-        ``table()`` lists the pairs, ``significant()`` is the graph of those that are sure.
-
-    References
-    ----------
-    .. [1] Shah and Peters (2020). The hardness of conditional independence testing and the
-       generalised covariance measure. *Annals of Statistics* 48(3).
-       https://doi.org/10.1214/19-AOS1857
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from edgewise import DiscreteMarkovNet
-    >>> from edgewise.inference import edge_tests
-    >>> rng = np.random.default_rng(0)
-    >>> frame = pd.DataFrame({"rain": rng.random(300) < 0.4, "day": rng.integers(3, size=300)})
-    >>> frame["wet"] = frame["rain"] ^ (rng.random(300) < 0.1)
-    >>> found = edge_tests(DiscreteMarkovNet().fit(frame.astype(str)).graph_, frame.astype(str))
-    >>> found.significant().edges()[["source", "target"]]
-      source target
-    0   rain    wet
-    """
-    if fdr not in ("bh", "by"):
-        raise InputError(f'fdr must be "bh" or "by", got {fdr!r}.')
-    table = match_columns(graph, X)
-    if table.missing.any():
-        raise InputError("X has missing values. Drop or fill those rows.")
-    joined, _ = as_adjacency(graph)
-    joined = joined | joined.T
-    if len(joined) != table.n_features:
-        raise InputError(f"X has {table.n_features} columns for a graph of {len(joined)} nodes.")
-    values, is_level = table.values, are_levels(table)
-
-    @cache
-    def left(node: int, without: int) -> FloatArray:
-        others = np.flatnonzero(joined[node])
-        others = others[others != without]
-        features = level_columns(values[:, others], is_level[others])
-        return residuals(features, values[:, node], is_level=bool(is_level[node]))
-
-    p = len(joined)
-    statistic, degrees, pvalues = (np.full((p, p), np.nan) for _ in range(3))
-    for i, j in zip(*np.triu_indices(p, 1), strict=True):
-        # Without an edge, the regressions do not depend on the pair.
-        pair = (left(i, j), left(j, i)) if joined[i, j] else (left(i, i), left(j, j))
-        found = _hotelling(*pair)
-        for matrix, value in zip((statistic, degrees, pvalues), found, strict=True):
-            matrix[i, j] = matrix[j, i] = value
-    return EdgeTests(
-        statistic=statistic,
-        degrees=degrees,
-        pvalues=pvalues,
-        qvalues=_corrected(pvalues, fdr),
-        names=tuple(graph.names if isinstance(graph, Graph) else table.names),
-    )
-
-
-def _hotelling(first: FloatArray, second: FloatArray) -> tuple[float, int, float]:
-    """Test whether products of residuals have a mean of 0; return statistic, degrees, p-value."""
-    n = len(first)
-    products = (first[:, :, None] * second[:, None, :]).reshape(n, -1)
-    mean = products.mean(axis=0)
-    C = np.atleast_2d(np.cov(products.T))
-    scale = np.sqrt(C.diagonal())
-    known = scale > 1e-12
-    if not known.any():
-        return 0.0, 0, 1.0
-    C, mean, scale = C[np.ix_(known, known)], mean[known], scale[known]
-    size, axes = np.linalg.eigh(C / np.outer(scale, scale))
-    # Products that follow from others say nothing more.
-    kept = size > 1e-8
-    q = int(kept.sum())
-    statistic = n * float(np.sum((axes[:, kept].T @ (mean / scale)) ** 2 / size[kept]))
-    if n <= q + 1:
-        return statistic, q, 1.0
-    return statistic, q, float(special.fdtrc(q, n - q, statistic * (n - q) / (q * (n - 1))))

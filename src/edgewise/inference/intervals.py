@@ -238,11 +238,12 @@ class PairIntervals:
         Returns
         -------
         Graph
-            The estimates as weights, and 1 minus the values as confidence.
+            The estimates as weights, 1 where there is a p-value only, and 1 minus the values as
+            confidence.
         """
         is_kept, confidence = keep_pairs(self.qvalues, self.pvalues, level, by)
         return Graph(
-            np.where(is_kept, self.estimate, 0.0),
+            np.where(is_kept, np.nan_to_num(self.estimate, nan=1.0), 0.0),
             names=self.names,
             adjacency=is_kept,
             confidence=confidence,
