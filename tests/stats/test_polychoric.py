@@ -194,3 +194,42 @@ def test_bad_weights_and_kinds():
         polychoric_correlation(X, sample_weight=[1, 1, -1, 1])
     with pytest.raises(InputError, match="each of 2 columns"):
         latent_correlation(X, ordinal=[True])
+
+
+def test_polyserial_correlations_are_at_the_maximum_of_the_likelihood():
+    """Few rows and a rare level: steps by the outer product of gradients stop far from it."""
+    n_checked = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, rho = int(rng.integers(20, 51)), rng.uniform(-0.9, 0.9)
+        first = rng.normal(size=n)
+        second = rho * first + np.sqrt(1 - rho**2) * rng.normal(size=n)
+        answers = np.digitize(first, [[1.2], [-0.5, 1.3], [0.8, 1.5]][seed % 3]) * 1.0
+        if len(np.unique(answers)) < 2:
+            continue
+        found = latent_correlation(
+            np.column_stack([answers, second]), ordinal=np.array([True, False])
+        ).correlation[0, 1]
+        z, (_, level) = (
+            (second - second.mean()) / second.std(),
+            np.unique(answers, return_inverse=True),
+        )
+        cuts = np.r_[-np.inf, ndtri(np.cumsum(np.bincount(level))[:-1] / n), np.inf]
+
+        def cost(r, z=z, level=level, cuts=cuts):
+            s = np.sqrt(1 - r**2)
+            P = ndtr((cuts[level + 1] - r * z) / s) - ndtr((cuts[level] - r * z) / s)
+            return -np.sum(np.log(np.maximum(P, 1e-300)))
+
+        others = np.linspace(-0.99, 0.99, 199)
+        assert cost(found) <= min(cost(r) for r in others) + 1e-9
+        n_checked += 1
+    assert n_checked > 30
+
+
+def test_the_polyserial_correlation_of_a_small_table():
+    v = [0.336, -0.634, 1.827, -0.01, 0.108, 0.926, 1.559, 0.099, 0.107, 1.04]
+    v += [-0.744, -1.461, -0.862, -1.191, -0.087, 0.02, -0.163, -0.076, -1.008, 0.931]
+    x = [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1]
+    found = latent_correlation(np.c_[x, v], ordinal=np.array([True, False]))
+    assert found.correlation[0, 1] == pytest.approx(0.1884, abs=5e-5)

@@ -25,6 +25,7 @@ from edgewise.inference.resample import (
     ResamplingGraph,
     frequency,
     graph_of,
+    kinds_of,
 )
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class BootstrapGraph(ResamplingGraph):
         seed = int(generator.integers(2**31 - 1))
         graph = self._fit_all(problem, seed)
         draw = partial(_draw, block_length=self.block_length)
+        problem = replace(problem, kinds=kinds_of(self.estimator_))
         outcomes = self._resample(problem, draw, generator, self.n_resamples, "Bootstrap")
         # A model file has none of them, as they would be most of it.
         self._outcomes = outcomes

@@ -391,6 +391,7 @@ class _Rows:
             missing=self.missing,
             repair="clip",
             ordinal=self.ordinal,
+            is_decided=True,
         )
         return np.ascontiguousarray(correlation_from_covariance(found.S))
 

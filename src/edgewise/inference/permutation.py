@@ -26,6 +26,7 @@ from edgewise.inference.resample import (
     column_codes,
     count_rows,
     draw_until,
+    kinds_of_table,
     needs_labels,
     run_all,
     varies,
@@ -358,7 +359,14 @@ def permutation_test(
     groups = two_groups(y, count_rows(X))
     labels = y if needs_labels(estimator) else None
     comparison = _Comparison(
-        problem=Problem(estimator=estimator, X=X, y=labels, sample_weight=None, alphas=None),
+        problem=Problem(
+            estimator=estimator,
+            X=X,
+            y=labels,
+            sample_weight=None,
+            alphas=None,
+            kinds=kinds_of_table(estimator, X),
+        ),
         groups=groups,
         centred=CentredRows.make(X, groups) if center else None,
     )

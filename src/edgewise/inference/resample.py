@@ -16,9 +16,17 @@ from sklearn.utils.multiclass import type_of_target
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.memory import local_workers
 from edgewise._core.parallel import interrupts_raised, parallel_map, spawn
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.table import Table, take_rows
-from edgewise.estimators.base.table import TableEstimator, note_columns, save_estimator, show_fit
+from edgewise.estimators.base.table import (
+    LATENT,
+    TableEstimator,
+    fix_kinds,
+    last_step,
+    note_columns,
+    save_estimator,
+    show_fit,
+)
 from edgewise.estimators.covariates.base import CovariateEstimator
 from edgewise.graph import Graph
 
@@ -56,7 +64,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is fitted again and again."""
+    """What is fitted again and again; ``kinds`` are the columns of answers in the whole table."""
 
     estimator: Any
     X: Any
@@ -64,10 +72,12 @@ class Problem:
     sample_weight: FloatArray | None
     alphas: FloatArray | None
     interventions: Any = None
+    kinds: BoolArray | None = None
 
     def fit(self, seed: int, rows: IntArray | None = None) -> tuple[Any, list[Graph]]:
         """Fit a fresh copy to some rows, or to all; return it with its graphs."""
         model = clone(self.estimator)
+        fix_kinds(model, self.kinds)
         _set_seeds(model, seed)
         X, y, weight = self.X, self.y, self.sample_weight
         if rows is not None:
@@ -84,6 +94,18 @@ class Problem:
                 model.fit(X, *labels, **options)
                 return model, [graph_of(model)]
             return model, list(model.path(X, *labels, alphas=self.alphas, **options).graphs)
+
+
+def kinds_of(fitted: Any) -> BoolArray | None:
+    """Return which columns a fit has treated as ordered answers, if it can tell them apart."""
+    return getattr(last_step(fitted), "ordinal_", None)
+
+
+def kinds_of_table(estimator: Any, X: Any) -> BoolArray | None:
+    """Decide for all rows which columns are ordered answers, where an estimator asks for it."""
+    if getattr(estimator, "covariance", None) not in LATENT:
+        return None
+    return clone(estimator)._pose(X, None)[-1].ordinal  # type: ignore[no-any-return]
 
 
 def check_resamplable(estimator: Any) -> None:

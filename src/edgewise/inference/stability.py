@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +28,7 @@ from edgewise.inference.resample import (
     classes,
     count_rows,
     frequency,
+    kinds_of,
     number_of_pairs,
     takes_classes,
 )
@@ -173,7 +174,8 @@ class StabilitySelection(ResamplingGraph):
         problem = self._problem(X, y, sample_weight, alphas)
         generator = as_generator(self.random_state)
         # The fit to all rows meets bad data first, and with the plainest message.
-        _, graphs = problem.fit(int(generator.integers(2**31 - 1)))
+        fitted, graphs = problem.fit(int(generator.integers(2**31 - 1)))
+        problem = replace(problem, kinds=kinds_of(fitted))
         self._check_size(count_rows(X))
         draw = partial(
             _draw_pair if self.complementary_pairs else _draw_one, fraction=self.sample_fraction
@@ -474,6 +476,7 @@ def case_dropping(
     problem = engine._problem(X, y, sample_weight, None)
     generator = as_generator(random_state)
     graph = engine._fit_all(problem, int(generator.integers(2**31 - 1)))
+    problem = replace(problem, kinds=kinds_of(engine.estimator_))
     original = [values_of(graph, statistic) for statistic in statistics]
     draw = partial(_draw_parts, kept=1.0 - shares)
     outcomes = engine._resample(problem, draw, generator, n_resamples, "Case dropping")

@@ -67,63 +67,6 @@ def ebic(
     return float(-2.0 * log_likelihood + n_edges * per_edge)
 
 
-#: Fourth moments up to this much larger than a Gaussian's are put down to chance.
-LIGHT_TAILS = 1.25
-
-
-def effective_rows(
-    X: FloatArray, n_samples: float, sample_weight: FloatArray | None = None
-) -> float:
-    r"""Count rows by what their correlations are worth, which heavy tails lessen.
-
-    The variance of the correlation of two independent columns is
-    :math:`\operatorname{E} x_i^2 x_j^2 / n` for standardised columns. The mean of that moment over
-    all pairs, as a multiple of its value for Gaussian columns with the same correlations, divides
-    the number of rows, unless it is close to 1.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Rows; those with NaN do not count here.
-    n_samples : float
-        Number of rows, or the sum of their weights.
-    sample_weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 5))
-    >>> effective_rows(X, 200), effective_rows(X / rng.random((200, 1)), 200) < 100
-    (200, True)
-    """
-    is_whole = np.isfinite(X).all(axis=1)
-    weight = np.ones(len(X)) if sample_weight is None else sample_weight
-    X, weight = X[is_whole], weight[is_whole]
-    p = X.shape[1]
-    if p < 2 or np.count_nonzero(weight) < 4:
-        return n_samples
-    weight = weight / weight.sum()
-    Z = X - weight @ X
-    variance = weight @ Z**2
-    if not (variance > 0.0).all():
-        return n_samples
-    Z /= np.sqrt(variance)
-    square = Z * Z
-    total = square.sum(axis=1)
-    cross = float(weight @ (total * total - np.sum(square * square, axis=1))) / (p * (p - 1))
-    # The sum of squared correlations, from the smaller of the two products.
-    root = Z * np.sqrt(weight)[:, None]
-    product = root.T @ root if p <= len(root) else root @ root.T
-    expected = 1.0 + 2.0 * (float(np.vdot(product, product)) - p) / (p * (p - 1))
-    excess = cross / expected
-    return n_samples if excess <= LIGHT_TAILS else max(n_samples / excess, min(n_samples, 4.0))
-
-
 def independent_rows(X: FloatArray, block_length: int) -> float:
     r"""Count the independent rows that say as much of correlations as rows in order do.
 

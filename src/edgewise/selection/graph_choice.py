@@ -18,7 +18,6 @@ from edgewise.selection.criteria import (
     default_gamma,
     ebic,
     false_discovery_control,
-    smallest_p_value,
 )
 from edgewise.selection.edge_tests import pair_tests
 from edgewise.selection.rules import EBIC, FDR
@@ -53,10 +52,6 @@ class GraphProblem(PathProblem, Protocol):
         """Yield one fit per alpha; leaving early saves time where not solved at once."""
         ...
 
-    def count_rows(self, statistics: Any, rows: Any, weights: FloatArray | None) -> float:
-        """Count rows by what their correlations are worth."""
-        ...
-
     def scores(self, rows: Any, weights: FloatArray | None) -> FloatArray | None:
         """Return the standardised rows whose correlations are used; None where there are none."""
         ...
@@ -87,8 +82,7 @@ def choose_graph(
     """Choose a graph as ``EBIC(refit=True)`` or `FDR` has it; for `search`."""
     if isinstance(rule, FDR):
         return choose_tested(problem, rule, statistics, problem.scores(rows, weights))
-    n_rows = problem.count_rows(statistics, rows, weights)
-    return choose_refitted(problem, rule, statistics, grid, n_rows, verbose)
+    return choose_refitted(problem, rule, statistics, grid, verbose)
 
 
 def choose_refitted(
@@ -96,7 +90,6 @@ def choose_refitted(
     rule: EBIC,
     statistics: Any,
     grid: Grid,
-    n_rows: float,
     verbose: int = 0,
 ) -> Choice | None:
     """Search for the graph with the best extended BIC at its maximum likelihood.
@@ -117,11 +110,9 @@ def choose_refitted(
     rule : EBIC
         With the defaults filled in.
     statistics : Statistics
-        Of all rows.
+        Of all rows; the criterion counts its effective number of rows.
     grid : Grid
         The alphas.
-    n_rows : float
-        Number of rows in the criterion.
     verbose : int
         Above 0, progress is shown on standard error.
 
@@ -131,6 +122,9 @@ def choose_refitted(
         ``alpha`` is where on the path the search set out from. None, with a warning, where the
         columns determine each other, so that the likelihood has no maximum.
     """
+    # A graph with few edges takes out noise itself, so that its weights need less shrinkage.
+    estimated, statistics = statistics.steadied(0.5), statistics.steadied()
+    n_rows = statistics.n_effective
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
     p = len(R)
     gamma = rule.used_gamma if rule.gamma is not None else default_gamma(n_rows, p)
@@ -155,7 +149,7 @@ def choose_refitted(
     if statistics.perfect_pair() is not None:
         _warn_of_no_maximum()
         return None
-    is_dependent = smallest_p_value(candidates, statistics.n_samples or 0.0) <= LEVEL
+    is_dependent = statistics.smallest_p_value(allowed) <= LEVEL
     start = fits[index].adjacency
     if not is_dependent:
         index, start = 0, fits[0].adjacency
@@ -172,7 +166,7 @@ def choose_refitted(
         np.array([fit.n_edges for fit in fits]),
     )
     selection = replace(selection, gamma=gamma, is_refitted=True)
-    fit = problem.refit(statistics, start)
+    fit = problem.refit(estimated, start)
     if fit is None:
         _warn_of_no_maximum()
         return None

@@ -287,6 +287,46 @@ def _thresholds(codes: IntArray, n_levels: int, weights: FloatArray) -> FloatArr
     return np.asarray(ndtri(np.cumsum(shares)[:-1] / shares.sum()))
 
 
+def level_scores(
+    values: FloatArray, sample_weight: FloatArray | None = None
+) -> tuple[FloatArray, float]:
+    r"""Score ordered answers by the mean of the latent normal within each level.
+
+    Answer k stands for the interval between two thresholds, where a standard normal has the mean
+    :math:`(\varphi(\tau_{k-1}) - \varphi(\tau_k)) / p_k`. Near independence a polychoric
+    correlation is the mean product of the scores over the product of their variances.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Answers, NaN where one is missing.
+    sample_weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    scores : ndarray of shape (n,)
+    variance : float
+        Share of the variance of the latent normal that the scores have.
+
+    Examples
+    --------
+    >>> scores, variance = level_scores(np.array([0.0, 0.0, 1.0, 2.0]))
+    >>> scores.round(2), round(variance, 2)
+    (array([-0.8 , -0.8 ,  0.32,  1.27]), 0.75)
+    """
+    has_value = ~np.isnan(values)
+    _, position = np.unique(values[has_value], return_inverse=True)
+    weight = None if sample_weight is None else sample_weight[has_value]
+    shares = np.bincount(position, weight)
+    shares = shares / shares.sum()
+    cuts = ndtri(np.cumsum(shares)[:-1])
+    density = np.concatenate([[0.0], np.exp(-0.5 * cuts**2) / math.sqrt(2.0 * math.pi), [0.0]])
+    means = -np.diff(density) / shares
+    scores = np.full(values.shape, np.nan)
+    scores[has_value] = means[position]
+    return scores, float(shares @ means**2)
+
+
 def polychoric_standard_error(rho: float, table: FloatArray) -> float:
     """Return the standard error of a polychoric correlation, thresholds being estimated as well.
 
@@ -549,28 +589,77 @@ def _polyserial(
             lowest, highest = min(lowest, x[k]), max(highest, x[k])
     if not _varies(margin) or not lowest < highest:
         return np.nan
-    rho, bracket = 0.0, np.array([-LARGEST, LARGEST])
+    return _root_of_slope(has_x, x, answers, cuts, sample_weight)
+
+
+@kernel
+def _root_of_slope(
+    has_x: IntArray, x: FloatArray, answers: IntArray, cuts: FloatArray, sample_weight: FloatArray
+) -> float:
+    """Find where the likelihood of the answers stops rising with the correlation.
+
+    On the scale of the artanh, in steps that grow from 0 up to a change of sign, and then by false
+    position in the Illinois way, where the slope of an end that stays twice counts half.
+    """
+    slope = _slope(0.0, has_x, x, answers, cuts, sample_weight)
+    side, limit = (1.0 if slope > 0.0 else -1.0), math.atanh(LARGEST)
+    near, at_near, far, at_far, reach = 0.0, slope, 0.0, slope, 0.25
+    while slope * side > 0.0:
+        near, at_near = far, at_far
+        if near == side * limit:
+            return side * LARGEST
+        far = side * min(abs(near) + reach, limit)
+        reach *= 1.5
+        slope = at_far = _slope(math.tanh(far), has_x, x, answers, cuts, sample_weight)
+    last = 0
     for _ in range(100):
-        s = math.sqrt(1.0 - rho * rho)
-        slope, information = 0.0, 0.0
-        for k in range(x.size):
-            if has_x[k] < 0 or answers[k] < 0:
-                continue
-            z, level = x[k], answers[k]
-            P, d = 1.0, 0.0
-            if level < cuts.size:
-                u = (cuts[level] - rho * z) / s
-                P = _normal(u)
-                d = math.exp(-0.5 * u * u) * (rho * cuts[level] - z)
-            if level > 0:
-                u = (cuts[level - 1] - rho * z) / s
-                P -= _normal(u)
-                d -= math.exp(-0.5 * u * u) * (rho * cuts[level - 1] - z)
-            d /= math.sqrt(2.0 * math.pi) * s**3 * max(P, 1e-14)
-            slope += sample_weight[k] * d
-            information += sample_weight[k] * d * d
-        step = _next(rho, slope, information, bracket)
-        rho += step
-        if abs(step) < 1e-11:
+        if at_near == at_far:
             break
-    return rho
+        middle = (near * at_far - far * at_near) / (at_far - at_near)
+        slope = _slope(math.tanh(middle), has_x, x, answers, cuts, sample_weight)
+        moved = abs(middle - (near if slope * side > 0.0 else far))
+        if slope * side > 0.0:
+            near, at_near = middle, slope
+            at_far *= 0.5 if last == 1 else 1.0
+            last = 1
+        else:
+            far, at_far = middle, slope
+            at_near *= 0.5 if last == -1 else 1.0
+            last = -1
+        if slope == 0.0 or moved < 1e-11 or abs(far - near) < 1e-11:
+            return math.tanh(middle)
+    return math.tanh(0.5 * (near + far))
+
+
+@kernel
+def _slope(
+    rho: float,
+    has_x: IntArray,
+    x: FloatArray,
+    answers: IntArray,
+    cuts: FloatArray,
+    sample_weight: FloatArray,
+) -> float:
+    """Differentiate the log-likelihood of the answers by the correlation."""
+    s = math.sqrt(1.0 - rho * rho)
+    slope = 0.0
+    for k in range(x.size):
+        if has_x[k] < 0 or answers[k] < 0:
+            continue
+        z, level = x[k], answers[k]
+        above, below, d = np.inf, -np.inf, 0.0
+        if level < cuts.size:
+            above = (cuts[level] - rho * z) / s
+            d += math.exp(-0.5 * above * above) * (rho * cuts[level] - z)
+        if level > 0:
+            below = (cuts[level - 1] - rho * z) / s
+            d -= math.exp(-0.5 * below * below) * (rho * cuts[level - 1] - z)
+        # The smaller tails, since probabilities near 1 cancel.
+        P = _normal(-below) - _normal(-above) if below > 0.0 else _normal(above) - _normal(below)
+        if P > 1e-280:
+            slope += sample_weight[k] * d / (math.sqrt(2.0 * math.pi) * s**3 * P)
+        else:
+            # So far out, the logarithm of the probability is -u * u / 2 of the nearer cut.
+            cut, u = (cuts[level - 1], below) if below > 0.0 else (cuts[level], above)
+            slope -= sample_weight[k] * u * (rho * cut - z) / s**3
+    return slope

@@ -57,7 +57,7 @@ def nonparanormal(
            [ 0.   ],
            [ 1.225]])
     """
-    ranks = _ranks(X)
+    ranks = average_ranks(X)
     n_samples = len(ranks)
     if method == "shrinkage":
         levels = ranks / (n_samples + 1)
@@ -125,7 +125,7 @@ def spearman_correlation(X: Any) -> FloatArray:
     array([[1.    , 0.5176],
            [0.5176, 1.    ]])
     """
-    R: FloatArray = 2.0 * np.sin(np.pi / 6.0 * _pearson(_ranks(X)))
+    R: FloatArray = 2.0 * np.sin(np.pi / 6.0 * _pearson(average_ranks(X)))
     return _unit_diagonal(R)
 
 
@@ -183,7 +183,7 @@ def _varying_samples(X: Any) -> FloatArray:
     return values
 
 
-def _ranks(X: Any) -> FloatArray:
+def average_ranks(X: Any) -> FloatArray:
     """Average ranks from 1, column by column."""
     values = _varying_samples(X)
     order = np.ascontiguousarray(np.argsort(values, axis=0, kind="stable").T, dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,6 @@ from edgewise.estimators.base.table import ON_LATENT_SCALE
 from edgewise.graph import Graph
 from edgewise.selection import ebic, gaussian_log_likelihood, row_log_likelihood
 from edgewise.selection.choose import decreasing
-from edgewise.selection.criteria import smallest_p_value
 from edgewise.selection.search import Choice, Grid, PathProblem
 from edgewise.solvers import Solution
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution
@@ -141,12 +139,14 @@ def note_choice(estimator: Any, choice: Choice, statistics: Statistics) -> None:
     estimator.alpha_ = choice.alpha
     estimator.alphas_ = choice.alphas
     estimator.selection_ = choice.selection
-    estimator.treatment_ = list(statistics.treatment)
+    estimator.treatment_ = list(choice.fit.statistics.treatment)
     estimator.converged_ = choice.fit.converged
     estimator.n_iter_ = solution.n_iter
     estimator.gap_ = solution.gap
     estimator.objective_ = solution.objective
-    estimator.smallest_p_value_ = smallest_p_value(statistics.S, statistics.n_samples or math.nan)
+    estimator.smallest_p_value_ = statistics.smallest_p_value()
+    if statistics.ordinal is not None:
+        estimator.ordinal_ = statistics.ordinal
 
 
 def grid_of(estimator: Any, statistics: Statistics, least_ratio: float = 0.0) -> Grid:

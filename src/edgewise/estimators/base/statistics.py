@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final, NoReturn, Self
@@ -17,6 +17,8 @@ from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.checks import ROUNDING, check_columns
 from edgewise.estimators.base.table import LATENT, RANKS
 from edgewise.io.messages import quote_names
+from edgewise.selection.criteria import smallest_p_value
+from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.stats import (
     Moments,
     check_covariance,
@@ -31,8 +33,10 @@ from edgewise.stats import (
     repair_covariance,
     spearman_correlation,
 )
-from edgewise.stats.polychoric import describe_kinds
+from edgewise.stats.effective import PairScores
+from edgewise.stats.polychoric import describe_kinds, level_scores
 from edgewise.stats.positive import find_relations, rows_are_independent
+from edgewise.stats.rank import average_ranks
 
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")
@@ -68,6 +72,13 @@ class Statistics:
         that a weight of 2 is two rows, and weights that add up to 1 leave the grid as it is.
     treatment : tuple of str
         What was done to the data on the way.
+    scores : PairScores or None
+        What pairs of columns are tested by, and how many rows their correlations are worth; None
+        for a covariance handed in.
+    ordinal : ndarray of bool, shape (p,), or None
+        Columns whose correlations are those of ordered answers.
+    may_shrink : bool
+        Whether `steadied` may change these correlations.
     """
 
     location: FloatArray
@@ -76,6 +87,67 @@ class Statistics:
     n_samples: float | None
     n_rows: float | None
     treatment: tuple[str, ...] = ()
+    scores: PairScores | None = None
+    ordinal: BoolArray | None = None
+    may_shrink: bool = False
+
+    @property
+    def n_effective(self) -> float:
+        """Gaussian rows whose correlations vary as much as these; 0 where nobody knows."""
+        return (self.n_samples or 0.0) if self.scores is None else self.scores.n_effective
+
+    def smallest_p_value(self, allowed: BoolArray | None = None) -> float:
+        """Test whether any two columns depend, corrected for the number of pairs by Bonferroni.
+
+        NaN where the number of rows is not known.
+        """
+        if self.scores is not None:
+            return self.scores.smallest_p_value(allowed)
+        S = self.S
+        if allowed is not None:
+            S = np.where(allowed | np.eye(len(S), dtype=bool), S, 0.0)
+        return smallest_p_value(S, self.n_samples or np.nan)
+
+    def steadied(self, part: float = 1.0) -> Self:
+        r"""Return correlations of ordered answers shrunk towards those of their scores.
+
+        Polychoric correlations undo what the levels take off those of scores, and with few rows
+        multiply the noise, most of all in the inverse. With the correlations :math:`R` of the
+        scores, :math:`D` the difference of the two, and :math:`\bar\kappa` the mean variance
+        factor of the pairs, the share that is taken off :math:`D` is
+
+        .. math:: \min\Bigl(1, \frac{4 (\bar\kappa - 1) p (p - 1)}
+            {n \operatorname{tr}(R^{-1} D R^{-1} D)}\Bigr),
+
+        four times the expected share of the noise in it, or a ``part`` of that: it falls like 1/n.
+        """
+        scores = self.scores
+        if not self.may_shrink or scores is None or scores.inflation == 1.0:
+            return self
+        p, R = len(self.S), scores.correlation
+        n = scores.n_effective * scores.inflation
+        Theta, _ = inverse_and_log_determinant(np.ascontiguousarray(R))
+        share = 1.0
+        if Theta is not None:
+            rotated = Theta @ (self.S - R)
+            noise = 4.0 * (scores.inflation - 1.0) * p * (p - 1) / n
+            total = float(np.sum(rotated * rotated.T))
+            share = min(1.0, noise / total) if noise < total else 1.0
+        elif not _has_cholesky(R):
+            return self
+        sentence = (
+            f"for the graph, these correlations are shrunk by {share:.0%} towards those of the "
+            "mean latent value of each answer, which vary less between samples, and half as far "
+            "for the weights of its edges"
+        )
+        share *= part
+        inflation = 1.0 + (1.0 - share) * (scores.inflation - 1.0)
+        return replace(
+            self,
+            S=(1.0 - share) * self.S + share * R,
+            scores=replace(scores, inflation=inflation),
+            treatment=(*self.treatment, sentence),
+        )
 
     def on_correlation_scale(self) -> Self:
         """Return the same statistics with a unit diagonal, the units moved into ``scale``."""
@@ -115,6 +187,9 @@ class Summarizer:
     ordinal : ndarray of bool, shape (p,), or None
         Columns of ordered answers, for ``covariance="auto"``: those of the whole table, so that
         folds agree on them.
+    is_decided : bool
+        Whether ``ordinal`` is what the correlations of the whole table have been, so that there is
+        nothing left to decide; those that do not fit together in a part of the rows are clipped.
     """
 
     names: list[str] | None
@@ -123,6 +198,13 @@ class Summarizer:
     repair: str | None = None
     assume_centered: bool = False
     ordinal: BoolArray | None = None
+    is_decided: bool = False
+
+    def decided_by(self, statistics: Statistics) -> Self:
+        """Return how parts of the rows are summarized, once all of them have been."""
+        if self.covariance not in LATENT:
+            return self
+        return replace(self, ordinal=statistics.ordinal, is_decided=True)
 
     def of_rows(
         self, X: FloatArray, sample_weight: FloatArray | None, *, is_fold: bool = True
@@ -232,6 +314,7 @@ def row_statistics(
     repair: str | None,
     assume_centered: bool = False,
     ordinal: BoolArray | None = None,
+    is_decided: bool = False,
     is_scored: bool = False,
 ) -> Statistics:
     """Compute the covariance of rows, stating whatever had to be done to them."""
@@ -241,8 +324,12 @@ def row_statistics(
     if covariance in RANKS:
         _refuse_for_ranks(covariance, sample_weight, is_em=has_gaps and missing == "em")
     if covariance in LATENT:
-        S, n_pairs = _latent(X, sample_weight, names, covariance, missing, ordinal, treatment)
+        S, n_pairs, ordinal = _latent(
+            X, sample_weight, names, covariance, missing, ordinal, treatment, is_decided=is_decided
+        )
         location, n_samples = np.zeros(len(S)), n_pairs if has_gaps else n_samples
+        if is_decided and repair is None and not _has_cholesky(S):
+            repair = "clip"
     elif has_gaps and covariance in ("spearman", "kendall"):
         location, S = np.zeros(X.shape[1]), _ranks_with_gaps(X, covariance, names, treatment)
     elif has_gaps:
@@ -269,8 +356,37 @@ def row_statistics(
         n_samples=n_samples,
         n_rows=max(float(len(X)), n_samples),
         treatment=tuple(treatment),
+        scores=_scores(X, sample_weight, covariance, ordinal),
+        ordinal=ordinal if covariance in LATENT else None,
+        may_shrink=covariance == "auto" and ordinal is not None and bool(ordinal.any()),
     )
     return statistics.on_correlation_scale() if covariance == "correlation" else statistics
+
+
+def _scores(
+    X: FloatArray, sample_weight: FloatArray | None, covariance: str, ordinal: BoolArray | None
+) -> PairScores:
+    """Return the scores that test pairs of columns, as their correlations see them."""
+    if covariance in ("spearman", "kendall"):
+        # The derivative of a latent correlation by Spearman's, or by two thirds of Kendall's.
+        return PairScores(
+            values=_where_seen(average_ranks, X),
+            weights=sample_weight,
+            inflation=(np.pi / 3.0) ** 2,
+        )
+    if covariance == "nonparanormal":
+        return PairScores(values=normal_scores(X), weights=sample_weight)
+    if covariance not in LATENT or ordinal is None or not ordinal.any():
+        return PairScores(values=X, weights=sample_weight)
+    values, kept = X.copy(), np.ones(X.shape[1])
+    for k in np.flatnonzero(ordinal):
+        values[:, k], kept[k] = level_scores(X[:, k], sample_weight)
+    # The mean of 1 / (v_i v_j) over all pairs.
+    inverse, p = 1.0 / kept, len(kept)
+    inflation = (inverse.sum() ** 2 - np.sum(inverse**2)) / max(p * (p - 1), 1)
+    return PairScores(
+        values=values, weights=sample_weight, inflation=max(inflation, 1.0), counts_tails=False
+    )
 
 
 def precomputed_statistics(
@@ -372,16 +488,24 @@ def _latent(
     missing: str,
     ordinal: BoolArray | None,
     treatment: list[str],
-) -> tuple[FloatArray, float]:
-    """Return correlations by the kinds of each pair, and the mean number of rows of a pair."""
+    *,
+    is_decided: bool,
+) -> tuple[FloatArray, float, BoolArray]:
+    """Return correlations by the kinds of each pair, the mean number of rows of a pair, and kinds.
+
+    Where those of ordered answers are no good, all columns are taken for measurements, unless
+    that has been decided for the whole table.
+    """
     n_missing = np.isnan(X).sum(axis=0)
     if missing == "em" and n_missing.any():
         raise InputError(
             f'covariance="{covariance}" takes missing answers by pairs, not by EM. Pass '
             'missing="pairwise".'
         )
+    if ordinal is None:
+        ordinal = np.ones(X.shape[1], dtype=bool)
     found = latent_correlation(X, ordinal=ordinal, sample_weight=sample_weight, names=names)
-    if covariance == "auto" and ordinal is not None:
+    if covariance == "auto":
         treatment.append(f'covariance="auto": {describe_kinds(ordinal, names)}')
     if found.n_corrected:
         treatment.append(
@@ -396,12 +520,13 @@ def _latent(
             "which counts as the number of rows"
         )
     R = found.correlation
-    if covariance == "auto" and (ordinal is None or ordinal.any()):
+    if covariance == "auto" and ordinal.any() and not is_decided:
         instead = pearson_instead(R, X, sample_weight, names)
         if instead is not None:
             R, why = instead
+            ordinal = np.zeros_like(ordinal)
             treatment.append(why)
-    return R, float(n_pairs.mean())
+    return R, float(n_pairs.mean()), ordinal
 
 
 def pearson_instead(
@@ -414,8 +539,10 @@ def pearson_instead(
 
     Repaired, they would be next to singular, and their partial correlations noise.
     """
-    pairs = pairwise_covariance(X, sample_weight=sample_weight, names=names)
-    pearson = correlation_from_covariance(pairs.covariance)
+    measured = np.zeros(len(R), dtype=bool)
+    pearson = latent_correlation(
+        X, ordinal=measured, sample_weight=sample_weight, names=names
+    ).correlation
     smallest, usual = (float(np.linalg.eigvalsh(matrix)[0]) for matrix in (R, pearson))
     if _has_cholesky(R) and smallest >= NEXT_TO_SINGULAR * usual:
         return None
@@ -453,10 +580,17 @@ def _ranks_with_gaps(
 
 def normal_scores(X: FloatArray) -> FloatArray:
     """Nonparanormal transform of each column by the ranks of what is there."""
+    return _where_seen(nonparanormal, X)
+
+
+def _where_seen(score: Callable[[FloatArray], FloatArray], X: FloatArray) -> FloatArray:
+    """Score the values of each column that are there."""
+    if not np.isnan(X).any():
+        return score(X)
     scores = np.full_like(X, np.nan)
     for k in range(X.shape[1]):
         seen = ~np.isnan(X[:, k])
-        scores[seen, k] = nonparanormal(X[seen, k : k + 1])[:, 0]
+        scores[seen, k] = score(X[seen, k : k + 1])[:, 0]
     return scores
 
 

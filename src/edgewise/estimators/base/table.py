@@ -35,6 +35,8 @@ from edgewise.stats.polychoric import ordinal_columns
 
 RANKS: Final = ("nonparanormal", "spearman", "kendall")
 LATENT: Final = ("polychoric", "auto")
+#: Attribute of an estimator whose columns of ordered answers are settled.
+DECIDED: Final = "_decided_kinds"
 #: Covariances whose unit is that of latent normal variables, not of the columns.
 ON_LATENT_SCALE: Final = (*RANKS, *LATENT)
 #: What to do where a table is too large.
@@ -290,10 +292,44 @@ def read_table(
     takes_covariance = "covariance" in estimator.get_params(deep=False)
     way = 'covariance="precomputed"' if takes_covariance else "Moments.from_covariance(S, n)"
     rows = read_rows(estimator, X, sample_weight, f"Pass {way} to use it as one.")
-    if estimator.covariance in LATENT:
+    # What a fit before this one has found has no say.
+    vars(estimator).pop("ordinal_", None)
+    if estimator.covariance in LATENT and not hasattr(estimator, DECIDED):
         is_auto = estimator.covariance == "auto"
         estimator.ordinal_ = ordinal_columns(X) if is_auto else np.ones(rows[0].shape[1], bool)
     return rows
+
+
+def decided_kinds(estimator: Any) -> dict[str, Any]:
+    """Return which columns are ordered answers, and whether that is settled, for a `Summarizer`.
+
+    It is once the estimator has been fitted, and where `fix_kinds` has said so.
+    """
+    if estimator.covariance not in LATENT:
+        return {}
+    if hasattr(estimator, DECIDED):
+        return {"ordinal": getattr(estimator, DECIDED), "is_decided": True}
+    return {
+        "ordinal": getattr(estimator, "ordinal_", None),
+        "is_decided": hasattr(estimator, "smallest_p_value_"),
+    }
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator that a pipeline ends in, or the estimator itself."""
+    while getattr(estimator, "steps", None):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def fix_kinds(estimator: Any, ordinal: BoolArray | None) -> None:
+    """Let an estimator that will see parts of the rows take what was decided for the table.
+
+    Which correlations ``covariance="auto"`` takes is a matter of the table, not of chance.
+    """
+    estimator = last_step(estimator)
+    if ordinal is not None and getattr(estimator, "covariance", None) in LATENT:
+        setattr(estimator, DECIDED, ordinal)
 
 
 def read_rows(

@@ -38,6 +38,7 @@ from edgewise.estimators.base.statistics import (
 from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
     TableEstimator,
+    decided_kinds,
     follow,
     followed,
     read_new_rows,
@@ -46,9 +47,6 @@ from edgewise.estimators.base.table import (
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, FDR, StARS
-from edgewise.selection.criteria import (
-    effective_rows,
-)
 from edgewise.selection.graph_choice import choose_graph
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
@@ -367,6 +365,7 @@ class GaussianGraph(TableEstimator):
         model = followed(X)
         problem = replace(self._problem(), device=self.device if model is None else model)
         statistics = problem.covariance.of_table(table, weights, self.n_samples)
+        problem = replace(problem, covariance=problem.covariance.decided_by(statistics))
         problem.refuse_unbounded(statistics, self.alpha)
         return table, weights, problem, statistics
 
@@ -377,8 +376,8 @@ class GaussianGraph(TableEstimator):
                 covariance=self.covariance,
                 missing=self.missing,
                 repair=self.repair,
-                ordinal=getattr(self, "ordinal_", None),
                 assume_centered=self.assume_centered,
+                **decided_kinds(self),
             ),
             weights=edge_weights(self.weights, self.n_features_in_),
             penalize_diagonal=self.penalize_diagonal,
@@ -437,14 +436,6 @@ class GaussianProblem:
     ) -> float:
         """Return the mean log-likelihood of rows."""
         return gaussian_score(fit, rows, weights, self.covariance)
-
-    def count_rows(self, statistics: Statistics, rows: Any, weights: FloatArray | None) -> float:
-        """Count rows by what their correlations are worth, where these are of the rows as such."""
-        n_samples = statistics.n_samples or 0.0
-        of_rows = self.covariance.covariance in ("empirical", "correlation")
-        if isinstance(rows, Moments) or not of_rows:
-            return n_samples
-        return effective_rows(rows, n_samples, weights)
 
     def scores(self, rows: Any, weights: FloatArray | None) -> FloatArray | None:
         """Return the standardised rows whose correlations are used; None where there are none."""

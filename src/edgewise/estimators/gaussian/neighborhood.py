@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, Summari
 from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
     TableEstimator,
+    decided_kinds,
     read_new_rows,
     read_table,
 )
@@ -283,6 +284,7 @@ class NeighborhoodGraph(TableEstimator):
         statistics = problem.standardize(
             problem.covariance.of_table(table, weights, self.n_samples)
         )
+        problem = replace(problem, covariance=problem.covariance.decided_by(statistics))
         return table, weights, problem, statistics
 
     def _problem(self) -> NeighborhoodProblem:
@@ -292,7 +294,7 @@ class NeighborhoodGraph(TableEstimator):
                 covariance=self.covariance,
                 missing=self.missing,
                 repair=self.repair,
-                ordinal=getattr(self, "ordinal_", None),
+                **decided_kinds(self),
             ),
             rule=self.rule,
             tol=self.tol,
