@@ -359,7 +359,7 @@ def level_rows(plan: Plan) -> list[Row]:
                 )
             for method, score in (("boss", "bic"), ("boss", "bdeu"), ("ges", "bic"), ("pc", "bic")):
                 say(f"levels, {name}, {n_rows} rows, {method}, {score}")
-                learner = DirectedGraph(method, score=score)
+                learner = DirectedGraph(method, criterion=score)
                 found = [(cpu(learner.fit, rows), true) for rows, true in draws]
                 errors = [pdag_errors(true, fit.cpdag_.adjacency).total for (_, fit), true in found]
                 table.append(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from edgewise import ConditionalGraph, DirectedGraph, GraphTree, KernelGraph
+from edgewise import ConditionalGraph, GraphTree, KernelGraph
 from tests.roster import ROSTER
 from tools.trace_fit import MOST, files_before_solver, traced_fits
 
@@ -39,14 +39,6 @@ class GraphTreeOfTwo(TwoResponses, GraphTree):
     pass
 
 
-def _expected_failures(model):
-    """Checks that call ``score``, which one estimator has as a parameter: the criterion."""
-    checks = ("pipeline_consistency", "fit_score_takes_y", "n_features_in_after_fitting")
-    if not isinstance(model, DirectedGraph):
-        return {}
-    return {f"check_{name}": "score is a parameter here" for name in checks}
-
-
 OF_TWO = {cls.__mro__[2]: cls for cls in (ConditionalGraphOfTwo, KernelGraphOfTwo, GraphTreeOfTwo)}
 
 
@@ -62,7 +54,6 @@ def _checked(model):
 @pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
 @parametrize_with_checks(
     [_checked(entry.conventions[0]) for entry in ROSTER],
-    expected_failed_checks=_expected_failures,
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -73,7 +64,6 @@ def test_scikit_learn_conventions(estimator, check):
 @pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
 @parametrize_with_checks(
     [_checked(model) for entry in ROSTER for model in entry.conventions[1:]],
-    expected_failed_checks=_expected_failures,
 )
 def test_scikit_learn_conventions_with_other_options(estimator, check):
     check(estimator)

@@ -344,7 +344,7 @@ def _found(both: _Networks) -> dict[str, Any]:
         "n_unsure": int((both.arcs["told"] == UNSURE).sum()),
         "n_found_by": {name: both.n_found_by(kind) for name, kind in kinds.items()},
         "n_tests": getattr(fit, "n_tests_", None),
-        "score": getattr(fit, "score_", None),
+        "score": getattr(fit, "criterion_value_", None),
         "is_consistent": bool(fit.is_consistent_),
         "varsortability": None if math.isnan(both.varsortability) else both.varsortability,
         "second": {
@@ -352,7 +352,7 @@ def _found(both: _Networks) -> dict[str, Any]:
             "parameters": {k: v for k, v in parameters_of(other).items() if k != "weights"},
             "n_edges": other.graph_.n_edges,
             **(about_fit(other) if hasattr(other, "alpha_") else {}),
-            "score": getattr(other, "score_", None),
+            "score": getattr(other, "criterion_value_", None),
             "converged": bool(other.converged_),
             "n_iter": int(other.n_iter_),
         },
@@ -409,7 +409,7 @@ def _strongest(both: _Networks) -> str:
 def _how(fit: Any) -> str:
     """Say what a network goes by."""
     if fit.method in SCORED:
-        return f"{SCORED[fit.method]} ({fit.score.upper()})"
+        return f"{SCORED[fit.method]} ({fit.criterion.upper()})"
     if fit.method in TESTED:
         return TESTED[fit.method]
     return "a penalised order" if hasattr(fit, "alpha") else f"Markov blankets ({fit.method})"
@@ -451,7 +451,7 @@ def _rows(arcs: pd.DataFrame, form: str) -> list[str]:
 
 def _nothing(fit: Any) -> str:
     if fit.method in SCORED:
-        return f"No arc between two columns improves the {fit.score.upper()}."
+        return f"No arc between two columns improves the {fit.criterion.upper()}."
     return (
         f"No two columns are dependent at significance {fit.significance:g}, given the "
         "columns that shield them."
@@ -518,7 +518,9 @@ def _opinions(both: _Networks) -> list[str]:
             f" all, and {both.n_found_by(SECOND)} more (arcs.csv)."
         )
     lines = [text]
-    better = getattr(other, "score_", -math.inf) - getattr(both.fit, "score_", math.inf)
+    better = getattr(other, "criterion_value_", -math.inf) - getattr(
+        both.fit, "criterion_value_", math.inf
+    )
     if other.method in SCORED and both.fit.method in SCORED and better > 1e-6:
         lines.append(
             f"The second opinion has the better score by {better:.3g}: --method {other.method} "

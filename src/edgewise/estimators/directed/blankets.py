@@ -390,5 +390,3 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         self.converged_ = structure.converged
         self.n_iter_ = structure.n_steps
         return self
-
-    score = LinearNetwork.log_likelihood

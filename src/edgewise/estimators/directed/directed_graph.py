@@ -25,9 +25,11 @@ from edgewise.estimators.directed.levels import (
     check_level_score,
     conditional_tables,
     level_kinds,
+    level_log_likelihood,
     level_number,
     marginals_when_set,
     read_level_rows,
+    read_new_levels,
 )
 from edgewise.estimators.directed.linear_network import (
     LinearNetwork,
@@ -92,10 +94,10 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         PC-stable with colliders by the largest p-value (`edgewise.solvers.stable_skeleton`), or
         IAMB as in `BlanketBayesNet`. Where tests contradict each other on directions, the surest
         count.
-    score : {"bic", "bge", "bdeu"}
+    criterion : {"bic", "bge", "bdeu"}
         BIC; or the marginal likelihood: of numbers under a normal-Wishart prior (BGe), of levels
         under a Dirichlet prior (BDeu), and under both for a table of both, by either name. Whatever
-        the method, ``score_`` is in its terms.
+        the method, ``criterion_value_`` is in its terms.
     penalty_discount : float, optional
         Factor of the penalty of ``"bic"``. By default 2, or what makes it the extended BIC with
         gamma = 1 where that is more; 1 where some columns have levels.
@@ -145,7 +147,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     coef_ : ndarray of shape (m, m)
         ``coef_[i, j]`` is the least squares coefficient of the arc i -> j of ``graph_``, in the
         units of X. Like what follows from it, only where all columns are numbers.
-    score_ : float
+    criterion_value_ : float
         Of ``graph_`` for standardised columns, on the scale of a log-likelihood: larger is better.
     intercept_, noise_variance_ : ndarray of shape (m,)
         Of each column's equation.
@@ -218,7 +220,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "method": OneOf("boss", "ges", "exact", "pc", "blankets"),
-        "score": OneOf("bic", "bge", "bdeu"),
+        "criterion": OneOf("bic", "bge", "bdeu"),
         "penalty_discount": Number(above=0, or_none=True),
         "n_starts": Number(at_least=1, is_whole=True, or_none=True),
         "missing": OneOf("error", "pairwise", "em", "drop"),
@@ -232,7 +234,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self,
         method: str = "boss",
         *,
-        score: str = "bic",
+        criterion: str = "bic",
         penalty_discount: float | None = None,
         ess: float = 1.0,
         kinds: Any = None,
@@ -247,7 +249,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         random_state: RandomState = None,
     ) -> None:
         self.method = method
-        self.score = score
+        self.criterion = criterion
         self.penalty_discount = penalty_discount
         self.ess = ess
         self.kinds = kinds
@@ -317,14 +319,16 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         if found is None:
             allowed = None if known.is_empty else known.allowed
             found = self._by_score(
-                scored_problem(sample, self.score, self.penalty_discount, allowed, known.required)
+                scored_problem(
+                    sample, self.criterion, self.penalty_discount, allowed, known.required
+                )
             )
         cpdag = identified_arcs(found.dag, known.allowed, sample.told)
         if is_scored:
             found = found._replace(dag=representative(found.dag, cpdag, known.allowed))
         self.cpdag_ = self._store_network(found.dag, cpdag, statistics, problem.free)
         most = int(found.dag.sum(axis=0).max())
-        score = gaussian_score(sample, self.score, self.penalty_discount, most)
+        score = gaussian_score(sample, self.criterion, self.penalty_discount, most)
         restored = statistics.restored
         told = None if sample.told is None else restored(sample.told)
         self._store_search(found, -dag_cost(score, found.dag), restored(known.allowed), told)
@@ -341,7 +345,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         interventions: Any,
     ) -> Self:
         """Learn the network of columns of which some have levels."""
-        check_level_score(self.score, self.method, kinds)
+        check_level_score(self.criterion, self.method, kinds)
         names = list(kinds)
         is_set = read_interventions(interventions, len(X), names)
         table, mixed, _ = read_level_rows(self, X, kinds, sample_weight, is_set)
@@ -354,7 +358,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         allowed = None if known.is_empty else known.allowed
         told = None if is_set is None else told_apart(is_set)
         problem = table_problem(
-            table, self.score, self.penalty_discount, self.ess, allowed, known.required, told
+            table, self.criterion, self.penalty_discount, self.ess, allowed, known.required, told
         )
         if self.method == "pc":
             found = self._by_level_tests(table, known, names, problem.place)
@@ -413,10 +417,31 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             for name, levels, chances in zip(names, self.levels_, found, strict=True)
         }
 
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean log-likelihood per row: Gaussian, or that of the levels.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+            Rows. One with missing values does not count, unless ``missing="error"``, which refuses
+            it. Not for tables with both levels and numbers.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        if not hasattr(self, "probabilities_"):
+            return super().score(X, y, sample_weight)
+        codes, weights = read_new_levels(self, X, sample_weight)
+        logs = level_log_likelihood(self.probabilities_, self.graph_.adjacency, codes)
+        return float(np.average(logs, weights=weights))
+
     def _check_numbers(self) -> None:
         """Refuse options that are for columns with levels."""
         for parameter, value, instead in (
-            ("score", "bdeu", '"bge", its like for numbers, or "bic"'),
+            ("criterion", "bdeu", '"bge", its like for numbers, or "bic"'),
             ("missing", "drop", '"em" or "pairwise", which leave out no row'),
         ):
             if getattr(self, parameter) == value:
@@ -427,9 +452,9 @@ class DirectedGraph(LinearNetwork, TableEstimator):
                 )
 
     def _store_search(
-        self, found: Found, score: float, allowed: BoolArray, told: BoolArray | None
+        self, found: Found, criterion_value: float, allowed: BoolArray, told: BoolArray | None
     ) -> None:
-        self.score_ = score
+        self.criterion_value_ = criterion_value
         self.is_consistent_ = found.is_consistent
         self.converged_ = found.converged
         self.n_iter_ = found.n_iter

@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import BoolArray, FloatArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.checks import check_weights, refuse_covariance
-from edgewise.data.kinds import WITH_LEVELS, MixedTable, column_kinds, guess_kind, read_mixed
+from edgewise.data.kinds import (
+    WITH_LEVELS,
+    MixedTable,
+    code_new_rows,
+    column_kinds,
+    guess_kind,
+    read_mixed,
+)
 from edgewise.data.levels import MOST_AXES
 from edgewise.data.table import Table
 from edgewise.estimators.base.table import note_columns
@@ -131,7 +138,7 @@ def _refuse_repeated(rows: FloatArray, mixed: MixedTable) -> None:
             )
 
 
-def check_level_score(score: str, method: str, kinds: Mapping[str, str]) -> None:
+def check_level_score(criterion: str, method: str, kinds: Mapping[str, str]) -> None:
     """Refuse a score or a method that is not for columns of these kinds."""
     if method == "blankets":
         raise InputError(
@@ -139,11 +146,11 @@ def check_level_score(score: str, method: str, kinds: Mapping[str, str]) -> None
             'method="pc" for tests, or method="boss".',
             parameter="method",
         )
-    if score == "bge" and not {*kinds.values()} - {*WITH_LEVELS}:
+    if criterion == "bge" and not {*kinds.values()} - {*WITH_LEVELS}:
         raise InputError(
-            'score="bge" is for numbers, and all columns have levels. Pass score="bdeu", its like '
-            'for levels, or score="bic".',
-            parameter="score",
+            'criterion="bge" is for numbers, and all columns have levels. Pass criterion="bdeu", '
+            'its like for levels, or criterion="bic".',
+            parameter="criterion",
         )
 
 
@@ -180,6 +187,38 @@ def conditional_tables(table: LevelTable, dag: BoolArray, ess: float) -> list[Fl
         counts += ess / counts.size
         tables.append(counts / counts.sum(axis=-1, keepdims=True))
     return tables
+
+
+def read_new_levels(
+    estimator: Any, X: Any, sample_weight: ArrayLike | None
+) -> tuple[IntArray, FloatArray | None]:
+    """Read rows as numbers of the levels of a fit; rows with gaps are left out or refused."""
+    table = Table.from_input(X)
+    note_columns(estimator, X, reset=False)
+    names, kinds = list(estimator.kinds_), list(estimator.kinds_.values())
+    rows = code_new_rows(table, names, kinds, estimator.levels_)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
+    is_whole = ~np.isnan(rows).any(axis=1)
+    if estimator.missing == "error" and not is_whole.all():
+        raise InputError(
+            f"{int((~is_whole).sum())} rows have missing values. Drop them, or fit with "
+            'missing="drop" to leave them out.',
+            parameter="missing",
+        )
+    if not is_whole.any():
+        raise InputError("No row is complete, and only complete rows can be scored.")
+    return rows[is_whole].astype(np.int64), None if weights is None else weights[is_whole]
+
+
+def level_log_likelihood(
+    tables: Sequence[FloatArray], dag: BoolArray, codes: IntArray
+) -> FloatArray:
+    """Return the log-likelihood of each row of level numbers."""
+    total = np.zeros(len(codes))
+    for child, own in enumerate(tables):
+        family = [*np.flatnonzero(dag[:, child]).tolist(), child]
+        total += np.log(own[tuple(codes[:, family].T)])
+    return total
 
 
 def marginals_when_set(

@@ -261,8 +261,8 @@ class LinearNetwork:
         if not hasattr(self, "coef_"):
             raise InputError(
                 "Some columns have levels, so that there are no linear equations for effects, "
-                "predictions and simulated rows. Pass columns of numbers; where all have levels, "
-                "do() tells their probabilities when some are set."
+                "predictions, scores and simulated rows. Pass columns of numbers; where all have "
+                "levels, score() and do() go by their probabilities."
             )
 
     @property
@@ -277,9 +277,7 @@ class LinearNetwork:
         np.fill_diagonal(effects, 0.0)
         return effects
 
-    def log_likelihood(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean Gaussian log-likelihood per row.
 
         Parameters

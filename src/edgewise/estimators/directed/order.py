@@ -399,8 +399,6 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         self.history_ = np.column_stack([fit.solution.history, fit.solution.strengths])
         return self
 
-    score = LinearNetwork.log_likelihood
-
     @property
     def cpdag_(self) -> Graph:
         """The arrows that the data can tell, and lines both ways for those that they cannot."""
