@@ -45,7 +45,7 @@ print(f"{known.n_edges} true links among {known.n_nodes} pixels, all below {stro
 # Two networks
 # ------------
 # Without differences of neighbours (``tau`` of zero) this is the graphical lasso. Penalties are
-# the best of a few for 200 images that no fit has seen. ``"admm:auto"`` solves on the GPU where
+# the best of a few for 200 images that no fit has seen. ``device="auto"`` solves on the GPU where
 # there is one and the images are large enough.
 tries = {
     "graphical lasso": [(0.15, 0.0), (0.2, 0.0)],
@@ -56,7 +56,7 @@ print("method            alpha   tau  log-likelihood    links   true ones  duali
 for name, strengths in tries.items():
     best, likelihood = None, -np.inf
     for alpha, tau in strengths:
-        fit = LocallyConstantGraph(alpha, tau, neighbors=shape, solver="admm:auto").fit(X)
+        fit = LocallyConstantGraph(alpha, tau, neighbors=shape, device="auto").fit(X)
         if (score := fit.score(new)) > likelihood:
             best, likelihood = fit, score
     graph = found[name] = best.graph_

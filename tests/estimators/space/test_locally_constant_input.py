@@ -361,3 +361,9 @@ def test_one_or_two_columns(n_columns):
     np.testing.assert_allclose(np.diag(searched.covariance_), variance, rtol=0.2)
     with pytest.raises(InputError, match="A ring needs at least 3 variables"):
         fit(X, neighbors="ring")
+
+
+def test_only_one_solver_runs_on_a_device():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.raises(InputError, match='solver="dual" runs on the CPU only'):
+        LocallyConstantGraph(0.1, 0.1, solver="dual", device="cuda").fit(X)

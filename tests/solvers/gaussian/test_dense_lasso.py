@@ -120,7 +120,7 @@ def test_without_a_gpu_a_sentence_says_so():
     with pytest.raises(InputError, match=expected):
         GaussianGraph(0.1, device="cuda").fit(X)
     with pytest.raises(InputError, match=expected):
-        LocallyConstantGraph(0.1, 0.1, solver="admm:cuda").fit(X)
+        LocallyConstantGraph(0.1, 0.1, device="cuda").fit(X)
     with pytest.raises(InputError, match="device must be"):
         GaussianGraph(0.1, device="tpu").fit(X)
 
@@ -129,7 +129,7 @@ def test_small_problems_are_left_to_the_cpu_by_auto():
     X = np.random.default_rng(0).normal(size=(30, 3))
     for chosen, plain in (
         (GaussianGraph(0.1, device="auto"), GaussianGraph(0.1)),
-        (LocallyConstantGraph(0.1, 0.1, solver="admm:auto"), LocallyConstantGraph(0.1, 0.1)),
+        (LocallyConstantGraph(0.1, 0.1, device="auto"), LocallyConstantGraph(0.1, 0.1)),
     ):
         np.testing.assert_array_equal(chosen.fit(X).precision_, plain.fit(X).precision_)
 
@@ -157,6 +157,6 @@ def test_estimators_on_the_gpu():
     assert type(gpu.precision_) is np.ndarray
     assert abs(cpu.objective_ - gpu.objective_) <= cpu.gap_ + gpu.gap_
     cpu = LocallyConstantGraph(0.1, 0.05).fit(X)
-    gpu = LocallyConstantGraph(0.1, 0.05, solver="admm:cuda").fit(X)
+    gpu = LocallyConstantGraph(0.1, 0.05, device="cuda").fit(X)
     assert type(gpu.precision_) is type(gpu.groups_) is np.ndarray
     assert abs(cpu.objective_ - gpu.objective_) <= cpu.gap_ + gpu.gap_

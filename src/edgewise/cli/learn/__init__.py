@@ -174,8 +174,7 @@ def learn(
             name = IN_SPACE
             parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
             parameters |= given(neighbors=neighbors, constant=constant)
-            if device is not None:
-                parameters["solver"] = "admm" if device == "cpu" else f"admm:{device}"
+            parameters |= given(device=device)
     _check_device(device, name)
     told: tuple[str, ...] = ()
     members = None

@@ -100,11 +100,9 @@ class LocallyConstantGraph(TableEstimator):
         Units of S: divided by the mean variance; correlations; or as they are. Local constancy
         compares precisions of neighbours, which is meaningful in a common unit: take
         ``"variable"`` only where columns are measured in different ones.
-    solver : {"admm", "admm:cuda", "admm:auto", "descent", "dual"}
-        ``"admm"`` reaches the optimum; ``"admm:cuda"`` does so on a GPU, by way of PyTorch, which
-        pays from about 400 variables on, and ``"admm:auto"`` there if there is one and there are as
-        many. What is learned is in numpy at any rate, and the same to within the gap. The others
-        are for comparison, see `edgewise.solvers.locally_constant`.
+    solver : {"admm", "descent", "dual"}
+        ``"admm"`` reaches the optimum; the others are for comparison, see
+        `edgewise.solvers.locally_constant`.
     constant : {"error", "drop", "ridge"}
         What to do with columns that have one value in every row, as pixels at the border of an
         image may: refuse; leave them out, isolated in the graph; or add a thousandth of the mean
@@ -121,6 +119,10 @@ class LocallyConstantGraph(TableEstimator):
         Shuffles folds.
     verbose : int
         Above 0, a progress bar of the search is drawn on standard error.
+    device : {"cpu", "cuda", "auto"}
+        Where ``"admm"`` runs. ``"cuda"`` is a GPU by way of PyTorch, which pays from about 400
+        variables on; ``"auto"`` takes a GPU where there is one and there are as many. Fitted
+        attributes are NumPy arrays and agree up to the duality gap.
 
     Attributes
     ----------
@@ -188,7 +190,8 @@ class LocallyConstantGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "tau": _tau,
         "alpha": _alpha,
-        "solver": OneOf(*SOLVERS, "admm:cuda", "admm:auto"),
+        "solver": OneOf(*SOLVERS),
+        "device": OneOf("cpu", "cuda", "auto"),
         "scale": OneOf("global", "variable", None),
         "constant": OneOf("error", "drop", "ridge"),
         **CONSTRAINTS,
@@ -214,6 +217,7 @@ class LocallyConstantGraph(TableEstimator):
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
         self.alpha = alpha
         self.tau = tau
@@ -229,6 +233,7 @@ class LocallyConstantGraph(TableEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the graph.
@@ -378,7 +383,11 @@ class LocallyConstantGraph(TableEstimator):
         place = np.full(self.n_features_in_, -1)
         place[self.kept_] = np.arange(len(self.kept_))
         pairs: IntArray = place[self.pairs_]
-        solver, _, device = self.solver.partition(":")
+        if self.device == "cuda" and self.solver != "admm":
+            raise InputError(
+                f'solver="{self.solver}" runs on the CPU only. Pass solver="admm" or device="cpu".',
+                parameter="device",
+            )
         return LocallyConstantProblem(
             covariance=Summarizer(
                 names=labels(self._names(), self.kept_.tolist()),
@@ -388,8 +397,8 @@ class LocallyConstantGraph(TableEstimator):
             ),
             pairs=pairs[(pairs >= 0).all(axis=1)],
             scale=self.scale,
-            solver=solver,
-            device=(device or "cpu") if model is None else model,
+            solver=self.solver,
+            device=self.device if model is None else model,
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
