@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.signal import lfilter
 
 from edgewise._core.typing import AnyArray, FloatArray
-from edgewise.data.unusual import block_length
+from edgewise.data.dependence import block_length
 from edgewise.inference import (
     Design,
     GroupDifference,

@@ -54,34 +54,6 @@ def test_skew():
     assert found["skew"].figure > 2
 
 
-def test_rows_in_time():
-    noise = rows(400)
-    values = np.zeros_like(noise)
-    for t in range(1, 400):
-        values[t] = 0.71 * values[t - 1] + noise[t]
-    found = kinds(values)["order"]
-    assert found.figure == pytest.approx(0.71, abs=0.08)
-    assert found.advice in ("--blocks 16", "--blocks 17", "--blocks 18")
-    (thinned,) = find_unusual(values, NAMES, in_blocks=False)
-    assert thinned.advice in ("--every 4", "--every 5", "--every 6")
-    assert not find_unusual(values[::6], NAMES)
-    assert not find_unusual(values, NAMES, is_ordered=False)
-
-
-def test_prices_drift():
-    found = kinds(np.cumsum(rows(300), axis=0))
-    assert set(found) == {"trend"}
-    assert found["trend"].advice == "--difference"
-    assert not find_unusual(rows(300), NAMES)
-
-
-def test_sorted_groups_are_no_trend():
-    values, groups = rows(), np.repeat(np.arange(4), 50)
-    values += 10 * groups[:, None]
-    assert set(kinds(values)) == {"trend"}
-    assert not kinds(values, groups=groups)
-
-
 def test_numbers_of_rows():
     values = rows()
     values[:, 5] = np.arange(1001, 1201)
@@ -164,13 +136,6 @@ def test_times_under_observation():
     assert found.advice == "--survival futime=death"
     assert about_survival({"time": time, "marital status": event}) is None
     assert about_survival({"time": time, "age": time}) is None
-
-
-def test_what_drifts_together_follows_from_nothing():
-    values = np.cumsum(rows(300), axis=0)
-    values[:, 5] = values[:, 0] + values[:, 1] + 0.01 * rows(300)[:, 5]
-    assert set(kinds(values)) == {"trend"}
-    assert set(kinds(np.diff(values, axis=0))) == {"relations"}
 
 
 def test_codes_of_categories():

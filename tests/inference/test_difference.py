@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
-from edgewise.data.unusual import block_length
+from edgewise.data.dependence import block_length
 from edgewise.inference import network_difference_test
 from edgewise.inference.design import Units
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import typer
 
 from edgewise._core.errors import DataWarning, InputError
+from edgewise.cli.dependence import AS_THEY_ARE, about_order
 from edgewise.cli.labels import read_classes
 from edgewise.cli.options import (
     Columns,
@@ -24,7 +25,6 @@ from edgewise.cli.options import (
     Seed,
     given,
 )
-from edgewise.cli.prepare import preparation
 from edgewise.cli.run import Result
 from edgewise.cli.shell import again, drop_command, shows_progress
 from edgewise.cli.wording import count, parameters_of, short_name
@@ -198,14 +198,8 @@ def classify_rows(
     if smallest < n_folds:
         n_folds = smallest
         notes = [f"{n_folds} folds, because the smallest class has {smallest} rows"]
-    length, longest = preparation().blocks, smallest // n_folds
-    if length > longest:
-        raise InputError(
-            f"--blocks {length} leaves fewer than {n_folds} blocks, one for each fold, of the "
-            f"{smallest} rows of the smallest class. Use {again('--blocks', str(longest))}."
-        )
-    if length > 1:
-        notes.append(f"rows held out in blocks of {length} of a class, as --blocks asks")
+    held_out, told = _held_out(source, smallest, n_folds)
+    notes += told
     _warn_of_telling(source.frame, y)
     model = BayesNetClassifier(**parameters).fit(source.frame, y)
     accuracy = class_accuracy(
@@ -214,7 +208,7 @@ def classify_rows(
         y,
         n_folds=n_folds,
         n_repeats=n_repeats,
-        block_length=length,
+        **held_out,
         n_jobs=n_jobs,
         random_state=parameters["random_state"],
         verbose=int(shows_progress()),
@@ -243,6 +237,28 @@ def classify_rows(
         },
         rows=("changes", changes),
     )
+
+
+def _held_out(source: Source, smallest: int, n_folds: int) -> tuple[dict[str, Any], list[str]]:
+    """Choose which rows are held out together, and say so."""
+    found = source.dependence
+    if found is None or found.kind == "independent":
+        return {}, []
+    if found.kind == "clusters":
+        note = f"rows held out by whole '{found.cluster}', each in one fold"
+        return {"clusters": found.member}, [note]
+    length, longest = found.block_length(smallest), smallest // n_folds
+    if found.length is not None and length > longest:
+        raise InputError(
+            f"--blocks {length} leaves fewer than {n_folds} blocks, one for each fold, of the "
+            f"{smallest} rows of the smallest class. Use {again('--blocks', str(longest))}."
+        )
+    length = min(length, longest)
+    held = f"rows held out in blocks of {length} of a class"
+    if found.length is not None:
+        return {"block_length": length}, [f"{held}, as --blocks asks"]
+    note = f"{about_order(found.order)}: {held}; {AS_THEY_ARE}"
+    return {"block_length": length}, [note]
 
 
 def _warn_of_telling(frame: pd.DataFrame, y: pd.Series) -> None:

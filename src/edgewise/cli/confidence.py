@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.prepare import preparation
-from edgewise.cli.shell import again, shows_progress, tell
+from edgewise.cli.shell import shows_progress, tell
 from edgewise.cli.wording import count
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import FloatArray
+    from edgewise.data.dependence import Dependence
     from edgewise.graph import Graph
     from edgewise.inference import CaseDropping
 
@@ -86,6 +86,7 @@ def bootstrap_edges(
     n_jobs: int,
     sample_weight: FloatArray | None = None,
     interventions: Any = None,
+    draws: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> tuple[Any, tuple[str, ...]]:
     """Bootstrap the edges of a fit; return the bootstrap, or the fit without one, and notes.
@@ -107,6 +108,8 @@ def bootstrap_edges(
         Weights of the rows in the fit.
     interventions : sequence, optional
         The column that was set in each row.
+    draws : mapping, optional
+        ``block_length`` of the bootstrap, or the ``clusters`` of the rows.
     **changed
         Parameters in which the fits to the resamples differ from ``fit``.
     """
@@ -125,15 +128,21 @@ def bootstrap_edges(
         if expected > QUICK:
             return fit, (_left_out(expected, n_resamples),)
         _announce_cost(expected, n_resamples)
+    draws = draws or {}
     bootstrap = BootstrapGraph(
         learner,
         n_resamples=n_resamples,
-        block_length=preparation().blocks,
+        block_length=draws.get("block_length", 1),
         prefit=True,
         n_jobs=n_jobs,
         random_state=seed,
         verbose=int(shows_progress()),
-    ).fit(frame, sample_weight=sample_weight, interventions=interventions)
+    ).fit(
+        frame,
+        sample_weight=sample_weight,
+        interventions=interventions,
+        clusters=draws.get("clusters"),
+    )
     # A model file has the fit once, as ``estimator_``.
     bootstrap.set_params(estimator=clone(learner), prefit=False)
     return bootstrap, ()
@@ -153,6 +162,7 @@ def drop_cases(
     seed: int,
     n_jobs: int,
     sample_weight: FloatArray | None = None,
+    draws: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> CaseDropping:
     """Fit parts of the rows, with parameters as of `bootstrap_edges`, and tell before how long."""
@@ -161,6 +171,9 @@ def drop_cases(
     from edgewise._core.parallel import duration
     from edgewise.inference import case_dropping
 
+    clusters = (draws or {}).get("clusters")
+    if (length := (draws or {}).get("block_length", 1)) > 1:
+        clusters = [k // length for k in range(len(frame))]
     n_fits = PARTS * SIZES
     expected = seconds * math.ceil(n_fits / int(joblib.effective_n_jobs(n_jobs)))
     tell(f"{n_fits} parts of the rows for the stability, about {duration(expected)} ...")
@@ -170,6 +183,7 @@ def drop_cases(
         n_resamples=PARTS,
         prefit=True,
         sample_weight=sample_weight,
+        clusters=clusters,
         n_jobs=n_jobs,
         random_state=seed,
         verbose=int(shows_progress()),
@@ -184,29 +198,6 @@ def _quiet(fit: Any, changed: dict[str, Any]) -> Any:
     quiet = {"n_jobs": None, "verbose": 0}
     changed |= {name: value for name, value in quiet.items() if name in fit.get_params()}
     return copy(fit).set_params(**changed)
-
-
-def in_order(frame: pd.DataFrame) -> tuple[FloatArray | None, tuple[str, ...]]:
-    """Weigh rows by what they are worth where ``--blocks`` says that they are in order; notes."""
-    import numpy as np
-
-    from edgewise.selection.criteria import independent_rows
-
-    length = preparation().blocks
-    if length == 1:
-        return None, ()
-    if 2 * length > len(frame):
-        raise InputError(
-            f"--blocks {length} leaves fewer than two blocks of the {len(frame)} rows. Use "
-            f"{again('--blocks', str(max(len(frame) // 10, 1)))}."
-        )
-    codes = frame.apply(lambda column: column.cat.codes if hasattr(column, "cat") else column)
-    n_rows = independent_rows(codes.to_numpy(dtype=np.float64), length)
-    note = (
-        f"{len(frame)} rows in order count as {n_rows:.0f} independent ones, and resamples are "
-        f"drawn in blocks of {length}, as --blocks asks"
-    )
-    return np.full(len(frame), n_rows / len(frame)), (note,)
 
 
 #: Columns up to which p-values of edges are computed without being asked for: about a second.
@@ -236,7 +227,13 @@ class TestedEdges:
 
 
 def tested_edges(
-    fit: Any, resampled: Any, frame: pd.DataFrame, *, seed: int, n_jobs: int
+    fit: Any,
+    resampled: Any,
+    frame: pd.DataFrame,
+    *,
+    dependence: Dependence | None,
+    seed: int,
+    n_jobs: int,
 ) -> TestedEdges:
     """Test the edges of a network of numbers or levels, where that is quick and possible."""
     graph = resampled.graph_
@@ -248,8 +245,10 @@ def tested_edges(
     if graph.n_nodes > MOST_TESTED and getattr(fit, "alpha", None) != "fdr":
         why = f"no p-values of edges, since there are more than {MOST_TESTED} columns"
         return TestedEdges(values=values, notes=[why])
-    if preparation().blocks > 1:
-        why = "no p-values of edges, since rows depend on those before, as --blocks says"
+    if dependence is not None and dependence.kind != "independent":
+        whom = "those before them" if dependence.kind == "blocks" else "others of their own"
+        whom = f"{whom} '{dependence.cluster}'" if dependence.kind == "clusters" else whom
+        why = f"no p-values of edges, since rows depend on {whom}"
         return TestedEdges(values=values, notes=[why])
     if hasattr(fit, "covariance"):
         return _test_numbers(fit, resampled, frame, values, seed=seed, n_jobs=n_jobs)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
+from edgewise.cli.dependence import CLUSTER, chosen_cluster, differenced, settled
 from edgewise.cli.options import PLACES
 from edgewise.cli.prepare import (
     COMPLETE_ROWS,
     Preparation,
-    along_rows,
     named_columns,
     preparation,
     prepared,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from edgewise._core.typing import AnyArray
     from edgewise.data import Table
+    from edgewise.data.dependence import Dependence
     from edgewise.data.unusual import Finding
     from edgewise.io import RawTable
 
@@ -52,6 +53,8 @@ class Reading:
         What was assumed or left out on the way.
     set_by : str
         The column that names what was set in each row, if there is one.
+    dependence : Dependence or None
+        How rows depend on each other, once that is settled.
     """
 
     raw: RawTable
@@ -59,6 +62,7 @@ class Reading:
     apart: Mapping[str, list[str]]
     notes: tuple[str, ...]
     set_by: str = ""
+    dependence: Dependence | None = None
 
     def column(self, name: str) -> AnyArray:
         """Return a column as it was read."""
@@ -111,6 +115,7 @@ class Reading:
             notes=(*self.notes, *notes),
             is_discrete=is_discrete,
             findings=findings,
+            dependence=self.dependence,
             labels={name: self.raw.labels[name] for name in self.names if name in self.raw.labels},
             interventions=self.column(self.set_by) if self.set_by else None,
         )
@@ -135,28 +140,18 @@ class Reading:
         beside = [name for name in self.raw.names if name not in self.names]
         columns = {name: self.column(name) for name in beside}
         labels = self.raw.row_names
-        groups = None
-        for name, column in columns.items():
-            codes = np.unique([str(value) for value in column], return_inverse=True)[1]
-            n_levels, n_runs = int(codes.max()) + 1, 1 + int((np.diff(codes) != 0).sum())
-            if name in self.apart.get("--by", ()) or n_runs == n_levels <= len(codes) / 5:
-                both = codes if groups is None else groups * n_levels + codes
-                groups = np.unique(both, return_inverse=True)[1]
-            if labels is None and column.dtype.kind == "O" and n_levels == len(codes):
+        for column in columns.values():
+            n_levels = len(np.unique([str(value) for value in column]))
+            if labels is None and column.dtype.kind == "O" and n_levels == len(column):
                 labels = tuple(str(value) for value in column)
         found = find_unusual(
             table.values[:, numbers],
             [table.names[k] for k in numbers],
-            groups=groups,
-            # What follows the covariates of a tree may follow the rows as well.
-            is_ordered="--on" not in self.apart,
             is_ranks=is_ranks,
-            in_blocks="--blocks" in options_here() and "--window" not in options_given(),
             in_space=not options_given().isdisjoint(PLACES),
         )
         # Kinds of columns are guessed and said where they are of several.
-        moot = {"order": preparation().blocks > 1, "categories": bool(kinds)}
-        found = tuple(one for one in found if not moot.get(one.kind, False))
+        found = tuple(one for one in found if not (kinds and one.kind == "categories"))
         found = (*(() if survival is None else (survival,)), *found)
         turned = None if labels is None else find_transposed(table.values, table.names, labels)
         return found if turned is None else (turned,)
@@ -219,6 +214,8 @@ def read_columns(
         )
     given, asked = {} if apart is None else apart, preparation()
     raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet, decimal=asked.decimal), asked)
+    if (cluster := chosen_cluster(raw, given, columns)) is not None:
+        given = {**given, CLUSTER: [cluster]}
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
     reading = Reading(raw=raw, names=names, apart=beside, notes=notes)
@@ -227,17 +224,13 @@ def read_columns(
 
 
 def _along_rows(reading: Reading, asked: Preparation) -> Reading:
-    """Difference the columns of the network, or take a line off; labels begin a series anew."""
-    import numpy as np
-
+    """Difference the columns of the network, or take a line off, within series."""
     table = reading.table()
     if text_columns(table):
         raise InputError(about_text(reading.raw.source, table))
-    is_new = np.zeros(table.n_samples, dtype=bool)
-    for name in reading.apart.get("--by", ()):
-        labels = reading.column(name)
-        is_new[1:] |= labels[1:] != labels[:-1]
-    values, is_kept, notes = along_rows(table.values, asked, is_new)
+    values, is_kept, notes = differenced(
+        reading, table.values, is_detrended=asked.detrend, has_changes=asked.difference
+    )
     columns = dict(zip(reading.raw.names, reading.raw.columns, strict=True))
     columns |= dict(zip(table.names, values.T, strict=True))
     raw = replace(reading.raw, columns=tuple(columns[name] for name in reading.raw.names))
@@ -304,6 +297,8 @@ class Source:
         What columns are about, where the file says it.
     interventions : ndarray, optional
         The column that was set in each row, where a column of the table says it.
+    dependence : Dependence or None
+        How rows depend on each other; None of rows that were read piece by piece.
     """
 
     name: str
@@ -318,6 +313,7 @@ class Source:
     columns: tuple[dict[str, str], ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     interventions: Any = None
+    dependence: Dependence | None = None
 
     @property
     def n_samples(self) -> int:
@@ -382,7 +378,8 @@ def read_source(
     reading = read_columns(path, columns=columns, drop=drop, apart=apart, keep=keep)
     if set_by is not None:
         # An empty label means that nothing was set, and is no missing value.
-        reading = replace(reading, apart={}, set_by=reading.apart["--interventions"][0])
+        apart = dict(reading.apart)
+        reading = replace(reading, set_by=apart.pop("--interventions")[0], apart=apart)
     table = reading.table()
     text, n_levels = text_columns(table), most_levels(table)
     ordered = _with_order(table)
@@ -401,6 +398,7 @@ def read_source(
             otherwise = "; --kinds NAME=continuous takes one for numbers"
         notes = [f"{note}{otherwise}"] if is_discrete is None else []
         reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts are of complete rows")
+        reading = settled(reading, is_numbers=False)
         table = reading.table()
         return reading.source(table, _categories(table), *notes, is_discrete=True)
     if text and is_discrete is None and all(_has_levels(table, name) for name in text):
@@ -427,11 +425,14 @@ def _number_source(
 
     from edgewise.stats import ordinal_columns
 
-    is_answers = ordinal_columns(reading.table())
-    has_answers = bool(is_answers.any())
+    has_answers = bool(ordinal_columns(reading.table()).any())
     is_by_pairs = has_answers if covariance is None else covariance in _BY_PAIRS
     reading, missing = treat_missing(reading, *_NUMBERS_TAKE[is_by_pairs])
+    reading = settled(reading)
     table = reading.table()
+    # Without the means of clusters they are measurements.
+    is_answers = ordinal_columns(table)
+    has_answers = bool(is_answers.any())
     check_table(table, allow_missing=missing != "error", **allowed)
     refuse_covariance_file(reading.raw.source, table)
     frame = pd.DataFrame(table.values, columns=list(table.names))
@@ -482,6 +483,7 @@ def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool =
         )
     what = "scores of levels" if is_directed else "regressions"
     reading, _ = treat_missing(reading, COMPLETE_ROWS, f"{what} are of complete rows")
+    reading = settled(reading, is_numbers=False)
     table = reading.table()
     check_table(table, allow_constant=False, allow_identical=False)
     which = {kind: [name for name in kinds if kinds[name] == kind] for kind in sorted({*found})}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli.dependence import CLUSTER, settled
 from edgewise.cli.input import (
     Reading,
     Source,
@@ -58,13 +59,16 @@ class Groups:
     counts : tuple of int
         Rows of each.
     design : Design or None
-        Pairs, blocks, clusters and covariates, where options name them.
+        Pairs, blocks, clusters and covariates, where options name them or they were found.
+    untested : str
+        Why nothing is tested; empty where it is.
     """
 
     y: pd.Series
     names: tuple[str, ...]
     counts: tuple[int, ...]
     design: Design | None = None
+    untested: str = ""
 
 
 def read_rows(
@@ -102,12 +106,13 @@ def read_rows(
         reading, groups = _split(_with_labels(reading), pair)
     _is_two_valued(reading, basis)
     whole, _ = treat_missing(reading, COMPLETE_ROWS)
-    if groups is not None and whole is not reading:
+    whole = settled(whole, is_numbers=not _is_two_valued(whole, basis))
+    if groups is not None:
         whole, groups = _split(whole, pair)
     source = _source(whole, basis)
     if groups is None:
         return source, None
-    groups = replace(groups, design=_design(whole))
+    groups = _designed(groups, whole)
     if pair is None and len(groups.names) == 2 and isinstance(groups.y.cat.categories[0], str):
         before, after = groups.names
         note = f"groups are compared in alphabetical order; use --pair {after},{before} to reverse"
@@ -138,6 +143,7 @@ def read_classes(
     reading = _with_labels(reading)
     _is_two_valued(reading, MEASUREMENTS)
     reading, _ = treat_missing(reading, COMPLETE_ROWS)
+    reading = settled(reading)
     by, labels = _labels_of(reading)
     texts = [label_text(label) for label in labels.tolist()]
     classes, counts = np.unique(texts, return_counts=True)
@@ -204,6 +210,37 @@ def groups_of(y: pd.Series) -> Groups:
     names = tuple(label_text(label) for label in y.cat.categories.tolist())
     counts = y.cat.codes.value_counts()
     return Groups(y=y, names=names, counts=tuple(int(counts[k]) for k in range(len(names))))
+
+
+def _designed(groups: Groups, reading: Reading) -> Groups:
+    """Add the design, with the clusters that were found as far as groups allow for them."""
+    import numpy as np
+
+    if CLUSTER not in reading.apart or preparation().cluster is not None:
+        return replace(groups, design=_design(reading))
+    (name,) = reading.apart[CLUSTER]
+    others = {option: names for option, names in reading.apart.items() if option != CLUSTER}
+    design = _design(replace(reading, apart=others))
+    cluster = np.unique(reading.column(name).astype(str), return_inverse=True)[1]
+    member: Any = groups.y.cat.codes.to_numpy()
+    has_row = np.zeros((cluster.max() + 1, len(groups.names)), dtype=bool)
+    has_row[cluster, member] = True
+    if (has_row.sum(axis=1) == 1).all():
+        return replace(groups, design=_with(design, clusters=reading.column(name)))
+    if has_row.all() and (design is None or design.blocks is None):
+        return replace(groups, design=_with(design, paired=reading.column(name)))
+    why = (
+        f"some '{name}' have rows in one group and some in several; keep those of one kind "
+        "(--where), or take rows as independent (--cluster none)"
+    )
+    return replace(groups, design=design, untested=why)
+
+
+def _with(design: Design | None, **parts: Any) -> Design:
+    """Add to a design."""
+    from edgewise.inference import Design
+
+    return Design(**parts) if design is None else replace(design, **parts)
 
 
 def _design(reading: Reading) -> Design | None:

@@ -29,6 +29,8 @@ Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "auto"]
 
 #: What a command sees of measurements and of ordered answers.
 Scale: TypeAlias = Literal["empirical", "nonparanormal", "auto"]
+#: What is taken off columns within clusters.
+Within: TypeAlias = Literal["centre", "scale", "none"]
 #: The decimal mark of written numbers.
 Decimal: TypeAlias = Literal[".", ","]
 
@@ -106,15 +108,39 @@ Every: TypeAlias = Annotated[
     ),
 ]
 Blocks: TypeAlias = Annotated[
-    int,
+    int | None,
     table_option(
         "--blocks",
         help=(
-            "Resample, permute or hold out blocks of so many consecutive rows, and count rows in "
-            "order by what they are worth, where they are like the rows before them."
+            "Resample, permute or hold out blocks of so many consecutive rows. 1 takes rows as "
+            "independent of the rows before them."
         ),
         metavar="N",
         min=1,
+        show_default="as the rows need it",
+    ),
+]
+Cluster: TypeAlias = Annotated[
+    str | None,
+    table_option(
+        "--cluster",
+        help=(
+            "Column that says which rows belong together, as those of one subject or site do: "
+            "they are resampled, permuted or held out together. none: rows are independent."
+        ),
+        metavar="COLUMN",
+        show_default="found by its name and values",
+    ),
+]
+WithinOption: TypeAlias = Annotated[
+    Within | None,
+    table_option(
+        "--within",
+        help=(
+            "What to take off each column within each cluster: its mean; its mean and its spread; "
+            "or nothing."
+        ),
+        show_default="centre; compare none",
     ),
 ]
 Transpose: TypeAlias = Annotated[
@@ -156,17 +182,14 @@ _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "where": (Where, None),
     "survival": (Survival, None),
     "every": (Every, 1),
-    "blocks": (Blocks, 1),
+    "blocks": (Blocks, None),
+    "cluster": (Cluster, None),
+    "within": (WithinOption, None),
     "transpose": (Transpose, False),
     "difference": (Difference, False),
     "detrend": (Detrend, False),
     "covariance": (ScaleOption, "empirical"),
 }
-
-
-#: Commands that resample, permute or hold out rows, and so have ``--blocks``; the rows of
-#: ``regress`` follow its covariates.
-IN_BLOCKS: Final = ("learn", "compare", "direct", "classify")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,8 +212,13 @@ class Preparation:
         Times under observation with their events.
     every : int
         Rows from one that is kept to the next.
-    blocks : int
-        Consecutive rows that are resampled, permuted or held out together.
+    blocks : int or None
+        Consecutive rows that are resampled, permuted or held out together; None where that is
+        found out.
+    cluster : str or None
+        Column that says which rows belong together, "none" for none; None where it is looked for.
+    within : Within or None
+        What is taken off columns within clusters.
     transpose, difference, detrend : bool
         Whether rows are columns; whether columns are differenced, or lose a straight line.
     scale : Scale
@@ -204,7 +232,9 @@ class Preparation:
     where: str | None = None
     survival: tuple[str, ...] = ()
     every: int = 1
-    blocks: int = 1
+    blocks: int | None = None
+    cluster: str | None = None
+    within: Within | None = None
     transpose: bool = False
     difference: bool = False
     detrend: bool = False
@@ -216,7 +246,9 @@ class Preparation:
         asked = {"--where": self.where, "--every": self.every > 1, "--transpose": self.transpose}
         asked |= {
             "--survival": bool(self.survival),
-            "--blocks": self.blocks > 1,
+            "--blocks": (self.blocks or 1) > 1,
+            "--cluster": self.cluster is not None,
+            "--within": self.within is not None,
             "--difference": self.difference,
             "--detrend": self.detrend,
         }
@@ -239,8 +271,6 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command)
     hints = get_type_hints(command, include_extras=True)
     added = {name: option for name, option in _OPTIONS.items() if name not in own.parameters}
-    if command.__name__ not in IN_BLOCKS:
-        del added["blocks"]
 
     def with_options(**given: Any) -> None:
         options = {name: given.pop(name) for name in added}
@@ -320,17 +350,23 @@ def along_rows(
     is_kept: BoolArray = np.ones(len(values), dtype=bool)
     if asked.detrend:
         values = values.copy()
-        time = np.arange(len(values), dtype=np.float64)
-        for column in values.T:
-            seen = ~np.isnan(column)
-            if seen.sum() > 2:
-                column -= np.polyval(np.polyfit(time[seen], column[seen], 1), time)
-        notes.append("a straight line along the rows was taken off every column")
+        starts = np.flatnonzero(is_new[1:]) + 1
+        for rows in np.split(np.arange(len(values)), starts):
+            time = np.arange(len(rows), dtype=np.float64)
+            for k, column in enumerate(values[rows].T):
+                seen = ~np.isnan(column)
+                if seen.sum() > 2:
+                    line = np.polyval(np.polyfit(time[seen], column[seen], 1), time)
+                    values[rows, k] = column - line
+        each = f", in each of {len(starts) + 1} series" if len(starts) else ""
+        notes.append(f"a straight line along the rows was taken off every column{each}")
     if asked.difference:
         is_kept = ~is_new
         is_kept[0] = False
         values = np.diff(values, axis=0, prepend=np.nan)
-        notes.append(f"changes from row to row were taken, {int(is_kept.sum())} of them")
+        n_series = int(np.count_nonzero(~is_kept))
+        within = f" within {n_series} series" if n_series > 1 else ""
+        notes.append(f"changes from row to row were taken{within}, {int(is_kept.sum())} of them")
     return values, is_kept, notes
 
 

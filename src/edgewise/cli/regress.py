@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import typer
 
 from edgewise._core.errors import InputError
+from edgewise.cli.dependence import AS_THEY_ARE, about_order, along, settled
 from edgewise.cli.input import Source, read_columns
 from edgewise.cli.options import (
     Dask,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise._core.typing import BoolArray
+    from edgewise.data.dependence import Dependence
     from edgewise.estimators import GraphTree
 
 growth_option: Final = partial(typer.Option, rich_help_panel="How the tree grows")
@@ -299,6 +301,7 @@ def read_regression(
     if text_columns(table):
         raise InputError(about_text(path, table))
     reading, _ = treat_missing(reading, COMPLETE_ROWS)
+    reading = settled(along(reading, covariates))
     table = reading.table()
     used = [*covariates, *reading.names, *marks]
     frame = pd.DataFrame({name: reading.column(name) for name in used})
@@ -370,9 +373,12 @@ def grow_tree(
         given["criterion"] = Penalized(gamma)
     if min_gain is not None:
         given["criterion"] = HeldOut(min_gain)
+    groups, notes = _together(source.dependence, covariates, is_validation)
+    if groups is None and notes:
+        given["max_depth"] = 0
     X, Y, tree = covariates, source.frame, GraphTree(**given)
     if is_validation is None:
-        tree.fit(X, Y)
+        tree.fit(X, Y, groups=groups)
     else:
         tree.fit(X[~is_validation], Y[~is_validation], X[is_validation], Y[is_validation])
     leaves, edges, splits = list_leaves(tree), list_edges(tree), tree.split_report()
@@ -393,7 +399,7 @@ def grow_tree(
             "leaves": leaves[["leaf", "where", "n_rows", "n_edges"]].to_dict("records"),
             "splits": splits[["covariate", "condition", "n", "gain"]].to_dict("records"),
         },
-        notes=tree.treatment_,
+        notes=[*notes, *tree.treatment_],
         figures=lambda: _draw(tree, X),
         words=ALT,
         tables={
@@ -409,6 +415,33 @@ def grow_tree(
         finding=_first_split(tree),
         rows=("edges", edges),
     )
+
+
+def _together(
+    found: Dependence | None, covariates: pd.DataFrame, is_validation: BoolArray | None
+) -> tuple[Any, list[str]]:
+    """Choose which rows are set aside and permuted together; nothing where there are too few."""
+    import numpy as np
+
+    n = len(covariates)
+    if found is None or found.kind == "independent" or is_validation is not None:
+        return None, []
+    if found.kind == "clusters":
+        each = covariates.groupby(found.member).nunique(dropna=False)
+        if (each.to_numpy() == 1).all():
+            note = f"whole '{found.cluster}' are held out and permuted"
+            return found.member, [note]
+        # What varies within clusters is tested within them, centred or not.
+        return None, []
+    length = found.block_length(n)
+    blocks = np.arange(n) // length
+    held = f"blocks of {length} rows are held out and permuted"
+    if found.length is not None:
+        return blocks, [f"{held}, as --blocks asks"]
+    if not found.order.has_blocks(n):
+        why = f"{about_order(found.order)}, too long for tests of {n} rows"
+        return None, [f"{why}, so that the tree has no split; {AS_THEY_ARE}"]
+    return blocks, [f"{about_order(found.order)}: {held}; {AS_THEY_ARE}"]
 
 
 def _draw(tree: GraphTree, X: pd.DataFrame) -> dict[str, Figure | SubFigure]:

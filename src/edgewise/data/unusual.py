@@ -1,4 +1,4 @@
-"""Rows and columns that mislead a fit: outliers, skew, drift, codes and names among numbers."""
+"""Rows and columns that mislead a fit: outliers, skew, codes and names among numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Finding:
     ----------
     kind : str
         What it is: ``"survival"``, ``"relations"``, ``"outliers"``, ``"codes"``, ``"skew"``,
-        ``"trend"``, ``"order"``, ``"categories"``, ``"identifier"`` or ``"transposed"``.
+        ``"categories"``, ``"identifier"`` or ``"transposed"``.
     columns : tuple of str
         Columns that it is about.
     figure : float
@@ -65,8 +65,6 @@ MANY: Final = 0.25
 #: So many columns are looked at together at most, and multiplied with each other.
 MOST_TOGETHER: Final = 1000
 MOST_MULTIPLIED: Final = 200
-#: Rows with a smaller autocorrelation count as independent.
-ALIKE: Final = 0.2
 #: Fewest different values of a column of measurements.
 MEASUREMENT: Final = 11
 #: Whole numbers by which files mark missing values.
@@ -77,10 +75,7 @@ def find_unusual(
     values: FloatArray,
     names: Sequence[str],
     *,
-    groups: IntArray | None = None,
-    is_ordered: bool = True,
     is_ranks: bool = False,
-    in_blocks: bool = True,
     in_space: bool = False,
 ) -> tuple[Finding, ...]:
     """Look for rows and columns that most methods are misled by.
@@ -90,14 +85,8 @@ def find_unusual(
     values : ndarray of shape (n_samples, n_features)
         NaN where a value is missing.
     names : sequence of str
-    groups : ndarray of int, shape (n_samples,), optional
-        Rows that belong together, so that what differs between groups is no trend.
-    is_ordered : bool
-        Whether the rows may be in an order that means something.
     is_ranks : bool
         Whether only ranks will be seen, which neither outliers nor skew mislead.
-    in_blocks : bool
-        Whether blocks of consecutive rows can be resampled or permuted.
     in_space : bool
         Whether columns are sites whose neighbours are compared: every site keeps its column, and
         the unit that all of them share.
@@ -124,12 +113,7 @@ def find_unusual(
     shapes = _shapes(values, names)[: 1 if is_ranks else None]
     least = float(np.nanmin(values, initial=np.inf))
     found += [one and _of_sites(one, least) for one in shapes] if in_space else shapes
-    if is_ordered:
-        found.append(_order(values, names, groups, in_blocks=in_blocks))
-    kinds = {one.kind for one in found if one is not None}
-    # Whatever drifts nearly follows from whatever else does.
-    is_moot = {"relations"} if "trend" in kinds else set()
-    return tuple(one for one in found if one is not None and one.kind not in is_moot)
+    return tuple(one for one in found if one is not None)
 
 
 def _n_different(column: FloatArray) -> int:
@@ -518,83 +502,6 @@ def _of_sites(found: Finding, least: float) -> Finding:
     if found.kind == "skew" and least >= 0:
         remedy = f"{'logarithms' if least > 0 else 'square roots'} of all columns"
     return replace(found, text=f"{found.text}: {remedy} may help", advice="")
-
-
-def _order(
-    values: FloatArray, names: Sequence[str], groups: IntArray | None, *, in_blocks: bool
-) -> Finding | None:
-    """Rows that are like the rows before them: columns that drift, or a series in time."""
-    n_samples = len(values)
-    member = np.zeros(n_samples, dtype=np.int64) if groups is None else groups
-    centred = values.copy()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        for group in np.unique(member):
-            centred[member == group] -= np.nanmean(values[member == group], axis=0)
-    z = np.nan_to_num(centred)
-    is_next = member[1:] == member[:-1]
-    size = (z**2).sum(axis=0)
-    lagged = (z[1:] * z[:-1])[is_next].sum(axis=0) / np.where(size > 0, size, 1.0)
-    # Of a random walk, n (1 - r) is below 14 in 19 of 20 cases (Dickey and Fuller 1979).
-    is_drift = (lagged > 0.7) & (n_samples * (1 - lagged) < 14)
-    drifts = [names[k] for k in np.flatnonzero(is_drift).tolist()]
-    if 2 * len(drifts) >= len(names):
-        return Finding(
-            kind="trend",
-            columns=tuple(drifts),
-            figure=float(lagged.mean()),
-            text=f"{column_nouns(drifts)} {agree(drifts, 'drifts', 'drift')} along the rows, as "
-            "prices do or rows sorted by a group, and whatever drifts seems linked",
-            advice="--difference",
-        )
-    fewest = n_samples if groups is None else int(np.unique(groups, return_counts=True)[1].min())
-    mean = float(lagged.mean())
-    if mean <= max(ALIKE, 4.0 / np.sqrt(n_samples)):
-        return None
-    return Finding(
-        kind="order",
-        columns=tuple(names),
-        figure=mean,
-        text=f"rows are like the rows before them (autocorrelation {mean:.2f} on average), so that "
-        f"{n_samples} of them say less than as many independent ones, and links look surer than "
-        "they are",
-        advice=f"--blocks {block_length(mean, fewest)}"
-        if in_blocks
-        else f"--every {int(np.ceil(np.log(ALIKE) / np.log(min(mean, 0.95))))}",
-    )
-
-
-def block_length(autocorrelation: float, n_samples: int) -> int:
-    r"""Return the length of blocks to resample rows in order by.
-
-    For rows of a first-order autoregression with autocorrelation :math:`\rho`, blocks of
-    :math:`(\sqrt 6 \rho / (1 - \rho^2))^{2/3} n^{1/3}` rows estimate the variance of a mean best
-    [1]_. There are ten blocks at least.
-
-    Parameters
-    ----------
-    autocorrelation : float
-        :math:`\rho`, above 0.
-    n_samples : int
-
-    Returns
-    -------
-    int
-
-    References
-    ----------
-    .. [1] Carlstein (1986). The use of subseries values for estimating the variance of a general
-       statistic from a stationary sequence. *Annals of Statistics* 14(3).
-       https://doi.org/10.1214/aos/1176350057
-
-    Examples
-    --------
-    >>> block_length(0.3, 300), block_length(0.7, 300), block_length(0.95, 300)
-    (6, 16, 30)
-    """
-    rho = min(autocorrelation, 0.99)
-    length = (np.sqrt(6.0) * rho / (1.0 - rho**2)) ** (2 / 3) * n_samples ** (1 / 3)
-    return int(np.clip(np.ceil(length), 2, max(n_samples // 10, 2)))
 
 
 def find_transposed(

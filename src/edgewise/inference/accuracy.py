@@ -16,7 +16,7 @@ from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.data.table import take_rows
-from edgewise.inference.resample import count_rows
+from edgewise.inference.resample import cluster_codes, count_rows
 from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def class_accuracy(
     n_folds: int = 5,
     n_repeats: int = 2,
     block_length: int = 1,
+    clusters: Any = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -176,6 +177,8 @@ def class_accuracy(
         So many consecutive rows of a class stay in one fold, for rows in order that are like the
         rows before them: dealt out one by one, a held-out row has its likeness among the
         training rows.
+    clusters : array-like of shape (n,), optional
+        Which rows belong together, as those of one subject do: they stay in one fold.
     n_jobs : int, optional
         Fits at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -222,7 +225,8 @@ def class_accuracy(
     if n_repeats < 1:
         raise InputError(f"n_repeats must be at least 1, got {n_repeats}.")
     seed = int(as_generator(random_state).integers(2**31 - 1))
-    folds = _deal_out(member, n_folds, n_repeats, block_length, seed)
+    units = None if clusters is None else cluster_codes(clusters, X, block_length)
+    folds = _deal_out(member, n_folds, n_repeats, block_length, seed, units)
     labels = np.array(classes)[member]
     tasks = [(model, X, labels, *fold) for model in models.values() for fold in folds]
     found = parallel_map(_held_out, tasks, n_jobs=n_jobs, description="Folds", verbose=verbose)
@@ -240,10 +244,19 @@ def class_accuracy(
 
 
 def _deal_out(
-    member: IntArray, n_folds: int, n_repeats: int, block_length: int, seed: int
+    member: IntArray,
+    n_folds: int,
+    n_repeats: int,
+    block_length: int,
+    seed: int,
+    units: IntArray | None = None,
 ) -> list[tuple[IntArray, IntArray]]:
     """List the training and held-out rows of every fold; blocks are of rows of one class."""
     rows = np.zeros((len(member), 1))
+    if units is not None:
+        if (n_units := len(np.unique(units))) < n_folds:
+            raise InputError(f"There are {n_units} clusters for {n_folds} folds. Take fewer folds.")
+        return _by_units(rows, member, units, n_folds, n_repeats, seed)
     if block_length == 1:
         splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
         return list(splitter.split(rows, member))
@@ -257,11 +270,18 @@ def _deal_out(
     for k in range(member.max() + 1):
         place = np.arange(np.sum(member == k)) // block_length
         block[member == k] = place * (member.max() + 1) + k
+    return _by_units(rows, member, block, n_folds, n_repeats, seed)
+
+
+def _by_units(
+    rows: FloatArray, member: IntArray, units: IntArray, n_folds: int, n_repeats: int, seed: int
+) -> list[tuple[IntArray, IntArray]]:
+    """Deal whole blocks or clusters out to folds."""
     return [
         fold
         for repeat in range(n_repeats)
         for fold in StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed + repeat).split(
-            rows, member, block
+            rows, member, units
         )
     ]
 

@@ -20,12 +20,15 @@ from edgewise.graph import Graph
 from edgewise.graph.equivalence import complete_dag
 from edgewise.graph.metrics import edge_vector, node_statistics
 from edgewise.inference.resample import (
+    Draw,
     Outcome,
     Problem,
     ResamplingGraph,
+    cluster_codes,
     frequency,
     graph_of,
     kinds_of,
+    rows_of_clusters,
 )
 
 if TYPE_CHECKING:
@@ -147,6 +150,7 @@ class BootstrapGraph(ResamplingGraph):
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         interventions: Any = None,
+        clusters: Any = None,
     ) -> Self:
         """Fit the estimator to all rows and to every resample.
 
@@ -161,6 +165,8 @@ class BootstrapGraph(ResamplingGraph):
         interventions : sequence of n columns, or array of bool of shape (n, p), optional
             What was set in each row, for `DirectedGraph`. Rows are drawn among those in which the
             same was set.
+        clusters : array-like of shape (n,), optional
+            Which rows belong together, as those of one subject do: whole clusters are drawn.
 
         Returns
         -------
@@ -178,8 +184,10 @@ class BootstrapGraph(ResamplingGraph):
         # Drawn in either case, so that the resamples do not depend on ``prefit``.
         seed = int(generator.integers(2**31 - 1))
         graph = self._fit_all(problem, seed)
-        draw = partial(_draw, block_length=self.block_length)
         problem = replace(problem, kinds=kinds_of(self.estimator_))
+        draw: Draw = partial(_draw, block_length=self.block_length)
+        if clusters is not None:
+            draw = partial(_draw_clusters, member=cluster_codes(clusters, X, self.block_length))
         outcomes = self._resample(problem, draw, generator, self.n_resamples, "Bootstrap")
         # A model file has none of them, as they would be most of it.
         self._outcomes = outcomes
@@ -592,6 +600,17 @@ def _draw(
         n, length = len(rows), min(block_length, len(rows))
         starts = generator.choice(n - length + 1, size=-(-n // length))
         drawn.append(rows[(starts[:, None] + np.arange(length)).ravel()[:n]])
+    return [np.concatenate(drawn)]
+
+
+def _draw_clusters(
+    generator: np.random.Generator, groups: list[IntArray], *, member: IntArray
+) -> list[IntArray]:
+    """Draw as many clusters as there are, with replacement, within each class."""
+    drawn = []
+    for rows in groups:
+        parts = rows_of_clusters(member, rows)
+        drawn += [parts[k] for k in generator.integers(len(parts), size=len(parts))]
     return [np.concatenate(drawn)]
 
 

@@ -17,6 +17,7 @@ from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.memory import local_workers
 from edgewise._core.parallel import interrupts_raised, parallel_map, spawn
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
+from edgewise.data.labels import label_codes
 from edgewise.data.table import Table, take_rows
 from edgewise.estimators.base.table import (
     LATENT,
@@ -172,6 +173,19 @@ def alike_rows(interventions: Any) -> list[IntArray]:
     texts = [str(label) for label in (labels if labels.ndim == 1 else map(tuple, labels))]
     member = np.unique(texts, return_inverse=True)[1]
     return [np.flatnonzero(member == k) for k in range(member.max() + 1)]
+
+
+def cluster_codes(clusters: Any, X: Any, block_length: int = 1) -> IntArray:
+    """Give numbers to the clusters of the rows."""
+    if block_length > 1:
+        raise InputError("Rows are drawn by clusters or in blocks. Leave block_length at 1.")
+    return label_codes(clusters, count_rows(X))[1]
+
+
+def rows_of_clusters(member: IntArray, rows: IntArray) -> list[IntArray]:
+    """List the rows of each cluster, of those given."""
+    order = rows[np.argsort(member[rows], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(member[order])) + 1)
 
 
 def draw_resamples(

@@ -26,10 +26,12 @@ from edgewise.inference.resample import (
     Outcome,
     ResamplingGraph,
     classes,
+    cluster_codes,
     count_rows,
     frequency,
     kinds_of,
     number_of_pairs,
+    rows_of_clusters,
     takes_classes,
 )
 from edgewise.selection.choose import decreasing
@@ -408,6 +410,7 @@ def case_dropping(
     n_resamples: int = 100,
     prefit: bool = False,
     sample_weight: ArrayLike | None = None,
+    clusters: Any = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -439,6 +442,9 @@ def case_dropping(
         Whether the estimator has been fitted to all these rows.
     sample_weight : array-like of shape (n,), optional
         Passed on with the rows; it does not change which are dropped.
+    clusters : array-like of shape (n,), optional
+        Which rows belong together, as those of one subject or block do: whole clusters are
+        dropped.
     n_jobs : int, optional
         Parts fitted at a time. The result does not depend on it.
     random_state : int, Generator, RandomState or None
@@ -478,7 +484,8 @@ def case_dropping(
     graph = engine._fit_all(problem, int(generator.integers(2**31 - 1)))
     problem = replace(problem, kinds=kinds_of(engine.estimator_))
     original = [values_of(graph, statistic) for statistic in statistics]
-    draw = partial(_draw_parts, kept=1.0 - shares)
+    member = None if clusters is None else cluster_codes(clusters, X)
+    draw = partial(_draw_parts, kept=1.0 - shares, member=member)
     outcomes = engine._resample(problem, draw, generator, n_resamples, "Case dropping")
     n_tasks = n_resamples * len(shares)
     done = np.setdiff1d(np.arange(n_tasks), [number for number, _ in engine.failures_])
@@ -488,10 +495,11 @@ def case_dropping(
             correlations[k, number] = _correlation(values_of(part, statistic), original[k])
     n_rows = count_rows(X)
     groups = classes(y, n_rows, is_label=takes_classes(estimator))
-    sizes = [sum(_part(len(rows), share) for rows in groups) for share in 1.0 - shares]
+    units = [len(rows if member is None else np.unique(member[rows])) for rows in groups]
+    sizes = [sum(_part(number, share) for number in units) for share in 1.0 - shares]
     return CaseDropping(
         statistics=tuple(name_of(statistic) for statistic in statistics),
-        dropped=1.0 - np.array(sizes) / n_rows,
+        dropped=1.0 - np.array(sizes) / sum(units),
         # The parts of one draw come one after the other.
         correlations=correlations.reshape(len(original), n_resamples, -1).transpose(0, 2, 1),
     )
@@ -503,15 +511,25 @@ def _part(n_rows: int, kept: float) -> int:
 
 
 def _draw_parts(
-    generator: np.random.Generator, groups: list[IntArray], *, kept: FloatArray
+    generator: np.random.Generator,
+    groups: list[IntArray],
+    *,
+    kept: FloatArray,
+    member: IntArray | None = None,
 ) -> list[IntArray]:
-    """Draw a part of each size without replacement, within each class."""
-    return [
-        np.concatenate(
-            [generator.choice(rows, _part(len(rows), share), replace=False) for rows in groups]
-        )
-        for share in kept
-    ]
+    """Draw a part of each size without replacement, within each class, or of whole clusters."""
+    found = []
+    for share in kept:
+        drawn: list[IntArray] = []
+        for rows in groups:
+            if member is None:
+                drawn.append(generator.choice(rows, _part(len(rows), share), replace=False))
+                continue
+            parts = rows_of_clusters(member, rows)
+            size = _part(len(parts), share)
+            drawn += [parts[k] for k in generator.choice(len(parts), size, replace=False)]
+        found.append(np.concatenate(drawn))
+    return found
 
 
 def _correlation(part: FloatArray, whole: FloatArray) -> float:

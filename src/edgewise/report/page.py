@@ -412,6 +412,16 @@ def _sentence(learner: Any, record: Mapping[str, Any]) -> tuple[str, tuple[str, 
     return sentence, (*learner._cites, *cited)
 
 
+#: What notes on rows that depend on each other have in common.
+ABOUT_ROWS: Final = (
+    "blocks of",
+    "belong together",
+    "centred",
+    "changes from row to row",
+    "whole '",
+)
+
+
 def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Write a methods paragraph, and list the keys of what it cites besides the methods."""
     if not sentences:
@@ -465,8 +475,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if "test" in record:
         parts.append(TEST)
         cited += ("wilson2019", "westfall1993")
-    parts += [_as_sentence(note) for note in treatment if "--blocks" in note]
-    if any("--blocks" in note and "resamples" in note for note in treatment):
+    rows = [note for note in treatment if any(words in note for words in ABOUT_ROWS)]
+    # What to run instead is no part of a method.
+    parts += [_as_sentence(note.partition("; --")[0].partition(", as --")[0]) for note in rows]
+    if any("in blocks" in note and "resamples" in note for note in rows):
         cited += ("kunsch1989", "bartlett1946")
     if isinstance(criterion := parameters.get("criterion"), str) and criterion in CRITERIA:
         parts.append(f"The criterion was the {CRITERIA[criterion]}.")

@@ -152,12 +152,6 @@ Block: TypeAlias = Annotated[
     str | None,
     design_option(help="Site, batch or the like: labels change places within blocks only."),
 ]
-ClusterColumn: TypeAlias = Annotated[
-    str | None,
-    design_option(
-        help="Subject of each row, with several rows in one group: whole subjects change groups."
-    ),
-]
 Adjust: TypeAlias = Annotated[
     str | None,
     design_option(
@@ -269,7 +263,6 @@ def compare(
     dask: Dask = None,
     paired: Paired = None,
     block: Block = None,
-    cluster: ClusterColumn = None,
     adjust: Adjust = None,
     ordered: Ordered = False,
     against: Against = None,
@@ -290,9 +283,7 @@ def compare(
     """
     from edgewise.cli.run import run
 
-    design = given(
-        **{"--paired": paired, "--block": block, "--cluster": cluster, "--adjust": adjust}
-    )
+    design = given(**{"--paired": paired, "--block": block, "--adjust": adjust})
     _check_rows(by, pair, window, step, reference, design)
     ratio_only = {"basis": basis, "degree": degree, "ridge": ridge, "sparsity": sparsity}
     # Methods that have no use for a GPU take the CPU anyway.
@@ -395,16 +386,20 @@ def _check_rows(
     ):
         if value is not None and not is_there:
             raise InputError(f"{option} goes with {needed}. Leave it out.")
-    if preparation().blocks > 1 and by is None:
+    is_in_blocks, cluster = (preparation().blocks or 1) > 1, preparation().cluster
+    if is_in_blocks and by is None:
         raise InputError(
             "--blocks goes with --by: windows of rows are compared as they are. Leave it out, or "
             "keep one row in several with --every."
         )
-    if preparation().blocks > 1 and design:
+    others = [*design, *(["--cluster"] if cluster not in (None, "none") else [])]
+    if is_in_blocks and others:
         raise InputError(
-            f"--blocks is for rows in time, and {next(iter(design))} for rows that are otherwise "
+            f"--blocks is for rows in time, and {others[0]} for rows that are otherwise "
             "free to change groups. Give one of them."
         )
+    if cluster not in (None, "none") and by is None:
+        raise InputError("--cluster goes with --by. Leave it out.")
     for option, rows in (("--window", window), ("--reference", reference)):
         if rows is not None and rows < 2:
             raise InputError(f"{option} must be at least 2 rows, got {rows}.")

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
+from edgewise.cli.dependence import AS_THEY_ARE, about_order, why_untested
 from edgewise.cli.labels import TWO_VALUES, Groups
 from edgewise.cli.learn.fit import draw_search
 from edgewise.cli.prepare import preparation
 from edgewise.cli.run import SEARCH, Result, estimator_of
-from edgewise.cli.shell import again, shows_progress
+from edgewise.cli.shell import shows_progress
 from edgewise.cli.wording import (
     STRONGEST,
     about_fit,
@@ -89,15 +90,16 @@ def compare_groups(
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(shows_progress()))
     model = learner.fit(frame, groups.y)
     test = None
-    if n_permutations and min(groups.counts) >= FEWEST_ROWS:
-        options = options_of_test(model, groups, n_permutations, risk)
+    why = not_tested(source, groups)
+    if n_permutations and not why:
+        options = options_of_test(model, source, groups, n_permutations, risk)
         test = network_difference(source.frame, groups.y, **options)
-        notes += about_design(groups)
+        notes += about_design(source, groups)
     if test is not None and test.rare:
         named = ", ".join(test.rare)
         notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
-    if n_permutations and test is None:
-        notes.append(f"not tested: a group has fewer than {FEWEST_ROWS} rows")
+    if n_permutations and why:
+        notes.append(f"not tested: {why}")
     directions = model.check_directions(frame, groups.y) if method == RATIO else None
     changes, more = _changes(model, frame, groups)
     graph = model.graph_
@@ -158,16 +160,22 @@ def network_difference(X: Any, y: Any, **options: Any) -> NetworkDifference:
     return network_difference_test(X, y, **options)
 
 
+def not_tested(source: Source, groups: Groups) -> str:
+    """Say why groups cannot be tested; empty where they can."""
+    if min(groups.counts) < FEWEST_ROWS:
+        return f"a group has fewer than {FEWEST_ROWS} rows"
+    if groups.untested or source.dependence is None or groups.design is not None:
+        return groups.untested
+    return why_untested(source.dependence, min(groups.counts))
+
+
 def options_of_test(
-    model: Any, groups: Groups, n_permutations: int, risk: float | None
+    model: Any, source: Source, groups: Groups, n_permutations: int, risk: float | None
 ) -> dict[str, Any]:
     """Return the options of a test of the groups."""
-    length, longest = preparation().blocks, min(groups.counts) // FEWEST_ROWS
-    if length > longest:
-        raise InputError(
-            f"--blocks {length} leaves fewer than {FEWEST_ROWS} blocks in a group. Use "
-            f"{again('--blocks', str(longest))}."
-        )
+    length = 1
+    if groups.design is None and source.dependence is not None:
+        length = source.dependence.block_length(min(groups.counts))
     return {
         "n_permutations": n_permutations,
         "block_length": length,
@@ -188,14 +196,25 @@ def adjusted(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     return frame if basis is None else frame - basis @ (basis.T @ frame.to_numpy())
 
 
-def about_design(groups: Groups) -> list[str]:
+def about_design(source: Source, groups: Groups) -> list[str]:
     """Note what was permuted, where that is not row by row."""
-    if preparation().blocks > 1:
-        return [f"labels permuted in blocks of {preparation().blocks} rows, as --blocks asks"]
+    found = source.dependence
+    if found is not None and groups.design is None and found.kind == "blocks":
+        length = found.block_length(min(groups.counts))
+        permuted = f"labels permuted in blocks of {length} rows"
+        if found.length is not None:
+            return [f"{permuted}, as --blocks asks"]
+        return [f"{about_order(found.order)}: {permuted}; {AS_THEY_ARE}"]
+    is_asked = preparation().cluster is not None or found is None or not found.cluster
+    each = "" if is_asked else f"'{found.cluster}'"  # type: ignore[union-attr]
     said = {
-        "paired": "labels permuted within pairs, as --paired asks",
+        "paired": f"labels permuted within {each}, which have rows in every group"
+        if each
+        else "labels permuted within pairs, as --paired asks",
         "blocks": "labels permuted within blocks, as --block asks",
-        "clusters": "whole clusters of rows change groups in permutations, as --cluster asks",
+        "clusters": f"whole {each} change groups in permutations"
+        if each
+        else "whole clusters of rows change groups in permutations, as --cluster asks",
         "covariates": "residuals permuted, of columns adjusted as --adjust asks",
     }
     return [text for name, text in said.items() if getattr(groups.design, name, None) is not None]

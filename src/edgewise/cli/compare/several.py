@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.compare.groups import (
-    FEWEST_ROWS,
     LEVEL,
     about_design,
     adjusted,
+    not_tested,
     options_of_test,
     verdict_on,
 )
@@ -164,11 +164,11 @@ def _test(
 
     if not n_permutations:
         return None, []
-    if min(groups.counts) < FEWEST_ROWS:
-        return None, [f"not tested: a group has fewer than {FEWEST_ROWS} rows"]
-    options = options_of_test(model, groups, n_permutations, risk)
+    if why := not_tested(source, groups):
+        return None, [f"not tested: {why}"]
+    options = options_of_test(model, source, groups, n_permutations, risk)
     test = group_difference_test(source.frame, labels, **options)
-    notes = about_design(groups)
+    notes = about_design(source, groups)
     n_pairs = len(test.pairwise)
     if n_pairs / (1 + n_permutations) > LEVEL and test.n_permutations == n_permutations:
         notes.append(

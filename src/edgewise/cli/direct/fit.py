@@ -12,10 +12,10 @@ from edgewise.cli.confidence import (
     Confidence,
     bootstrap_edges,
     draw_intervals,
-    in_order,
     interval_table,
     timed_fit,
 )
+from edgewise.cli.dependence import Counted, counted_rows
 from edgewise.cli.run import Result
 from edgewise.cli.shell import shows_progress
 from edgewise.cli.wording import about_fit, choice, count, parameters_of, short_name, short_rows
@@ -139,7 +139,10 @@ def direct_columns(
     n_jobs : int
         Resamples at a time.
     """
-    weights, in_blocks = in_order(source.frame)
+    rows = Counted(weights=None, draws={}, notes=())
+    if source.dependence is not None:
+        rows = counted_rows(source.dependence, source.frame)
+    weights = rows.weights
     labels = source.interventions
     fit, seconds = timed_fit(
         _learner(first), source.frame, sample_weight=weights, interventions=labels
@@ -153,6 +156,7 @@ def direct_columns(
         n_jobs=n_jobs,
         sample_weight=weights,
         interventions=labels,
+        draws=rows.draws,
     )
     other, pattern, notes = _second_opinion(source.frame, fit, first, second, weights, labels)
     graph = resampled.graph_
@@ -180,7 +184,7 @@ def direct_columns(
         text=_summary(both, source),
         parameters={**parameters_of(fit), "n_resamples": n_resamples},
         found=_found(both),
-        notes=[*notes, *in_blocks, *skipped, *fit.treatment_],
+        notes=[*notes, *rows.notes, *skipped, *fit.treatment_],
         figures=lambda: {**_draw(both), **draw_intervals(resampled)},
         words=ALT,
         tables={"arcs.csv": both.arcs, **interval_table(resampled)},

@@ -115,11 +115,6 @@ def learn(
     is_mixed = _is_mixed(kinds, method, place, covariance, is_stream=stream)
     chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
     is_about_nodes = nodes or stability or groups is not None
-    if stability and preparation().blocks > 1:
-        raise InputError(
-            "--stability drops rows one by one, and --blocks says that they depend on those "
-            "before. Leave one of the two out."
-        )
     if stream:
         if is_about_nodes:
             raise InputError(

@@ -16,11 +16,11 @@ from edgewise.cli.confidence import (
     complete_rows,
     draw_intervals,
     drop_cases,
-    in_order,
     interval_table,
     tested_edges,
     timed_fit,
 )
+from edgewise.cli.dependence import Counted, counted_rows
 from edgewise.cli.run import SEARCH, Result, estimator_of
 from edgewise.cli.shell import shows_progress, tell
 from edgewise.cli.wording import (
@@ -134,22 +134,30 @@ def learn_graph(
     for line in _kinds_table(source.columns):
         tell(line)
     learner = estimator_of(ESTIMATORS[method], parameters)
-    weights, in_blocks = (None, ()) if method == DISCRETE else in_order(source.frame)
+    rows = _count(source, method)
     learner.set_params(verbose=int(shows_progress()))
-    fit, seconds = timed_fit(learner, source.frame, sample_weight=weights)
+    fit, seconds = timed_fit(learner, source.frame, sample_weight=rows.weights)
     # A search of two penalties takes longer than all resamples do without one.
     is_searched_once = method == IN_SPACE and any(_rules(fit))
     how: dict[str, Any] = {
         "seconds": seconds,
         "seed": parameters["random_state"],
         "n_jobs": n_jobs,
-        "sample_weight": weights,
+        "sample_weight": rows.weights,
+        "draws": rows.draws,
         **({"alpha": fit.alpha_, "tau": fit.tau_} if is_searched_once else {}),
     }
     resampled, notes = bootstrap_edges(fit, source.frame, confidence, **how)
     tested = TestedEdges()
     if method != IN_SPACE:
-        tested = tested_edges(fit, resampled, source.frame, seed=how["seed"], n_jobs=n_jobs)
+        tested = tested_edges(
+            fit,
+            resampled,
+            source.frame,
+            dependence=source.dependence,
+            seed=how["seed"],
+            n_jobs=n_jobs,
+        )
     nodes = _about_nodes(fit, resampled, source, asked, **how) if asked.wanted else AboutNodes()
     graph, n_resamples = resampled.graph_, getattr(resampled, "n_resamples_", None)
     once = "resamples fitted at the alpha and tau that suit all rows"
@@ -173,7 +181,7 @@ def learn_graph(
         notes=[
             *([once] if is_searched_once and n_resamples else []),
             *_treatment(fit),
-            *in_blocks,
+            *rows.notes,
             *notes,
             *tested.notes,
             *nodes.notes,
@@ -198,6 +206,17 @@ def learn_graph(
         rows=("edges", _edge_rows(graph, tested.values)),
         edge_values=tested.values,
     )
+
+
+def _count(source: Source, method: str) -> Counted:
+    """Count the rows; networks of levels alone take no weights."""
+    if source.dependence is None:
+        return Counted(weights=None, draws={}, notes=())
+    rows = counted_rows(source.dependence, source.frame)
+    if method != DISCRETE or rows.weights is None:
+        return rows
+    notes = ("scores of levels count every row, so that edges look surer than they are",)
+    return Counted(weights=None, draws=rows.draws, notes=notes)
 
 
 def _edge_rows(graph: Graph, values: Mapping[str, FloatArray]) -> pd.DataFrame:

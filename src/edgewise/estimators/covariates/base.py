@@ -219,6 +219,8 @@ class TreeRows:
         Responses.
     responses : tuple of str
         Their names.
+    unit, unit_val : ndarray of int or None
+        Which rows belong together.
     """
 
     X: Table
@@ -226,6 +228,14 @@ class TreeRows:
     X_val: Table | None
     Y_val: FloatArray | None
     responses: tuple[str, ...]
+    unit: IntArray | None = None
+    unit_val: IntArray | None = None
+
+    @property
+    def units(self) -> IntArray | None:
+        """Which rows belong together, training rows first."""
+        parts = [one for one in (self.unit, self.unit_val) if one is not None]
+        return np.concatenate(parts) if parts else None
 
     @property
     def counts(self) -> str:
@@ -240,8 +250,14 @@ def split_rows(
     *,
     needs_validation: bool,
     random_state: RandomState,
+    unit: IntArray | None = None,
 ) -> TreeRows:
-    """Sort the rows and, if need be, set half of them aside for validation."""
+    """Sort the rows and, if need be, set half of them aside for validation.
+
+    Those that belong together stay in their order, and are set aside together.
+    """
+    if unit is not None:
+        return _split_units(*rows, unit, random_state, needs_validation=needs_validation)
     X, Y = _sorted(*rows)
     X_val, Y_val = (None, None) if validation is None else _sorted(*validation)
     if validation is None and needs_validation:
@@ -256,13 +272,44 @@ def split_rows(
             f"There are {len(Y)} training and {n_validation} validation rows; at least 2 and 1 are "
             "needed."
         )
-    names = rows[1].names
+    _check_variation(Y, rows[1].names)
+    return TreeRows(X=X, Y=Y, X_val=X_val, Y_val=Y_val, responses=rows[1].names)
+
+
+def _check_variation(Y: FloatArray, names: Sequence[str]) -> None:
+    """Refuse responses that do not vary in the training rows."""
     if flat := [names[k] for k in np.flatnonzero(~varying_columns(Y)).tolist()]:
         raise InputError(
             f"Responses {quote_names(flat)} have one value in every training row. Drop them, or "
             "split the rows in another way."
         )
-    return TreeRows(X=X, Y=Y, X_val=X_val, Y_val=Y_val, responses=names)
+
+
+def _split_units(
+    X: Table, Y: Table, unit: IntArray, random_state: RandomState, *, needs_validation: bool
+) -> TreeRows:
+    """Set half of the blocks or subjects aside, the training rows first."""
+    number = np.unique(unit, return_inverse=True)[1]
+    is_kept = np.zeros(len(unit), dtype=bool)
+    if needs_validation:
+        n_units = int(number.max()) + 1
+        order = as_generator(random_state).permutation(n_units)
+        is_kept = np.isin(number, order[(n_units + 1) // 2 :])
+    if is_kept.all() or (needs_validation and not is_kept.any()):
+        raise InputError(
+            "groups has one value. Half of the groups are set aside: pass two or more."
+        )
+    train = Y.values[~is_kept]
+    _check_variation(train, Y.names)
+    return TreeRows(
+        X=replace(X, values=X.values[~is_kept]),
+        Y=train,
+        X_val=replace(X, values=X.values[is_kept]) if needs_validation else None,
+        Y_val=Y.values[is_kept] if needs_validation else None,
+        responses=Y.names,
+        unit=number[~is_kept],
+        unit_val=number[is_kept] if needs_validation else None,
+    )
 
 
 def _sorted(X: Table, Y: Table) -> tuple[Table, FloatArray]:

@@ -16,6 +16,7 @@ from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
 from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+from edgewise.data.labels import label_codes
 from edgewise.data.table import Table
 from edgewise.estimators.covariates.base import (
     CovariateEstimator,
@@ -343,7 +344,9 @@ class GraphTree(CovariateEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any, X_val: Any = None, Y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, Y: Any, X_val: Any = None, Y_val: Any = None, *, groups: Any = None
+    ) -> Self:
         """Learn the tree.
 
         Parameters
@@ -356,6 +359,10 @@ class GraphTree(CovariateEstimator):
             Validation rows. Without them, half of the rows, chosen by ``random_state``, are set
             aside; with ``criterion="penalized"`` none are needed, and leaf graphs are then chosen
             by the extended BIC.
+        groups : array-like of shape (n,), optional
+            Which rows belong together: those of one subject, or of a block of consecutive rows
+            that are like the rows before them, with numbers that rise along the rows. They are
+            set aside together, and change places together in tests of splits.
 
         Returns
         -------
@@ -374,6 +381,7 @@ class GraphTree(CovariateEstimator):
             validation,
             needs_validation=isinstance(criterion, HeldOut),
             random_state=self.random_state,
+            unit=self._units(groups, covariates.n_samples, has_validation=X_val is not None),
         )
         described = describe_covariates(rows.X, self.bounds)
         problem = TreeProblem(
@@ -427,6 +435,17 @@ class GraphTree(CovariateEstimator):
         self.treatment_.append(rows.counts)
         self._warn_of_small_variances(is_floored)
         return self
+
+    def _units(self, groups: Any, n_rows: int, *, has_validation: bool) -> IntArray | None:
+        """Give numbers to the groups of the rows."""
+        if groups is None:
+            return None
+        if has_validation:
+            raise InputError(
+                "groups says which rows are set aside together, and X_val has those that are. "
+                "Pass one of them."
+            )
+        return label_codes(groups, n_rows)[1]
 
     def _check_parameters(self) -> HeldOut | Penalized:
         """Check the parameters, and return the criterion."""

@@ -468,6 +468,7 @@ class TreeProblem:
             codes=np.concatenate([kind.codes for kind in kinds]),
             Y=Y,
             is_validation=is_validation.astype(bool),
+            unit=self.rows.units,
         )
 
     def _scan_rules(self, part: str) -> ScanRules:

@@ -33,6 +33,8 @@ MOST_PLACES: Final = 32
 FIRST_PERMUTATIONS: Final = 19
 MORE_PERMUTATIONS: Final = 80
 CLEAR: Final = (1e-4, 0.5)
+#: Blocks or subjects that a test needs.
+FEWEST_UNITS: Final = 6
 
 
 class ScannedRows(NamedTuple):
@@ -46,15 +48,20 @@ class ScannedRows(NamedTuple):
         Responses.
     is_validation : ndarray of bool, shape (n,)
         Which of the rows are validation rows; both kinds must be enough on either side of a cut.
+    unit : ndarray of int, shape (n,), or None
+        Rows with the same number change places together, as those of one block or subject. Numbers
+        are in the order of the blocks, and rows in the order within each.
     """
 
     codes: IntArray
     Y: FloatArray
     is_validation: BoolArray
+    unit: IntArray | None = None
 
     def where(self, is_kept: BoolArray) -> ScannedRows:
         """Return some of the rows."""
-        return ScannedRows(self.codes[is_kept], self.Y[is_kept], self.is_validation[is_kept])
+        unit = None if self.unit is None else self.unit[is_kept]
+        return ScannedRows(self.codes[is_kept], self.Y[is_kept], self.is_validation[is_kept], unit)
 
 
 class Blocks(NamedTuple):
@@ -202,7 +209,7 @@ def best_cut(rows: ScannedRows, middles: IntArray, rules: ScanRules, level: floa
     blocks = _blocks(order, places, len(F))
     statistics = _statistics(F, blocks)
     k = int(np.argmax([values.max(initial=-1.0) for values in statistics]))
-    p_value = _p_value(float(statistics[k].max()), F, blocks)
+    p_value = _p_value(float(statistics[k].max()), F, blocks, rows.unit)
     if p_value <= level:
         chosen = int(statistics[k].argmax())
         nearby = places[k][max(chosen - 1, 0) : chosen + 2]
@@ -332,7 +339,7 @@ def _statistics(F: FloatArray, blocks: Blocks) -> list[FloatArray]:
     return statistics
 
 
-def _p_value(largest: float, F: FloatArray, blocks: Blocks) -> float:
+def _p_value(largest: float, F: FloatArray, blocks: Blocks, unit: IntArray | None = None) -> float:
     """Probability of a larger statistic by chance.
 
     The largest of many has about a Gumbel distribution, whose mean and variance are those of the
@@ -340,11 +347,28 @@ def _p_value(largest: float, F: FloatArray, blocks: Blocks) -> float:
     """
     # The same for the same rows, whatever was drawn before.
     rng = np.random.default_rng(len(F))
+    places = np.arange(len(F))
+    runs = [places[[k]] for k in places] if unit is None else []
+    if unit is not None:
+        places = np.argsort(unit, kind="stable")
+        runs = np.split(places, np.flatnonzero(np.diff(unit[places])) + 1)
+        F = F.copy()
+        F[places] *= _growth(F[places], len(F) / len(runs))
+
+    def shuffled() -> FloatArray:
+        if unit is None:
+            return F[rng.permutation(len(F))]
+        moved = np.empty_like(F)
+        moved[places] = F[np.concatenate([runs[k] for k in rng.permutation(len(runs))])]
+        return moved
+
+    if len(runs) < FEWEST_UNITS:
+        return 1.0
     by_chance: list[float] = []
     p_value = 1.0
     for n_more in (FIRST_PERMUTATIONS, MORE_PERMUTATIONS):
         for _ in range(n_more):
-            drawn = _statistics(F[rng.permutation(len(F))], blocks)
+            drawn = _statistics(shuffled(), blocks)
             by_chance.append(max(float(values.max(initial=0.0)) for values in drawn))
         scale = float(np.std(by_chance, ddof=1)) * math.sqrt(6.0) / math.pi
         if scale <= 0.0:
@@ -354,6 +378,25 @@ def _p_value(largest: float, F: FloatArray, blocks: Blocks) -> float:
         if not CLEAR[0] < p_value < CLEAR[1]:
             break
     return p_value
+
+
+def _growth(F: FloatArray, length: float) -> FloatArray:
+    r"""Return how much larger features have to be for what shuffled blocks lose at their ends.
+
+    The variance of a mean of :math:`b` values with autocorrelations :math:`r^k` is, times their
+    number and but for a constant, :math:`1 - 2 r (1 - r^b) / (b (1 - r^2))`: smaller for the rows
+    of a block than for those of half a cell.
+    """
+    n = len(F)
+    size = np.maximum((F**2).sum(axis=0), np.finfo(float).tiny)
+    r = (F[1:] * F[:-1]).sum(axis=0) / size
+    # What the mean takes away from it (Kendall 1954).
+    r = np.clip((n * r + 1.0) / max(n - 3.0, 1.0), 0.0, 0.99)
+
+    def share(b: float) -> FloatArray:
+        return np.asarray(1.0 - 2.0 * r * (1.0 - r**b) / (b * (1.0 - r**2)))
+
+    return np.asarray(np.sqrt(np.maximum(share(n / 2.0) / share(length), 1.0)))
 
 
 def _refine(
