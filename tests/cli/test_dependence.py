@@ -127,7 +127,7 @@ def test_subjects_are_centred_and_resampled_as_a_whole(at):
     assert "columns are centred and scaled within each 'participant', as --within asks" in notes
 
 
-def test_links_within_subjects_are_found_without_p_values(at):
+def test_links_within_subjects_are_found_and_tested_by_subjects(at):
     frame = persons(seed=4)
     frame["q1"] += 1.5 * np.random.default_rng(5).normal(size=len(frame))
     shared = np.random.default_rng(6).normal(size=len(frame))
@@ -138,10 +138,12 @@ def test_links_within_subjects_are_found_without_p_values(at):
     edges = pd.read_csv("out/edges.csv")
     assert edges.iloc[0][["source", "target"]].tolist() == ["q2", "q3"]
     assert edges.iloc[0]["confidence"] > 0.9
-    assert "pvalue" not in edges
-    assert "no p-values of edges, since rows depend on others of their own 'participant'" in notes
+    assert edges.iloc[0]["qvalue"] < 0.001
+    assert record["edge_tests"] == "bootstrap"
     assert "left out, since constant within each 'participant': sex" in notes
     assert record["n_nodes"] == 8
+    _, _, notes = at(frame.iloc[:200], "learn")
+    assert "no p-values of edges, since rows of one 'participant' of fewer than 30 depend" in notes
 
 
 def test_whole_subjects_change_groups(at):

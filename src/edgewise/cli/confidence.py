@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
-    from edgewise._core.typing import FloatArray
+    from edgewise._core.typing import FloatArray, IntArray
     from edgewise.data.dependence import Dependence
     from edgewise.graph import Graph
     from edgewise.inference import CaseDropping
@@ -202,6 +202,8 @@ def _quiet(fit: Any, changed: dict[str, Any]) -> Any:
 
 #: Columns up to which p-values of edges are computed without being asked for: about a second.
 MOST_TESTED: Final = 500
+#: Tests with errors from resamples of whole clusters need so many.
+FEWEST_CLUSTERS: Final = 30
 #: Standard errors from fewer resamples are no use.
 FEWEST: Final = 20
 
@@ -245,13 +247,18 @@ def tested_edges(
     if graph.n_nodes > MOST_TESTED and getattr(fit, "alpha", None) != "fdr":
         why = f"no p-values of edges, since there are more than {MOST_TESTED} columns"
         return TestedEdges(values=values, notes=[why])
-    if dependence is not None and dependence.kind != "independent":
-        whom = "those before them" if dependence.kind == "blocks" else "others of their own"
-        whom = f"{whom} '{dependence.cluster}'" if dependence.kind == "clusters" else whom
-        why = f"no p-values of edges, since rows depend on {whom}"
+    member = None
+    if dependence is not None and dependence.kind == "clusters":
+        member = dependence.member if dependence.n_clusters >= FEWEST_CLUSTERS else None
+        if member is None or not hasattr(fit, "covariance"):
+            few = f" of fewer than {FEWEST_CLUSTERS}" if member is None else ""
+            why = f"since rows of one '{dependence.cluster}'{few} depend on each other"
+            return TestedEdges(values=values, notes=[f"no p-values of edges, {why}"])
+    elif dependence is not None and dependence.kind == "blocks":
+        why = "no p-values of edges, since rows depend on those before them"
         return TestedEdges(values=values, notes=[why])
     if hasattr(fit, "covariance"):
-        return _test_numbers(fit, resampled, frame, values, seed=seed, n_jobs=n_jobs)
+        return _test_numbers(fit, resampled, frame, values, member, seed=seed, n_jobs=n_jobs)
     frame, notes = complete_rows(frame, "p-values of edges")
     if not len(frame):
         return TestedEdges(values=values, notes=notes)
@@ -277,7 +284,12 @@ def complete_rows(frame: pd.DataFrame, what: str) -> tuple[pd.DataFrame, tuple[s
 
 
 def _test_numbers(
-    fit: Any, resampled: Any, frame: pd.DataFrame, values: dict[str, FloatArray], **how: int
+    fit: Any,
+    resampled: Any,
+    frame: pd.DataFrame,
+    values: dict[str, FloatArray],
+    member: IntArray | None,
+    **how: int,
 ) -> TestedEdges:
     """Test partial correlations, by a formula or with the errors of as many resamples."""
     from edgewise.inference import edge_intervals
@@ -286,7 +298,7 @@ def _test_numbers(
 
     covariance: Any = "correlation" if fit.covariance == "empirical" else fit.covariance
     n_resamples = getattr(resampled, "n_resamples_", 0)
-    errors = errors_by(frame, covariance)
+    errors = errors_by(frame, covariance) if member is None else "bootstrap"
     if errors == "bootstrap" and n_resamples < FEWEST:
         why = "no p-values of edges: their errors need resamples; --confidence asks for them"
         return TestedEdges(values=values, notes=[why])
@@ -295,6 +307,7 @@ def _test_numbers(
             frame,
             covariance=covariance,
             missing=fit.missing,
+            clusters=member,
             n_resamples=max(n_resamples, FEWEST),
             n_jobs=how["n_jobs"],
             random_state=how["seed"],

@@ -83,8 +83,8 @@ def settled(reading: Reading, *, is_numbers: bool = True) -> Reading:
         )
     if names:
         reading, found = _clustered(reading, found, names[0], is_numbers=is_numbers)
-    if is_numbers and found.kind != "clusters" and asked.blocks is None:
-        reading, found = _ordered(reading, found)
+    if found.kind != "clusters" and asked.blocks is None:
+        reading, found = _ordered(reading, found, is_numbers=is_numbers)
     return replace(reading, dependence=found)
 
 
@@ -185,8 +185,10 @@ def series_of(reading: Reading) -> IntArray | None:
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
 
 
-def _ordered(reading: Reading, found: Dependence) -> tuple[Reading, Dependence]:
-    """Look at the order of the rows; take changes where columns drift."""
+def _ordered(
+    reading: Reading, found: Dependence, *, is_numbers: bool
+) -> tuple[Reading, Dependence]:
+    """Look at the order of the rows; take changes where columns of numbers drift."""
     import numpy as np
 
     from edgewise.data.dependence import row_order
@@ -196,7 +198,7 @@ def _ordered(reading: Reading, found: Dependence) -> tuple[Reading, Dependence]:
         return reading, found
     beside = {n: c for n, c in _columns(reading.raw) if n not in reading.names}
     is_in_windows = "--window" in options_given()
-    can_change = not (asked.difference or "--on" in reading.apart or is_in_windows)
+    can_change = is_numbers and not (asked.difference or "--on" in reading.apart or is_in_windows)
     can_change = can_change and options_given().isdisjoint(PLACES)
     order = row_order(
         table.values,
@@ -212,6 +214,9 @@ def _ordered(reading: Reading, found: Dependence) -> tuple[Reading, Dependence]:
         notes = [f"rows are sorted by '{order.columns[0]}'; they are alike for that reason only"]
     if "--on" in reading.apart and order.kind == "order":
         order = _beyond_covariates(reading, order)
+    if is_in_windows and order.kind == "order":
+        keep = "--every N keeps one row in so many"
+        notes = [f"{about_order(order)}, so that windows look more different than they are; {keep}"]
     reading = replace(reading, notes=(*reading.notes, *notes))
     if found.member is not None:
         found = replace(found, member=codes_of(reading.column(found.cluster)))
@@ -388,8 +393,22 @@ def counted_rows(dependence: Dependence, frame: Any) -> Counted:
     elif n_rows == n:
         note = f"{about_order(dependence.order)}: {how}; {AS_THEY_ARE}"
     else:
-        note = f"{about_order(dependence.order)}: {count}, and {how}; {AS_THEY_ARE}"
+        back = f"{_without_drift(dependence.order, frame.shape[1])}{AS_THEY_ARE}"
+        note = f"{about_order(dependence.order)}: {count}, and {how}; {back}"
     return Counted(weights=weights, draws={"block_length": length}, notes=(note,))
+
+
+def _without_drift(order: RowOrder, n_columns: int) -> str:
+    """Say what can be done about a few columns that drift, for which all rows count as fewer."""
+    drifts = order.drifts
+    if not 0 < len(drifts) < n_columns - 1 or preparation().difference:
+        return ""
+    import shlex
+
+    which = shlex.quote(",".join(drifts))
+    verb = "drifts" if len(drifts) == 1 else "drift"
+    names = ", ".join(f"'{name}'" for name in drifts)
+    return f"--drop {which} leaves out what drifts, --difference takes changes ({names} {verb}); "
 
 
 def _n_independent(dependence: Dependence, values: FloatArray) -> float:

@@ -535,8 +535,12 @@ def _no_split(tree: GraphTree) -> list[str]:
         )
     if not any(covariate.is_tried for covariate in tree.covariates_):
         found = "No split could be tried, so that these rows do not tell how the network varies."
-    edges = f"The network of all rows has {count(tree.graph_.n_edges, 'edge')}."
-    return [found, *_untried(tree), edges]
+    edges = f"The network of all rows has {count(tree.graph_.n_edges, 'edge')}"
+    if tree.criterion != "penalized":
+        edges += (
+            ", as many as predict held-out rows best; learn takes those that the BIC is sure of"
+        )
+    return [found, *_untried(tree), f"{edges}."]
 
 
 def _untried(tree: GraphTree) -> list[str]:

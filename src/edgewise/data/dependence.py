@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -83,6 +83,8 @@ class RowOrder:
         By what factor the variance of a correlation of two columns grows, at most.
     in_spread : bool
         Whether only sizes are alike: large values follow large ones of either sign.
+    drifts : tuple of str
+        Columns that are random walks, where they are too few for a trend.
     """
 
     kind: Kind = "independent"
@@ -91,6 +93,7 @@ class RowOrder:
     decay: float = 0.0
     inflation: float = 1.0
     in_spread: bool = False
+    drifts: tuple[str, ...] = ()
 
     def block_length(self, n_samples: int) -> int:
         """Return the length of blocks that keep what rows have in common, 1 if nothing."""
@@ -264,17 +267,17 @@ def _judge(
     is_drift &= n_different >= min(MEASUREMENT, n // 2)
     is_drift &= np.array([_walks(column, member) for column in values.T], dtype=bool)
     is_general = 2 * is_drift.sum() >= len(names) and n >= ROWS_OF_TREND
-    if has_trends and is_drift.any() and (is_timed or is_general):
-        order = np.argsort(-levels, kind="stable")
-        drifts = tuple(names[k] for k in order if is_drift[k])
+    order = np.argsort(-levels, kind="stable")
+    drifts = tuple(names[k] for k in order if is_drift[k])
+    if has_trends and drifts and (is_timed or is_general):
         return RowOrder(kind="trend", columns=drifts, autocorrelation=float(levels[is_drift].max()))
     found = RowOrder()
     sizes = _centred(np.where(np.isnan(values), np.nan, np.abs(Z)), member)
     for in_spread, rows in ((False, Z), (True, sizes))[: 1 + has_sizes]:
         own = _memory(rows, names, member, length, in_spread=in_spread)
         if own.decay > found.decay:
-            found = own if found.kind == "independent" else _longer(found, own)
-    return found
+            found = own if found.kind == "independent" else replace(found, decay=own.decay)
+    return replace(found, drifts=drifts) if found.kind == "order" else found
 
 
 def _walks(column: FloatArray, member: IntArray) -> bool:
@@ -290,13 +293,6 @@ def _walks(column: FloatArray, member: IntArray) -> bool:
     steps = steps - steps.mean()
     size = float(steps @ steps)
     return size > 0 and float(steps[1:] @ steps[:-1]) / size > -0.25
-
-
-def _longer(found: RowOrder, own: RowOrder) -> RowOrder:
-    """Rows that are alike in levels, with a memory that is longer in their sizes."""
-    from dataclasses import replace
-
-    return replace(found, decay=own.decay)
 
 
 def _memory(

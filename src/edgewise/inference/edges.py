@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -17,8 +17,8 @@ from edgewise.estimators.base.statistics import pearson_instead, row_scores, row
 from edgewise.graph.metrics import GraphLike
 from edgewise.inference.intervals import PairIntervals
 from edgewise.inference.level_edges import product_tests
-from edgewise.inference.resample import MAX_DRAWS, varies
-from edgewise.selection.criteria import false_discovery_control, two_sided
+from edgewise.inference.resample import MAX_DRAWS, cluster_codes, rows_of_clusters, varies
+from edgewise.selection.criteria import false_discovery_control
 from edgewise.selection.edge_tests import (
     ConfirmedTests,
     FormulaTests,
@@ -41,6 +41,10 @@ _COVARIANCES: Final = (
 
 
 Errors: TypeAlias = Literal["formula", "confirmed", "robust", "bootstrap", "residuals"]
+
+
+#: Degrees of freedom of which Student's t is normal.
+NORMAL: Final = 1e10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +82,7 @@ def edge_intervals(
     missing: Literal["error", "pairwise", "em"] = "error",
     method: Literal["nodewise", "graphical-lasso"] = "nodewise",
     fdr: Literal["bh", "by"] = "bh",
+    clusters: Any = None,
     n_resamples: int = 200,
     n_jobs: int | None = None,
     random_state: RandomState = 0,
@@ -181,6 +186,9 @@ def edge_intervals(
         How ``qvalues`` are corrected: by Benjamini and Hochberg, which with these statistics
         controls the share of false edges as n grows [2]_, or by Benjamini and Yekutieli, which
         holds under any dependence and finds less.
+    clusters : array-like of shape (n,), optional
+        Which rows belong together, as those of one subject do. Errors are then those over bootstrap
+        resamples of whole clusters, of which there should be 30 or more.
     n_resamples : int
         Bootstrap resamples, where there is no formula.
     n_jobs : int, optional
@@ -238,6 +246,8 @@ def edge_intervals(
         from edgewise.estimators import MixedGraph
 
         graph = MixedGraph().fit(X).graph_
+    if graph is not None and clusters is not None:
+        raise InputError("clusters are for columns of numbers, and some have levels. Leave it out.")
     if graph is not None:
         return _level_intervals(graph, X, level, fdr)
     table.refuse_text(allows_order=covariance in ("polychoric", "auto"))
@@ -247,6 +257,8 @@ def edge_intervals(
     refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
     check_columns(table.values, list(table.names), allow_missing=missing != "error")
     rows = _rows(table, covariance, missing)
+    if clusters is not None:
+        rows = replace(rows, member=cluster_codes(clusters, X))
     tests, alpha, errors = _tested(rows, method, n_resamples, n_jobs, random_state)
     diagonal = np.where(np.eye(p), np.nan, 0.0)
     lower, upper = tests.interval(level)
@@ -313,7 +325,11 @@ def _tested(
     seeds = as_generator(random_state).integers(2**31 - 1, size=n_resamples)
     tasks = [(rows, estimator, int(seed)) for seed in seeds]
     drawn = parallel_map(_estimate_again, tasks, n_jobs=n_jobs, description="Bootstrap")
-    partial, plain = (_ResampledTests.of(x, [again[k] for again in drawn])
+    degrees = NORMAL
+    if rows.member is not None:
+        # Of a few clusters and resamples, the spread itself is not known well.
+        degrees = 1.0 / (1.0 / max(int(rows.member.max()), 1) + 1.0 / (n_resamples - 1))
+    partial, plain = (_ResampledTests.of(x, [again[k] for again in drawn], degrees)
                       for k, x in enumerate((estimator(R)[0], R)))  # fmt: skip
     tests = ConfirmedTests(partial, plain) if few_rows(R, n) else partial
     return tests, estimator.alpha, "bootstrap"
@@ -325,15 +341,17 @@ class _ResampledTests:
 
     estimate: FloatArray
     spread: FloatArray
+    degrees: float
 
     @classmethod
-    def of(cls, estimate: FloatArray, drawn: list[FloatArray]) -> _ResampledTests:
+    def of(cls, estimate: FloatArray, drawn: list[FloatArray], degrees: float) -> _ResampledTests:
         """Measure the spread; pairs that resamples have no estimate of have no test."""
         inside = np.where(np.eye(len(estimate), dtype=bool), 0.0, estimate)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.std(np.arctanh(drawn), axis=0, ddof=1)
         is_known = np.isfinite(spread) & (np.abs(inside) < 1.0)
-        return cls(np.where(is_known, inside, np.nan), np.where(is_known, spread + 1e-12, np.nan))
+        inside, spread = (np.where(is_known, x, np.nan) for x in (inside, spread + 1e-12))
+        return cls(inside, spread, degrees)
 
     @property
     def standard_error(self) -> FloatArray:
@@ -341,10 +359,11 @@ class _ResampledTests:
 
     @property
     def pvalues(self) -> FloatArray:
-        return two_sided(np.arctanh(self.estimate) / self.spread)
+        score = np.arctanh(self.estimate) / self.spread
+        return np.asarray(2.0 * special.stdtr(self.degrees, -np.abs(score)))
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        reach = float(-special.ndtri((1.0 - level) / 2)) * self.spread
+        reach = float(-special.stdtrit(self.degrees, (1.0 - level) / 2)) * self.spread
         z = np.arctanh(self.estimate)
         return np.tanh(z - reach), np.tanh(z + reach)
 
@@ -373,10 +392,13 @@ class _Rows:
     covariance: str
     missing: str
     ordinal: BoolArray | None
+    member: IntArray | None = None
 
     @property
     def has_formula(self) -> bool:
         """Whether a formula gives the errors of these correlations."""
+        if self.member is not None:
+            return False
         is_pearson = self.covariance == "auto" and not np.any(self.ordinal)
         is_known = is_pearson or self.covariance in ("correlation", "nonparanormal")
         return is_known and not np.isnan(self.values).any()
@@ -417,8 +439,11 @@ def _estimate_again(rows: _Rows, estimator: Any, seed: int) -> tuple[FloatArray,
     """Estimate partial and plain correlations again from rows drawn with replacement."""
     generator = np.random.default_rng(seed)
     n = len(rows.values)
+    parts = None if rows.member is None else rows_of_clusters(rows.member, np.arange(n))
     for _ in range(MAX_DRAWS):
-        drawn = generator.integers(n, size=n)
+        drawn = generator.integers(n if parts is None else len(parts), size=n)
+        if parts is not None:
+            drawn = np.concatenate([parts[k] for k in drawn[: len(parts)]])
         if varies(rows.values[drawn]).all():
             break
     R = rows.correlations(drawn)
