@@ -16,6 +16,7 @@ from edgewise.estimators import GraphTree, LeafLasso
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
 from studies import figures, tables
+from studies.covariates.partition import RECIPE
 from studies.study import Claim, Part, Report, Row, load_rows
 
 EARTH: Final = 6371.0
@@ -81,16 +82,10 @@ def run_task(rng: np.random.Generator, *, max_total_depth: int | None) -> list[R
     climate = load_climate()
     X, Y, is_held_out = climate.covariates[PLACE], climate.responses, climate.is_validation
     held_out = X[is_held_out], Y[is_held_out]
-    tree = GraphTree(
-        search="halving",
-        mean="global",
-        split_for="all",
-        max_total_depth=max_total_depth,
-        random_state=rng,
-    )
+    tree = GraphTree(max_total_depth=max_total_depth, random_state=rng, **RECIPE)
     tree.fit(X[~is_held_out], Y[~is_held_out], *held_out)
     pooled, longer = (
-        GraphTree(mean="global", split_for="all", max_depth=0, lasso=lasso).fit(
+        GraphTree(**RECIPE, max_depth=0, lasso=lasso).fit(
             X[~is_held_out], Y[~is_held_out], *held_out
         )
         for lasso in (None, LONGER)

@@ -16,6 +16,7 @@ from edgewise.estimators import GraphTree, KernelGraph
 from edgewise.metrics import edge_metrics
 from edgewise.solvers import alpha_max, graphical_lasso_path
 from studies import figures, tables
+from studies.covariates.partition import RECIPE
 from studies.study import Claim, Part, Report, Row, combinations
 
 CHAIN: Final = "chain"
@@ -59,9 +60,7 @@ def run_task(
         data = make_drifting_grid(side, rng=rng)
         line = np.linspace(0, side - 1, n_points[GRID]).round().astype(np.int64)
         points = (side * line[:, None] + line).ravel()
-    tree = GraphTree(search="halving", bounds=(0, 1), mean="global", split_for="all").fit(
-        data.X, data.Y, data.X_val, data.Y_val
-    )
+    tree = GraphTree(bounds=(0, 1), **RECIPE).fit(data.X, data.Y, data.X_val, data.Y_val)
     rows: list[Row] = []
     for method, graphs in _learn(tree, data, data.X[points]).items():
         scores = _score(data, points, graphs)

@@ -200,6 +200,16 @@ def test_rows_that_judge(regress, rows):
             ("--split-for", "all", "--min-leaf", "100", "--min-gain", "1000000"),
             {"split_for": "all", "min_samples_leaf": 100, "criterion": HeldOut(min_gain=1e6)},
         ),
+        (
+            ("--published",),
+            {
+                "criterion": HeldOut(min_gain=0, exchange=False),
+                "search": "halving",
+                "lookahead": 0,
+                "split_for": "all",
+                "mean": "leaf",
+            },
+        ),
     ],
 )
 def test_options_reach_the_tree(regress, rows, options, values):
@@ -270,6 +280,10 @@ def test_an_earlier_run_leaves_nothing_behind(regress, rows):
         (
             ("--on", "lon", "--drop", "place", "--gamma", "1"),
             "--gamma is for --criterion",
+        ),
+        (
+            ("--on", "lon", "--drop", "place", "--published", "--search", "halving"),
+            "--published has a rule of its own. Leave --search out.",
         ),
         (
             ("--on", "lon", "--drop", "place", "--min-gain", "1", "--criterion", "penalized"),

@@ -26,7 +26,7 @@ from edgewise.cli.options import (
 )
 from edgewise.cli.prepare import COMPLETE_ROWS, treat_missing
 from edgewise.cli.run import EDGES, Result
-from edgewise.cli.shell import in_options
+from edgewise.cli.shell import in_options, options_given
 from edgewise.cli.wording import (
     about_text,
     count,
@@ -120,7 +120,9 @@ CriterionOption: TypeAlias = Annotated[
 ]
 Gamma: TypeAlias = Annotated[
     float | None,
-    growth_option(help="Penalty per leaf for --criterion penalized.", show_default="0.03"),
+    growth_option(
+        help="Penalty per leaf for --criterion penalized.", show_default="by permutations"
+    ),
 ]
 Lookahead: TypeAlias = Annotated[
     int | None,
@@ -181,6 +183,21 @@ MinGain: TypeAlias = Annotated[
     ),
 ]
 
+Published: TypeAlias = Annotated[
+    bool,
+    growth_option(
+        "--published",
+        help=(
+            "Grow by the published rule: halve ranges, stop at a split that does not pay off, and "
+            "split for means, variances and network alike."
+        ),
+    ),
+]
+#: Options that make up the rule by which a tree grows.
+RULE: Final = frozenset(
+    {"--search", "--criterion", "--gamma", "--lookahead", "--mean", "--split-for", "--min-gain"}
+)
+
 
 def regress(
     data: DataFile,
@@ -207,6 +224,7 @@ def regress(
     max_total_depth: TotalDepth = None,
     min_samples_leaf: MinLeaf = 10,
     min_gain: MinGain = None,
+    published: Published = False,
 ) -> None:
     """Learn how the network of some columns varies with others: a tree with a network per leaf.
 
@@ -215,6 +233,8 @@ def regress(
     from edgewise.cli.run import run
 
     _check_together(search, criterion, lookahead=lookahead, gamma=gamma, min_gain=min_gain)
+    if published and (both := sorted(options_given() & RULE)):
+        raise InputError(f"--published has a rule of its own. Leave {', '.join(both)} out.")
     parameters = given(
         criterion=criterion,
         search=search,
@@ -230,6 +250,7 @@ def regress(
         min_gain=min_gain,
         random_state=random_state,
         n_jobs=n_jobs,
+        published=published or None,
     )
     source, columns, is_validation = read_regression(
         data,
@@ -368,6 +389,9 @@ def grow_tree(
     from edgewise.estimators import GraphTree, HeldOut, Penalized
 
     given = dict(parameters)
+    if given.pop("published", None):
+        given |= {"criterion": HeldOut(min_gain=0, exchange=False), "search": "halving"}
+        given |= {"lookahead": 0, "split_for": "all", "mean": "leaf"}
     gamma, min_gain = given.pop("gamma", None), given.pop("min_gain", None)
     if gamma is not None:
         given["criterion"] = Penalized(gamma)

@@ -131,6 +131,22 @@ def test_total_depth():
     assert len(capped.leaves_) <= 2
 
 
+@pytest.mark.parametrize("search", ["halving", "greedy"])
+def test_gamma_by_permutation_splits_few_tables_in_which_nothing_varies(search):
+    n_tables = 40 if search == "halving" else 10
+    n_split = 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.uniform(size=(200, 2)), rng.normal(size=(200, 8))
+        tree = GraphTree(Penalized(), search, split_for="all", lookahead=0).fit(X, Y)
+        n_split += len(tree.leaves_) > 1
+        assert any("by permutation" in note for note in tree.treatment_)
+    # 2 are expected; more than 5 of 40 come by chance in one of 70 suites.
+    assert n_split <= n_tables / 8
+    X, Y = four_cells(500, 2, d=2)
+    assert len(GraphTree(Penalized(), search, bounds=(0, 1)).fit(X, Y).leaves_) > 1
+
+
 @pytest.mark.parametrize("search", ["greedy", "optimal"])
 def test_penalised_criterion_needs_no_validation_rows(search):
     X, Y = four_cells(500, 2, d=2)

@@ -94,8 +94,8 @@ class NetworkChange(ChangeEstimator):
     standardize : {"within", "pooled", False}
         Subtract the mean of its group from every column and divide by the standard deviation in
         its group, so that networks are compared and spreads do not count; or by one that both
-        groups have in common (``"pooled"``, as in the paper), so that a change of the spread
-        counts. Powers are scaled to a standard deviation of 1. Not with ``"ising"``. With False
+        groups have in common (``"pooled"``), so that a change of the spread counts. Powers are
+        scaled to a standard deviation of 1. Not with ``"ising"``. With False, as in the paper,
         the rows are used as they are, so that a change of the means counts as well.
     penalize_diagonal : bool
         Whether alpha is for a change of each variable by itself too.

@@ -29,11 +29,13 @@ from edgewise.solvers.covariates.dyadic_tree import (
     greedy_tree,
     optimal_tree,
     scanned_tree,
+    steepest_gain,
 )
 from edgewise.solvers.covariates.scan import (
     ALL,
     GRAPH,
     MOMENTS,
+    Cut,
     ScannedRows,
     ScanRules,
     can_cut,
@@ -331,6 +333,8 @@ class GrownTree:
         What the nodes are split by.
     is_scanned : bool
         Whether those are cuts that a test has found.
+    gamma : float or None
+        Price of the leaves on the training rows, by permutation where that was asked for.
     """
 
     cells: GaussianCells
@@ -341,6 +345,7 @@ class GrownTree:
     n_cells: int
     coordinates: list[Coordinate]
     is_scanned: bool
+    gamma: float | None
 
     @property
     def is_floored(self) -> BoolArray:
@@ -382,10 +387,10 @@ class TreeProblem:
         Whether each cell has a mean of its own.
     lasso : LeafLasso
         Path of the graphical lassos.
-    gamma : float or None
+    gamma : float, "auto" or None
         Price of the leaves on the training rows; None for the risk of the validation rows.
     min_gain, exchange, significance
-        As in `HeldOut`.
+        As in `HeldOut`; ``significance`` also of `Penalized`.
     """
 
     rows: TreeRows
@@ -397,7 +402,7 @@ class TreeProblem:
     min_samples: int
     max_total_depth: int | None
     lasso: LeafLasso
-    gamma: float | None
+    gamma: float | str | None
     min_gain: float | str
     exchange: bool
     significance: float | None
@@ -405,17 +410,10 @@ class TreeProblem:
 
     def grow(self, units: Units, part: str) -> GrownTree:
         """Search for the tree of least risk, and fit its nodes."""
-        coordinates, first = self.coordinates, None
-        if self.search == "greedy":
-            first = scan_tree(
-                self._scanned(units),
-                np.array([one.depth for one in coordinates], dtype=np.int64),
-                self._scan_rules(part),
-            )
-            cuts = () if first is None else first
-            coordinates = [coordinates[cut.coordinate].cut_once(cut.place) for cut in cuts]
+        gamma = self._gamma_of_chance(units, part) if self.gamma == "auto" else self.gamma
+        coordinates, first = self._cuts(units, part)
         cells, validated = self._cells(units, coordinates, part)
-        costs = self._costs(cells)
+        costs = replace(self, gamma=gamma)._costs(cells)
         if self.search == "greedy":
             found = scanned_tree(cells, first, **costs)
         elif self.search == "halving":
@@ -431,8 +429,43 @@ class TreeProblem:
             fits=_fit_leaves(nodes, cells, validated, self.lasso),
             n_cells=found.n_cells,
             coordinates=coordinates,
-            is_scanned=self.search == "greedy" and self.significance is not None,
+            is_scanned=self._is_tested,
+            gamma=None if gamma is None else float(gamma),
         )
+
+    @property
+    def _is_tested(self) -> bool:
+        """Whether a test finds the splits."""
+        return self.search == "greedy" and self.gamma is None and self.significance is not None
+
+    def _cuts(self, units: Units, part: str) -> tuple[list[Coordinate], Cut | None]:
+        """Return what cells are split by, and for a scan the first of its cuts."""
+        if self.search != "greedy":
+            return self.coordinates, None
+        first = scan_tree(
+            self._scanned(units),
+            np.array([one.depth for one in self.coordinates], dtype=np.int64),
+            self._scan_rules(part),
+        )
+        cuts = () if first is None else first
+        return [self.coordinates[cut.coordinate].cut_once(cut.place) for cut in cuts], first
+
+    def _gamma_of_chance(self, units: Units, part: str) -> float:
+        """Find the gamma at which a tree would split for none of so many permutations.
+
+        Covariates change places among the training rows, so that nothing varies with them. Of
+        19 permutations and the rows as they are, each is as likely to have the largest gamma.
+        """
+        rng = np.random.default_rng(len(self.rows.Y))
+        largest = 0.0
+        for _ in range(math.ceil(1.0 / (self.significance or 1.0)) - 1):
+            X = self.rows.X
+            shuffled = replace(X, values=X.values[rng.permutation(X.n_samples)])
+            problem = replace(self, rows=replace(self.rows, X=shuffled))
+            coordinates, first = problem._cuts(units, part)
+            cells, _ = problem._cells(units, coordinates, part)
+            largest = max(largest, steepest_gain(cells, self.search, first, self.lookahead))
+        return largest
 
     def tried(self, units: Units) -> set[int]:
         """Numbers of the covariates that rows can be split by."""
@@ -480,7 +513,7 @@ class TreeProblem:
             min_samples=-(-self.min_samples // 2) if part == MOMENTS else self.min_samples,
             max_depth=sum(one.depth for one in self.coordinates) if limit is None else limit,
             lookahead=self.lookahead,
-            significance=NO_TEST if self.significance is None else self.significance,
+            significance=self.significance if self._is_tested else NO_TEST,
         )
 
     def _cells(
@@ -516,10 +549,9 @@ class TreeProblem:
         n, p = cells.train.Y.shape
         d = max(len(self.coordinates), 1)
         if self.gamma is not None:
-            return {"price": code_length_price(n, p, d, self.gamma)}
+            return {"price": code_length_price(n, p, d, float(self.gamma))}
         nats = self.min_gain
-        is_tested = self.search == "greedy" and self.significance is not None
-        if is_tested and (cells.part == MOMENTS or isinstance(nats, str)):
+        if self._is_tested and (cells.part == MOMENTS or isinstance(nats, str)):
             # What is left of a difference of means or variances would pass for a network.
             nats = 0.0
         elif isinstance(nats, str):

@@ -27,6 +27,8 @@ from edgewise.solvers.covariates.scan import Cut
 SLACK = 1e-10
 
 Key = tuple[int, ...]
+#: Cells that a search has found, ways to halve them, and how many risks were computed.
+Found = tuple["dict[Key, Cell]", "dict[Key, list[Halving]]", int]
 #: Price of a tree by its number of leaves, increasing and convex.
 Price = Callable[[int], float]
 
@@ -227,6 +229,11 @@ def greedy_tree(
     TreeSearch
     """
     worth = max(SLACK, min_gain if price is None else price(2) - price(1))
+    return _best(cells, *_grow(cells, lookahead, worth), min_gain, price)
+
+
+def _grow(cells: GaussianCells, lookahead: int, worth: float) -> Found:
+    """Halve each cell where that lowers its risk most, and so many levels below what pays off."""
     root = cells.root()
     known = {root.key: root}
     ways: dict[Key, list[Halving]] = {}
@@ -249,7 +256,7 @@ def greedy_tree(
             left = lookahead if gain > worth else budget - 1
             grown += [(half, left) for half in halves]
         frontier = grown
-    return _best(cells, known, ways, n_cells, min_gain, price)
+    return known, ways, n_cells
 
 
 def scanned_tree(
@@ -275,6 +282,11 @@ def scanned_tree(
     -------
     TreeSearch
     """
+    return _best(cells, *_cut(cells, first), min_gain, price)
+
+
+def _cut(cells: GaussianCells, first: Cut | None) -> Found:
+    """Follow the cuts that a scan has found."""
     cuts = [] if first is None else list(first)
     numbers = {id(cut): number for number, cut in enumerate(cuts)}
     root = cells.root()
@@ -289,7 +301,7 @@ def scanned_tree(
             ways[cell.key] = [Halving(k, halves[0].key, halves[1].key, p_value=cut.p_value)]
             frontier += zip(halves, (cut.left, cut.right), strict=True)
     known = {cell.key: cell for cell in cells.with_risks(found)}
-    return _best(cells, known, ways, len(known), min_gain, price)
+    return known, ways, len(known)
 
 
 def optimal_tree(
@@ -330,6 +342,11 @@ def optimal_tree(
         With the number of cells, if there are too many.
     """
     _refuse_too_many(cells, max_cells)
+    return _best(cells, *_all_cells(cells), min_gain, price)
+
+
+def _all_cells(cells: GaussianCells) -> Found:
+    """Go through all cells and all ways to halve them."""
     root = cells.root()
     known = {root.key: root}
     frontier = [root]
@@ -340,8 +357,49 @@ def optimal_tree(
                 found.append(cells.child(cell, coordinate, side, float(risks[coordinate, side])))
         known.update((cell.key, cell) for cell in found)
         frontier = found
-    ways = {key: _ways(cell, known) for key, cell in known.items()}
-    return _best(cells, known, ways, len(known), min_gain, price)
+    return known, {key: _ways(cell, known) for key, cell in known.items()}, len(known)
+
+
+def steepest_gain(cells: GaussianCells, search: str, first: Cut | None, lookahead: int) -> float:
+    r"""Find the largest gamma at which a tree would have any split.
+
+    .. math:: \max_{m > 1} \; (R_1 - R_m) / (\operatorname{pen}(m) - \operatorname{pen}(1)),
+
+    with :math:`R_m` the least risk of a tree with m leaves among the cells that the search looks
+    at where nothing pays off, and pen the price of `code_length_price` with a gamma of 1.
+
+    Parameters
+    ----------
+    cells : GaussianCells
+        Where cells and their risks come from.
+    search : {"greedy", "halving", "optimal"}
+        As in `GraphTree`.
+    first : Cut or None
+        For ``"greedy"``, the first cut of a scan.
+    lookahead : int
+        For ``"halving"``, how many levels the search looks ahead.
+
+    Returns
+    -------
+    float
+        0 where no tree has less risk than none.
+    """
+    if search == "greedy":
+        known, ways, _ = _cut(cells, first)
+    elif search == "halving":
+        known, ways, _ = _grow(cells, max(lookahead, 1), math.inf)
+    else:
+        known, ways, _ = _all_cells(cells)
+    judged, gaining = _judge(cells, known, ways)
+    root = next(iter(judged))
+    from_below = sorted(judged, key=lambda key: -judged[key].depth)
+    risks = _tables(judged, gaining, from_below, len(judged))[root]
+    n, p = cells.train.Y.shape
+    price = code_length_price(n, p, max(len(cells.depths), 1), 1.0)
+    return max(
+        (-float(risks[m - 1]) / (price(m) - price(1)) for m in range(2, len(risks) + 1)),
+        default=0.0,
+    )
 
 
 def code_length_price(n: int, p: int, d: int, gamma: float) -> Price:
@@ -394,9 +452,18 @@ def _best(
     min_gain: float,
     price: Price | None,
 ) -> TreeSearch:
-    """Judge all cells that were found, the root being the first, and put the best together."""
-    judged = {cell.key: cell for cell in cells.judge(list(known.values()))}
+    """Put the best tree of the cells that were found together."""
+    judged, gaining = _judge(cells, known, ways)
     root = next(iter(judged))
+    tree = best_tree(judged, gaining, root, min_gain=min_gain, price=price)
+    return TreeSearch(tree=tree, risk=judged[root].risk - tree.total_gain, n_cells=n_cells)
+
+
+def _judge(
+    cells: GaussianCells, known: dict[Key, Cell], ways: dict[Key, list[Halving]]
+) -> tuple[dict[Key, Cell], dict[Key, list[Halving]]]:
+    """Judge all cells that were found, the root being the first, and what halvings gain."""
+    judged = {cell.key: cell for cell in cells.judge(list(known.values()))}
     gaining = {
         key: [
             way._replace(gain=cells.gain(judged[key], [judged[way.left], judged[way.right]]))
@@ -404,8 +471,7 @@ def _best(
         ]
         for key, of_cell in ways.items()
     }
-    tree = best_tree(judged, gaining, root, min_gain=min_gain, price=price)
-    return TreeSearch(tree=tree, risk=judged[root].risk - tree.total_gain, n_cells=n_cells)
+    return judged, gaining
 
 
 def _best_halving(cell: Cell, risks: FloatArray) -> tuple[int, float]:
