@@ -229,6 +229,21 @@ def judge(published: str, measure: str, cases: Sequence[Case], more: str = "") -
     return Claim(published, f"{measure}: {words}.{more}", verdict([holds for holds, _ in cases]))
 
 
+def judge_each(published: str, measure: str, cases: Mapping[str, Case]) -> tuple[Claim, ...]:
+    """Judge a statement under each setting that the paper leaves open, in a claim of its own.
+
+    Examples
+    --------
+    >>> cases = {"a": ([True], "1 of 1"), "b": ([False], "0 of 1")}
+    >>> [claim.holds for claim in judge_each("It is.", "Count", cases)]
+    ['yes', 'no']
+    """
+    return tuple(
+        Claim(f"{published} ({setting})", f"{measure}: {figures}.", verdict([holds]))
+        for setting, (holds, figures) in cases.items()
+    )
+
+
 def verdict(cases: Sequence[Sequence[bool]]) -> Literal["yes", "partly", "no"]:
     """Say whether a statement holds in all of its cases, in part or not.
 

@@ -31,6 +31,8 @@ RULES: Final[dict[str, dict[str, object]]] = {
     "`bjp`, `prior=0.5`": {"criterion": "bjp", "prior": 0.5},
     "`ib`": {"criterion": "ib"},
     "`ib`, as published": {"criterion": "ib", "prior": 0.5},
+    "`ib`, BDeu counts": {"criterion": "ib", "pseudocount": "bdeu"},
+    "`bjp`, BDeu counts": {"criterion": "bjp", "pseudocount": "bdeu"},
     "`mpl`": {"criterion": "mpl"},
     "`mpl`, `ess=4`": {"criterion": "mpl", "ess": 4.0},
     "`mpl`, `ess=16`": {"criterion": "mpl", "ess": 16.0},

@@ -91,11 +91,13 @@ def number_rows(ax: Axes, frame: pd.DataFrame) -> None:
 HUBS: Final[dict[str, tuple[int, int, HubLinks]]] = {
     "1 hub": (8, 1, "none"),
     "2 hubs": (16, 2, "chain"),
+    "3 hubs": (24, 3, "ring"),
     "4 hubs": (32, 4, "ring"),
 }
 #: Nodes, and edges that each new node brings.
 SCALE_FREE: Final = {
     "scale-free 20, 1": (20, 1),
+    "scale-free 20, 2": (20, 2),
     "scale-free 40, 1": (40, 1),
     "scale-free 40, 2": (40, 2),
 }
@@ -165,30 +167,45 @@ def graph_of(network: str) -> BoolArray:
 
 
 def list_tasks(quick: bool) -> list[Row]:
-    """List the distributions of each network."""
-    n_distributions, stride = (1, 3) if quick else (10, 1)
-    return combinations(network=NETWORKS, distribution=range(n_distributions), stride=[stride])
+    """List the distributions of each network, with how many data sets are drawn of each."""
+    n_distributions, n_data_sets, stride = (1, 1, 3) if quick else (10, 10, 1)
+    return combinations(
+        network=NETWORKS,
+        distribution=range(n_distributions),
+        n_data_sets=[n_data_sets],
+        stride=[stride],
+    )
 
 
 def run_task(
-    rng: np.random.Generator, *, network: str, distribution: int, stride: int
+    rng: np.random.Generator, *, network: str, distribution: int, n_data_sets: int, stride: int
 ) -> list[Row]:
-    """Draw a distribution and one chain of rows, and learn from its first rows, few and many.
+    """Draw a distribution and chains of rows, and learn from their first rows, few and many.
 
-    Of the numbers of rows only every ``stride``-th is used.
+    Of the numbers of rows only every ``stride``-th is used; figures are means over the chains.
     """
     compile_kernels()
     truth = graph_of(network)
-    X = draw_rows(truth, SAMPLES[-1], rng)
+    of_model, *of_rows = rng.spawn(1 + n_data_sets)
+    model = make_markov_model(truth, rng=of_model)
+    sections = [
+        model.sample(SAMPLES[-1], method="gibbs", burn_in=BURN_IN, rng=stream) for stream in of_rows
+    ]
     rows = []
     for n_samples, learner in product(SAMPLES[::stride], LEARNERS):
         start = time.process_time()
-        found = learner.learn(X[:n_samples])
-        seconds = time.process_time() - start
-        errors = edge_metrics(truth, found.value)
-        counts = {"hamming": errors.hamming, "missed": errors.fn, "false": errors.fp}
+        found = [learner.learn(X[:n_samples]) for X in sections]
+        seconds = (time.process_time() - start) / n_data_sets
+        errors = [edge_metrics(truth, one.value) for one in found]
+        figures = {
+            "hamming": [one.hamming for one in errors],
+            "missed": [one.fn for one in errors],
+            "false": [one.fp for one in errors],
+            "tests": [one.n_tests for one in found],
+        }
+        means = {name: float(np.mean(values)) for name, values in figures.items()}
         about = {"n_samples": n_samples, **asdict(learner)}
-        rows.append({**about, **counts, "seconds": seconds, "tests": found.n_tests})
+        rows.append({**about, **means, "seconds": seconds})
     return rows
 
 
@@ -214,8 +231,9 @@ COMPARABLE: Final = 2.0
 #: What the paper calls an order of magnitude.
 ORDER: Final = 10.0
 
-#: Prior counts and patience, which the paper leaves open.
-SETTINGS: Final = tuple(product(PRIORS, PATIENCE))
+#: What the paper leaves open: its prior counts. Its search stops at the first step down.
+SETTINGS: Final = {CONSTANT: "1 in every cell", SHARED: "BDeu counts"}
+SEARCH: Final = "strict"
 
 
 def report(frame: pd.DataFrame) -> Report:
@@ -234,39 +252,39 @@ def report(frame: pd.DataFrame) -> Report:
     at_most = frame[frame["network"].isin(REAL) & (frame["n_samples"] == largest)]
     on = "BJP makes the fewest errors"
     claims = (
-        _fewest(frame, f"On hub graphs {on} in all cases.", HUBS),
-        _fewest(
+        *_fewest(frame, f"On hub graphs {on} in all cases.", HUBS),
+        *_fewest(
             frame,
             f"On the two most complex scale-free graphs {on} in all cases.",
             list(SCALE_FREE)[-2:],
         ),
-        _fewest(frame, f"On real networks {on} with fewer rows than the most.", REAL, fewer),
-        tables.judge(
+        *_fewest(frame, f"On real networks {on} with fewer rows than the most.", REAL, fewer),
+        *tables.judge_each(
             "On real networks with the most rows IB makes the fewest errors, but not significantly "
             "fewer than BJP.",
-            f"Errors of BJP less those of IB at {largest} rows, by prior counts and search",
-            [_lead(at_most, *setting) for setting in SETTINGS],
+            f"Errors of BJP less those of IB at {largest} rows",
+            {words: _lead(at_most, prior, SEARCH) for prior, words in SETTINGS.items()},
         ),
-        _fewest(
+        *_fewest(
             frame,
             "BJP always outperforms the competitors when data are scarce.",
             NETWORKS,
             [smallest],
         ),
-        tables.judge(
+        *tables.judge_each(
             "The run time of BJP is comparable to or better than those of IB and MPL.",
             "In units of the time of BJP, geometric means over all networks and sizes",
-            [_times(frame, *setting) for setting in SETTINGS],
+            {words: _times(frame, prior, SEARCH) for prior, words in SETTINGS.items()},
         ),
-        tables.judge(
+        *tables.judge_each(
             "On real networks with the most rows IB is one or two orders of magnitude slower than "
             "BJP.",
             f"In units of the time of BJP at {largest} rows",
-            [
-                ([ratio >= ORDER], f"{ratio:.2g} ({', '.join(setting)})")
-                for setting in SETTINGS
-                for ratio in (time_ratio(at_most, *setting, "ib"),)
-            ],
+            {
+                words: ([ratio >= ORDER], f"{ratio:.2g}")
+                for prior, words in SETTINGS.items()
+                for ratio in (time_ratio(at_most, prior, SEARCH, "ib"),)
+            },
         ),
     )
     return Report(text, claims)
@@ -316,13 +334,13 @@ def _table(frame: pd.DataFrame, prior: str, value: str) -> str:
 
 def _fewest(
     frame: pd.DataFrame, published: str, networks: Iterable[str], samples: Sequence[int] = SAMPLES
-) -> Claim:
+) -> tuple[Claim, ...]:
     part = frame[frame["network"].isin(list(networks)) & frame["n_samples"].isin(samples)]
-    cases = []
-    for prior, search in SETTINGS:
-        found = has_fewest(means(part, prior, search, "hamming"))
-        cases.append((found.tolist(), f"{found.sum()} of {len(found)} ({prior}, {search})"))
-    return tables.judge(published, "As few errors as any, by prior counts and search", cases)
+    cases = {}
+    for prior, words in SETTINGS.items():
+        found = has_fewest(means(part, prior, SEARCH, "hamming"))
+        cases[words] = found.tolist(), f"{found.sum()} of {len(found)}"
+    return tables.judge_each(published, "As few errors as any", cases)
 
 
 def _lead(frame: pd.DataFrame, prior: str, search: str) -> tables.Case:
@@ -331,7 +349,7 @@ def _lead(frame: pd.DataFrame, prior: str, search: str) -> tables.Case:
     )
     lead: FloatArray = (wide["bjp"] - wide["ib"]).to_numpy(dtype=np.float64)
     is_behind = bool(lead.mean() > 0) and not tables.is_clearly_positive(lead)
-    return [is_behind], f"{tables.mean_and_error(lead, 1)} ({prior}, {search})"
+    return [is_behind], tables.mean_and_error(lead, 1)
 
 
 def time_ratio(frame: pd.DataFrame, prior: str, search: str, rival: str) -> float:
@@ -343,7 +361,7 @@ def time_ratio(frame: pd.DataFrame, prior: str, search: str, rival: str) -> floa
 def _times(frame: pd.DataFrame, prior: str, search: str) -> tables.Case:
     ratios = {rival: time_ratio(frame, prior, search, rival) for rival in ("ib", "mpl")}
     words = " and ".join(f"{CRITERIA[rival]} {ratio:.2g}" for rival, ratio in ratios.items())
-    return [ratio > 1 / COMPARABLE for ratio in ratios.values()], f"{words} ({prior}, {search})"
+    return [ratio > 1 / COMPARABLE for ratio in ratios.values()], words
 
 
 STRICT: Final[dict[str, Any]] = {"linestyle": (0, (4, 2)), "markerfacecolor": "white"}
@@ -361,7 +379,7 @@ def draw(frame: pd.DataFrame) -> dict[str, Figure]:
 def draw_networks(frame: pd.DataFrame, prior: str, value: str) -> Figure:
     """Draw errors or run time against the number of rows, a panel per network."""
     is_time = value == "seconds"
-    figure, axes = panels(2, len(NETWORKS) // 2, (13, 6), sharex=True, sharey=is_time)
+    figure, axes = panels(2, len(NETWORKS) // 2, (15, 6), sharex=True, sharey=is_time)
     learners = [learner for learner in LEARNERS if learner.prior == prior]
     for ax, network in zip(axes.flat, NETWORKS, strict=True):
         for place, learner in enumerate(learners):
@@ -440,10 +458,6 @@ def count_supported(X: AnyArray, truth: BoolArray, pairs: BoolArray) -> int:
     return n_supported
 
 
-#: Mean Hamming distance that it should keep below.
-BAR: Final = 8
-
-
 def report_karate(frame: pd.DataFrame) -> Report:
     """Set out the errors, and say whether score, search or data are to blame."""
     columns = ("hamming", "missed", "false", "patient_hamming")
@@ -462,8 +476,6 @@ def report_karate(frame: pd.DataFrame) -> Report:
         n_samples=KARATE_SAMPLES,
         table=tables.means_table(header, keys, names, found, 1),
         mean=mean,
-        bar=BAR,
-        is_met="met" if mean <= BAR else "missed",
         n_above=int((excess > 0).sum()),
         n=len(paper),
         excess=excess.mean(),

@@ -17,7 +17,7 @@ from edgewise.solvers import learn_structure
 from studies import tables
 from studies.discrete import networks
 from studies.discrete.six_graphs import six_node_graph
-from studies.figures import name_outer, panels, percent
+from studies.figures import name_outer, panels, percent, standard_error
 from studies.study import Claim, Part, Report, Row, combinations
 
 STRUCTURES: Final = {
@@ -91,8 +91,8 @@ def report(frame: pd.DataFrame) -> Report:
         sections.append(f"{title}\n\n{tables.means_table(header, keys, columns, found, 2)}")
     table = _leads_table(frame)
     text = tables.fill(__package__, "six-nodes", tables="\n\n".join(sections), leads=table)
-    largest = [_largest(frame, rival) for rival in PUBLISHED_LEAD]
-    return Report(text, (*_leaders(frame), *largest, _slower(frame)))
+    largest = [claim for rival in PUBLISHED_LEAD for claim in _largest(frame, rival)]
+    return Report(text, (*_leaders(frame), *largest, *_slower(frame)))
 
 
 def leads(frame: pd.DataFrame, structure: int, prior: str, rival: str, over: str) -> FloatArray:
@@ -105,13 +105,16 @@ def leads(frame: pd.DataFrame, structure: int, prior: str, rival: str, over: str
 
 def largest_lead(
     frame: pd.DataFrame, prior: str, rival: str, structures: Sequence[int]
-) -> tuple[float, str]:
-    """Return the largest lead of BJP at any structure and number of rows, and where it is."""
+) -> tuple[float, float, str]:
+    """Return the largest lead of BJP at any structure and number of rows, its error, and where."""
     part = frame[frame["structure"].isin(structures) & (frame["prior"] == prior)]
     wide = part.pivot_table(index=["structure", "n_samples"], columns="criterion", values="success")
     lead = wide["bjp"] - wide[rival]
     structure, n_samples = lead.index[int(lead.to_numpy().argmax())]
-    return float(lead.max()), f"M{structure}, {n_samples} rows"
+    there = tables.rows_of(part, structure=structure, n_samples=n_samples)
+    each = there.pivot_table(index="task", columns="criterion", values="success")
+    error = standard_error(each["bjp"] - each[rival])
+    return float(lead.max()), error, f"M{structure}, {n_samples} rows"
 
 
 def _leads_table(frame: pd.DataFrame) -> str:
@@ -120,7 +123,7 @@ def _leads_table(frame: pd.DataFrame) -> str:
         cells = [f"M{structure}", prior]
         for rival in PUBLISHED_LEAD:
             found = 100 * leads(frame, structure, prior, rival, "bjp")
-            top, _ = largest_lead(frame, prior, rival, [structure])
+            top, *_ = largest_lead(frame, prior, rival, [structure])
             cells += [tables.mean_and_error(found, 1, sign=True), f"{100 * top:+.0f}"]
         rows.append(cells)
     header = ["structure", "prior counts"]
@@ -130,73 +133,70 @@ def _leads_table(frame: pd.DataFrame) -> str:
 
 
 def _details(
-    frame: pd.DataFrame, structures: Sequence[int], rival: str, over: str
-) -> tuple[list[list[bool]], str]:
-    """Tell on which structures, and with which prior counts, one score leads clearly."""
-    clear, parts = [], []
-    for prior in networks.PRIORS:
-        found = {structure: leads(frame, structure, prior, rival, over) for structure in structures}
-        clear.append([tables.is_clearly_positive(lead) for lead in found.values()])
-        words = [
-            f"M{s} {tables.mean_and_error(100 * lead, 1, sign=True)}" for s, lead in found.items()
-        ]
-        parts.append(f"prior counts {prior}: {', '.join(words)}")
-    return clear, "; ".join(parts)
+    frame: pd.DataFrame, prior: str, structures: Sequence[int], rival: str, over: str
+) -> tuple[list[bool], str]:
+    """Tell on which structures one score leads clearly."""
+    found = {structure: leads(frame, structure, prior, rival, over) for structure in structures}
+    clear = [tables.is_clearly_positive(lead) for lead in found.values()]
+    words = [f"M{s} {tables.mean_and_error(100 * lead, 1, sign=True)}" for s, lead in found.items()]
+    return clear, ", ".join(words)
 
 
 def _leaders(frame: pd.DataFrame) -> list[Claim]:
-    behind, of_ib = _details(frame, EVEN, "bjp", "ib")
-    over_ib, of_bjp = _details(frame, UNEVEN, "ib", "bjp")
-    over_mpl, _ = _details(frame, UNEVEN, "mpl", "bjp")
+    behind, ahead = {}, {}
+    for prior, words in networks.SETTINGS.items():
+        clear, of_ib = _details(frame, prior, EVEN, "bjp", "ib")
+        behind[words] = clear, f"{of_ib}; clear (two standard errors) in {_count(clear)}"
+        over_ib, of_bjp = _details(frame, prior, UNEVEN, "ib", "bjp")
+        over_mpl, _ = _details(frame, prior, UNEVEN, "mpl", "bjp")
+        figures = f"{of_bjp}; clear in {_count(over_ib)}, and over MPL in {_count(over_mpl)}"
+        ahead[words] = over_ib + over_mpl, figures
     return [
-        Claim(
+        *tables.judge_each(
             "On structures 1 and 2 the IB score has a better success rate than BJP.",
-            f"Lead of IB in points, mean over all sizes: {of_ib}. Clear (two standard errors) in "
-            f"{_count(behind)} cases.",
-            tables.verdict(behind),
+            "Lead of IB in points, mean over all sizes",
+            behind,
         ),
-        Claim(
+        *tables.judge_each(
             "On structures 3 to 6 BJP in general has the best success rate.",
-            f"Lead of BJP over IB in points, mean over all sizes: {of_bjp}. Clear in "
-            f"{_count(over_ib)} cases, and over MPL in {_count(over_mpl)}.",
-            tables.verdict(
-                [first + second for first, second in zip(over_ib, over_mpl, strict=True)]
-            ),
+            "Lead of BJP over IB in points, mean over all sizes",
+            ahead,
         ),
     ]
 
 
-def _largest(frame: pd.DataFrame, rival: str) -> Claim:
+def _largest(frame: pd.DataFrame, rival: str) -> tuple[Claim, ...]:
+    """Judge a largest lead: chance makes it larger or smaller, so that its error counts."""
     published = PUBLISHED_LEAD[rival]
-    cases, words = [], []
-    for prior in networks.PRIORS:
-        lead, where = largest_lead(frame, prior, rival, list(STRUCTURES))
-        cases.append([lead >= published])
-        words.append(f"{100 * lead:.0f} points with prior counts {prior} ({where})")
-    return Claim(
+    cases = {}
+    for prior, words in networks.SETTINGS.items():
+        lead, error, where = largest_lead(frame, prior, rival, list(STRUCTURES))
+        figures = f"{100 * lead:.0f} ± {100 * error:.0f} points ({where})"
+        cases[words] = [lead + tables.CLEAR * error >= published], figures
+    return tables.judge_each(
         f"BJP gains up to {100 * published:g} % in success rate over {networks.CRITERIA[rival]}.",
-        f"At most {'; '.join(words)}.",
-        tables.verdict(cases),
+        "At most",
+        cases,
     )
 
 
-def _slower(frame: pd.DataFrame) -> Claim:
-    clear, lower = [], []
-    for prior in networks.PRIORS:
+def _slower(frame: pd.DataFrame) -> tuple[Claim, ...]:
+    cases = {}
+    for prior, words in networks.SETTINGS.items():
         pairs = product(STRUCTURES, ("bjp", "ib"))
         found = [leads(frame, structure, prior, "mpl", over) for structure, over in pairs]
-        clear.append([tables.is_clearly_positive(lead) for lead in found])
-        lower.append([bool(lead.mean() >= 0) for lead in found])
-    return Claim(
+        lower = [bool(lead.mean() >= 0) for lead in found]
+        clear = [tables.is_clearly_positive(lead) for lead in found]
+        cases[words] = lower, f"{_count(lower)} comparisons, clearly in {_count(clear)}"
+    return tables.judge_each(
         "On all structures MPL converges more slowly than IB and BJP.",
-        f"Its mean rate over all sizes is the lower in {_count(lower)} comparisons (structure, "
-        f"prior counts, rival), clearly in {_count(clear)}.",
-        tables.verdict(lower),
+        "Its mean rate over all sizes is the lower in",
+        cases,
     )
 
 
-def _count(cases: Sequence[Sequence[bool]]) -> str:
-    return f"{sum(map(sum, cases))} of {sum(map(len, cases))}"
+def _count(cases: Sequence[bool]) -> str:
+    return f"{sum(cases)} of {len(cases)}"
 
 
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:

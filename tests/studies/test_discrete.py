@@ -63,8 +63,10 @@ def test_learners_differ_in_score_prior_and_patience():
     [
         ("1 hub", 8, 7, 42),
         ("2 hubs", 16, 15, 98),
+        ("3 hubs", 24, 24, 168),
         ("4 hubs", 32, 32, 224),
         ("scale-free 20, 1", 20, 19, None),
+        ("scale-free 20, 2", 20, 36, None),
         ("scale-free 40, 1", 40, 39, None),
         ("scale-free 40, 2", 40, 76, None),
         ("karate", 34, 78, 608),
@@ -84,7 +86,7 @@ def test_networks(network, n, n_edges, irregular):
 
 def test_sizes_of_the_study():
     sizes = {part.name: (len(part.tasks(True)), len(part.tasks(False))) for part in STUDY.parts}
-    assert sizes == {"six-nodes": (12, 60), "networks": (10, 100), "karate": (2, 10)}
+    assert sizes == {"six-nodes": (12, 60), "networks": (12, 120), "karate": (2, 10)}
     assert six_nodes.SAMPLES == (250, 500, 1000, 2000, 4000, 8000, 16000)
     assert sum(task["n_data_sets"] for task in six_nodes.list_tasks(False)) == 600
 
@@ -115,11 +117,13 @@ def test_six_node_task_learns_from_the_first_rows_of_its_streams():
 
 
 def test_network_task():
-    found = networks.run_task(np.random.default_rng(5), network="2 hubs", distribution=0, stride=3)
+    found = networks.run_task(
+        np.random.default_rng(5), network="2 hubs", distribution=0, n_data_sets=2, stride=3
+    )
     truth = networks.graph_of("2 hubs")
-    of_model, of_rows = np.random.default_rng(5).spawn(2)
+    of_model, *of_rows = np.random.default_rng(5).spawn(3)
     model = make_markov_model(truth, rng=of_model)
-    X = model.sample(16000, method="gibbs", burn_in=100, rng=of_rows)
+    sections = [model.sample(16000, method="gibbs", burn_in=100, rng=stream) for stream in of_rows]
     assert len(found) == 2 * len(networks.LEARNERS)
     for row in found:
         assert row["hamming"] == row["missed"] + row["false"]
@@ -131,9 +135,10 @@ def test_network_task():
         (16000, "bjp", "constant", "patient"): {},
         (16000, "mpl", "constant", "blankets"): {"cell": 0.5},
     }.items():
-        learned = learn_structure(X[: key[0]], key[1], **options).value
-        assert by[key]["missed"] == np.triu(truth & ~learned).sum()
-        assert by[key]["false"] == np.triu(learned & ~truth).sum()
+        learned = [learn_structure(X[: key[0]], key[1], **options).value for X in sections]
+        missed, false = [truth & ~graph for graph in learned], [graph & ~truth for graph in learned]
+        assert by[key]["missed"] == np.mean([np.triu(pairs).sum() for pairs in missed])
+        assert by[key]["false"] == np.mean([np.triu(pairs).sum() for pairs in false])
 
 
 def test_karate_task():
@@ -224,9 +229,9 @@ def the_other_way_round(structure, criterion, prior):
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [
-        (as_published, ["yes"] * 5),
-        (only_shared, ["partly"] * 5),
-        (the_other_way_round, ["no", "no", "no", "no", "no"]),
+        (as_published, ["yes"] * 10),
+        (only_shared, ["no", "yes"] * 5),
+        (the_other_way_round, ["no"] * 10),
     ],
 )
 def test_verdicts_on_six_nodes(rate, expected):
@@ -238,14 +243,29 @@ def test_six_node_tables():
     report = six_nodes.report(frame)
     assert report.text.count("| 250 |") == report.text.count("| 1000 |") == 6
     assert "### M5: two hubs, four shared, irregularity 24" in report.text
-    lead, where = six_nodes.largest_lead(frame, "constant", "ib", [1, 5, 6])
+    lead, error, where = six_nodes.largest_lead(frame, "constant", "ib", [1, 5, 6])
     assert lead == pytest.approx(0.15, abs=1e-3)
+    assert 0 < error < 1e-3
     assert where.startswith("M6")
     found = six_nodes.leads(frame, 3, "shared", "ib", "bjp")
     np.testing.assert_allclose(found, 0.12, atol=1e-3)
     assert len(found) == 4
-    assert "15 points" in report.claims[2].found
-    assert "65 points" in report.claims[3].found
+    assert "15 ± 0 points" in report.claims[4].found
+    assert "65 ± 0 points" in report.claims[6].found
+    assert [claim.published.rpartition("(")[2] for claim in report.claims[4:6]] == [
+        "1 in every cell)", "BDeu counts)",
+    ]  # fmt: skip
+
+
+def test_a_largest_lead_may_fall_short_by_its_error():
+    def rate(structure, criterion, prior):
+        return 0.575 if criterion == "bjp" else 0.5
+
+    frame = six_frame(rate)
+    assert [claim.holds for claim in six_nodes.report(frame).claims[4:6]] == ["no", "no"]
+    noise = np.random.default_rng(0).normal(scale=0.05, size=len(frame))
+    noisy = frame.assign(success=frame["success"] + noise * (frame["criterion"] == "bjp"))
+    assert [claim.holds for claim in six_nodes.report(noisy).claims[4:6]] == ["yes", "yes"]
 
 
 def network_frame(errors, seconds=lambda criterion: 1.0):
@@ -284,17 +304,18 @@ def quick_rivals(criterion):
 def test_verdicts_on_networks():
     claims = networks.report(network_frame(bjp_fewest, slow_rivals)).claims
     # At 16,000 rows the two scores tie up to noise, so that neither has the fewest throughout.
-    assert [claims[k].holds for k in (2, 4, 5, 6)] == ["yes"] * 4
-    assert claims[2].found.count("12 of 12") == 4
-    assert "IB 15 and MPL 3" in claims[5].found
+    assert [claims[k].holds for k in (4, 5, 8, 9, 10, 11, 12, 13)] == ["yes"] * 8
+    assert "12 of 12" in claims[4].found
+    assert "IB 15 and MPL 3" in claims[10].found
     frame = network_frame(bjp_most, quick_rivals)
     claims = networks.report(frame).claims
-    assert [claim.holds for claim in claims] == ["no"] * 7
-    assert "0 of 12" in claims[0].found
+    assert [claim.holds for claim in claims] == ["no"] * 14
+    assert "0 of 16" in claims[0].found
     last = frame[(frame.n_samples == 16000) & frame.network.isin(networks.REAL)]
-    last = last[(last.prior == "shared") & (last.search == "strict")]
+    last = last[(last.prior == "shared") & last.search.isin(["strict", "blankets"])]
     errors = last.groupby("criterion").hamming.mean()
-    assert f"{errors['bjp'] - errors['ib']:.1f} ±" in claims[3].found
+    said = float(claims[7].found.partition("rows: ")[2].partition(" ±")[0])
+    assert said == pytest.approx(errors["bjp"] - errors["ib"], abs=0.051)
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0, "yes"), (20, "no"), (-20, "no")])
@@ -302,7 +323,7 @@ def test_ahead_but_not_significantly(shift, expected):
     frame = network_frame(lambda criterion, n_samples: 30)
     is_bjp = frame["criterion"] == "bjp"
     frame["hamming"] = np.where(is_bjp, 30 + 4 * (frame["distribution"] - 1.9) + shift, 30)
-    assert networks.report(frame).claims[3].holds == expected
+    assert networks.report(frame).claims[6].holds == expected
 
 
 def test_network_tables():
@@ -317,7 +338,7 @@ def test_network_tables():
     assert f"{part.mean():.1f} ± {part.sem():.1f} |" in text
     means = networks.means(frame, "constant", "strict", "hamming")
     assert means.columns.tolist() == ["bjp", "ib", "mpl"]
-    assert len(means) == 40
+    assert len(means) == 48
     ties = pd.DataFrame({"bjp": [1.0, 2.0, 3.0], "ib": [1.0, 3.0, 2.0], "mpl": [5.0, 2.5, 9.0]})
     assert networks.has_fewest(ties).tolist() == [True, True, False]
 
@@ -335,11 +356,10 @@ def karate_frame(hamming):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("hamming", "words"), [(8, "is met"), (9, "is missed")])
-def test_karate_report(hamming, words):
+@pytest.mark.parametrize("hamming", [8, 9])
+def test_karate_report(hamming):
     text = networks.report_karate(karate_frame(hamming)).text
     assert f"{hamming}.0 errors on average" in text
-    assert words in text
     assert "on 2 of 3 data sets, by 3.0 nats" in text
     assert "better score on 1." in text
     assert "on 3 of the 6 missed pairs" in text
@@ -366,7 +386,7 @@ def test_figures():
     for name in ("hamming", "run-time"):
         assert [ax.get_title() for ax in drawn[name].axes] == list(networks.NETWORKS)
     frame = results["networks"]
-    shown = drawn["hamming-shared"].axes[6].lines[0].get_ydata(orig=False)
+    shown = drawn["hamming-shared"].axes[8].lines[0].get_ydata(orig=False)
     chosen = (
         (frame.network == "karate") & (frame.criterion == "bjp") & (frame.prior == "shared")
         & (frame.search == "patient")
@@ -381,8 +401,7 @@ def test_quick_study(tmp_path):
 
     results = run_study(STUDY, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)
-    assert len(report.claims) == 12
-    assert results["karate"]["hamming"].mean() <= networks.BAR
+    assert len(report.claims) == 24
     assert (tmp_path / "six-nodes.png").stat().st_size > 10_000
 
 

@@ -513,7 +513,7 @@ class TreeProblem:
             min_samples=-(-self.min_samples // 2) if part == MOMENTS else self.min_samples,
             max_depth=sum(one.depth for one in self.coordinates) if limit is None else limit,
             lookahead=self.lookahead,
-            significance=self.significance if self._is_tested else NO_TEST,
+            significance=(self.significance if self._is_tested else None) or NO_TEST,
         )
 
     def _cells(

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from edgewise._core.jit import kernel
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers.discrete.counts import GroupCounts, merge_member, outside, take_alike
 
 #: Configurations beyond this many count as so many, so that each has a share of something.
@@ -179,8 +179,9 @@ def independence_row(
     ess: float,
     prior: float,
     rises: FloatArray,
+    is_wanted: BoolArray,
 ) -> FloatArray:
-    """Return -log P(i independent of k) for all k, given the blanket without k.
+    """Return -log P(i independent of k) for the k that are wanted, given the blanket without k.
 
     A ``pseudocount`` above 0 is the Dirichlet parameter of every cell and margin, for which
     ``rises`` is a table; otherwise ``ess`` is shared out among the cells of all slices (BDeu).
@@ -192,10 +193,13 @@ def independence_row(
         return result
     space = n_configurations(members, cardinalities)
     for q in range(len(members)):
+        if not is_wanted[members[q]]:
+            continue
         s = cardinalities[members[q]]
         strengths = _strengths(r, s, space / s, pseudocount, ess)
         result[members[q]] = _member_term(r, s, q, counts, strengths, prior, rises)
-    is_open = outside(i, members, n)
+    is_outside = outside(i, members, n)
+    is_open = is_outside & is_wanted
     for first in range(n):
         if is_open[first]:
             s = cardinalities[first]
@@ -203,7 +207,8 @@ def independence_row(
             cells = columns = rises
             variables = take_alike(first, cardinalities, is_open)
             if pseudocount <= 0.0:
-                n_uses = s * len(variables)
+                # Of all alike, wanted or not, so that rounding does not depend on who asks.
+                n_uses = s * np.count_nonzero(is_outside & (cardinalities == s))
                 cells = own_table(strengths[0], counts.largest, n_uses * len(counts.totals))
                 columns = own_table(strengths[2], counts.largest, n_uses * len(counts.starts))
             _add_outside(

@@ -87,7 +87,8 @@ def independence_logposterior(
     data = code_table(X, cardinalities)
     settings = ScoreSettings.checked(pseudocount=pseudocount, prior=prior, ess=ess)
     members = _check_variables(i, j, given, len(data.cardinalities))
-    against = IndependenceRows(data, settings).row(i, members)[j]
+    is_j = np.arange(len(data.cardinalities)) == j
+    against = IndependenceRows(data, settings).row(i, members, is_j)[j]
     return float(-against), float(log_dependent(against))
 
 
@@ -161,7 +162,8 @@ def log_score(
     if criterion == "mpl":
         return FamilyRows(data, settings).score(joined)
     rows = IndependenceRows(data, settings)
-    assertions = np.stack([rows.assertions(joined, i) for i in range(len(joined))])
+    is_used = rows.used(joined.sum(axis=1))
+    assertions = np.stack([rows.assertions(joined, i, is_used[i]) for i in range(len(joined))])
     return float(pair_supports(assertions, joined, settings).sum() / 2)
 
 
@@ -213,7 +215,7 @@ class ScoreSettings:
 
 @dataclass(eq=False)
 class IndependenceRows:
-    """Posteriors of (i, k | blanket without k) for all k at once, each computed once."""
+    """Posteriors of (i, k | blanket without k), those that are wanted, each computed once."""
 
     data: CodedTable
     settings: ScoreSettings
@@ -224,30 +226,57 @@ class IndependenceRows:
         a = self.settings.pseudocount
         self._rises = rising_table(a, self.data.n_samples) if a > 0 else np.empty(0)
 
-    def row(self, i: int, members: IntArray) -> FloatArray:
-        """Return -log P(independent) of ``i`` with every other, given sorted others."""
+    def row(self, i: int, members: IntArray, is_wanted: BoolArray | None = None) -> FloatArray:
+        """Return -log P(independent) of ``i`` with others, given sorted others.
+
+        Of those that are wanted, by default all; NaN where it was never computed.
+        """
+        n = len(self.data.cardinalities)
         key = i, members.tobytes()
         if key not in self._rows:
-            counts = count_groups(self.data, i, members)
-            self._rows[key] = independence_row(
-                i, members, self.data.cardinalities, self.data.offsets, counts,
-                self.settings.pseudocount, self.settings.ess, self.settings.prior, self._rises,
+            self._rows[key] = np.full(n, np.nan)
+            self._rows[key][i] = -np.log(self.settings.prior)
+        row = self._rows[key]
+        is_missing = np.isnan(row)
+        if is_wanted is not None:
+            is_missing &= is_wanted
+        if is_missing.any():
+            found = independence_row(
+                i, members, self.data.cardinalities, self.data.offsets,
+                count_groups(self.data, i, members), self.settings.pseudocount,
+                self.settings.ess, self.settings.prior, self._rises, is_missing,
             )  # fmt: skip
-            self.n_tests += len(self.data.cardinalities) - 1
-        return self._rows[key]
+            row[is_missing] = found[is_missing]
+            self.n_tests += int(is_missing.sum())
+        return row
 
-    def assertions(self, adjacency: BoolArray, i: int) -> FloatArray:
-        """Return the log posterior of what a structure asserts of ``i`` and every other."""
+    def assertions(
+        self, adjacency: BoolArray, i: int, is_wanted: BoolArray | None = None
+    ) -> FloatArray:
+        """Return the log posterior of what a structure asserts of ``i`` and others."""
         members = np.flatnonzero(adjacency[i])
-        against = self.row(i, members)
+        against = self.row(i, members, is_wanted)
         asserted = -against
         asserted[members] = log_dependent(against[members])
         return asserted
 
+    def used(self, degree: IntArray) -> BoolArray:
+        """Tell whose blankets a score asserts each pair with, shape (n, n)."""
+        if self.settings.criterion == "ib":
+            return ~np.eye(len(degree), dtype=bool)
+        index = np.arange(len(degree))
+        is_tie = degree[:, None] == degree
+        breaks_tie = index[:, None] != index
+        if self.settings.ties != "mean":
+            breaks_tie = index[:, None] < index
+        is_used: BoolArray = (degree[:, None] < degree) | (is_tie & breaks_tie)
+        return is_used
+
     def evidence(self, adjacency: BoolArray) -> FloatArray:
         """Return the log posterior odds of dependence of every pair, given its blanket."""
+        is_used = self.used(adjacency.sum(axis=1))
         against = np.stack(
-            [self.row(i, np.flatnonzero(joined)) for i, joined in enumerate(adjacency)]
+            [self.row(i, np.flatnonzero(of_i), is_used[i]) for i, of_i in enumerate(adjacency)]
         )
         return pair_supports(log_dependent(against) + against, adjacency, self.settings)
 

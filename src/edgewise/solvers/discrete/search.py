@@ -89,6 +89,8 @@ def _scatter(numbers: AnyArray) -> AnyArray:
 MOST_EXHAUSTIVE: Final = 7
 #: Scores closer than this count as equal, so that rounding decides nothing.
 TOLERANCE: Final = 1e-9
+#: Neighbours up to which a variable's assertions are all computed at once: others will use them.
+FEW: Final = 4
 
 
 def _structures(
@@ -320,6 +322,7 @@ def _walk(
     """Flip the pair with the least support until nothing better has turned up for a while."""
     n = len(most)
     adjacency = np.zeros((n, n), dtype=bool)
+    # Few slices: what a variable without neighbours asserts is used sooner or later.
     assertions = np.stack([rows.assertions(adjacency, i) for i in range(n)])
     supports = pair_supports(assertions, adjacency, rows.settings)
     best, best_score = adjacency.copy(), float(supports.sum() / 2)
@@ -332,8 +335,10 @@ def _walk(
             break
         _flip(adjacency, pair)
         degree = adjacency.sum(axis=1)
+        is_used = rows.used(degree)
         for i in pair:
-            assertions[i] = rows.assertions(adjacency, i)
+            assertions[i] = rows.assertions(adjacency, i, None if degree[i] <= FEW else is_used[i])
+        _assert_more(rows, adjacency, assertions, is_used, pair)
         for i in pair:
             supports[i] = supports[:, i] = support_row(assertions, degree, i, rows.settings)
         flips.append(pair)
@@ -344,6 +349,22 @@ def _walk(
         if watch is not None:
             watch(len(scores), scores[-1])
     return _solution(best, best_score, rows.evidence(best), rows.n_tests, flips, scores)
+
+
+def _assert_more(
+    rows: IndependenceRows,
+    adjacency: BoolArray,
+    assertions: FloatArray,
+    is_used: BoolArray,
+    pair: Pair,
+) -> None:
+    """Fill in what others assert of a pair whose degrees have changed, where it is used now."""
+    is_lacking = np.zeros_like(is_used)
+    columns = list(pair)
+    is_lacking[:, columns] = is_used[:, columns] & np.isnan(assertions[:, columns])
+    for k in np.flatnonzero(is_lacking.any(axis=1)).tolist():
+        # All at once: counting again for a few at a time would take longer than they save.
+        assertions[k] = rows.assertions(adjacency, k)
 
 
 def _flip(adjacency: BoolArray, pair: Pair) -> None:
