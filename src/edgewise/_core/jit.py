@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import shutil
 import tempfile
 import threading
@@ -59,18 +58,19 @@ def kernel(function: Function) -> Function:
 
 
 class _CheckedFile(CACHING.IndexDataCacheFile):  # type: ignore[misc]
-    """Compiled code behind a checksum: what was cut short or altered is never run."""
+    """Compiled code before a checksum: what was cut short or altered is never run."""
 
     def _save_data(self, name: str, data: Any) -> None:
         content = self._dump(data)
         with self._open_for_write(self._data_path(name)) as file:
-            file.write(zlib.crc32(content).to_bytes(4) + content)
+            file.write(content + zlib.crc32(content).to_bytes(4))
 
     def _load_data(self, name: str) -> Any:
         content = Path(self._data_path(name)).read_bytes()
-        if zlib.crc32(content[4:]) != int.from_bytes(content[:4]):
+        if zlib.crc32(content[:-4]) != int.from_bytes(content[-4:]):
             raise ValueError(f"{name} is damaged")
-        return pickle.loads(content[4:])
+        # What reads the code goes no further than its end.
+        return super()._load_data(name)
 
 
 class _SoundCache(CACHING.FunctionCache):  # type: ignore[misc]

@@ -22,7 +22,7 @@ def exact_correlations(weights):
     return (S + S.T) / 2 / np.outer(scale, scale)
 
 
-def random_dag(seed, n_nodes, n_parents=1.5):
+def make_dag(seed, n_nodes, n_parents=1.5):
     rng = np.random.default_rng(seed)
     arcs = np.zeros((n_nodes, n_nodes), dtype=bool)
     for j in range(1, n_nodes):
