@@ -238,7 +238,7 @@ def test_blocks(run, table):
     for command in ("learn", "direct"):
         notes = record_of(run, command, "--blocks", "6")["treatment"]
         assert any(
-            re.match(r"60 rows in order count as \d+ independent ones.*blocks of 6", note)
+            re.match(r"60 rows in order count as \d+ independent ones.*as --blocks asks", note)
             for note in notes
         )
     notes = record_of(run, "compare", "--blocks", "3")["treatment"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
@@ -212,7 +212,7 @@ def _ordered(
         reading, order = _changes(reading, order)
     elif order.kind == "sorted":
         notes = [f"rows are sorted by '{order.columns[0]}'; they are alike for that reason only"]
-    if "--on" in reading.apart and order.kind == "order":
+    if "--on" in reading.apart and order.kind == "order" and not order.in_spread:
         order = _beyond_covariates(reading, order)
     if is_in_windows and order.kind == "order":
         keep = "--every N keeps one row in so many"
@@ -346,13 +346,21 @@ class Counted:
         Of the rows, where they count for less than one each.
     draws : dict
         Keywords of a bootstrap: its blocks, or the cluster of each row.
-    notes : tuple of str
-        What was done.
+    parts : tuple of str
+        What was found and done; of resamples, in the second of three parts; and the way back.
     """
 
-    weights: FloatArray | None
-    draws: dict[str, Any]
-    notes: tuple[str, ...]
+    weights: FloatArray | None = None
+    draws: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+
+    def notes(self, *, has_resamples: bool) -> list[str]:
+        """Say what was done; nothing of resamples where there are none."""
+        if not self.parts:
+            return []
+        count, drawn, back = self.parts
+        said = f"{count}{drawn if has_resamples else ''}"
+        return [f"{said}{back}"] if said else []
 
 
 def counted_rows(dependence: Dependence, frame: Any) -> Counted:
@@ -361,7 +369,7 @@ def counted_rows(dependence: Dependence, frame: Any) -> Counted:
 
     n = len(frame)
     if dependence.kind == "independent" and not dependence.is_centred:
-        return Counted(weights=None, draws={}, notes=())
+        return Counted()
     codes = frame.apply(lambda column: column.cat.codes if hasattr(column, "cat") else column)
     values = codes.to_numpy(dtype=np.float64)
     length = dependence.block_length(n)
@@ -380,22 +388,19 @@ def counted_rows(dependence: Dependence, frame: Any) -> Counted:
     weights = np.full(n, n_rows / n)
     count = f"{n} rows count as {n_rows:.0f} independent ones"
     if dependence.kind == "clusters":
-        note = f"{count}, and resamples are of whole '{dependence.cluster}'"
-        return Counted(weights=weights, draws={"clusters": dependence.member}, notes=(note,))
+        drawn = f", and resamples are of whole '{dependence.cluster}'"
+        whole = {"clusters": dependence.member}
+        return Counted(weights=weights, draws=whole, parts=(count, drawn, ""))
     if dependence.kind == "independent":
-        note = f"{count}, since columns were centred"
-        return Counted(weights=weights, draws={}, notes=(note,))
-    how = f"resamples are drawn in blocks of {length}"
+        return Counted(weights=weights, parts=(count, "", ", since columns were centred"))
+    drawn, draws = f", and resamples are drawn in blocks of {length}", {"block_length": length}
     if asked:
-        note = (
-            f"{n} rows in order count as {n_rows:.0f} independent ones, and {how}, as --blocks asks"
-        )
-    elif n_rows == n:
-        note = f"{about_order(dependence.order)}: {how}; {AS_THEY_ARE}"
-    else:
-        back = f"{_without_drift(dependence.order, frame.shape[1])}{AS_THEY_ARE}"
-        note = f"{about_order(dependence.order)}: {count}, and {how}; {back}"
-    return Counted(weights=weights, draws={"block_length": length}, notes=(note,))
+        count = f"{n} rows in order count as {n_rows:.0f} independent ones"
+        return Counted(weights=weights, draws=draws, parts=(count, drawn, ", as --blocks asks"))
+    back = f"; {_without_drift(dependence.order, frame.shape[1])}{AS_THEY_ARE}"
+    found = about_order(dependence.order)
+    said = found if n_rows == n else f"{found}: {count}"
+    return Counted(weights=weights, draws=draws, parts=(said, drawn, back))
 
 
 def _without_drift(order: RowOrder, n_columns: int) -> str:

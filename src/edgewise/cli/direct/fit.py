@@ -139,7 +139,7 @@ def direct_columns(
     n_jobs : int
         Resamples at a time.
     """
-    rows = Counted(weights=None, draws={}, notes=())
+    rows = Counted()
     if source.dependence is not None:
         rows = counted_rows(source.dependence, source.frame)
     weights = rows.weights
@@ -184,7 +184,7 @@ def direct_columns(
         text=_summary(both, source),
         parameters={**parameters_of(fit), "n_resamples": n_resamples},
         found=_found(both),
-        notes=[*notes, *rows.notes, *skipped, *fit.treatment_],
+        notes=[*notes, *rows.notes(has_resamples=bool(n_resamples)), *skipped, *fit.treatment_],
         figures=lambda: {**_draw(both), **draw_intervals(resampled)},
         words=ALT,
         tables={"arcs.csv": both.arcs, **interval_table(resampled)},

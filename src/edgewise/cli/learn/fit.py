@@ -181,7 +181,7 @@ def learn_graph(
         notes=[
             *([once] if is_searched_once and n_resamples else []),
             *_treatment(fit),
-            *rows.notes,
+            *rows.notes(has_resamples=bool(n_resamples)),
             *notes,
             *tested.notes,
             *nodes.notes,
@@ -211,12 +211,13 @@ def learn_graph(
 def _count(source: Source, method: str) -> Counted:
     """Count the rows; networks of levels alone take no weights."""
     if source.dependence is None:
-        return Counted(weights=None, draws={}, notes=())
+        return Counted()
     rows = counted_rows(source.dependence, source.frame)
     if method != DISCRETE or rows.weights is None:
         return rows
-    notes = ("scores of levels count every row, so that edges look surer than they are",)
-    return Counted(weights=None, draws=rows.draws, notes=notes)
+    said = "rows depend on each other, and scores of levels count each of them, so that edges look "
+    drawn = rows.parts[1].removeprefix(", and")
+    return Counted(draws=rows.draws, parts=(f"{said}surer than they are", f";{drawn}", ""))
 
 
 def _edge_rows(graph: Graph, values: Mapping[str, FloatArray]) -> pd.DataFrame:
