@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from edgewise.solvers import (
-    fused_graphical_lasso,
-    fused_graphical_lasso_alpha_max,
-    fused_graphical_lasso_path,
+    joint_coupling_max,
     joint_graphical_lasso,
+    joint_graphical_lasso_path,
 )
 
 Array = NDArray[Any]
@@ -37,7 +36,6 @@ RESIDUALS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 SPARSITY = 0.02
 #: What our solver of the fused lasso has to be told to solve the problem of gglasso.
 MODEL: dict[str, Any] = {
-    "sparsity": SPARSITY,
     "penalize_diagonal": False,
     "max_iter": 50_000,
 }
@@ -146,17 +144,20 @@ class Fused:
     def of_rows(cls, first: Array, second: Array, n_alphas: int, ratio: float) -> Fused:
         """Go from the strength that ties all entries down to a share of it."""
         S = np.stack([rows.T @ rows / len(rows) for rows in (first, second)])
-        largest = fused_graphical_lasso_alpha_max(S, sparsity=SPARSITY, penalize_diagonal=False)
+        largest = joint_coupling_max(S, SPARSITY)
         return cls(S=S, alphas=largest * np.geomspace(1.0, ratio, n_alphas))
 
     def ours(self, gap: float) -> list[Any]:
         """Our solver of the same problem."""
-        tol = gap / self.S.shape[1]
-        return list(fused_graphical_lasso_path(self.S, self.alphas, tol=tol, **MODEL))
+        tol = gap / (2 * self.S.shape[1])
+        return joint_graphical_lasso_path(self.S, SPARSITY, self.alphas, tol=tol, **MODEL)
 
     def bounds(self) -> Array:
         """Lower bounds on the optima, from solves that are far sharper than asked for."""
-        sharp = [fused_graphical_lasso(self.S, alpha, tol=1e-10, **MODEL) for alpha in self.alphas]
+        sharp = [
+            joint_graphical_lasso_path(self.S, SPARSITY, [alpha], tol=5e-11, **MODEL)[0]
+            for alpha in self.alphas
+        ]
         return np.array([solution.objective - solution.gap for solution in sharp])
 
     def gglasso(self, residual: float) -> list[Array]:

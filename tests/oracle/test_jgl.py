@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from edgewise.solvers import fused_graphical_lasso, joint_graphical_lasso
+from edgewise.solvers import joint_graphical_lasso, joint_graphical_lasso_path
 
 LAMBDA1, LAMBDA2 = 0.15, 0.1
 
@@ -56,7 +56,8 @@ def hold_to_jgl(found, S, **options):
 def test_two_fused_groups(weights):
     S, sizes = groups(2)
     chosen = np.ones(2) if weights == "equal" else sizes / sizes.sum()
-    found = fused_graphical_lasso(S, LAMBDA2, sparsity=LAMBDA1, group_weights=chosen, tol=1e-11)
+    options = {"group_weights": chosen, "penalize_diagonal": "coupling", "tol": 5e-12}
+    (found,) = joint_graphical_lasso_path(S, LAMBDA1, [LAMBDA2], **options)
     hold_to_jgl(found.value, S, penalty="fused", weights=chosen)
 
 

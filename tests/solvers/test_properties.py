@@ -17,15 +17,14 @@ from edgewise.solvers import (
     fisher_kernel,
     fisher_networks,
     fisher_vectors,
-    fused_graphical_lasso,
-    fused_graphical_lasso_alpha_max,
-    fused_graphical_lasso_path,
     fused_neighborhood,
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
     generalized_lasso,
     graphical_lasso,
     graphical_lasso_path,
+    joint_coupling_max,
+    joint_graphical_lasso_path,
     latent_graphical_lasso,
     learn_structure,
     locally_constant,
@@ -179,12 +178,16 @@ def test_screened_graphical_lasso(seed, p, share, block_size):
 @pytest.mark.slow
 @few
 @given(seed=SEEDS, p=SIZES, share=SHARES, sparsity=st.sampled_from([0.0, 0.1]))
-def test_fused_graphical_lasso(seed, p, share, sparsity):
+def test_joint_graphical_lasso_path(seed, p, share, sparsity):
+    def solve(S, *couplings):
+        options = {"penalize_diagonal": "coupling", "tol": 5e-9}
+        return joint_graphical_lasso_path(S, sparsity, couplings, **options)[-1]
+
     S = two_covariances(seed, p)
     S /= S.diagonal(axis1=1, axis2=2).mean()
-    largest = fused_graphical_lasso_alpha_max(S, sparsity=sparsity)
-    found = fused_graphical_lasso(S, share * largest, sparsity=sparsity, tol=1e-8)
-    equal = fused_graphical_lasso(S, 1.001 * largest + 1e-5, sparsity=sparsity, tol=1e-8)
+    largest = joint_coupling_max(S, sparsity, penalize_diagonal="coupling")
+    found = solve(S, share * largest)
+    equal = solve(S, 1.001 * largest + 1e-5)
     for solution in (found, equal):
         assert_certified(solution, p)
         for Theta in solution.value:
@@ -192,14 +195,12 @@ def test_fused_graphical_lasso(seed, p, share, sparsity):
     is_edge = ~np.eye(p, dtype=bool)
     np.testing.assert_array_equal(equal.value[0][is_edge], equal.value[1][is_edge])
     assert found.objective <= equal.objective + 1e-6
-    swapped = fused_graphical_lasso(S[::-1], share * largest, sparsity=sparsity, tol=1e-8)
+    swapped = solve(S[::-1], share * largest)
     np.testing.assert_allclose(swapped.value, found.value[::-1], rtol=1e-2, atol=1e-3)
     order = np.random.default_rng(seed).permutation(p)
-    other = fused_graphical_lasso(moved(S, order), share * largest, sparsity=sparsity, tol=1e-8)
+    other = solve(moved(S, order), share * largest)
     np.testing.assert_allclose(other.value, moved(found.value, order), rtol=1e-2, atol=1e-3)
-    *_, last = fused_graphical_lasso_path(
-        S, [largest, share * largest], sparsity=sparsity, tol=1e-8
-    )
+    last = solve(S, largest, share * largest)
     assert last.objective == pytest.approx(found.objective, abs=1e-6)
 
 

@@ -13,12 +13,6 @@ from .change.dtrace import (
     dtrace_alpha_max as dtrace_alpha_max,
     dtrace_path as dtrace_path,
 )
-from .change.fused_graphical_lasso import (
-    FusedPrecisionSolution as FusedPrecisionSolution,
-    fused_graphical_lasso as fused_graphical_lasso,
-    fused_graphical_lasso_alpha_max as fused_graphical_lasso_alpha_max,
-    fused_graphical_lasso_path as fused_graphical_lasso_path,
-)
 from .change.fused_neighborhood import (
     FusedNeighborhoodSolution as FusedNeighborhoodSolution,
     fused_neighborhood as fused_neighborhood,
@@ -29,6 +23,10 @@ from .change.joint_graphical_lasso import (
     JointPrecisionSolution as JointPrecisionSolution,
     joint_alpha_max as joint_alpha_max,
     joint_graphical_lasso as joint_graphical_lasso,
+)
+from .change.joint_path import (
+    joint_coupling_max as joint_coupling_max,
+    joint_graphical_lasso_path as joint_graphical_lasso_path,
 )
 from .change.sampled_likelihood import (
     Proposals as Proposals,

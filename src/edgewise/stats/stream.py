@@ -314,7 +314,7 @@ def stream_group_covariance(
     """Mean and covariance of every group of rows of a table that comes in chunks.
 
     These are all that the Gaussian comparisons of two groups need to know of the rows:
-    `edgewise.solvers.dtrace` takes two covariances, and so does `fused_graphical_lasso`.
+    `edgewise.solvers.dtrace` takes two covariances, and so does `joint_graphical_lasso_path`.
 
     Parameters
     ----------

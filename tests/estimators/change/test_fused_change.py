@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from edgewise import CV, DataWarning, InputError, SolverError
 from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.fused import FusedNetworkChange
-from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso
+from edgewise.solvers import joint_graphical_lasso_path
 from edgewise.solvers.change.fused_neighborhood import fused_neighborhood
 from edgewise.stats import nonparanormal_correlation
 from tests.estimators.change.change_rows import UNITS, moments, odd_groups, spread, standardized
@@ -37,10 +37,16 @@ def test_regressions_are_those_of_the_solver():
     assert not hasattr(model, "precisions_")
 
 
+def fused(S, coupling, sparsity=0.0):
+    """Solve the joint problem of two groups, whose diagonal is coupled."""
+    options = {"penalize_diagonal": "coupling", "tol": 5e-7}
+    return joint_graphical_lasso_path(S, sparsity, [coupling], **options)[0]
+
+
 def test_precisions_are_those_of_the_solver():
     X, y = odd_groups()
     rows, scale = standardized(X, y), spread(X, y)
-    expected = fused_graphical_lasso(moments(rows), 0.1, sparsity=0.03)
+    expected = fused(moments(rows), 0.1, sparsity=0.03)
     model = FusedNetworkChange(0.1, 0.03, method="joint").fit(X, y)
     np.testing.assert_allclose(
         model.precisions_, expected.value / np.outer(scale, scale), rtol=1e-6, atol=1e-12
@@ -174,7 +180,7 @@ def test_ranks_do_not_see_the_scale(method):
     options = {"alpha": 0.1, "method": method, "covariance": "nonparanormal"}
     model = FusedNetworkChange(**options).fit(X, y)
     S = np.stack([nonparanormal_correlation(X[y == label]) for label in "ab"])
-    solve = fused_graphical_lasso if method == "joint" else fused_neighborhood
+    solve = fused if method == "joint" else fused_neighborhood
     values = model.precisions_ if method == "joint" else model.coefs_
     np.testing.assert_allclose(values, solve(S, 0.1).value, atol=1e-10)
     bent = np.exp(X / (3 * UNITS))

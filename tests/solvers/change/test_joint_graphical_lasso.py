@@ -7,10 +7,10 @@ from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError, SolverError
 from edgewise.solvers import (
-    fused_graphical_lasso,
     graphical_lasso,
     joint_alpha_max,
     joint_graphical_lasso,
+    joint_graphical_lasso_path,
 )
 from edgewise.solvers.change.joint_graphical_lasso import _make_layers
 
@@ -104,12 +104,18 @@ def test_one_group_is_the_graphical_lasso():
     np.testing.assert_allclose(found.value[0], alone.value, atol=1e-4)
 
 
-def test_two_groups_are_the_fused_graphical_lasso():
+@pytest.mark.parametrize("diagonal", [False, "coupling", True])
+@pytest.mark.parametrize("case", [{}, {"penalty": "group"}, {"pairs": [(0, 1)]}])
+def test_a_path_gives_what_single_solves_do(case, diagonal):
     S = covariances(np.random.default_rng(1), 2, 5)
-    two = fused_graphical_lasso(S, 0.1, sparsity=0.2, penalize_diagonal=False, tol=1e-9)
-    found = joint_graphical_lasso(S, 0.2, 0.1, tol=1e-9)
-    assert found.objective == pytest.approx(two.objective, abs=1e-7)
-    np.testing.assert_allclose(found.value, two.value, atol=1e-4)
+    options = case | {"penalize_diagonal": diagonal, "tol": 1e-9}
+    couplings = [0.05, 0.2, 0.1]
+    path = joint_graphical_lasso_path(S, 0.2, couplings, **options)
+    for coupling, found in zip(couplings, path, strict=True):
+        alone = joint_graphical_lasso(S, 0.2, coupling, **options)
+        assert (found.alpha, found.coupling) == (0.2, coupling)
+        assert found.objective == pytest.approx(alone.objective, abs=1e-7)
+        np.testing.assert_allclose(found.value, alone.value, atol=1e-4)
 
 
 def test_a_strong_coupling_makes_all_groups_equal_or_absent_together():

@@ -33,10 +33,7 @@ from edgewise.estimators.change.sampled import (
 from edgewise.graph import Graph
 from edgewise.selection import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
-from edgewise.solvers.change.fused_graphical_lasso import (
-    fused_graphical_lasso_alpha_max,
-    fused_graphical_lasso_path,
-)
+from edgewise.solvers import Solution, joint_coupling_max, joint_graphical_lasso_path
 from edgewise.solvers.change.fused_neighborhood import (
     RULES,
     FusedNeighborhoodSolution,
@@ -315,20 +312,31 @@ class FusedLoss(ChangeLoss):
 
     def largest_alpha(self, moments: FloatArray) -> float:
         """Return the smallest alpha without any change."""
-        largest = fused_graphical_lasso_alpha_max if self.is_joint else fused_neighborhood_alpha_max
-        return largest(moments, sparsity=self.sparsity)
+        if self.is_joint:
+            return joint_coupling_max(moments, self.sparsity, penalize_diagonal="coupling")
+        return fused_neighborhood_alpha_max(moments, sparsity=self.sparsity)
 
     def solve_path(self, moments: FloatArray, alphas: FloatArray) -> Iterator[ChangeFit]:
         """Yield one fit per alpha, each started from the one before."""
-        solve: Any = fused_graphical_lasso_path if self.is_joint else fused_neighborhood_path
-        options = {"sparsity": self.sparsity, "tol": self.tol, "max_iter": self.max_iter}
-        for solution in solve(moments, alphas, **options):
+        for solution in self._solve(moments, alphas):
             values = np.asarray(solution.value)
             if isinstance(solution, FusedNeighborhoodSolution):
                 change = solution.change(self.rule)
             else:
                 change = in_log_ratio(values[1] - values[0])
             yield ChangeFit(solution=solution, values=values, change=change, features={})
+
+    def _solve(self, moments: FloatArray, alphas: FloatArray) -> Sequence[Solution]:
+        """Return the solutions of either method."""
+        if self.is_joint:
+            # The gap of the joint problem is counted per variable and group.
+            options: Any = {"tol": 0.5 * self.tol, "penalize_diagonal": "coupling"}
+            return joint_graphical_lasso_path(
+                moments, self.sparsity, alphas, max_iter=self.max_iter, **options
+            )
+        return fused_neighborhood_path(
+            moments, alphas, sparsity=self.sparsity, tol=self.tol, max_iter=self.max_iter
+        )
 
     def score(self, values: FloatArray, features: dict[str, Any], samples: TwoSamples) -> float:
         """Mean over both groups of the log-likelihood, or of minus the mean squared residual."""

@@ -108,7 +108,7 @@ def joint_graphical_lasso(
     penalty: Literal["fused", "group"] = "fused",
     pairs: Sequence[tuple[int, int]] | IntArray | None = None,
     group_weights: Sequence[float] | FloatArray | None = None,
-    penalize_diagonal: bool = False,
+    penalize_diagonal: bool | Literal["coupling"] = False,
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
@@ -142,8 +142,8 @@ def joint_graphical_lasso(
         as doses, ``[(0, 1), (1, 2), ...]``, or any others.
     group_weights : sequence of K floats, optional
         Weights of the likelihoods, above 0; 1 by default.
-    penalize_diagonal : bool
-        Whether both penalties include the diagonal.
+    penalize_diagonal : bool or "coupling"
+        Whether both penalties include the diagonal, or the coupling alone, as in JGL.
     init : ndarray of shape (K, p, p), optional
         Positive definite precisions to start from.
     tol : float
@@ -198,12 +198,18 @@ def joint_graphical_lasso(
     layers = _make_layers(penalty, pairs, n_groups, is_by_pairs=is_foreign(S))
     if is_foreign(S):
         require_device_memory(S, MATRICES * n_groups + COPIES * n_groups * len(layers.paths), p)
-    is_penalized = np.ones((p, p)) if penalize_diagonal else 1.0 - np.eye(p)
+    if penalize_diagonal not in (True, False, "coupling"):
+        raise InputError(
+            f'penalize_diagonal must be True, False or "coupling", got {penalize_diagonal!r}.'
+        )
+    everywhere, off_diagonal = np.ones((p, p)), 1.0 - np.eye(p)
+    is_sparse = everywhere if penalize_diagonal is True else off_diagonal
+    is_coupled = everywhere if penalize_diagonal else off_diagonal
     problem = JointProblem(
         S=S,
         weights=weights,
-        sparsity=like(float(alpha) * is_penalized, S),
-        coupling=like(float(coupling) * is_penalized, S),
+        sparsity=like(float(alpha) * is_sparse, S),
+        coupling=like(float(coupling) * is_coupled, S),
         layers=layers,
     )
     start = None if init is None else like(check_starts(to_numpy(init), tuple(S.shape)), S)

@@ -10,15 +10,30 @@ import numpy as np
 import pytest
 
 from edgewise import InputError, SolverError
-from edgewise.solvers import graphical_lasso
-from edgewise.solvers.change.fused_graphical_lasso import (
-    fused_graphical_lasso,
-    fused_graphical_lasso_alpha_max,
-    fused_graphical_lasso_path,
-)
+from edgewise.solvers import graphical_lasso, joint_coupling_max, joint_graphical_lasso_path
 from tests.solvers.change.test_fused_neighborhood import covariances, two_samples
 
 SIZES = [(60, 40), (8, 7), (150, 5)]
+
+
+def on_diagonal(options):
+    """Options of the solver, whose diagonal is coupled unless they say otherwise."""
+    options = dict(options)
+    is_coupled = options.pop("penalize_diagonal", True)
+    return options | {"penalize_diagonal": "coupling" if is_coupled else False}
+
+
+def fused_path(S, alphas, *, sparsity=0.0, tol=1e-6, **options):
+    """Solve for strengths of fusion, with a tolerance per variable and not per group."""
+    return joint_graphical_lasso_path(S, sparsity, alphas, tol=tol / 2, **on_diagonal(options))
+
+
+def fused(S, alpha, **options):
+    return fused_path(S, [alpha], **options)[0]
+
+
+def fused_alpha_max(S, *, sparsity=0.0, **options):
+    return joint_coupling_max(S, sparsity, **on_diagonal(options))
 
 
 def objective(Theta, S, alpha, sparsity, weights=(1.0, 1.0), penalize_diagonal=True):
@@ -63,7 +78,7 @@ def assert_optimal(solution, S, options, tol):
     weights = options.get("group_weights", (1.0, 1.0))
     diagonal = options.get("penalize_diagonal", True)
     value = objective(
-        solution.value, S, solution.alpha, solution.sparsity, weights, penalize_diagonal=diagonal
+        solution.value, S, solution.coupling, solution.alpha, weights, penalize_diagonal=diagonal
     )
     assert solution.objective == pytest.approx(value, abs=1e-9)
 
@@ -80,10 +95,10 @@ def assert_optimal(solution, S, options, tol):
 @pytest.mark.parametrize("sizes", SIZES)
 def test_agrees_with_an_interior_point_method(sizes, options):
     S = covariances(two_samples(sum(sizes), d=6, sizes=sizes))
-    largest = fused_graphical_lasso_alpha_max(S, **options)
+    largest = fused_alpha_max(S, **options)
     # Rounded: the oracle warns of its accuracy for some alphas, depending on the last digit.
     alpha = round(0.3 * largest, 4)
-    solution = fused_graphical_lasso(S, alpha, tol=1e-8, **options)
+    solution = fused(S, alpha, tol=1e-8, **options)
     assert_optimal(solution, S, options, 1e-8)
     weights = options.get("group_weights", (1.0, 1.0))
     diagonal = options.get("penalize_diagonal", True)
@@ -105,11 +120,11 @@ def test_agrees_with_an_interior_point_method(sizes, options):
 def test_no_change_at_the_largest_alpha_and_some_just_below(sizes, sparsity, penalize_diagonal):
     S = covariances(two_samples(8, d=6, sizes=sizes))
     options = {"sparsity": sparsity, "penalize_diagonal": penalize_diagonal}
-    largest = fused_graphical_lasso_alpha_max(S, **options)
+    largest = fused_alpha_max(S, **options)
     off = ~np.eye(6, dtype=bool)
     shares = (2.0, 1.0, 0.99)
-    path = fused_graphical_lasso_path(S, largest * np.array(shares), **options)
-    alone = [fused_graphical_lasso(S, share * largest, **options) for share in shares]
+    path = fused_path(S, largest * np.array(shares), **options)
+    alone = [fused(S, share * largest, **options) for share in shares]
     for *empty, below in (path, alone):
         assert not any((at.value[1] - at.value[0])[off].any() for at in empty)
         assert (below.value[1] - below.value[0])[off].any()
@@ -127,28 +142,28 @@ def test_the_largest_alpha_leaves_no_change_at_any_tolerance(sparsity, penalize_
         S = covariances(two_samples(seed, d=6, sizes=(60, 60)))
         scale = np.exp(0.6 * (seed % 3) * rng.normal(size=6))
         S[1] *= np.outer(scale, scale)
-        largest = fused_graphical_lasso_alpha_max(S, **options)
-        start = fused_graphical_lasso(S, 0.3 * largest, **options).value
+        largest = fused_alpha_max(S, **options)
+        start = fused(S, 0.3 * largest, **options).value
         for tol, init in ((1e-6, None), (1e-3, None), (1e-6, start)):
-            at = fused_graphical_lasso(S, largest, tol=tol, init=init, **options)
+            at = fused(S, largest, tol=tol, init=init, **options)
             assert at.converged
             assert not (at.value[1] - at.value[0])[off].any()
 
 
 def test_far_above_the_largest_alpha_both_are_the_graphical_lasso_of_the_mean():
     S = covariances(two_samples(1))
-    solution = fused_graphical_lasso(S, 100.0, sparsity=0.1, group_weights=(1.0, 3.0), tol=1e-10)
+    solution = fused(S, 100.0, sparsity=0.1, group_weights=(1.0, 3.0), tol=1e-10)
     mean = (S[0] + 3 * S[1]) / 4
     np.testing.assert_array_equal(solution.value[0], solution.value[1])
     expected = graphical_lasso(mean, 2 * 0.1 / 4, tol=1e-10).value
     np.testing.assert_allclose(solution.value[0], expected, atol=1e-4)
-    free = fused_graphical_lasso(S, 100.0, group_weights=(1.0, 3.0))
+    free = fused(S, 100.0, group_weights=(1.0, 3.0))
     np.testing.assert_allclose(free.value[0], np.linalg.inv(mean), rtol=1e-6)
 
 
 def test_without_fusion_the_groups_are_apart():
     S = covariances(two_samples(2, sizes=(30, 5)))
-    solution = fused_graphical_lasso(S, 0.0, sparsity=0.2, group_weights=(1.0, 2.0), tol=1e-9)
+    solution = fused(S, 0.0, sparsity=0.2, group_weights=(1.0, 2.0), tol=1e-9)
     for one, sample, weight in zip(solution.value, S, (1.0, 2.0), strict=True):
         alone = graphical_lasso(sample, 0.2 / weight, tol=1e-9)
         np.testing.assert_allclose(one, alone.value, atol=2e-3 * np.abs(alone.value).max())
@@ -165,9 +180,7 @@ def test_agrees_with_gglasso():
             theirs, _ = solver.ADMM_MGL(
                 S, sparsity, alpha, "FGL", identity, tol=1e-9, rtol=1e-9, max_iter=5000
             )
-        ours = fused_graphical_lasso(
-            S, alpha, sparsity=sparsity, penalize_diagonal=False, tol=1e-12
-        )
+        ours = fused(S, alpha, sparsity=sparsity, penalize_diagonal=False, tol=1e-12)
         np.testing.assert_allclose(ours.value, theirs["Theta"], atol=2e-5)
         np.testing.assert_array_equal(ours.value == 0, theirs["Theta"] == 0)
 
@@ -195,21 +208,21 @@ def test_agrees_with_jgl(tmp_path):
     """
     subprocess.run(["Rscript", "-e", script], cwd=tmp_path, capture_output=True, check=True)
     theirs = np.stack([np.loadtxt(tmp_path / f"theta{k}.txt") for k in (0, 1)])
-    ours = fused_graphical_lasso(covariances(both), 0.05, sparsity=0.1, tol=1e-11)
+    ours = fused(covariances(both), 0.05, sparsity=0.1, tol=1e-11)
     np.testing.assert_allclose(ours.value, theirs, atol=1e-4)
 
 
 @pytest.mark.parametrize("sparsity", [0.0, 0.05])
 def test_equivariance(sparsity):
     S = covariances(two_samples(5))
-    plain = fused_graphical_lasso(S, 0.1, sparsity=sparsity, tol=1e-10)
+    plain = fused(S, 0.1, sparsity=sparsity, tol=1e-10)
     order = np.random.default_rng(0).permutation(7)
-    moved = fused_graphical_lasso(S[:, order][:, :, order], 0.1, sparsity=sparsity, tol=1e-10)
+    moved = fused(S[:, order][:, :, order], 0.1, sparsity=sparsity, tol=1e-10)
     np.testing.assert_allclose(moved.value, plain.value[:, order][:, :, order], atol=2e-4)
-    swapped = fused_graphical_lasso(S[::-1], 0.1, sparsity=sparsity, tol=1e-10)
+    swapped = fused(S[::-1], 0.1, sparsity=sparsity, tol=1e-10)
     np.testing.assert_allclose(swapped.value, plain.value[::-1], atol=2e-4)
     # In units that are ten times smaller, precisions are a hundred times larger.
-    tiny = fused_graphical_lasso(S / 100, 0.001, sparsity=sparsity / 100, tol=1e-10)
+    tiny = fused(S / 100, 0.001, sparsity=sparsity / 100, tol=1e-10)
     np.testing.assert_allclose(tiny.value / 100, plain.value, atol=1e-6)
     assert np.count_nonzero(plain.value[1] - plain.value[0]) > 7
 
@@ -218,7 +231,7 @@ def test_variables_of_very_different_units():
     S = covariances(two_samples(6))
     unit = 10.0 ** np.array([-3, -2, -1, 0, 1, 2, 3])
     scaled = S * np.outer(unit, unit)
-    assert_optimal(fused_graphical_lasso(scaled, 0.1, sparsity=0.05), scaled, {}, 1e-6)
+    assert_optimal(fused(scaled, 0.1, sparsity=0.05), scaled, {}, 1e-6)
 
 
 def test_blocks_are_solved_apart_and_change_nothing():
@@ -229,25 +242,25 @@ def test_blocks_are_solved_apart_and_change_nothing():
     # Weak links across, within reach of the penalties.
     S[0, :4, 4:8] = S[0, 4:8, :4] = 0.01
     S[1, :4, 4:8] = S[1, 4:8, :4] = -0.05
-    solution = fused_graphical_lasso(S, 0.1, sparsity=0.03, tol=1e-9)
+    solution = fused(S, 0.1, sparsity=0.03, tol=1e-9)
     assert_optimal(solution, S, {}, 1e-9)
     assert not solution.value[:, :4, 4:].any()
     for k, part in enumerate(parts):
-        alone = fused_graphical_lasso(part, 0.1, sparsity=0.03, tol=1e-9)
+        alone = fused(part, 0.1, sparsity=0.03, tol=1e-9)
         inside = slice(4 * k, 4 * k + 4)
         np.testing.assert_allclose(solution.value[:, inside, inside], alone.value, atol=1e-3)
     # The larger covariance has the smaller precision, and both move towards each other.
     np.testing.assert_allclose(solution.value[:, 8, 8], [1 / 1.1, 1 / 1.9])
     # Where the sum is beyond twice the sparsity, nothing holds the entries at 0.
     S[1, :4, 4:8] = S[1, 4:8, :4] = 0.06
-    assert fused_graphical_lasso(S, 0.1, sparsity=0.03).value[:, :4, 4:8].any()
+    assert fused(S, 0.1, sparsity=0.03).value[:, :4, 4:8].any()
 
 
 @pytest.mark.parametrize("penalize_diagonal", [True, False])
 def test_one_variable_has_a_closed_form(penalize_diagonal):
     S = np.array([[[1.0]], [[3.0]]])
     for alpha in (0.2, 0.9, 1.2):
-        solution = fused_graphical_lasso(S, alpha, penalize_diagonal=penalize_diagonal)
+        solution = fused(S, alpha, penalize_diagonal=penalize_diagonal)
         expected = [1.0, 1 / 3]
         if penalize_diagonal:
             expected = [1 / (1 + alpha), 1 / (3 - alpha)] if alpha < 1 else [0.5, 0.5]
@@ -259,20 +272,20 @@ def test_a_path_gives_what_single_solves_do():
     S = covariances(two_samples(6, sizes=(20, 15)))
     alphas = [0.02, 0.2, 0.06]
     for options in ({"sparsity": 0.05}, {"penalize_diagonal": False}):
-        path = fused_graphical_lasso_path(S, alphas, tol=1e-8, **options)
-        assert [solution.alpha for solution in path] == alphas
+        path = fused_path(S, alphas, tol=1e-8, **options)
+        assert [solution.coupling for solution in path] == alphas
         for alpha, solution in zip(alphas, path, strict=True):
             assert_optimal(solution, S, options, 1e-8)
-            alone = fused_graphical_lasso(S, alpha, tol=1e-8, **options)
+            alone = fused(S, alpha, tol=1e-8, **options)
             assert solution.objective == pytest.approx(alone.objective, abs=2e-7)
 
 
 def test_starts_and_limits():
     S = covariances(two_samples(7, sizes=(12, 10)))
-    cold = fused_graphical_lasso(S, 0.05, tol=1e-8)
-    warm = fused_graphical_lasso(S, 0.05, tol=1e-8, init=cold.value)
+    cold = fused(S, 0.05, tol=1e-8)
+    warm = fused(S, 0.05, tol=1e-8, init=cold.value)
     assert warm.n_iter < cold.n_iter
-    rough = fused_graphical_lasso(S, 0.05, tol=1e-8, max_iter=2)
+    rough = fused(S, 0.05, tol=1e-8, max_iter=2)
     assert not rough.converged
     assert rough.n_iter == 2
     assert rough.objective - cold.objective + cold.gap > 0
@@ -282,45 +295,45 @@ def test_starts_and_limits():
 def test_groups_that_are_alike_do_not_change():
     S = covariances(two_samples(4))[[0, 0]]
     for sparsity in (0.0, 0.1):
-        assert fused_graphical_lasso_alpha_max(S, sparsity=sparsity) == 0
-        solution = fused_graphical_lasso(S, 1e-3, sparsity=sparsity)
+        assert fused_alpha_max(S, sparsity=sparsity) == 0
+        solution = fused(S, 1e-3, sparsity=sparsity)
         np.testing.assert_array_equal(solution.value[0], solution.value[1])
 
 
 def test_more_variables_than_rows():
     S = covariances(two_samples(2, d=12, sizes=(8, 7)))
-    assert_optimal(fused_graphical_lasso(S, 0.05), S, {}, 1e-6)
+    assert_optimal(fused(S, 0.05), S, {}, 1e-6)
     fewer = covariances(two_samples(2, d=12, sizes=(6, 5)))
     for function in (
-        lambda: fused_graphical_lasso(fewer, 0.05),
-        lambda: fused_graphical_lasso_alpha_max(fewer),
+        lambda: fused(fewer, 0.05),
+        lambda: fused_alpha_max(fewer),
     ):
         with pytest.raises(SolverError, match="Pass sparsity above 0"):
             function()
-    assert_optimal(fused_graphical_lasso(fewer, 0.05, sparsity=0.05), fewer, {}, 1e-6)
+    assert_optimal(fused(fewer, 0.05, sparsity=0.05), fewer, {}, 1e-6)
 
 
 def test_a_variable_that_is_constant_in_one_group():
     both = two_samples(9)
     both[0][:, 2] = 0.0
     S = covariances(both)
-    assert_optimal(fused_graphical_lasso(S, 0.1, sparsity=0.05), S, {}, 1e-6)
+    assert_optimal(fused(S, 0.1, sparsity=0.05), S, {}, 1e-6)
     with pytest.raises(InputError, match="Variable 2 has no variance in one of the groups"):
-        fused_graphical_lasso(S, 0.1, sparsity=0.05, penalize_diagonal=False)
+        fused(S, 0.1, sparsity=0.05, penalize_diagonal=False)
     both[1][:, 2] = 0.0
     with pytest.raises(InputError, match="Variable 2 has no variance in both groups"):
-        fused_graphical_lasso(covariances(both), 0.1, sparsity=0.05)
+        fused(covariances(both), 0.1, sparsity=0.05)
     with pytest.raises(InputError, match="no variance"):
-        fused_graphical_lasso(S, 0.0, sparsity=0.05)
+        fused(S, 0.0, sparsity=0.05)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"S": np.eye(2)}, r"\(2, d, d\)"),
-        ({"alpha": 0.0}, "above 0"),
+        ({"alpha": 0.0}, "both 0"),
         ({"alpha": np.inf}, "alpha"),
-        ({"sparsity": -1.0}, "sparsity"),
+        ({"sparsity": -1.0}, "alpha"),
         ({"tol": 0.0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
         ({"group_weights": (1.0, 0.0)}, "group_weights"),
@@ -332,17 +345,15 @@ def test_a_variable_that_is_constant_in_one_group():
 def test_bad_input_is_refused(change, message):
     arguments = {"S": np.stack([np.eye(2)] * 2), "alpha": 0.1} | change
     with pytest.raises(InputError, match=message):
-        fused_graphical_lasso(**arguments)
+        fused(**arguments)
 
 
 def test_the_search_for_the_largest_alpha_stays_above_0():
     """A secant of what entries need, which has a kink, once led below 0, where nothing is."""
     S = np.array([[[0.4, -0.38], [-0.38, 0.79]], [[0.48, -0.94], [-0.94, 2.32]]])
-    largest = fused_graphical_lasso_alpha_max(S)
+    largest = fused_alpha_max(S)
     assert largest > 0
-    above, below = (
-        fused_graphical_lasso(S, share * largest, tol=1e-10).value for share in (1.001, 0.99)
-    )
+    above, below = (fused(S, share * largest, tol=1e-10).value for share in (1.001, 0.99))
     assert above[0, 0, 1] == above[1, 0, 1]
     assert below[0, 0, 1] != below[1, 0, 1]
 
@@ -353,7 +364,5 @@ def test_a_few_iterations_do_not_say_that_there_is_no_minimum():
     S = np.stack([np.cov(rng.normal(size=(n, p)).T) for _ in range(2)])
     sparsity, alpha = 10 ** rng.uniform(-3, -0.5, 2)
     for max_iter in (1, 2, 3):
-        rough = fused_graphical_lasso(
-            S, alpha, sparsity=sparsity, penalize_diagonal=False, max_iter=max_iter
-        )
+        rough = fused(S, alpha, sparsity=sparsity, penalize_diagonal=False, max_iter=max_iter)
         assert rough.gap > 0.0

@@ -1,27 +1,37 @@
-"""Precision matrices of two groups with a sparse difference, and a certified duality gap."""
+"""Joint precisions along a path of couplings, and the coupling that ties two groups.
+
+Two fused groups tell exactly when nothing differs: what ties their entries off the diagonal is
+compared with its bounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
+from edgewise._core.arrays import is_foreign, to_numpy
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._arguments import (
     LARGEST_INFLATION,
     check_covariances,
-    check_fusion,
     check_group_weights,
-    check_nonnegative,
+    check_numbers,
     check_starts,
 )
-from edgewise.solvers._solution import Solution, sum_histories
-from edgewise.solvers.change.joint_graphical_lasso import JointProblem, split, state_of
+from edgewise.solvers._solution import sum_histories
+from edgewise.solvers.change.joint_graphical_lasso import (
+    JointPrecisionSolution,
+    JointProblem,
+    joint_graphical_lasso,
+    split,
+    state_of,
+)
 from edgewise.solvers.change.joint_places import ALL_PAIRS, Layers
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
@@ -38,199 +48,96 @@ LIKELY = (20.0, 1.5)
 BOTH = Layers(kind=ALL_PAIRS, paths=np.arange(2)[None], is_linked=np.zeros((1, 2), dtype=bool))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FusedPrecisionSolution(Solution):
-    """Solution whose ``value`` holds the precision matrices of both groups.
-
-    Attributes
-    ----------
-    value : ndarray of shape (2, d, d)
-        Precision of the first and of the second group. Entries that do not change are exactly
-        equal.
-    covariance : ndarray of shape (2, d, d)
-        Their inverses.
-    alpha, sparsity : float
-        Strengths that the problem was solved for.
-    """
-
-    covariance: FloatArray
-    alpha: float
-    sparsity: float
-
-
-def fused_graphical_lasso(
+def joint_graphical_lasso_path(
     S: FloatArray,
     alpha: float,
+    couplings: Sequence[float] | FloatArray,
     *,
-    sparsity: float = 0.0,
-    group_weights: Sequence[float] = (1.0, 1.0),
-    penalize_diagonal: bool = True,
+    penalty: Literal["fused", "group"] = "fused",
+    pairs: Sequence[tuple[int, int]] | IntArray | None = None,
+    group_weights: Sequence[float] | FloatArray | None = None,
+    penalize_diagonal: bool | Literal["coupling"] = False,
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
-) -> FusedPrecisionSolution:
-    r"""Estimate the precision matrices of two groups that differ in few entries.
-
-    Minimises over positive definite :math:`\Theta_1, \Theta_2` [1]_
-
-    .. math::
-
-        \sum_{g = 1}^2 w_g \left( \operatorname{tr}(S_g \Theta_g) - \log\det \Theta_g \right)
-        + \lambda \sum_{g = 1}^2 \sum_{i \ne j} |\Theta_{g, ij}|
-        + \alpha \sum_{ij} |\Theta_{2, ij} - \Theta_{1, ij}|
-
-    where :math:`S_g` is the covariance of group :math:`g`, :math:`\alpha` the strength of fusion,
-    :math:`\lambda` that of sparsity and :math:`w_g` the weight of a group. Penalties count every
-    entry of the symmetric matrices, so that the change of an edge costs
-    :math:`2 \alpha |\Theta_{2, ij} - \Theta_{1, ij}|`. Both groups weigh 1 unless told otherwise,
-    whatever their numbers of rows, as in GGLasso and, by default, in JGL, whose other choice is
-    ``group_weights=n / n.sum()``.
+) -> list[JointPrecisionSolution]:
+    r"""Solve `joint_graphical_lasso` for several strengths of coupling, each started from the last.
 
     Parameters
     ----------
-    S : ndarray of shape (2, d, d)
-        Covariances of the two groups. They may be singular; without sparsity, not both in the
-        same direction.
+    S : ndarray of shape (K, p, p)
+        Covariances of the groups.
     alpha : float
-        Strength of fusion, at least 0, and above 0 where ``sparsity`` is 0.
-    sparsity : float
-        Strength of the l1 penalty on the entries off the diagonal, at least 0.
-    group_weights : sequence of two floats
-        Weights of the likelihoods, above 0.
-    penalize_diagonal : bool
-        Whether the last sum includes the diagonal, as in JGL and not in GGLasso.
-    init : ndarray of shape (2, d, d), optional
-        Positive definite precisions to start from.
-    tol : float
-        Duality gap per variable at which to stop.
-    max_iter : int
-        Largest number of iterations in any block.
+        Strength of sparsity.
+    couplings : sequence of float
+        Strengths of the coupling. They are solved from the largest down and returned in the order
+        given.
+    penalty, pairs, group_weights, penalize_diagonal, init, tol, max_iter
+        As in `joint_graphical_lasso`; ``init`` starts the first.
 
     Returns
     -------
-    FusedPrecisionSolution
-        ``value`` holds both precisions: symmetric, positive definite, exactly 0 and exactly equal
-        where the optimum is. ``history`` is the gap at each look.
-
-    Raises
-    ------
-    InputError
-        If an argument is not valid.
-    SolverError
-        If no minimum exists: without sparsity, where the sum of the covariances is singular, as
-        with fewer rows in both groups together than variables.
+    list of JointPrecisionSolution
+        One for each of ``couplings``.
 
     Notes
     -----
-    Alternating directions: each precision takes an eigendecomposition; the penalty falls apart
-    into pairs of entries, whose proximal map first draws the two together and then both to 0. What
-    that map takes off is a subgradient, so that its multipliers :math:`Y_g` always satisfy
+    Two groups with a fused penalty start from the precision that they would have in common. Where
+    the coupling may be too strong for any entry off the diagonal to differ, these are tied first;
+    that is the solution if the multipliers keep to their bounds
 
     .. math::
+        |Y_{1, ij} + Y_{2, ij}| \le 2 \alpha, \qquad |Y_{k, ij}| \le \alpha + \gamma
 
-        |Y_{1, ij} + Y_{2, ij}| \le 2 \lambda, \qquad |Y_{g, ij}| \le \lambda + \alpha
-
-    (with :math:`\lambda = 0` on the diagonal), and :math:`\sum_g w_g (\log\det(S_g + Y_g / w_g)
-    + d)` bounds the optimum from below. The start is the precision that both groups would have in
-    common. Where alpha may be too large for any entry off the diagonal to change, these are tied
-    first; that is the solution if the multipliers keep to the bounds all the same. Variables whose
-    :math:`-w_g S_{g, ij}` all satisfy those bounds against the rest are
-    solved apart, which changes nothing [1]_.
-
-    References
-    ----------
-    .. [1] Danaher, Wang and Witten (2014). The joint graphical lasso for inverse covariance
-       estimation across multiple classes. *Journal of the Royal Statistical Society B* 76(2),
-       373-397. https://doi.org/10.1111/rssb.12033
+    all the same, so that entries are exactly equal from `joint_coupling_max` on.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso
-    >>> before = np.eye(3)
-    >>> after = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> solution = fused_graphical_lasso(np.stack([before, after]), 0.1, tol=1e-9)
-    >>> (solution.value[1] - solution.value[0]).round(3)
-    array([[ 0.021, -0.396,  0.   ],
-           [-0.396,  0.021,  0.   ],
-           [ 0.   ,  0.   ,  0.   ]])
-    """
-    return fused_graphical_lasso_path(
-        S,
-        [alpha],
-        sparsity=sparsity,
-        group_weights=group_weights,
-        penalize_diagonal=penalize_diagonal,
-        init=init,
-        tol=tol,
-        max_iter=max_iter,
-    )[0]
-
-
-def fused_graphical_lasso_path(
-    S: FloatArray,
-    alphas: Sequence[float] | FloatArray,
-    *,
-    sparsity: float = 0.0,
-    group_weights: Sequence[float] = (1.0, 1.0),
-    penalize_diagonal: bool = True,
-    init: FloatArray | None = None,
-    tol: float = 1e-6,
-    max_iter: int = 5000,
-) -> list[FusedPrecisionSolution]:
-    """Solve for several strengths of fusion, each started from the last.
-
-    Parameters
-    ----------
-    S : ndarray of shape (2, d, d)
-        Covariances of the two groups.
-    alphas : sequence of float
-        Strengths of fusion. They are solved from the largest down and returned in the order given.
-    sparsity, group_weights, penalize_diagonal, init, tol, max_iter
-        As in `fused_graphical_lasso`; ``init`` starts the first.
-
-    Returns
-    -------
-    list of FusedPrecisionSolution
-        One for each of ``alphas``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso_path
+    >>> from edgewise.solvers import joint_graphical_lasso_path
     >>> S = np.stack([np.eye(3), [[1.0, 0.6, 0.2], [0.6, 1.0, 0.0], [0.2, 0.0, 1.0]]])
-    >>> path = fused_graphical_lasso_path(S, [0.4, 0.2, 0.05])
+    >>> path = joint_graphical_lasso_path(S, 0.0, [0.4, 0.2, 0.05], penalize_diagonal="coupling")
     >>> [int(np.count_nonzero(np.triu(s.value[1] != s.value[0], 1))) for s in path]
     [0, 1, 2]
     """
-    strengths = check_fusion(alphas, sparsity, tol, max_iter)
-    model = _check(S, sparsity, group_weights, penalize_diagonal=penalize_diagonal)
-    if not penalize_diagonal or strengths.min() == 0:
-        _refuse_constant(model.S.diagonal(axis1=1, axis2=2).min(axis=0), "one of the groups")
+    strengths = np.asarray(couplings, dtype=np.float64)
+    if strengths.ndim != 1 or strengths.size == 0:
+        raise InputError("couplings must be a non-empty sequence of numbers.", "coupling")
     order = np.argsort(-strengths, kind="stable")
-    solutions = []
-    with blas_threads_for(len(model.scale)):
-        problem, common = model.begin(tol)
-        state = model.start(problem, init, common)
-        tied: SplitState | None = common
-        for alpha in strengths[order]:
-            part = replace(problem, coupling=model.fusion(alpha))
-            found = None if tied is None else _solve_tied(model, part, tied, alpha, tol, max_iter)
-            tied = None if found is None else found[1]
-            Theta, state, gaps, n_iter = found or _solve_blocks(part, state, tol, max_iter)
-            solutions.append(model.solution(part, Theta, float(alpha), gaps, n_iter, tol))
-    return [solutions[k] for k in np.argsort(order, kind="stable")]
+    is_pair = not is_foreign(S) and len(S) == 2 and penalty == "fused" and pairs is None
+    if is_pair and penalize_diagonal is not True:
+        diagonal = penalize_diagonal == "coupling"
+        model = _check(S, alpha, strengths, group_weights, tol, max_iter, is_diagonal=diagonal)
+        found = list(model.solve_path(strengths[order], init, tol, max_iter))
+    else:
+        found = []
+        for coupling in strengths[order].tolist():
+            solution = joint_graphical_lasso(
+                S,
+                alpha,
+                coupling,
+                penalty=penalty,
+                pairs=pairs,
+                group_weights=group_weights,
+                penalize_diagonal=penalize_diagonal,
+                init=init,
+                tol=tol,
+                max_iter=max_iter,
+            )
+            found.append(solution)
+            init = to_numpy(solution.value)
+    return [found[k] for k in np.argsort(order, kind="stable")]
 
 
-def fused_graphical_lasso_alpha_max(
+def joint_coupling_max(
     S: FloatArray,
+    alpha: float,
     *,
-    sparsity: float = 0.0,
-    group_weights: Sequence[float] = (1.0, 1.0),
-    penalize_diagonal: bool = True,
+    group_weights: Sequence[float] | FloatArray | None = None,
+    penalize_diagonal: bool | Literal["coupling"] = False,
     max_iter: int = 5000,
 ) -> float:
-    """Return the smallest ``alpha`` at which no entry off the diagonal changes.
+    """Return the smallest fused coupling at which no entry of two groups differs off the diagonal.
 
     It is larger by a part in 10^4, the accuracy to which it is found: variances may change where
     nothing else does, so that it has no closed form. Beside much larger covariances it is less
@@ -238,28 +145,36 @@ def fused_graphical_lasso_alpha_max(
 
     Parameters
     ----------
-    S, sparsity, group_weights, penalize_diagonal, max_iter
-        As in `fused_graphical_lasso`.
+    S : ndarray of shape (2, p, p)
+        Covariances of the two groups.
+    alpha : float
+        Strength of sparsity.
+    group_weights, penalize_diagonal, max_iter
+        As in `joint_graphical_lasso`; sparsity leaves out the diagonal.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers.change.fused_graphical_lasso import fused_graphical_lasso_alpha_max
+    >>> from edgewise.solvers import joint_coupling_max
     >>> S = np.stack([np.eye(2), [[1.0, 0.6], [0.6, 1.0]]])
-    >>> round(fused_graphical_lasso_alpha_max(S), 3)
+    >>> round(joint_coupling_max(S, 0.0, penalize_diagonal="coupling"), 3)
     0.3
     """
-    model = _check(S, sparsity, group_weights, penalize_diagonal=penalize_diagonal)
-    if not penalize_diagonal:
-        _refuse_constant(model.S.diagonal(axis1=1, axis2=2).min(axis=0), "one of the groups")
+    if penalize_diagonal is True:
+        raise InputError(
+            'penalize_diagonal must be False or "coupling": sparsity leaves out the diagonal here.'
+        )
+    diagonal = penalize_diagonal == "coupling"
+    one = np.ones(1)
+    model = _check(S, alpha, one, group_weights, ALPHA_TOL, max_iter, is_diagonal=diagonal)
     with blas_threads_for(len(model.scale)):
         problem, state = model.begin(ALPHA_TOL)
         needed = model.fusion_needed(problem, state.Z[0])
-        alpha = _off_diagonal(needed)
-        if not penalize_diagonal or needed.diagonal().max() > alpha:
-            alpha = _tied_alpha(model, problem, state, alpha, max_iter)
-    is_some = alpha > ALIKE * np.abs(S).max()
-    return alpha * (1.0 + ALPHA_ACCURACY) if is_some else 0.0
+        coupling = _off_diagonal(needed)
+        if not diagonal or needed.diagonal().max() > coupling:
+            coupling = _tied_coupling(model, problem, state, coupling, max_iter)
+    is_some = coupling > ALIKE * np.abs(model.S_given).max()
+    return coupling * (1.0 + ALPHA_ACCURACY) if is_some else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -323,7 +238,7 @@ def _solve_blocks(
         rows, columns = np.ix_(block, block)
         near = replace(start, Z=start.Z[..., rows, columns], Y=start.Y[..., rows, columns])
         found, last, n_steps = split(
-            problem.restrict(block), near, Theta[:, rows, columns], tol * block.size, max_iter
+            problem.restrict(block), near, Theta[:, rows, columns], 2 * tol * block.size, max_iter
         )
         Theta[:, rows, columns] = found.Theta
         state.Z[..., rows, columns] = last.Z
@@ -359,10 +274,10 @@ def _solve_tied(
     if (np.abs(state.Y[0]).max(axis=0) > limit)[off].any():
         return None
     gap = problem.objective(Theta) - problem.bound(state.Y[0])
-    return (Theta, state, np.array([gap]), n_iter) if gap <= tol * problem.size else None
+    return (Theta, state, np.array([gap]), n_iter) if gap <= 2 * tol * problem.size else None
 
 
-def _tied_alpha(
+def _tied_coupling(
     model: _Model, problem: _TwoGroupProblem, state: SplitState, alpha: float, max_iter: int
 ) -> float:
     """Find the alpha that is just enough for entries off the diagonal to stay tied.
@@ -394,10 +309,28 @@ class _Model:
     """Checked arguments, in units in which the mean variance of each variable is 1."""
 
     S: FloatArray
+    S_given: FloatArray
     scale: FloatArray
     weights: FloatArray
     sparsity: float
     penalize_diagonal: bool
+
+    def solve_path(
+        self, couplings: FloatArray, init: FloatArray | None, tol: float, max_iter: int
+    ) -> Iterator[JointPrecisionSolution]:
+        """Yield a solution for each coupling, from large to small."""
+        with blas_threads_for(len(self.scale)):
+            problem, common = self.begin(tol)
+            state = self.start(problem, init, common)
+            tied: SplitState | None = common
+            for coupling in couplings.tolist():
+                part = replace(problem, coupling=self.fusion(coupling))
+                found = (
+                    None if tied is None else _solve_tied(self, part, tied, coupling, tol, max_iter)
+                )
+                tied = None if found is None else found[1]
+                Theta, state, gaps, n_iter = found or _solve_blocks(part, state, tol, max_iter)
+                yield self.solution(part, Theta, coupling, gaps, n_iter, tol)
 
     def fusion(self, alpha: float, *, is_tied: bool = False) -> FloatArray:
         """Return the strength of fusion of every entry, infinite off the diagonal if tied."""
@@ -463,44 +396,57 @@ class _Model:
         self,
         problem: _TwoGroupProblem,
         Theta: FloatArray,
-        alpha: float,
+        coupling: float,
         gaps: FloatArray,
         n_iter: int,
         tol: float,
-    ) -> FusedPrecisionSolution:
+    ) -> JointPrecisionSolution:
         """Return a solution in the units of the covariances that were given."""
         unit = np.outer(self.scale, self.scale)
         logdet = 2.0 * float(np.log(self.scale).sum())
         gap = float(gaps[-1]) if len(gaps) else 0.0
-        return FusedPrecisionSolution(
+        return JointPrecisionSolution(
             value=Theta * unit,
             covariance=np.stack([inverse_and_log_determinant(one)[0] for one in Theta]) / unit,
             objective=problem.objective(Theta) - float(self.weights.sum()) * logdet,
             gap=gap,
             n_iter=n_iter,
-            converged=gap <= tol * problem.size,
+            converged=gap <= 2 * tol * problem.size,
             history=gaps,
-            alpha=alpha,
-            sparsity=self.sparsity,
+            alpha=self.sparsity,
+            coupling=coupling,
         )
 
 
 def _check(
-    S: FloatArray, sparsity: float, group_weights: Sequence[float], *, penalize_diagonal: bool
+    S: FloatArray,
+    sparsity: float,
+    couplings: FloatArray,
+    group_weights: Sequence[float] | FloatArray | None,
+    tol: float,
+    max_iter: int,
+    *,
+    is_diagonal: bool,
 ) -> _Model:
     """Refuse arguments that make no sense; scale the variables."""
     S = check_covariances(S, 2)
-    check_nonnegative(sparsity=sparsity)
+    check_numbers([sparsity, *couplings.tolist()], tol, max_iter)
+    if sparsity == 0 and couplings.min() == 0:
+        raise InputError("alpha and coupling are both 0: nothing would be penalised.")
     weights = check_group_weights(group_weights, 2)
-    pooled = weights @ S.diagonal(axis1=1, axis2=2) / weights.sum()
+    variances = S.diagonal(axis1=1, axis2=2)
+    pooled = weights @ variances / weights.sum()
     _refuse_constant(pooled, "both groups")
+    if not is_diagonal or couplings.min() == 0:
+        _refuse_constant(variances.min(axis=0), "one of the groups")
     scale = 1.0 / np.sqrt(pooled)
     return _Model(
         S=S * np.outer(scale, scale),
+        S_given=S,
         scale=scale,
         weights=weights,
         sparsity=float(sparsity),
-        penalize_diagonal=penalize_diagonal,
+        penalize_diagonal=is_diagonal,
     )
 
 
