@@ -89,7 +89,8 @@ figure
 # %%
 # How sure each direction is
 # --------------------------
-# The share of 30 resamples that have the arc as it is drawn, and the share that turn it round.
-confidence = plot_arc_confidence(found.graph_, most=50).figure
+# The share of 30 resamples that tell the arc as it is drawn, that turn it round, and that have an
+# edge whose direction the data do not tell.
+confidence = plot_arc_confidence(found.graph_, found.direction_frequency_, most=50).figure
 save_figure(confidence, "alarm_confidence.png", dpi=80)
 confidence

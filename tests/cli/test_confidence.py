@@ -163,19 +163,26 @@ def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
     )
 
 
-def test_the_first_fit_is_not_taken_for_all_where_it_took_long(frame):
+def test_a_resample_is_fitted_before_the_time_of_many_is_told(frame):
     calls = []
 
     class Counted(GaussianGraph):
         def fit(self, X, y=None, sample_weight=None):
-            calls.append(len(X))
+            calls.append(X)
+            if X.duplicated().any():
+                time.sleep(0.2)
             return super().fit(X, sample_weight=sample_weight)
 
-    assert _forecast(Counted(0.1), frame, 0.1, 100, 1) == pytest.approx(10)
-    assert _forecast(Counted(0.1), frame, 0.1, 100, 2) == pytest.approx(5)
+    assert _forecast(Counted(0.1), frame, 0.04, 100, 1) == pytest.approx(4)
+    assert _forecast(Counted(0.1), frame, 0.08, 100, 2) == pytest.approx(4)
     assert not calls
-    assert _forecast(Counted(0.1), frame, 20.0, 100, 1) < 100
-    assert calls == [120]
+    # Rows that come several times can take longer, and the first fit may have compiled.
+    assert 20 < _forecast(Counted(0.1), frame, 0.06, 100, 1) < 60
+    assert 20 < _forecast(Counted(0.1), frame, 20.0, 100, 1) < 60
+    assert [len(rows) for rows in calls] == [120, 120]
+    assert calls[0].duplicated().any()
+    # Beyond a minute each, it is clear.
+    assert _forecast(Counted(0.1), frame, 61.0, 100, 1) == pytest.approx(6100)
 
 
 def test_the_time_of_a_fit_is_without_that_of_compiling(frame):

@@ -19,9 +19,11 @@ from edgewise import (
     InputError,
     NeighborhoodGraph,
     SolverError,
+    StabilitySelection,
 )
 from edgewise.graph.equivalence import find_cycle
 from edgewise.selection.criteria import independent_rows
+from edgewise.stats import stream_covariance
 
 
 def pair(n_rows=80, seed=0):
@@ -377,3 +379,12 @@ def test_consensus_breaks_cycles_at_the_least_frequent_arc():
     model.edge_frequency_ = model.direction_frequency_ = shares
     found = model.consensus().adjacency
     assert found.tolist() == [[False, True, True], [False, False, True], [True, False, False]]
+
+
+@pytest.mark.parametrize("wrapper", [BootstrapGraph, StabilitySelection])
+def test_sums_of_rows_cannot_be_resampled(wrapper):
+    moments = stream_covariance([np.random.default_rng(0).normal(size=(50, 3))])
+    fitted = GaussianGraph(0.2).fit(moments)
+    for options in ({}, {"prefit": True} if wrapper is BootstrapGraph else {}):
+        with pytest.raises(InputError, match="sums of rows, as stream_covariance"):
+            wrapper(fitted, **options).fit(moments)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import InputError, SolverError
 from edgewise.cli.shell import shows_progress, tell
 from edgewise.cli.wording import count
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 RESAMPLES: Final = 100
 #: Seconds that confidence may take without being asked for.
 QUICK: Final = 60.0
+#: Seconds that resamples may take by the time of the first fit alone.
+TRUSTED: Final = 5.0
 #: Largest q-value of an edge that counts as sure.
 LEVEL: Final = 0.05
 
@@ -423,15 +426,24 @@ def _forecast(
 ) -> float:
     """Estimate the seconds that resamples take.
 
-    What the first fit took is taken for all, unless that would be long: the first one may have
-    searched for a penalty, and its workers compiled. Beyond a minute it did more than that.
+    Rows of a resample come several times, which can take a fit far longer than the first, and the
+    first may have searched for a penalty, or its workers compiled. So a resample is fitted where
+    all of them would take more than `TRUSTED` seconds, but fewer than `QUICK` each.
     """
     import joblib
+    import numpy as np
     from sklearn.base import clone
 
     n_rounds = math.ceil(n_resamples / int(joblib.effective_n_jobs(n_jobs)))
-    if seconds <= QUICK < n_rounds * seconds:
-        seconds = timed_fit(clone(learner), frame)[1]
+    if n_rounds * seconds > TRUSTED and seconds <= QUICK:
+        drawn = np.random.default_rng(0).integers(len(frame), size=len(frame))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                seconds = timed_fit(clone(learner), frame.iloc[drawn].reset_index(drop=True))[1]
+        except (InputError, SolverError):
+            # A column is constant in these rows. The bootstrap draws again.
+            pass
     return n_rounds * seconds
 
 

@@ -587,7 +587,29 @@ class Graph:
         )
 
 
-def card(graph: Graph, title: str, figures: Mapping[str, str]) -> str:
+def _in_class(graph: Graph, pattern: BoolArray) -> Graph:
+    """Give edges whose direction is not told their weight and confidence both ways."""
+    untold = pattern & pattern.T
+    confidence = graph.confidence
+    if confidence is not None:
+        both = np.clip(confidence + confidence.T, 0.0, 1.0)
+        confidence = np.where(untold, both, confidence)
+    return Graph(
+        np.where(pattern, graph.weights + graph.weights.T, 0.0),
+        names=graph.names,
+        directed=True,
+        adjacency=pattern,
+        confidence=confidence,
+    )
+
+
+#: Between the ends of an edge without and with a direction.
+_LINKS = ("\N{EN DASH}", "\N{RIGHTWARDS ARROW}")
+
+
+def card(
+    graph: Graph, title: str, figures: Mapping[str, str], *, pattern: Graph | None = None
+) -> str:
     """Write picture and main figures of a network as HTML, for notebooks.
 
     Parameters
@@ -598,18 +620,28 @@ def card(graph: Graph, title: str, figures: Mapping[str, str]) -> str:
         What it is.
     figures : mapping of str to str
         What else there is to say, by name; written below the counts of nodes and edges.
+    pattern : Graph, optional
+        The ``cpdag`` of a directed network: its edges both ways are drawn without a direction.
     """
     from base64 import b64encode
     from html import escape
     from io import BytesIO
 
     file = BytesIO()
-    drawn = graph.plot("network" if graph.n_nodes <= LARGEST_DRAWN else "matrix")
+    if pattern is not None and graph.n_nodes <= LARGEST_DRAWN:
+        from edgewise.plot import plot_dag
+
+        drawn = plot_dag(_in_class(graph, pattern.adjacency))
+    else:
+        drawn = graph.plot("network" if graph.n_nodes <= LARGEST_DRAWN else "matrix")
     drawn.figure.canvas.print_figure(file, format="png", dpi=100)
     joined = np.any(graph.adjacency | graph.adjacency.T, axis=0)
-    link = "\N{RIGHTWARDS ARROW}" if graph.directed else "\N{EN DASH}"
+    told = graph if pattern is None else pattern
+    both_ways = np.argwhere(told.adjacency & told.adjacency.T).tolist()
+    untold = {(graph.names[i], graph.names[j]) for i, j in both_ways}
     strongest = [
-        f"{row.source} {link} {row.target} ({row.weight:.2f})"
+        f"{row.source} {_LINKS[(row.source, row.target) not in untold]} {row.target} "
+        f"({row.weight:.2f})"
         for row in graph.edges().head(3).itertuples()
     ]
     rows = {

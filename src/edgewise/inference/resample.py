@@ -30,6 +30,7 @@ from edgewise.estimators.base.table import (
 )
 from edgewise.estimators.covariates.base import CovariateEstimator
 from edgewise.graph import Graph
+from edgewise.stats.moments import Moments
 
 Found = TypeVar("Found")
 
@@ -151,10 +152,20 @@ def _has_tag(estimator: Any, says: Callable[[Any], bool]) -> bool:
     return hasattr(estimator, "estimator") and _has_tag(estimator.estimator, says)
 
 
+def refuse_moments(X: Any) -> None:
+    """Refuse sums of rows, which cannot be drawn from."""
+    if isinstance(X, Moments):
+        raise InputError(
+            "X holds sums of rows, as stream_covariance makes them, and resamples are drawn from "
+            "the rows themselves. Pass rows, or as many of them as fit into memory."
+        )
+
+
 def count_rows(X: Any) -> int:
     """Count the rows of an array or a data frame, or say why it is no table."""
     from edgewise.data.table import Table
 
+    refuse_moments(X)
     is_plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf" and X.size > 0
     return len(X) if is_plain else Table.from_input(X).n_samples
 
@@ -390,6 +401,7 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, alphas: FloatArray | None) -> Problem:
         """Put together what is fitted, once it can be resampled."""
+        refuse_moments(X)
         check_resamplable(self.estimator)
         if y is None and needs_labels(self.estimator):
             raise InputError(

@@ -216,21 +216,29 @@ def _set_heights(places: _Places, layers: list[IntArray]) -> FloatArray:
 
 #: What a pair of columns is called.
 _ARROW: Final = "\N{RIGHTWARDS ARROW}"
+_LINE: Final = "\N{EN DASH}"
+#: Colour of resamples in which the direction of an edge is not told.
+_UNTOLD: Final = "#B0B0B0"
 
 
-def plot_arc_confidence(graph: Graph, ax: Axes | None = None, *, most: int = 40) -> Axes:
+def plot_arc_confidence(
+    graph: Graph, directions: ArrayLike, ax: Axes | None = None, *, most: int = 40
+) -> Axes:
     """Draw how often each pair of columns was joined in resamples, parted by direction.
 
-    A long bar of one colour is an arc that always comes back the same way; a long bar of two
-    colours is an edge that is sure but whose direction is not. Pairs that are joined most often
-    come first, and are named in the direction of the graph, or else in the more frequent one; a
-    pair that the graph does not have is in brackets.
+    A long bar of one colour is an arc that always comes back the same way. The grey part is the
+    share of the resamples that join the pair without telling a direction: networks with either one
+    fit as well. Pairs that are joined most often come first, and are named by the kind of edge
+    that most of the resamples have; a pair that the graph does not have is in brackets.
 
     Parameters
     ----------
     graph : Graph
         Directed, with the share of resamples that have each arc as ``confidence``: ``graph_`` of
         `edgewise.BootstrapGraph`.
+    directions : array-like of shape (n_nodes, n_nodes)
+        Share of the resamples in which each arc is identified: ``direction_frequency_`` of the
+        same.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a new figure, found at ``.figure`` of the result.
     most : int, default=40
@@ -246,51 +254,60 @@ def plot_arc_confidence(graph: Graph, ax: Axes | None = None, *, most: int = 40)
     >>> from edgewise import Graph
     >>> from edgewise.plot import plot_arc_confidence
     >>> graph = Graph([[0, 1], [0, 0]], directed=True, confidence=[[0, 0.7], [0.2, 0]])
-    >>> [round(float(bar.get_width()), 2) for bar in plot_arc_confidence(graph).patches]
-    [0.7, 0.2]
+    >>> bars = plot_arc_confidence(graph, [[0, 0.6], [0.1, 0]]).patches
+    >>> [round(float(bar.get_width()), 2) for bar in bars]
+    [0.6, 0.1, 0.2]
     """
     if not graph.directed or graph.confidence is None:
         raise InputError(
             "plot_arc_confidence takes a directed graph with confidence. Fit "
-            "BootstrapGraph(estimator) and pass its graph_."
+            "BootstrapGraph(estimator) and pass its graph_ and direction_frequency_."
         )
     if most < 1:
         raise InputError(f"most must be at least 1, got {most!r}.")
-    pairs = _pairs(graph)
+    told = np.asarray(directions, dtype=np.float64)
+    together = graph.confidence + graph.confidence.T
+    if told.shape != together.shape or (told + told.T > together + 1e-9).any():
+        raise InputError(
+            "directions must hold shares of the resamples that join each pair of the graph. Pass "
+            "direction_frequency_ of the BootstrapGraph whose graph_ this is."
+        )
+    pairs = _pairs(graph, told, together)
     shown = pairs[:most]
-    ax, rows = axes_of_rows(ax, _names(graph, shown))
     source, target = shown.T
-    ahead, back = graph.confidence[source, target], graph.confidence[target, source]
+    ahead, back = told[source, target], told[target, source]
+    neither = np.maximum(together[source, target] - ahead - back, 0.0)
+    ax, rows = axes_of_rows(ax, _names(graph, shown, ahead > neither))
     ax.barh(rows, ahead, color=POSITIVE, label="in this direction")
     ax.barh(rows, back, left=ahead, color=NEGATIVE, label="the other way round")
+    ax.barh(rows, neither, left=ahead + back, color=_UNTOLD, label="direction not told")
     ax.set_xlim(0, 1)
     ax.set_xlabel(_about(len(pairs) - len(shown)))
     ax.axvline(0.5, color=INK, linewidth=0.6, linestyle=":")
     if len(shown):
-        draw_legend(ax, ax.get_legend_handles_labels()[0], 2, **ABOVE)
+        draw_legend(ax, ax.get_legend_handles_labels()[0], 3, **ABOVE)
     return ax
 
 
-def _pairs(graph: Graph) -> IntArray:
+def _pairs(graph: Graph, told: FloatArray, together: FloatArray) -> IntArray:
     """List the pairs that were ever joined, the most frequent first, each in one direction."""
-    confidence: FloatArray = np.asarray(graph.confidence)
-    together = confidence + confidence.T
     source, target = np.nonzero(np.triu(together))
     is_back = np.where(
-        graph.adjacency[source, target] != graph.adjacency[target, source],
-        graph.adjacency[target, source],
-        confidence[target, source] > confidence[source, target],
+        told[source, target] != told[target, source],
+        told[target, source] > told[source, target],
+        graph.adjacency[target, source] & ~graph.adjacency[source, target],
     )
     source, target = np.where(is_back, target, source), np.where(is_back, source, target)
     # Of equally frequent pairs, that with the surer direction comes first.
-    order = np.lexsort((-confidence[source, target], -together[source, target]))
+    order = np.lexsort((-told[source, target], -together[source, target]))
     return np.column_stack([source, target])[order]
 
 
-def _names(graph: Graph, pairs: IntArray) -> list[str]:
+def _names(graph: Graph, pairs: IntArray, is_told: BoolArray) -> list[str]:
     names = []
-    for source, target in pairs.tolist():
-        text = f"{tidy(graph.names[source])} {_ARROW} {tidy(graph.names[target])}"
+    for (source, target), has_arrow in zip(pairs.tolist(), is_told, strict=True):
+        link = _ARROW if has_arrow else _LINE
+        text = f"{tidy(graph.names[source])} {link} {tidy(graph.names[target])}"
         is_there = graph.adjacency[source, target] or graph.adjacency[target, source]
         names.append(text if is_there else f"({text})")
     return names
@@ -382,6 +399,7 @@ def plot_dag(
         raise InputError("plot_dag draws directed graphs; use plot_network for this one.")
     columns = columns_of(graph, tiers)
     is_untold = _untold(graph, pattern)
+    graph = _sure_of_pairs(graph, is_untold)
     shown = strongest(graph, max_edges)
     is_drawn = is_joined(shown)
     notes = notes_on(graph, shown, is_drawn, labels)
@@ -466,6 +484,21 @@ def _untold(graph: Graph, pattern: Graph | ArrayLike | None) -> BoolArray:
     if known.shape != both_ways.shape:
         raise InputError(f"pattern has {len(known)} nodes and graph {graph.n_nodes}.")
     return both_ways | (known & known.T)
+
+
+def _sure_of_pairs(graph: Graph, is_untold: BoolArray) -> Graph:
+    """Count an edge as sure as its pair where each resample picks one of two directions."""
+    if graph.confidence is None or (graph.adjacency & graph.adjacency.T & is_untold).any():
+        return graph
+    both = np.clip(graph.confidence + graph.confidence.T, 0.0, 1.0)
+    return Graph(
+        graph.weights,
+        names=graph.names,
+        directed=True,
+        adjacency=graph.adjacency,
+        signed=graph.signed,
+        confidence=np.where(is_untold, both, graph.confidence),
+    )
 
 
 def _figure_size(

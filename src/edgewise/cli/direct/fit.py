@@ -84,6 +84,8 @@ class _Networks:
         Of the first network in the units of the columns; NaN without an arc.
     consensus : Graph or None
         What most resamples have, if there are any.
+    directions : ndarray or None
+        Share of the resamples in which each arc is identified.
     """
 
     fit: Any
@@ -93,6 +95,7 @@ class _Networks:
     arcs: pd.DataFrame
     varsortability: float
     consensus: Graph | None
+    directions: FloatArray | None
 
     @property
     def pattern(self) -> Graph:
@@ -160,6 +163,7 @@ def direct_columns(
     )
     other, pattern, notes = _second_opinion(source.frame, fit, first, second, weights, labels)
     graph = resampled.graph_
+    directions = getattr(resampled, "direction_frequency_", None)
     both = _Networks(
         fit=fit,
         graph=graph,
@@ -170,10 +174,11 @@ def direct_columns(
             fit.cpdag_.adjacency,
             other.graph_,
             pattern,
-            getattr(resampled, "direction_frequency_", None),
+            directions,
         ),
         varsortability=_varsortability(source.frame, graph) if hasattr(fit, "coef_") else math.nan,
         consensus=resampled.consensus() if resampled is not fit else None,
+        directions=directions,
     )
     if labels is not None:
         notes = [*notes, _experiments(fit, labels)]
@@ -377,8 +382,8 @@ def _draw(both: _Networks) -> dict[str, Figure | SubFigure]:
     }
     if hasattr(both.fit, "coef_"):
         drawn["coefficients.png"] = plot_coefficients(graph, tiers=tiers).figure
-    if graph.confidence is not None:
-        drawn["confidence.png"] = plot_arc_confidence(graph).figure
+    if both.directions is not None:
+        drawn["confidence.png"] = plot_arc_confidence(graph, both.directions).figure
     if both.consensus is not None:
         drawn["consensus.png"] = plot_dag(both.consensus).figure
     return drawn

@@ -92,7 +92,8 @@ def show_fit(estimator: Any) -> str:
         figures["certificate"] = describe_gap(fit)
     elif hasattr(fit, "converged_"):
         figures["search"] = "converged" if fit.converged_ else "stopped early: see the warning"
-    return card(graph, type(estimator).__name__, figures) + box
+    pattern = getattr(fit, "cpdag_", None)
+    return card(graph, type(estimator).__name__, figures, pattern=pattern) + box
 
 
 class TableEstimator(BaseEstimator):
