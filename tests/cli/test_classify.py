@@ -191,9 +191,9 @@ def test_identical_classes_gain_nothing(classify):
         (lambda f: f.assign(state=np.arange(80)), "80 different values"),
         (lambda f: f.assign(state=["alone"] + ["rest"] * 79), "Only 1 row"),
         (lambda f: f.drop(columns="state"), "--by names 'state'"),
-        (lambda f: f.assign(first="text"), "holds text, not numbers"),
-        (lambda f: f.assign(pulse=np.nan), "'pulse' has no value"),
-        (lambda f: f.assign(pulse=1.0), "'pulse' has one value"),
+        (lambda f: f.assign(first=["some", "text"] * 40), "hold"),
+        (lambda f: f[["first", "state"]].assign(pulse=np.nan), "'pulse' has no value"),
+        (lambda f: f[["first", "state"]].assign(pulse=1.0), "'pulse' has one value"),
         (lambda f: f[["first", "state"]], "at least 2 columns"),
     ],
 )

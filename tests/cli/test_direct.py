@@ -333,8 +333,8 @@ def test_bad_requests(run, tmp_path, lawn, options, words):
     [
         (lambda lawn: lawn.head(9), ["--method", "tc"], "Pass --method iamb"),
         (lambda lawn: lawn.head(3), [], "more than 3 rows"),
-        (lambda lawn: lawn.assign(one=1.0), [], "'one'"),
-        (lambda lawn: lawn.assign(word="wet"), [], "'word'"),
+        (lambda lawn: lawn[["rain"]].assign(one=1.0), [], "'one'"),
+        (lambda lawn: lawn.assign(word=[f"w{k // 2}" for k in range(len(lawn))]), [], "'word'"),
         (lambda lawn: lawn.head(1), [], "1 "),
         (lambda lawn: lawn.corr(), [], "square and symmetric"),
     ],

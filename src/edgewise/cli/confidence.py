@@ -250,27 +250,40 @@ def tested_edges(
     if graph.n_nodes > MOST_TESTED and getattr(fit, "alpha", None) != "fdr":
         why = f"no p-values of edges, since there are more than {MOST_TESTED} columns"
         return TestedEdges(values=values, notes=[why])
+    is_numbers = hasattr(fit, "covariance") and not hasattr(fit, "kinds_")
     member = None
     if dependence is not None and dependence.kind == "clusters":
         member = dependence.member if dependence.n_clusters >= FEWEST_CLUSTERS else None
-        if member is None or not hasattr(fit, "covariance"):
+        if member is None or not is_numbers:
             few = f" of fewer than {FEWEST_CLUSTERS}" if member is None else ""
             why = f"since rows of one '{dependence.cluster}'{few} depend on each other"
             return TestedEdges(values=values, notes=[f"no p-values of edges, {why}"])
     elif dependence is not None and dependence.kind == "blocks":
         why = "no p-values of edges, since rows depend on those before them"
         return TestedEdges(values=values, notes=[why])
-    if hasattr(fit, "covariance"):
+    if is_numbers:
         return _test_numbers(fit, resampled, frame, values, member, seed=seed, n_jobs=n_jobs)
-    frame, notes = complete_rows(frame, "p-values of edges")
-    if not len(frame):
-        return TestedEdges(values=values, notes=notes)
     from edgewise.inference import edge_intervals
 
     kinds = getattr(fit, "kinds_", dict.fromkeys(frame.columns, "nominal"))
     levels = [name for name, kind in kinds.items() if kind in ("binary", "nominal")]
-    rows = frame.astype(dict.fromkeys(levels, str)).set_axis(graph.names, axis=1)
-    tests = edge_intervals(rows, graph=graph)
+    notes: tuple[str, ...] = ()
+    fillings = [frame]
+    if fit.missing == "impute" and frame.isna().any(axis=None):
+        from edgewise.data import impute
+
+        fillings = impute(frame, kinds=kinds, random_state=seed)
+        notes = (f"p-values of edges are pooled over {len(fillings)} fillings",)
+    else:
+        fillings[0], notes = complete_rows(frame, "p-values of edges")
+    if not len(fillings[0]):
+        return TestedEdges(values=values, notes=notes)
+    if getattr(fit, "covariance", "") == "nonparanormal":
+        fillings = [fit.scored(one) for one in fillings]
+    rows = [
+        one.astype(dict.fromkeys(levels, str)).set_axis(graph.names, axis=1) for one in fillings
+    ]
+    tests = edge_intervals(rows if len(rows) > 1 else rows[0], graph=graph)
     values |= {"pvalue": tests.pvalues, "qvalue": tests.qvalues}
     return _tested(graph, values, "residuals", notes)
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
 from edgewise.cli.dependence import CLUSTER, chosen_cluster, differenced, settled
+from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.options import PLACES
 from edgewise.cli.prepare import (
-    COMPLETE_ROWS,
     Preparation,
     named_columns,
     preparation,
     prepared,
-    treat_missing,
     with_codes,
     with_rows,
 )
@@ -104,6 +103,11 @@ class Reading:
         findings = () if is_discrete and not kinds else self._unusual(table, kinds, is_ranks)
         if asked.scale != "empirical" and not is_discrete:
             frame, note = _scores(frame, asked.scale)
+            notes = (*notes, note)
+        elif asked.scale == "nonparanormal" and kinds:
+            numbers = [name for name, kind in kinds.items() if kind in ("continuous", "count")]
+            frame = frame.copy()
+            frame[numbers], note = _scores(frame[numbers], asked.scale)
             notes = (*notes, note)
         return Source(
             name=path_text(path),
@@ -383,26 +387,27 @@ def read_source(
     table = reading.table()
     text, n_levels = text_columns(table), most_levels(table)
     ordered = _with_order(table)
+    is_ranks = covariance == "nonparanormal"
     if is_mixed:
-        return _mixed_source(reading, kinds, is_directed=is_directed)
+        return _mixed_source(reading, kinds, is_directed=is_directed, is_ranks=is_ranks)
     is_levels = (
         n_levels is not None
         and not ordered
         and not any(written_decimals(table, name) for name in text)
     )
-    if is_discrete or (is_discrete is None and is_levels):
+    if is_discrete or (is_discrete is None and is_levels and not is_ranks):
         kinds = "is text, is yes / no or has two values" if text else "has two values"
         note = f"every column {kinds}: learned as levels without an order"
         otherwise = "" if text else "; --covariance auto takes them for ordered answers"
         if is_directed:
             otherwise = "; --kinds NAME=continuous takes one for numbers"
         notes = [f"{note}{otherwise}"] if is_discrete is None else []
-        reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts are of complete rows")
+        reading, _ = treat_missing(reading, COMPLETE_ROWS, "counts need complete rows")
         reading = settled(reading, is_numbers=False)
         table = reading.table()
         return reading.source(table, _categories(table), *notes, is_discrete=True)
     if text and is_discrete is None and all(_has_levels(table, name) for name in text):
-        return _mixed_source(reading, kinds, is_directed=is_directed)
+        return _mixed_source(reading, kinds, is_directed=is_directed, is_ranks=is_ranks)
     written = [name for name in text if written_decimals(table, name)]
     if text and n_levels is not None and not written:
         raise InputError(about_levels(path, table, text, ordered))
@@ -465,7 +470,9 @@ def _has_levels(table: Table, name: str) -> bool:
     return is_few and table.stray_word(name) is None and not written_decimals(table, name)
 
 
-def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool = False) -> Source:
+def _mixed_source(
+    reading: Reading, given: Sequence[str], *, is_directed: bool, is_ranks: bool
+) -> Source:
     """Return a table that is learned by the kinds of its columns, and say which these are."""
     from edgewise.data.kinds import column_kinds
     from edgewise.io import quote_names
@@ -482,10 +489,13 @@ def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool =
             f"{drop_command(labels)}; or say what else it is by --kinds."
         )
     what = "scores of levels" if is_directed else "regressions"
-    reading, _ = treat_missing(reading, COMPLETE_ROWS, f"{what} are of complete rows")
+    why = f"{what} need complete rows"
+    reading, missing = treat_missing(reading, COMPLETE_ROWS, why, by_fit=not is_directed)
     reading = settled(reading, is_numbers=False)
     table = reading.table()
-    check_table(table, allow_constant=False, allow_identical=False)
+    check_table(
+        table, allow_constant=False, allow_identical=False, allow_missing=missing != "error"
+    )
     which = {kind: [name for name in kinds if kinds[name] == kind] for kind in sorted({*found})}
     listed = ", ".join(f"{kind} {quote_names(names)}" for kind, names in which.items())
     note = (
@@ -497,9 +507,42 @@ def _mixed_source(reading: Reading, given: Sequence[str], *, is_directed: bool =
             f"binary, ordinal and nominal columns count as levels without an order, the others as "
             f"numbers: {listed}; --kinds NAME=KIND takes a column for another"
         )
-    source = reading.source(table, _categories(table), note, is_discrete=True, kinds=kinds)
+    source = reading.source(
+        table, _categories(table), note, is_discrete=True, is_ranks=is_ranks, kinds=kinds
+    )
     columns = reading.described(table, found)
-    return replace(source, is_discrete=False, kinds=kinds, columns=columns)
+    source = replace(source, is_discrete=False, kinds=kinds, columns=columns, missing=missing)
+    return source if is_directed else _with_signs(source, table)
+
+
+def _with_signs(source: Source, table: Table) -> Source:
+    """Name columns of two words by the one that counts as more, as in 'sex=m'."""
+    import numpy as np
+
+    from edgewise.data.kinds import YES
+
+    new: dict[str, str] = {}
+    for k, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
+        if levels is None or source.kinds[name] != "binary":
+            continue
+        seen = np.unique(table.values[~table.missing[:, k], k]).astype(int).tolist()
+        less, more = (levels[code] for code in seen)
+        if (less.strip().lower(), more.strip().lower()) not in YES:
+            new[name] = f"{name}={more}"
+    if not new or not {*new.values()}.isdisjoint(table.names):
+        return source
+    first = next(iter(new.values()))
+    note = f"columns of two words are named by the second: + at '{first}' means more of it there"
+    return replace(
+        source,
+        frame=source.frame.rename(columns=new),
+        kinds={new.get(name, name): kind for name, kind in source.kinds.items()},
+        labels={new.get(name, name): text for name, text in source.labels.items()},
+        columns=tuple(
+            {**row, "column": new.get(row["column"], row["column"])} for row in source.columns
+        ),
+        notes=(*source.notes, note),
+    )
 
 
 def _as_kinds(given: Sequence[str]) -> dict[str, str]:

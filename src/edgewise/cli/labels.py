@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.dependence import CLUSTER, settled
+from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.input import (
     Reading,
     Source,
@@ -17,7 +18,7 @@ from edgewise.cli.input import (
     read_columns,
     refuse_covariance_file,
 )
-from edgewise.cli.prepare import COMPLETE_ROWS, did_you_mean, preparation, treat_missing
+from edgewise.cli.prepare import did_you_mean, preparation
 from edgewise.cli.shell import again
 from edgewise.cli.wording import about_text, text_columns
 

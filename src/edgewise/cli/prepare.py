@@ -9,23 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.shell import again, drop_command
 
 if TYPE_CHECKING:
     from edgewise._core.typing import AnyArray, BoolArray, FloatArray
-    from edgewise.cli.input import Reading
     from edgewise.io import RawTable
 
 table_option: Final = partial(typer.Option, rich_help_panel="The table")
 
 #: What to do with missing values.
-Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "auto"]
+Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "impute", "auto"]
 
 #: What a command sees of measurements and of ordered answers.
 Scale: TypeAlias = Literal["empirical", "nonparanormal", "auto"]
@@ -64,8 +61,8 @@ MissingOption: TypeAlias = Annotated[
         "--missing",
         help=(
             "Missing values: refuse them; drop the rows that have any; use, for each pair of "
-            "columns, the rows that have both; fit by EM; or the best of these that the method "
-            "allows."
+            "columns, the rows that have both; fit by EM; fill them in from rows that are alike; "
+            "or the best of these that the method allows."
         ),
     ),
 ]
@@ -566,110 +563,10 @@ def prepared(raw: RawTable, asked: Preparation) -> RawTable:
     return raw
 
 
-#: What methods can do with missing values that look at whole rows, and why no more.
-COMPLETE_ROWS: Final = ("drop",)
-COMPLETE: Final = "this command scores whole rows"
-
-
-def treat_missing(
-    reading: Reading, takes: Sequence[str], why: str = COMPLETE
-) -> tuple[Reading, str]:
-    """Do what ``--missing`` says; also return what is left for an estimator to do.
-
-    Parameters
-    ----------
-    reading : Reading
-        The table.
-    takes : sequence of str
-        What the method can do with missing values, the best first.
-    why : str
-        Why it can do nothing else.
-    """
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.io import quote_names
-
-    asked = preparation().missing
-    used = [*reading.names, *chain(*reading.apart.values())]
-    counts = {name: int(pd.isna(reading.column(name)).sum()) for name in used}
-    if not any(counts.values()):
-        return reading, "error"
-    if empty := [name for name in reading.names if counts[name] >= reading.raw.n_rows - 1]:
-        nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
-        is_single = any(counts[name] < reading.raw.n_rows for name in empty)
-        values = "at most one value" if is_single else "no value at all"
-        raise InputError(
-            f"{nouns[0]} {quote_names(empty)} {nouns[1]} {values}. Leave {nouns[2]} out: "
-            f"{drop_command(empty, *for_gaps(len(empty) < sum(map(bool, counts.values()))))}."
-        )
-    is_whole = ~np.any([pd.isna(reading.column(name)) for name in used], axis=0)
-    if asked == "error":
-        raise InputError(_about_missing(reading, counts, int(is_whole.sum()), takes))
-    chosen = takes[0] if asked == "auto" else asked
-    if chosen not in takes:
-        raise InputError(
-            f"--missing {chosen} is not possible here, since {why}. Use "
-            f"{again('--missing', takes[0])}."
-        )
-    notes = [f"--missing auto takes {chosen}, since {why}"] if asked == "auto" else []
-    if chosen != "drop":
-        return replace(reading, notes=(*reading.notes, *notes)), chosen
-    if is_whole.sum() < 2:
-        raise InputError(
-            f"{int(is_whole.sum())} of {len(is_whole)} rows of {reading.raw.source} have no "
-            f"missing value, too few to learn from. {_fullest(reading, counts)}"
-        )
-    notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
-    return reading.with_rows(is_whole, *notes), "error"
-
-
 def for_gaps(has_gaps: bool) -> tuple[str, ...]:
     """Return the option that a command needs to go on with a table that has missing values."""
     is_open = has_gaps and preparation().missing == "error"
     return ("--missing", "auto") if is_open else ()
-
-
-def _fullest(reading: Reading, counts: Mapping[str, int]) -> str:
-    """Advise to leave out columns, those with most gaps first, until two whole rows are left."""
-    import numpy as np
-    import pandas as pd
-
-    from edgewise.io import quote_names
-
-    kept, out = [*counts], []
-    n_whole = 0
-    while n_whole < 2 and len(others := [name for name in reading.names if name in kept]) > 2:
-        out.append(max(others, key=lambda one: counts[one]))
-        kept.remove(out[-1])
-        n_whole = int((~np.any([pd.isna(reading.column(name)) for name in kept], axis=0)).sum())
-    if n_whole < 2:
-        return "Leave out the columns that have most of them."
-    lacks = f"lacks {counts[out[0]]}" if len(out) == 1 else "lack most"
-    has_gaps = n_whole < reading.raw.n_rows
-    return f"Leave out {quote_names(out)}, which {lacks}: {drop_command(out, *for_gaps(has_gaps))}."
-
-
-def _about_missing(
-    reading: Reading, counts: Mapping[str, int], n_whole: int, takes: Sequence[str]
-) -> str:
-    """Say which columns have gaps, and the commands that go on with them."""
-    from edgewise.io.messages import NAMES_SHOWN
-
-    gaps = [f"'{name}' ({count})" for name, count in counts.items() if count]
-    more = f" and {len(gaps) - NAMES_SHOWN} more" if len(gaps) > NAMES_SHOWN else ""
-    total, n_rows = sum(counts.values()), reading.raw.n_rows
-    values, columns = "value is" if total == 1 else "values are", f"column{'s'[: len(gaps) - 1]}"
-    found = (
-        f"{total} {values} missing (an empty field, NA or NaN), in {columns} "
-        f"{', '.join(gaps[:NAMES_SHOWN])}{more}."
-    )
-    if takes[0] != "drop":
-        found += f" Use what is there: {again('--missing', 'auto')}."
-    if n_whole < 2:
-        return f"{found} {_fullest(reading, counts)}"
-    rows = "row that has one" if n_rows - n_whole == 1 else f"{n_rows - n_whole} rows that have any"
-    return f"{found} Leave out the {rows}, of {n_rows}: {again('--missing', 'drop')}."
 
 
 def named_columns(

@@ -11,6 +11,7 @@ import typer
 
 from edgewise._core.errors import InputError
 from edgewise.cli.dependence import AS_THEY_ARE, about_order, along, settled
+from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.input import Source, read_columns
 from edgewise.cli.options import (
     Dask,
@@ -24,7 +25,6 @@ from edgewise.cli.options import (
     Seed,
     given,
 )
-from edgewise.cli.prepare import COMPLETE_ROWS, treat_missing
 from edgewise.cli.run import EDGES, Result
 from edgewise.cli.shell import in_options, options_given
 from edgewise.cli.wording import (

@@ -19,6 +19,7 @@ from .datasets import (
     load_senate as load_senate,
     load_table as load_table,
 )
+from .kinds import impute as impute
 from .markov import (
     MarkovModel as MarkovModel,
     make_markov_model as make_markov_model,

@@ -16,7 +16,7 @@ from edgewise.data.table import Table
 from edgewise.estimators.base.statistics import pearson_instead, row_scores, row_statistics
 from edgewise.graph.metrics import GraphLike
 from edgewise.inference.intervals import PairIntervals
-from edgewise.inference.level_edges import product_tests
+from edgewise.inference.level_edges import pooled, product_tests
 from edgewise.inference.resample import MAX_DRAWS, cluster_codes, rows_of_clusters, varies
 from edgewise.selection.criteria import false_discovery_control
 from edgewise.selection.edge_tests import (
@@ -163,8 +163,9 @@ def edge_intervals(
 
     Parameters
     ----------
-    X : array-like or data frame of shape (n, p)
-        Rows, at least 8.
+    X : array-like or data frame of shape (n, p), or list of data frames
+        Rows, at least 8. With a ``graph``, a list of fillings of the same missing values as
+        `edgewise.data.impute` returns them, whose tests are pooled [6]_.
     graph : Graph or array-like of shape (p, p), optional
         Neighbours, such as ``graph_`` of a `DiscreteMarkovNet` or `MixedGraph`, of columns that are
         levels, or numbers and levels. Without one, a `MixedGraph` learns it where there is text.
@@ -214,6 +215,8 @@ def edge_intervals(
     .. [5] Shah and Peters (2020). The hardness of conditional independence testing and the
        generalised covariance measure. *Annals of Statistics* 48(3).
        https://doi.org/10.1214/19-AOS1857
+    .. [6] Li, Meng, Raghunathan and Rubin (1991). Significance levels from repeated p-values with
+       multiply-imputed data. *Statistica Sinica* 1(1). https://www.jstor.org/stable/24303994
 
     Examples
     --------
@@ -241,6 +244,8 @@ def edge_intervals(
             raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
     if n_resamples < 20:
         raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
+    if isinstance(X, list) and graph is not None and all(hasattr(x, "columns") for x in X):
+        return _level_intervals(graph, X, level, fdr)
     table = Table.from_input(X)
     if graph is None and _has_levels(table, covariance):
         from edgewise.estimators import MixedGraph
@@ -291,7 +296,9 @@ def _level_intervals(
     graph: GraphLike, X: Any, level: float, fdr: Literal["bh", "by"]
 ) -> EdgeIntervals:
     """Test products of residuals of regressions on neighbours."""
-    tests, names, n = product_tests(graph, X)
+    fillings = X if isinstance(X, list) and hasattr(X[0], "columns") else [X]
+    found = [product_tests(graph, one) for one in fillings]
+    tests, names, n = pooled([one[0] for one in found]), *found[0][1:]
     lower, upper = tests.interval(level)
     return EdgeIntervals(
         estimate=tests.estimate,

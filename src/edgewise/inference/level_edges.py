@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,10 +27,13 @@ class ProductTests:
         Correlations of residuals, NaN where there are several, and on the diagonal.
     pvalues : ndarray of shape (p, p)
         Of the products.
+    degrees : ndarray of shape (p, p)
+        How many products there are.
     """
 
     estimate: FloatArray
     pvalues: FloatArray
+    degrees: FloatArray
 
     @property
     def standard_error(self) -> FloatArray:
@@ -63,15 +67,36 @@ def product_tests(graph: GraphLike, X: Any) -> tuple[ProductTests, tuple[str, ..
         return residuals(features, values[:, node], is_level=bool(is_level[node]))
 
     p = len(joined)
-    estimate, pvalues = (np.full((p, p), np.nan) for _ in range(2))
+    estimate, pvalues, degrees = (np.full((p, p), np.nan) for _ in range(3))
     for i, j in zip(*np.triu_indices(p, 1), strict=True):
         # Without an edge, the regressions do not depend on the pair.
         pair = (left(i, j), left(j, i)) if joined[i, j] else (left(i, i), left(j, j))
         pvalues[i, j] = pvalues[j, i] = max(_hotelling(*pair), _chi_squared(*pair))
+        degrees[i, j] = degrees[j, i] = max(pair[0].shape[1] * pair[1].shape[1], 1)
         if all(one.shape[1] == 1 for one in pair):
             estimate[i, j] = estimate[j, i] = _correlation(*pair)
     names = tuple(graph.names if isinstance(graph, Graph) else table.names)
-    return ProductTests(estimate, pvalues), names, len(values)
+    return ProductTests(estimate, pvalues, degrees), names, len(values)
+
+
+def pooled(tests: Sequence[ProductTests]) -> ProductTests:
+    r"""Pool the tests of several fillings of the same missing values.
+
+    With :math:`d_m` the chi-squared statistics of q degrees that have the p-values of M fillings,
+    and :math:`r = (1 + 1/M) \operatorname{var} \sqrt{d_m}`, how much the fillings differ,
+    :math:`D = (\bar d / q - r (M + 1) / (M - 1)) / (1 + r)` has an F distribution of q and
+    :math:`q^{-3/M} (M - 1) (1 + 1/r)^2` degrees of freedom (Li and others 1991).
+    """
+    if len(tests) == 1:
+        return tests[0]
+    m, q = len(tests), np.max([one.degrees for one in tests], axis=0)
+    squares = special.chdtri(q, np.clip([one.pvalues for one in tests], 1e-300, 1.0))
+    spread = (1.0 + 1.0 / m) * np.var(np.sqrt(squares), axis=0, ddof=1)
+    D = (squares.mean(axis=0) / q - spread * (m + 1) / (m - 1)) / (1.0 + spread)
+    with np.errstate(divide="ignore"):
+        rest = np.minimum(q ** (-3.0 / m) * (m - 1) * (1.0 + 1.0 / spread) ** 2, 1e8)
+    estimate: FloatArray = np.mean([one.estimate for one in tests], axis=0)
+    return ProductTests(estimate, special.fdtrc(q, rest, np.maximum(D, 0.0)), q)
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float:

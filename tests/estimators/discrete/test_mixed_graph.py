@@ -62,11 +62,13 @@ def test_signs_are_where_there_is_an_order(model):
     assert (graph.weights[names.index("diet")] >= 0).all()
 
 
-def test_text_of_two_levels_has_a_sign_only_as_yes_and_no(frame):
+def test_text_of_two_levels_has_the_sign_of_the_second(frame):
     other = frame.assign(smokes=np.where(frame.smokes == "yes", "a", "b"))
-    graph = MixedGraph(0.1).fit(other).graph_
-    assert not graph.signed[2, 3]
-    assert graph.weights[2, 3] > 0
+    model = MixedGraph(0.1).fit(other)
+    graph = model.graph_
+    assert model.levels_[2] == ("a", "b")
+    assert graph.signed[2, 3]
+    assert graph.weights[2, 3] < 0
     ordered = pd.Categorical(other.smokes, categories=["b", "a"], ordered=True)
     graph = MixedGraph(0.1).fit(other.assign(smokes=ordered)).graph_
     assert graph.signed[2, 3]

@@ -132,7 +132,10 @@ def learn(
             data,
             allow_constant=place is not None,
             allow_identical=repair is not None,
-            is_discrete=_is_discrete(method, is_forced=covariance is not None or place is not None),
+            is_discrete=_is_discrete(
+                method,
+                is_forced=covariance not in (None, "nonparanormal") or place is not None,
+            ),
             covariance="empirical" if place is not None else covariance,
             kinds=kinds or (),
             is_mixed=is_mixed,
@@ -148,6 +151,7 @@ def learn(
         name, options = MIXED, given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
         parameters |= {"alpha": penalty(alpha or "ebic"), "n_jobs": n_jobs, **options}
         parameters["kinds"] = dict(source.kinds)
+        parameters |= {"covariance": covariance} if covariance is not None else {}
     elif criterion is not None:
         raise InputError(
             f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "
@@ -174,7 +178,7 @@ def learn(
     told: tuple[str, ...] = ()
     members = None
     if groups is not None:
-        members, told = read_groups(groups, [str(k) for k in source.frame.columns], source.name)
+        members, told = read_groups(groups, source.fingerprint["names"], source.name)
     asked_nodes = NodesAsked(wanted=is_about_nodes, stability=stability, groups=members, notes=told)
     run(
         "learn",
@@ -231,7 +235,7 @@ def _is_mixed(
     option = "--kinds" if kinds else "--method mixed"
     others = {
         f"--method {method}": method not in (None, "mixed"),
-        f"--covariance {covariance}": covariance is not None,
+        f"--covariance {covariance}": covariance not in (None, "nonparanormal"),
         "--stream": is_stream,
         "" if place is None else place.option: place is not None,
     }

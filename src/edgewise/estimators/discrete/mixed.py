@@ -41,6 +41,8 @@ from edgewise.solvers.lasso.generalized_kernels import GAUSSIAN, POISSON
 #: What the share that is predicted of each kind is a share of.
 MEASURES: Final = {GAUSSIAN: "explained variance", POISSON: "explained deviance"}
 ACCURACY: Final = "accuracy"
+#: How often missing values are filled in.
+FILLINGS: Final = 10
 
 
 class MixedGraph(TableEstimator):
@@ -85,8 +87,14 @@ class MixedGraph(TableEstimator):
         them together, with one alpha, where both regressions of a pair have it or neither.
     rule : {"and", "or"}
         Join a pair when both, or at least one, of its two regressions have it.
-    missing : {"error", "drop"}
-        Refuse missing values, or leave out rows that have any.
+    covariance : {"empirical", "nonparanormal"}
+        What numbers are learned from: as they are, or by the normal scores of their ranks, which
+        neither skewness nor outliers move. Counts are then numbers, too.
+    missing : {"error", "drop", "impute"}
+        Refuse missing values; leave out rows that have any; or fill them in 10 times by chained
+        equations, see `edgewise.data.imputation.impute_rows`, and learn from all fillings
+        together, each row counted by the share of its pairs of values that are there (one filling
+        with ``alpha="cv"``).
     tol : float
         Stop each regression once its duality gap, in units of its mean log-likelihood, is at most
         ``tol``; all of them together at ``tol`` for each column.
@@ -105,8 +113,9 @@ class MixedGraph(TableEstimator):
         The weight of an edge is the mean, over its two regressions, of the standardised effect: the
         change of one column, in standard deviations of the scale on which it is linear, with a
         standard deviation of the other. Of numbers that is the standardised coefficient, as in
-        `NeighborhoodGraph`. Without a sign where one of the columns is nominal, or text other than
-        yes / no; then a root mean square over levels.
+        `NeighborhoodGraph`. Of a binary column more is the second level, see ``levels_``: a
+        positive weight joins more of the other column to it. Without a sign where one of the
+        columns is nominal; then a root mean square over levels.
     kinds_ : dict of str to str
         Kind of each column, by name.
     levels_ : list
@@ -125,6 +134,9 @@ class MixedGraph(TableEstimator):
         Normal score of each level of an ordinal column, None for the others.
     location_ : ndarray
         Mean of each of ``terms_``: of a level, the share of rows that have it.
+    quantiles_ : list
+        With ``covariance="nonparanormal"``, the numbers of a column and their normal scores, an
+        array of shape (2, m); None for columns of levels.
     scale_ : ndarray of shape (p,)
         Standard deviation of each column, of an ordinal one in scores.
     noise_variance_ : ndarray of shape (p,)
@@ -189,7 +201,8 @@ class MixedGraph(TableEstimator):
         "alpha": _alpha,
         "method": OneOf("nodewise", "joint"),
         "rule": OneOf("and", "or"),
-        "missing": OneOf("error", "drop"),
+        "covariance": OneOf("empirical", "nonparanormal"),
+        "missing": OneOf("error", "drop", "impute"),
         "tol": Number(above=0),
         "max_iter": Number(at_least=1),
     }
@@ -203,6 +216,7 @@ class MixedGraph(TableEstimator):
         kinds: Any = None,
         method: str = "nodewise",
         rule: str = "and",
+        covariance: str = "empirical",
         missing: str = "error",
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -214,6 +228,7 @@ class MixedGraph(TableEstimator):
         self.kinds = kinds
         self.method = method
         self.rule = rule
+        self.covariance = covariance
         self.missing = missing
         self.tol = tol
         self.max_iter = max_iter
@@ -243,12 +258,24 @@ class MixedGraph(TableEstimator):
         """
         check_parameters(self, self._constraints)
         self._require_memory(X)
-        table = read_mixed(X, self.kinds, self.missing)
+        table = read_mixed(
+            X,
+            self.kinds,
+            self.missing,
+            copies=1 if isinstance(self._alpha.resolve(self.alpha), CV) else FILLINGS,
+            random_state=self.random_state,
+        )
         note_columns(self, X, reset=True)
         refuse_covariance(table.values, "Pass the rows behind it.")
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, len(table.is_kept))[table.is_kept]
+            weights = np.tile(weights, table.copies)
+        if table.worth is not None:
+            weights = table.worth if weights is None else weights * table.worth
+        self.quantiles_: list[FloatArray | None] = [None] * len(table.names)
+        if self.covariance == "nonparanormal":
+            table = self._by_ranks(table)
         scores = [_normal_scores(table, k) for k in range(len(table.names))]
         rows = with_scores(table.values, scores)
         coding = Coding(
@@ -263,6 +290,23 @@ class MixedGraph(TableEstimator):
         self.scores_ = scores
         self.graph_ = self._graph(table, [choice.fit for choice in choices])
         return self
+
+    def _by_ranks(self, table: MixedTable) -> MixedTable:
+        """Replace numbers by normal scores, and note which score each number has."""
+        values, kinds = table.values.copy(), list(table.kinds)
+        for k, kind in enumerate(kinds):
+            if kind in ("continuous", "count"):
+                found, place, counts = np.unique(
+                    values[:, k], return_inverse=True, return_counts=True
+                )
+                own = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
+                values[:, k], kinds[k] = own[place], "continuous"
+                self.quantiles_[k] = np.stack([found, own])
+        which = quote_names(
+            n for n, own in zip(table.names, self.quantiles_, strict=True) if own is not None
+        )
+        note = f'covariance="nonparanormal": {which} count by the normal scores of their ranks'
+        return replace(table, values=values, kinds=tuple(kinds), treatment=(*table.treatment, note))
 
     def _choose(
         self, coding: Coding, design: Design, rows: FloatArray, weights: FloatArray | None
@@ -329,7 +373,7 @@ class MixedGraph(TableEstimator):
         self.kinds_ = dict(zip(table.names, table.kinds, strict=True))
         self.levels_ = list(table.levels)
         self.treatment_ = list(table.treatment)
-        self.n_samples_ = len(table.values)
+        self.n_samples_ = len(table.values) // table.copies
         self.terms_ = [
             (name, level)
             for name, kind, own in zip(table.names, table.kinds, table.levels, strict=True)
@@ -421,6 +465,25 @@ class MixedGraph(TableEstimator):
             effect = effect / (self.scale_[second] if FAMILY[other] == GAUSSIAN else 1.0)
         return pd.DataFrame(effect, index=heads[0], columns=heads[1])
 
+    def scored(self, frame: Any) -> Any:
+        """Replace the numbers of a data frame by the scores that they were learned by.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            With the columns of the fit.
+
+        Returns
+        -------
+        DataFrame
+        """
+        check_is_fitted(self)
+        scored = frame.copy()
+        for k, quantiles in enumerate(self.quantiles_):
+            if quantiles is not None:
+                scored.isetitem(k, np.interp(frame.iloc[:, k].to_numpy(float), *quantiles))
+        return scored
+
     def predict(self, X: Any) -> Any:
         """Predict each column of each row from all the others.
 
@@ -439,6 +502,9 @@ class MixedGraph(TableEstimator):
         columns = []
         for j, eta in enumerate(self._predictors(rows)):
             kind, levels = list(self.kinds_.values())[j], self.levels_[j]
+            if (quantiles := self.quantiles_[j]) is not None:
+                columns.append(np.interp(eta[:, 0], quantiles[1], quantiles[0]))
+                continue
             if levels is None:
                 columns.append(np.exp(eta[:, 0]) if kind == "count" else eta[:, 0])
                 continue
@@ -485,6 +551,11 @@ class MixedGraph(TableEstimator):
         note_columns(self, X, reset=False)
         names, kinds = list(self.kinds_), list(self.kinds_.values())
         values = code_new_rows(table, names, kinds, self.levels_)
+        for k, quantiles in enumerate(self.quantiles_):
+            if quantiles is not None:
+                values[:, k] = np.where(
+                    np.isnan(values[:, k]), np.nan, np.interp(values[:, k], *quantiles)
+                )
         if not np.isfinite(values).all():
             bad = np.flatnonzero(~np.isfinite(values).all(axis=0)).tolist()
             raise InputError(
