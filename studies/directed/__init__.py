@@ -14,6 +14,6 @@ STUDY = Study(
         "on Pattern Analysis and Machine Intelligence 38, 2269-2283. "
         "https://doi.org/10.1109/TPAMI.2015.2511754"
     ),
-    version=1,
+    version=2,
     parts=(networks.PART, scales.PART, invariance.PART, oscillation.PART, shares.PART),
 )

@@ -87,6 +87,9 @@ ALPHA: Final = 0.25
 SIGNIFICANCE: Final = 0.01
 
 LITERAL: Final = "OR-SGBN, literal"
+#: Algorithm 3 starts from least squares, the experiments from the first stage of L1MB.
+FROM_L1MB: Final = "OR-SGBN, literal, from L1MB"
+FROM_LEAST_SQUARES: Final = "OR-SGBN, literal, from least squares"
 HOMOTOPY: Final = "OR-SGBN, homotopy"
 #: The same with a penalty for each table: by the BIC, and as the estimator does unless told.
 LITERAL_BIC: Final = "OR-SGBN, literal, BIC"
@@ -183,6 +186,10 @@ def list_methods() -> dict[str, Method]:
     }
     return {
         LITERAL: by_estimator(GaussianBayesNet(ALPHA, schedule="literal")),
+        FROM_L1MB: by_estimator(GaussianBayesNet(ALPHA, schedule="literal", init="l1mb")),
+        FROM_LEAST_SQUARES: by_estimator(
+            GaussianBayesNet(ALPHA, schedule="literal", init="least-squares")
+        ),
         HOMOTOPY: by_estimator(GaussianBayesNet(ALPHA)),
         LITERAL_BIC: by_estimator(GaussianBayesNet(EBIC(gamma=0.0), schedule="literal")),
         DEFAULT: by_estimator(GaussianBayesNet()),

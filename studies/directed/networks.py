@@ -48,6 +48,12 @@ BETTER: Final = ("factors", "alarm", "barley", "carpo", "hailfinder", "insurance
 SIMILAR: Final = ("mildew", "water")
 #: Suffix of rivals by how they search for directions inside the blankets.
 SEARCHES: Final = {methods.GREEDY: "greedy search in the blankets", "": "tests and Meek's rules"}
+#: Starts of the same descent; the paper has that of L1MB, Algorithm 3 least squares.
+STARTS: Final = {
+    "from the lasso": methods.LITERAL,
+    "from L1MB": methods.FROM_L1MB,
+    "from least squares": methods.FROM_LEAST_SQUARES,
+}
 #: Largest relative difference between two means that are alike.
 CLOSE: Final = 0.1
 RIVALS: Final = ("L1MB", "GS", "TC-bw", "TC", "IAMB", "IAMBnPC", "inter-IAMB", "fast-IAMB")
@@ -118,8 +124,8 @@ def errors_table(errors: Errors, measure: str) -> str:
     )
 
 
-def deviations(errors: Errors) -> dict[str, float]:
-    """Relative difference between the errors of OR-SGBN here and in the paper.
+def deviations(errors: Errors, method: str = methods.LITERAL) -> dict[str, float]:
+    """Relative difference between the errors of OR-SGBN here, by its start, and in the paper.
 
     Total errors; false arcs where the total is a misprint.
     """
@@ -127,7 +133,7 @@ def deviations(errors: Errors) -> dict[str, float]:
     for network in methods.NETWORKS:
         printed = methods.published(methods.TOTAL, network, "OR-SGBN")
         measure = methods.FALSE if printed.is_misprint else methods.TOTAL
-        here = errors.of(network, methods.LITERAL, measure).mean()
+        here = errors.of(network, method, measure).mean()
         found[network] = float(here / methods.published(measure, network, "OR-SGBN").value - 1.0)
     return found
 
@@ -147,22 +153,32 @@ def _networks_table(frame: pd.DataFrame) -> str:
 
 
 def _nearness_table(errors: Errors) -> str:
-    found = deviations(errors)
-    rows = [[name.capitalize(), f"{100 * found[name]:+.1f} %"] for name in methods.NETWORKS]
-    size = float(np.mean(np.abs(list(found.values()))))
-    rows.append(["mean size", f"{100 * size:.1f} %"])
-    return tables.markdown_table(["network", "here against published"], rows)
+    by_start = {start: deviations(errors, method) for start, method in STARTS.items()}
+    rows = [
+        [name.capitalize(), *(f"{100 * found[name]:+.1f} %" for found in by_start.values())]
+        for name in methods.NETWORKS
+    ]
+    sizes = [float(np.mean(np.abs(list(found.values())))) for found in by_start.values()]
+    rows.append(["mean size", *(f"{100 * size:.1f} %" for size in sizes)])
+    return tables.markdown_table(["network", *by_start], rows)
 
 
 def _reproduced(errors: Errors) -> Claim:
-    found = deviations(errors)
-    size = np.mean(np.abs(list(found.values())))
-    largest = max(found, key=lambda name: abs(found[name]))
+    cases, words = [], []
+    for start, method in STARTS.items():
+        found = deviations(errors, method)
+        size = float(np.mean(np.abs(list(found.values()))))
+        largest = max(found, key=lambda name: abs(found[name]))
+        cases.append([size <= CLOSE])
+        words.append(
+            f"{start} they differ by {100 * size:.1f} % on average, most on "
+            f"{largest.capitalize()} ({100 * found[largest]:+.1f} %)"
+        )
+    text = "; ".join(words)
     return Claim(
         "Total errors of OR-SGBN in Table 4, from 7.0 (Chain) to 99.3 (Barley).",
-        f"They differ by {100 * size:.1f} % on average (Mildew by its false arcs), most on "
-        f"{largest.capitalize()} ({100 * found[largest]:+.1f} %).",
-        "yes" if size <= CLOSE else "no",
+        f"{text[0].upper()}{text[1:]}. Mildew counts by its false arcs.",
+        tables.verdict(cases),
     )
 
 

@@ -117,7 +117,7 @@ def test_errors_count_a_reversed_arc_twice():
 
 def test_all_methods_learn_graphs_without_cycles(data):
     methods = _methods.list_methods()
-    assert len(methods) == 5 + 2 * 9 + 4
+    assert len(methods) == 7 + 2 * 9 + 4
     for name, learn in methods.items():
         found = learn(data)
         assert found.dtype == bool, name

@@ -301,12 +301,15 @@ def test_blocks_are_where_the_method_shines(problem):
 
 def test_digits_and_their_folds():
     whole, few = images.load_images("digits 3"), images.load_images("digits 3, first 40")
-    assert (whole.values.shape, few.values.shape) == ((183, 64), (40, 64))
-    np.testing.assert_array_equal(whole.values[:40], few.values)
+    assert (len(whole.values), len(few.values)) == (183, 40)
+    # Pixels that never change are no sites; fewer images have more of them.
+    assert whole.values.shape[1] == whole.sites.sum() < 64
+    assert few.values.shape[1] == few.sites.sum() <= whole.sites.sum()
+    is_kept = few.sites.ravel()[whole.sites.ravel()]
+    np.testing.assert_array_equal(whole.values[:40][:, is_kept], few.values)
     order = np.random.default_rng(1).permutation(40)
     for fold in range(5):
         np.testing.assert_array_equal(np.sort(order[fold::5]), np.flatnonzero(few.fold == fold))
-    assert (whole.values.std(axis=0) > 0.2).all()  # noise leaves no constant pixel
 
 
 @pytest.mark.parametrize(("name", "column"), [("surface temperature", "surftemp"), ("ozone",) * 2])
@@ -327,7 +330,8 @@ def two_groups():
     values = np.random.default_rng(0).normal(size=(30, 4)) * [1, 2, 3, 4] + 5
     values[1::2] += 3
     group = np.arange(30) % 2
-    return images.Images(values=values, shape=(2, 2), group=group, fold=np.arange(30) // 10)
+    sites, fold = np.ones((2, 2), bool), np.arange(30) // 10
+    return images.Images(values=values, sites=sites, group=group, fold=fold)
 
 
 def test_split_uses_training_rows_only():
@@ -336,7 +340,7 @@ def test_split_uses_training_rows_only():
     is_test = found.fold == 1
     changed = images.Images(
         values=np.where(is_test[:, None], 1e3, found.values),
-        shape=(2, 2),
+        sites=np.ones((2, 2), bool),
         group=found.group,
         fold=found.fold,
     )
@@ -465,8 +469,9 @@ def images_frame(gain, tables=("digits 0", "digits 3")):
     return pd.DataFrame(
         [
             {"table": table, "scaling": scaling, "fold": fold, "method": method, "tau": fold % 2,
-             "log_likelihood": {images.INDEPENDENT: -20.0, methods.GRAPHICAL_LASSO: -10.0}.get(
-                 method, -10.0 + gain[scaling]) + 0.1 * fold}
+             "log_likelihood": 0.1 * fold - 10.0 + {
+                 methods.GRAPHICAL_LASSO: 0.0, methods.LOCALLY_CONSTANT: gain[scaling],
+             }.get(method, -10.0)}
             for table in tables
             for scaling in images.SCALINGS
             for fold in range(5)
@@ -513,7 +518,13 @@ def test_blocks_report():
 def stalls_frame():
     return pd.DataFrame(
         [
-            {"task": task, "ratio": ratio, "excess": excess, "optimum_gap": 1e-9}
+            {
+                "task": task,
+                "ratio": ratio,
+                "excess": excess,
+                "optimum_gap": 1e-9,
+                "sweeps": 4 * task,
+            }
             for ratio in stalls.RATIOS
             for task, excess in enumerate([0.0, 1e-5, 1e-5, 0.5])
         ]
@@ -526,6 +537,9 @@ def test_stalls_report():
     assert report.text.count("| 75% | 25% | 25% | 1e-05 | 0.5 |") == len(stalls.RATIOS)
     assert report.claims[0].holds == "no"
     assert "75%" in report.claims[0].found
+    assert "after 6 sweeps in the median, and after 10 or fewer in 75%" in report.claims[1].found
+    assert report.claims[1].holds == "yes"
+    assert stalls.count_sweeps(np.array([9.0, 5.0, 4.0 + 1e-5, 4.0]), 12) == 3
     still = stalls_frame().assign(excess=0.0)
     assert stalls.report(still, golden).claims[0].holds == "yes"
 

@@ -63,7 +63,8 @@ class ConditionalGraph(CovariateEstimator):
         in units of correlations, for covariates that are nearly collinear. Where what is left
         would not be positive definite, least squares takes its place, with a `DataWarning`.
     penalize_diagonal : bool
-        Whether the penalty includes the diagonal.
+        Whether the penalty includes the diagonal, as published; it is left free by default, which
+        shrinks no variances.
     standardize : bool
         Scale what is left of the responses to unit variance, so that alpha is in units of
         correlations.

@@ -70,7 +70,8 @@ class KernelGraph(CovariateEstimator):
         on them, where that exists. As in the leaves of `GraphTree`, alpha can then be as large as
         it takes to keep out false edges. With False, ``predict_precision`` is the graphical lasso.
     penalize_diagonal : bool
-        Whether the graphical lasso shrinks the diagonal, too.
+        Whether the graphical lasso shrinks the diagonal, too, as published; it is left free by
+        default, which shrinks no variances.
     standardize : bool
         Scale the responses to unit variance, so that alpha is in units of correlations.
     min_samples : int

@@ -413,7 +413,8 @@ def fisher_networks(
 
     the squared inverse margin times the scatter of the rows, subject to
     :math:`h_c(\Theta_c) \le (1 + s) h_c^0` as in `margin_networks`. The machine is solved anew at
-    every evaluation: with its coefficients frozen, as published, the iterations run in a cycle.
+    every evaluation: with its coefficients frozen, as published, the iterations can run in a
+    cycle.
     With more than two classes the mean of J over all pairs, each as a share of its start, is
     minimised.
 
