@@ -241,9 +241,13 @@ def report(frame: pd.DataFrame) -> Report:
         n_alone=int((means[INDEPENDENT] > means[methods.GRAPHICAL_LASSO]).sum()),
         n_cases=len(means),
     )
-    rival = means[[methods.GRAPHICAL_LASSO, REFITTED]].max(axis=1).unstack("scaling").max(axis=1)
-    ours = means[methods.LOCALLY_CONSTANT].unstack("scaling").max(axis=1)
-    return Report(text, (_generalises(gains, (ours - rival).to_dict()),))
+    top = means.groupby("table", sort=False).max()
+    rivals = top[[methods.GRAPHICAL_LASSO, REFITTED]].max(axis=1)
+    lead = {
+        str(table): float(top.loc[table, methods.LOCALLY_CONSTANT] - rivals[table])
+        for table in top.index
+    }
+    return Report(text, (_generalises(gains, lead),))
 
 
 def _all_methods(means: pd.DataFrame) -> str:
