@@ -64,7 +64,7 @@ def test_every_way_with_missing_values_works_or_says_why_not(run, table, command
         else:
             line = complaint(run, command, "data.csv", *COMMANDS[command], "--missing", way)
             assert f"--missing {way} is not possible here" in line
-            assert "--missing drop`" in line
+            assert "--missing impute`" in line
 
 
 @pytest.mark.parametrize("covariance", ["nonparanormal", "spearman", "kendall"])
