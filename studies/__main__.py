@@ -54,6 +54,13 @@ def parser() -> argparse.ArgumentParser:
         "--table", type=Path, metavar="FILE",
         help="table of brain regions for 'discriminative', which does not come with the package",
     )  # fmt: skip
+    made.add_argument(
+        "--by", metavar="COLUMN", help="column of --table that holds the two groups to compare"
+    )
+    made.add_argument(
+        "--lobes", type=Path, metavar="FILE",
+        help="table with the columns part and lobe: to which lobe regions belong by their names",
+    )  # fmt: skip
     return made
 
 
@@ -94,7 +101,10 @@ def _with_table(study: Study, options: argparse.Namespace, *, is_one: bool) -> S
         return study
     if study.with_table is None:
         raise InputError(f"The study '{study.name}' takes no table. Leave --table out.")
-    return study.with_table(options.table)
+    about = {"by": options.by, "lobes": options.lobes}
+    return study.with_table(
+        options.table, **{name: value for name, value in about.items() if value is not None}
+    )
 
 
 def _carry_out(study: Study, options: argparse.Namespace) -> None:

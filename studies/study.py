@@ -96,7 +96,7 @@ class Study:
         Names of the parts in the order of the report; by default that of ``parts``.
     with_table : callable, optional
         From the path of a table that does not come with the package to the study with the parts
-        on it.
+        on it; ``by`` names a column of groups, ``lobes`` a file about the columns.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Study:
     version: int
     parts: tuple[Part, ...]
     order: tuple[str, ...] = ()
-    with_table: Callable[[Path], Study] | None = None
+    with_table: Callable[..., Study] | None = None
 
     def report(self, results: Results) -> Report:
         """Join the reports of the parts."""

@@ -64,11 +64,17 @@ def run_task(
     chosen = data.choose_columns(table, np.arange(len(table.labels)))
     names = [table.names[column] for column in chosen]
     rows = table.values[:, chosen]
-    lobes = [data.lobe_of(name) for name in names]
+    lobes = [data.lobe_of(name, table.lobes) for name in names]
     centred = centre(rows, table.labels)
     if not n_shuffles:
         regions = [
-            {"kind": REGION, "source": name, "lobe": lobe}
+            {
+                "kind": REGION,
+                "source": name,
+                "lobe": lobe,
+                "first": table.classes[0],
+                "second": table.classes[1],
+            }
             for name, lobe in zip(names, lobes, strict=True)
         ]
         return [
@@ -204,10 +210,17 @@ class Connectivity:
         regions, self._arcs, self.orders, self.changes, shuffled = (
             tables.rows_of(frame, kind=kind) for kind in (REGION, ARC, ORDER, CHANGE, SHUFFLE)
         )
+        #: Names of the classes 0 and 1.
+        self.groups: tuple[str, str] = (
+            str(regions["first"].iloc[0]),
+            str(regions["second"].iloc[0]),
+        )
         lobes = dict(zip(regions["source"], regions["lobe"], strict=True))
+        #: Lobes in the order of tables and figures.
+        self.order: list[str] = [*data.LOBES, *sorted(set(lobes.values()) - set(data.LOBES))]
         #: Regions by lobe, as the figures have them.
         self.names: list[str] = sorted(
-            lobes, key=lambda name: (data.LOBES.index(lobes[name]), name)
+            lobes, key=lambda name: (self.order.index(lobes[name]), name)
         )
         self.lobes: list[str] = [lobes[name] for name in self.names]
         self.shuffled: pd.DataFrame = shuffled.pivot_table(
@@ -228,7 +241,7 @@ class Connectivity:
 
     def arcs(self, method: str) -> BoolArray:
         """Arcs of both groups, in their order."""
-        return np.stack([self.weights(method, group) != 0 for group in data.GROUPS])
+        return np.stack([self.weights(method, group) != 0 for group in self.groups])
 
     def pvalue(self, block: str) -> float:
         """Share of shuffles at least as far apart, the observation counted in."""
@@ -252,7 +265,7 @@ class Connectivity:
 def report(frame: pd.DataFrame) -> Report:
     """Set out the arcs by lobes, and judge what the paper says of them."""
     found = Connectivity(frame)
-    old, young = (int(arcs.sum()) for arcs in found.arcs(accuracy.H))
+    of_first, of_second = (int(arcs.sum()) for arcs in found.arcs(accuracy.H))
     moved = {
         bias: tables.rows_of(found.changes, bias=bias, method=accuracy.MM)["source"]
         for bias in accuracy.BIASES
@@ -267,8 +280,10 @@ def report(frame: pd.DataFrame) -> Report:
         table=lobes_table(found),
         directions=_directions(found),
         columnwise=accuracy.H,
-        young=young,
-        old=old,
+        first=found.groups[0],
+        second=found.groups[1],
+        n_first=of_first,
+        n_second=of_second,
         n_moved=N_MOVED,
         intercepts=tables.listed(intercepts, " and "),
     )
@@ -291,7 +306,16 @@ def lobes_table(found: Connectivity) -> str:
         sure = "" if block == ALL else f"{familywise[block]:.2f}"
         difference, pvalue = f"{n_old - n_young:+d}", f"{found.pvalue(block):.3f}"
         rows.append([block, *map(str, counts), difference, pvalue, sure])
-    header = ["lobes", "young", "old", "lost", "gained", "kept", "difference", "p", "family-wise p"]
+    header = [
+        "lobes",
+        *reversed(found.groups),
+        "lost",
+        "gained",
+        "kept",
+        "difference",
+        "p",
+        "family-wise p",
+    ]
     return tables.markdown_table(header, rows)
 
 
@@ -299,7 +323,7 @@ def _blocks(found: Connectivity) -> dict[str, BoolArray]:
     """Entries of the matrix that belong to each block."""
     lobes = np.array(found.lobes)
     blocks = {ALL: np.ones((len(lobes), len(lobes)), dtype=bool)}
-    present = [lobe for lobe in data.LOBES if lobe in found.lobes]
+    present = [lobe for lobe in found.order if lobe in found.lobes]
     for k, first in enumerate(present):
         for second in present[k:]:
             between = np.outer(lobes == first, lobes == second)
@@ -314,8 +338,9 @@ def _directions(found: Connectivity) -> str:
     for k, name in enumerate(found.names):
         if any(part in name for part in REGIONS_OF_NOTE):
             parts.append(
-                f"{name} has {young[:, k].sum()} arcs in and {young[k].sum()} out among the young, "
-                f"{old[:, k].sum()} in and {old[k].sum()} out among the old"
+                f"{name} has {young[:, k].sum()} arcs in and {young[k].sum()} out in "
+                f"{found.groups[1]}, {old[:, k].sum()} in and {old[k].sum()} out in "
+                f"{found.groups[0]}"
             )
     missing = [part for part in REGIONS_OF_NOTE if not any(part in name for name in found.names)]
     absent = f" Not among the regions: {', '.join(missing)}." if missing else ""
@@ -334,7 +359,7 @@ def _fewer(found: Connectivity) -> Claim:
     return Claim(
         "The network of patients has fewer edges than that of the healthy (145 and 183), and fewer "
         "in the temporal lobe (by 24 %).",
-        f"Another pair of groups, young and old: {'; '.join(parts)}, by {len(found.shuffled)} "
+        f"{found.groups[1]} and {found.groups[0]}: {'; '.join(parts)}, by {len(found.shuffled)} "
         "shuffles.",
         tables.verdict([[case] for case in cases]),
     )
@@ -380,7 +405,7 @@ def _signs(found: Connectivity) -> Claim:
 def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Draw figures 4 and 5, and the networks of both groups by lobe."""
     found = Connectivity(frame)
-    networks = {group: found.graph(accuracy.OR, group) for group in reversed(data.GROUPS)}
+    networks = {group: found.graph(accuracy.OR, group) for group in reversed(found.groups)}
     return {
         "matrices": draw_matrices(found),
         "lobes": plot_class_networks(networks, groups=found.lobes),
@@ -396,10 +421,10 @@ def draw_matrices(found: Connectivity) -> Figure:
     middles = pd.Series(range(len(lobes)), found.lobes).groupby(level=0, sort=False).mean()
     turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     for row, method in zip(axes, (accuracy.H, accuracy.OR), strict=True):
-        for ax, group in zip(row, reversed(data.GROUPS), strict=True):
+        for ax, group in zip(row, reversed(found.groups), strict=True):
             graph = found.graph(method, group)
             plot_matrix(graph, ax, labels="none", colorbar=False, groups=blocks)
-            ax.set_title(f"{method}, {group.lower()}: {graph.n_edges} arcs")
+            ax.set_title(f"{method}, {group}: {graph.n_edges} arcs")
             ax.set_yticks(middles, middles.index, fontsize=8)
             ax.set_xticks(middles, middles.index, fontsize=8, **turned)
             ax.tick_params(length=0)
@@ -417,7 +442,7 @@ def draw_changes(found: Connectivity) -> Figure:
             look = {"linestyle": "none", "markersize": 6, "label": method, **accuracy.LOOKS[method]}
             ax.plot(moved[method], height, **look)
         ax.axvline(0.0, color=GREY, linewidth=0.8)
-        names = [f"{source} → {target} | {group.lower()}" for group, source, target in moved.index]
+        names = [f"{source} → {target} | {group}" for group, source, target in moved.index]
         ax.set_yticks(height, names, fontsize=7)
         ax.set(xlabel="change of the coefficient", title=accuracy.INTERCEPTS[bias])
         ax.legend(loc="lower right")

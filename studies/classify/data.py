@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.feature_selection import f_classif
 from sklearn.model_selection import train_test_split
 
 from edgewise._core.errors import InputError
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.io import quote_names, read_table
 from studies.study import load_rows
 
@@ -32,7 +33,7 @@ LOBES: Final = (
 )  # fmt: skip
 
 
-def lobe_of(region: str) -> str:
+def lobe_of(region: str, lobes: Path | None = None) -> str:
     """Name the lobe of a region, by the first line of ``lobes.csv`` whose part its name contains.
 
     Parts are those of Destrieux' gyri (G) and sulci (S) and of FreeSurfer's volumes, in lower case.
@@ -43,6 +44,8 @@ def lobe_of(region: str) -> str:
     ----------
     region : str
         Such as ``lh_G_front_sup`` or ``Left-Amygdala``.
+    lobes : Path, optional
+        Another file with the columns ``part`` and ``lobe``.
 
     Returns
     -------
@@ -55,7 +58,8 @@ def lobe_of(region: str) -> str:
     ('parietal', 'occipital', 'other')
     """
     name = region.lower()
-    parts = load_rows(__package__, "lobes.csv").itertuples(index=False)
+    table = load_rows(__package__, "lobes.csv") if lobes is None else pd.read_csv(lobes)
+    parts = table[["part", "lobe"]].itertuples(index=False)
     return next((lobe for part, lobe in parts if part in name), OTHER)
 
 
@@ -85,6 +89,8 @@ class LabelledTable:
     n_chosen : int, optional
         How many columns are used, those that differ most between the classes of the training part;
         by default all.
+    lobes : Path, optional
+        Which lobe a column belongs to, see `lobe_of`.
     """
 
     values: FloatArray
@@ -94,6 +100,7 @@ class LabelledTable:
     n_train: int
     n_test: int
     n_chosen: int | None = None
+    lobes: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,7 +159,68 @@ def young_and_old(path: Path) -> LabelledTable:
             f"{path} has {np.count_nonzero(is_used)} rows of dataset '{DATASET}' in the groups "
             f"{quote_names(GROUPS)}; {n_train + n_test} of both are needed."
         )
-    names = [name for name in raw.names if name not in (*PERSON, *MEANS)]
+    values, names = _regions(path, columns, is_used)
+    return LabelledTable(
+        values=values,
+        labels=(group[is_used] == GROUPS[1]).astype(np.int64),
+        names=names,
+        classes=GROUPS,
+        n_train=n_train,
+        n_test=n_test,
+        n_chosen=min(N_REGIONS, len(names)),
+    )
+
+
+@cache
+def two_groups(path: Path, by: str, lobes: Path | None = None) -> LabelledTable:
+    """Read the measures of two groups of people, as a column names them.
+
+    Parameters
+    ----------
+    path : Path
+        A table with a row per person: ``by``, then a column for each region; `PERSON` is passed
+        over.
+    by : str
+        A column with two different values.
+    lobes : Path, optional
+        Which lobe a region belongs to, see `lobe_of`.
+
+    Returns
+    -------
+    LabelledTable
+        Five rows of eight are to learn from, as of young and old people.
+    """
+    raw = read_table(path)
+    columns = dict(zip(raw.names, raw.columns, strict=True))
+    if by not in columns:
+        raise InputError(f"{path} has no column {quote_names([by])}.")
+    group = columns[by].astype(str)
+    first, *others = np.unique(group).tolist()
+    if len(others) != 1:
+        raise InputError(
+            f"{path} has {1 + len(others)} different values in {quote_names([by])}; the study "
+            "compares two. Leave only the rows of two groups in the table."
+        )
+    columns.pop(by)
+    values, names = _regions(path, columns, np.ones(len(group), dtype=bool))
+    n_train = round(0.63 * len(group))
+    return LabelledTable(
+        values=values,
+        labels=(group == others[0]).astype(np.int64),
+        names=names,
+        classes=(str(first), str(others[0])),
+        n_train=n_train,
+        n_test=len(group) - n_train,
+        n_chosen=min(N_REGIONS, len(names)),
+        lobes=lobes,
+    )
+
+
+def _regions(
+    path: Path, columns: Mapping[str, AnyArray], is_used: BoolArray
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Take the measures of the regions out of a table, of some of its rows."""
+    names = [name for name in columns if name not in (*PERSON, *MEANS)]
     if text := [name for name in names if columns[name].dtype.kind not in "iuf"]:
         raise InputError(f"{path} has no numbers in {quote_names(text)}. Drop those columns.")
     values = np.column_stack([columns[name][is_used] for name in names]).astype(np.float64)
@@ -160,15 +228,7 @@ def young_and_old(path: Path) -> LabelledTable:
     if not is_whole.all():
         bad = [names[column] for column in np.flatnonzero(~is_whole)]
         raise InputError(f"{path} has missing values in {quote_names(bad)}. Drop those columns.")
-    return LabelledTable(
-        values=values,
-        labels=(group[is_used] == GROUPS[1]).astype(np.int64),
-        names=tuple(names),
-        classes=GROUPS,
-        n_train=n_train,
-        n_test=n_test,
-        n_chosen=min(N_REGIONS, len(names)),
-    )
+    return values, tuple(names)
 
 
 def fingerprint(path: Path) -> str:

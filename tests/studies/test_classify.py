@@ -102,6 +102,33 @@ def test_brain_table(brain_file):
     assert (table.n_train, table.n_test, table.n_chosen) == (50, 29, len(REGIONS))
 
 
+def test_any_two_groups_of_a_column(tmp_path):
+    path, lobes = tmp_path / "table.csv", tmp_path / "lobes.csv"
+    frame = people().drop(columns=["dataset", "group"])
+    frame.insert(0, "diagnosis", np.repeat(["AD", "CN", "AD"], [30, 40, 9]))
+    frame.to_csv(path, index=False)
+    pd.DataFrame({"part": ["amygdala"], "lobe": ["temporal pole"]}).to_csv(lobes, index=False)
+    table = data.two_groups(path, "diagnosis", lobes)
+    assert (table.classes, np.bincount(table.labels).tolist()) == (("AD", "CN"), [39, 40])
+    assert (table.n_train, table.n_test, table.names) == (50, 29, tuple(REGIONS))
+    np.testing.assert_allclose(table.values, people()[REGIONS], rtol=1e-12)
+    assert data.lobe_of("Left-Amygdala", lobes) == "temporal pole"
+    whole = with_table(path, by="diagnosis", lobes=lobes)
+    (_, _, part) = whole.parts
+    rows = part.run(np.random.default_rng(0), **{**part.tasks(True)[0], "n_orders": 1})
+    shuffled = part.run(np.random.default_rng(0), **{**part.tasks(True)[1], "n_shuffles": 2})
+    report = part.report(pd.DataFrame([*rows, *({**row, "bundle": 1} for row in shuffled)]))
+    assert "| lobes | CN | AD | lost |" in report.text
+    assert "temporal pole" in report.text
+    assert "CN and AD: " in report.claims[0].found
+    three = tmp_path / "three.csv"
+    frame.assign(diagnosis=["MCI", *frame["diagnosis"][1:]]).to_csv(three, index=False)
+    with pytest.raises(InputError, match="has 3 different values in 'diagnosis'"):
+        data.two_groups(three, "diagnosis")
+    with pytest.raises(InputError, match="--lobes goes with --by"):
+        with_table(path, lobes=lobes)
+
+
 def test_columns_are_chosen_by_the_given_rows():
     values = np.zeros((8, 3))
     values[:, 0] = [0, 1, 0, 1, 5, 6, 5, 6]
