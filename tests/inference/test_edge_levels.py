@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from edgewise import GaussianGraph
+from edgewise import GaussianGraph, InputError
 from edgewise.inference import edge_intervals
 
 ABOVE = {p: np.triu_indices(p, 1) for p in (6, 10, 20, 30, 50, 100, 200)}
@@ -192,3 +192,12 @@ def test_normal_rows_keep_the_formula():
     errors = [edge_intervals(np.random.default_rng(s).normal(size=(100, 8))).errors
               for s in range(100)]  # fmt: skip
     assert errors.count("formula") >= 96
+
+
+@pytest.mark.parametrize("missing", ["pairwise", "em"])
+def test_the_rule_refuses_missing_values(missing):
+    """It counted all rows, and found edges in half of the tables of noise with a fifth missing."""
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    X[:20, 0] = np.nan
+    with pytest.raises(InputError, match="no tests for missing values"):
+        GaussianGraph(alpha="fdr", missing=missing).fit(X)

@@ -274,6 +274,12 @@ class GaussianGraph(TableEstimator):
         rule = self._alpha.resolve(self.alpha)
         if isinstance(rule, FDR):
             problem.refuse_untestable(statistics)
+            if isinstance(table, np.ndarray) and np.isnan(table).any():
+                raise InputError(
+                    'alpha="fdr" has no tests for missing values, whose errors need resamples. '
+                    "Take edgewise.inference.edge_intervals(X, missing=...), fill the values, or "
+                    "drop those rows."
+                )
         choice = search(
             problem,
             rule,
