@@ -43,11 +43,79 @@ def test_words_for_missing_values(run, table, command):
     line = complaint(run, command, "data.csv", *COMMANDS[command])
     assert "'n/a' in row 5" in line
     assert "Only an empty field, NA and NaN" in line
-    assert "--na '?,n/a' --missing auto`" in line
-    record = record_of(run, command, "--na", "?,n/a", "--missing", "auto")
+    assert "--na '?' --na n/a --missing auto`" in line
+    record = record_of(run, command, "--na", "?", "--na", "n/a", "--missing", "auto")
     how = "em" if command in ("learn", "direct") else "drop"
     assert any(f"--missing auto takes {how}" in note for note in record["treatment"])
     assert record["data"]["n_samples"] == (60 if how == "em" else 58)
+
+
+def test_words_for_missing_values_are_not_split(run, table):
+    dose = table["dose"].astype(object)
+    dose[[4, 9]] = ["n/a", "low, lost"]
+    table.assign(dose=dose).to_csv("data.csv", index=False)
+    line = complaint(run, "learn", "data.csv", "--na", "n/a,lost")
+    assert "'n/a,lost' stands nowhere" in line
+    assert "--na n/a --na lost" in line
+    run(
+        "learn", "data.csv", "--na", "n/a", "--na", "low, lost", "--missing", "auto", "--alpha", "1"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_spellings_of_a_level_are_read_as_one(run, table, command):
+    by = table["group"].where(table.index % 7 > 0, table["group"].str.upper() + " ")
+    table.assign(group=by).to_csv("data.csv", index=False)
+    record = record_of(run, command)
+    notes = [note for note in record["treatment"] if "several spellings" in note]
+    assert len(notes) == 1
+    first, second = sorted(table["group"].unique())
+    assert f"'{first.upper()} ' as '{first}', '{second.upper()} ' as '{second}'" in notes[0]
+
+
+def test_genotypes_and_named_columns_keep_their_spellings(run, table):
+    table["gene"] = ["AA", "Aa", "aa"] * 20
+    table["sex"] = ["m", "M", "w", "W"] * 15
+    table.drop(columns="group").to_csv("data.csv", index=False)
+    run("learn", "data.csv", "--alpha", "0.3", "--kinds", "sex=nominal", "--out", "out")
+    columns = pd.read_csv("out/columns.csv").set_index("column")
+    assert "AA" in str(columns.loc["gene"].tolist())
+    assert not any(
+        "spellings" in note for note in json.loads(Path("out/run.json").read_text())["treatment"]
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_levels_with_an_order_are_numbers(run, table, command):
+    rank = np.argsort(np.argsort(table["dose"])) // 15
+    table["stage"] = np.array(["I", "II", "III", "IV"])[rank]
+    table["pain"] = np.array(["none", "some", "more", "most"])[rank[::-1]]
+    table.to_csv("data.csv", index=False)
+    record = record_of(run, command, "--kinds", "pain=none<some<more<most")
+    notes = " ".join(record["treatment"])
+    assert "levels of 'stage' have the order I < II < III < IV" in notes
+    assert {"stage", "pain"} <= set(record["data"]["names"])
+    for kinds, words in (
+        ("pain=none<some", "'more' and 'most' are not among them"),
+        ("pian=a<b", "Did you mean 'pain'"),
+        ("dose=1<2", "'dose' in order, which holds no text"),
+    ):
+        more = ("--kinds", kinds)
+        assert words in complaint(run, command, "data.csv", *COMMANDS[command], *more)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_limits_of_detection_are_asked_about(run, table, command):
+    dose = [f"{value + 5:.2f}" if value > -1 else "<4" for value in table["dose"]]
+    dose[3] = "n.d."
+    remark = ["", *(f"see file {k}" for k in range(59))]
+    table.assign(dose=dose, remark=remark).to_csv("data.csv", index=False)
+    line = complaint(run, command, "data.csv", *COMMANDS[command])
+    assert "values beyond a limit of detection, such as '<4'" in line
+    options = ("--limits", "half", "--na", "n.d.", "--missing", "auto")
+    assert f"{' '.join(options)}`" in line
+    record = record_of(run, command, *options)
+    assert any("half of a lower limit" in note for note in record["treatment"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -93,6 +93,26 @@ def semicolons_and_decimal_commas(folder):
 
 
 @SOUND_FILES.add(SAME)
+def a_comment_before_the_header(folder):
+    return write(folder, "# exported on Monday\n" + joined(clean_rows()))
+
+
+@SOUND_FILES.add(SAME)
+def delimiters_at_the_end_of_all_lines(folder):
+    return write(folder, joined([[*row, ""] for row in clean_rows()]))
+
+
+@SOUND_FILES.add(SAME)
+def two_bytes_per_letter(folder):
+    return write(folder, joined(clean_rows()).encode("utf-16"))
+
+
+@SOUND_FILES.add(SAME)
+def latin_letters_of_one_byte(folder):
+    return write(folder, (joined(clean_rows()) + "# größe ist Größe in cm\n").encode("latin-1"))
+
+
+@SOUND_FILES.add(SAME)
 def exponents_and_signs(folder):
     numbers = [[f"{float(x):+.16e}" for x in row[:4]] + row[4:] for row in clean_rows()[1:]]
     return write(folder, joined([HEADER, *numbers]))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 BAD = {case.name: case for case in [*BAD_TEXT, *BAD_BINARY]}
 SOUND = {case.name: case for case in SOUND_FILES}
 SAMPLE = [
-    ("learn", "two_bytes_per_letter"),
+    ("learn", "a_name_twice"),
     ("learn", "a_field_of_a_megabyte"),
     ("learn", "a_pipe"),
     ("compare", "a_question_mark_for_a_missing_value"),

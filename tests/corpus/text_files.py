@@ -59,11 +59,6 @@ def no_header(folder):
     return write(folder, joined([row[:4] for row in clean_rows()[1:]]))
 
 
-@BAD_TEXT.add(refused("Line 2", "5 fields", "header has 1"))
-def a_comment_before_the_header(folder):
-    return write(folder, "# exported on Monday\n" + joined(clean_rows()))
-
-
 @BAD_TEXT.add(refused("Line 8", "4 fields"))
 def a_row_too_short(folder):
     rows = clean_rows()
@@ -84,11 +79,6 @@ def delimiters_at_the_end_of_rows(folder):
     return write(folder, joined([rows[0], *([*row, ""] for row in rows[1:])]))
 
 
-@BAD_TEXT.add(refused("Column 6", "no name"))
-def delimiters_at_the_end_of_all_lines(folder):
-    return write(folder, joined([[*row, ""] for row in clean_rows()]))
-
-
 @BAD_TEXT.add(refused("'age'", "more than one"))
 def a_name_twice(folder):
     rows = clean_rows()
@@ -106,16 +96,6 @@ def a_name_twice_but_for_blanks(folder):
 @BAD_TEXT.add(refused("quotation mark"))
 def a_quotation_mark_never_closed(folder):
     return write(folder, with_field('"1.5'))
-
-
-@BAD_TEXT.add(refused("UTF-8"))
-def latin_letters_of_one_byte(folder):
-    return write(folder, joined(clean_rows()).replace("age", "größe").encode("latin-1"))
-
-
-@BAD_TEXT.add(refused("UTF-8"))
-def two_bytes_per_letter(folder):
-    return write(folder, joined(clean_rows()).encode("utf-16"))
 
 
 @BAD_TEXT.add(WORD)
@@ -256,11 +236,6 @@ def a_label_missing(folder):
 @BAD_TEXT.add(refused("label 'after'"), learn=SAME, direct=SAME, regress=SAME)
 def one_label(folder):
     return write(folder, joined(clean_rows()).replace("before", "after"))
-
-
-@BAD_TEXT.add(refused("'Before'"), learn=SAME, direct=SAME, regress=SAME)
-def a_label_mistyped_once(folder):
-    return write(folder, with_field("Before", column=4))
 
 
 @BAD_TEXT.add(refused("is empty"))

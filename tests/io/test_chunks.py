@@ -121,7 +121,7 @@ def test_decimal_commas_and_notes(tmp_path):
         ("a,a\n1,2\n", "more than one column called 'a'"),
         ("a,b\n", "has column names but no rows"),
         ("", "is empty"),
-        ("a,b\n1,\xff\n", "is not UTF-8 text"),
+        ("a,b\n1,\x81\n", "is not UTF-8 text"),
         ('a,b\n1,"2\n', "quotation mark"),
     ],
 )

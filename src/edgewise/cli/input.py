@@ -14,8 +14,10 @@ from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
 from edgewise.cli.dependence import CLUSTER, chosen_cluster, differenced, settled
 from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
+from edgewise.cli.levels import with_orders
 from edgewise.cli.options import PLACES
 from edgewise.cli.prepare import (
+    WRITTEN,
     Preparation,
     named_columns,
     preparation,
@@ -54,6 +56,8 @@ class Reading:
         The column that names what was set in each row, if there is one.
     dependence : Dependence or None
         How rows depend on each other, once that is settled.
+    ordered : tuple of str
+        Columns of text whose levels have an order, and are numbered.
     """
 
     raw: RawTable
@@ -62,6 +66,7 @@ class Reading:
     notes: tuple[str, ...]
     set_by: str = ""
     dependence: Dependence | None = None
+    ordered: tuple[str, ...] = ()
 
     def column(self, name: str) -> AnyArray:
         """Return a column as it was read."""
@@ -208,21 +213,27 @@ def read_columns(
         Keep copies of columns; or those, dates and columns of one value, as of sites in space.
     """
     from edgewise.io import read_table
+    from edgewise.io.tables import has_tables
 
     # numba, joblib and scipy import them first thing, and nothing here uses them.
     postpone("asyncio", "numpy.f2py", "pycparser", "yaml")
-    if path.is_dir() and "--stream" in options_here():
+    if path.is_dir() and "--stream" in options_here() and has_tables(path):
         raise InputError(
             f"{path} is a folder. If its files are parts of one table, read them all: "
             f"{again('--stream', '')}; else give the name of one of them."
         )
     given, asked = {} if apart is None else apart, preparation()
-    raw = prepared(read_table(path, na=asked.na, sheet=asked.sheet, decimal=asked.decimal), asked)
+    written = {name: getattr(asked, name) for name in WRITTEN}
+    raw = prepared(read_table(path, sheet=asked.sheet, **written), asked)
     if (cluster := chosen_cluster(raw, given, columns)) is not None:
         given = {**given, CLUSTER: [cluster]}
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
-    reading = Reading(raw=raw, names=names, apart=beside, notes=notes)
+    named_columns([*asked.orders], raw.names, "--kinds")
+    n_before = len(raw.notes)
+    raw, ordered = with_orders(raw, names, asked.orders, asked.kept)
+    notes = (*notes, *raw.notes[n_before:])
+    reading = Reading(raw=raw, names=names, apart=beside, notes=notes, ordered=ordered)
     reading = _only_variables(reading, named_columns(columns, raw.names, option), keep)
     return _along_rows(reading, asked) if asked.difference or asked.detrend else reading
 
@@ -477,7 +488,7 @@ def _mixed_source(
     from edgewise.data.kinds import column_kinds
     from edgewise.io import quote_names
 
-    said = _as_kinds(given)
+    said = dict.fromkeys(reading.ordered, "ordinal") | _as_kinds(given)
     reading = replace(reading, raw=with_codes(reading.raw, said))
     table = reading.table()
     found = column_kinds(table, said, option="--kinds")
@@ -748,7 +759,7 @@ def stream_source(
     from edgewise.io.tables import read_chunks, table_files
     from edgewise.stats import stream_counts, stream_covariance
 
-    chunks = read_chunks(path, na=preparation().na, decimal=preparation().decimal)
+    chunks = read_chunks(path, **{name: getattr(preparation(), name) for name in WRITTEN})
     first = next(chunks)
     names, notes = _network(first, columns, drop)
     kept = (_chosen(chunk, names) for chunk in chain([_chosen(first, names)], chunks))

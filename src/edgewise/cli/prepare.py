@@ -7,13 +7,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_type_hints
 
 import typer
 
 from edgewise._core.errors import InputError
+from edgewise.cli.levels import split_orders, with_one_spelling
 
 if TYPE_CHECKING:
     from edgewise._core.typing import AnyArray, BoolArray, FloatArray
@@ -30,16 +31,18 @@ Scale: TypeAlias = Literal["empirical", "nonparanormal", "auto"]
 Within: TypeAlias = Literal["centre", "scale", "none"]
 #: The decimal mark of written numbers.
 Decimal: TypeAlias = Literal[".", ","]
+#: What values beyond a limit of detection count as.
+Limits: TypeAlias = Literal["half", "limit", "missing"]
 
 Na: TypeAlias = Annotated[
     list[str] | None,
     table_option(
         "--na",
         help=(
-            "More words that stand for missing values, separated by commas; an empty field, NA "
-            "and NaN always do."
+            "Word that stands for a missing value, once for each, as in --na n/a --na=-99; an "
+            "empty field, NA and NaN always do."
         ),
-        metavar="WORDS",
+        metavar="WORD",
         show_default=False,
     ),
 ]
@@ -52,6 +55,48 @@ DecimalOption: TypeAlias = Annotated[
             "point, 1.234,5 by a comma."
         ),
         metavar="MARK",
+        show_default=False,
+    ),
+]
+LimitsOption: TypeAlias = Annotated[
+    Limits | None,
+    table_option(
+        "--limits",
+        help=(
+            "Read values beyond a limit of detection, such as <0.5 and >100: as half of a lower "
+            "limit, as the limit, or as missing."
+        ),
+        show_default=False,
+    ),
+]
+Header: TypeAlias = Annotated[
+    int | None,
+    table_option(
+        "--header",
+        help=(
+            "Line of the names of columns, or row of a sheet, counted from 1; 0 where there are "
+            "none. Found by itself below titles and groups."
+        ),
+        metavar="N",
+        min=0,
+        show_default=False,
+    ),
+]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    table_option(
+        "--encoding",
+        help="Encoding of a text file, such as cp1252 or mac-roman.",
+        metavar="NAME",
+        show_default="utf-8, else found",
+    ),
+]
+Orders: TypeAlias = Annotated[
+    list[str] | None,
+    table_option(
+        "--kinds",
+        help="Order of the levels of a text column, as in 'stage=I<II<III'; they count as numbers.",
+        metavar="NAME=LEVELS",
         show_default=False,
     ),
 ]
@@ -70,7 +115,7 @@ Sheet: TypeAlias = Annotated[
     str | None,
     table_option(
         "--sheet",
-        help="Sheet of a spreadsheet; the first unless named.",
+        help="Sheet of a spreadsheet; the first that holds a table unless named.",
         metavar="NAME",
         show_default=False,
     ),
@@ -170,12 +215,18 @@ ScaleOption: TypeAlias = Annotated[
         ),
     ),
 ]
+#: Options about how a table is written, for its reader.
+WRITTEN: Final = ("na", "decimal", "limits", "header", "encoding")
 #: Options by the parameter that each is handed to, with what holds where none is given.
 _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "missing": (MissingOption, "error"),
     "na": (Na, None),
     "decimal": (DecimalOption, None),
+    "limits": (LimitsOption, None),
+    "header": (Header, None),
+    "encoding": (Encoding, None),
     "sheet": (Sheet, None),
+    "kinds": (Orders, None),
     "where": (Where, None),
     "survival": (Survival, None),
     "every": (Every, 1),
@@ -201,8 +252,16 @@ class Preparation:
         Words that stand for missing values.
     decimal : str or None
         The decimal mark of written numbers; None where text is left as it is.
-    sheet : str or None
-        Sheet of a spreadsheet.
+    limits : Limits or None
+        What values beyond a limit of detection count as; None where they are left as text.
+    header : int or None
+        Line of the names of columns.
+    encoding, sheet : str or None
+        Encoding of a text file; sheet of a spreadsheet.
+    orders : mapping of str to tuple of str
+        Levels of text columns in their order.
+    kept : tuple of str
+        Columns whose levels are taken as they are, since their kind is named.
     where : str or None
         Condition for the rows to keep.
     survival : tuple of str
@@ -225,7 +284,12 @@ class Preparation:
     missing: Missing = "error"
     na: tuple[str, ...] = ()
     decimal: Decimal | None = None
+    limits: Limits | None = None
+    header: int | None = None
+    encoding: str | None = None
     sheet: str | None = None
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
     where: str | None = None
     survival: tuple[str, ...] = ()
     every: int = 1
@@ -243,6 +307,7 @@ class Preparation:
         asked = {"--where": self.where, "--every": self.every > 1, "--transpose": self.transpose}
         asked |= {
             "--survival": bool(self.survival),
+            "--kinds": bool(self.orders),
             "--blocks": (self.blocks or 1) > 1,
             "--cluster": self.cluster is not None,
             "--within": self.within is not None,
@@ -271,9 +336,19 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
 
     def with_options(**given: Any) -> None:
         options = {name: given.pop(name) for name in added}
-        words = [word for text in options["na"] or () for word in text.split(",")]
         scale = options.pop("covariance", "empirical")
-        options |= {"na": tuple(words), "survival": tuple(options["survival"] or ())}
+        # Orders of levels are for the reader of the table, other kinds for the command.
+        orders, kinds = split_orders(options.pop("kinds", given.get("kinds")) or ())
+        if "kinds" in given:
+            given["kinds"] = kinds or None
+        elif kinds:
+            raise InputError(
+                f"--kinds takes the levels of a column in their order, as in 'stage=I<II<III', and "
+                f"not '{kinds[0]}'."
+            )
+        kept = tuple(kind.rpartition("=")[0].strip() for kind in kinds)
+        options |= {"orders": orders, "kept": kept}
+        options |= {name: tuple(options[name] or ()) for name in ("na", "survival")}
         token = _asked.set(Preparation(**options, scale=scale))
         try:
             command(**given)
@@ -547,6 +622,7 @@ def prepared(raw: RawTable, asked: Preparation) -> RawTable:
     """Take rows as columns and choose rows, where that was asked for."""
     if asked.transpose:
         raw = transposed(raw)
+    raw = with_one_spelling(raw, (*asked.kept, *asked.orders))
     if asked.where is not None:
         raw = kept_rows(raw, asked.where)
     if asked.survival:

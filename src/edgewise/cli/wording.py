@@ -207,16 +207,19 @@ def about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequenc
 def written_decimals(table: Table, name: str) -> list[str]:
     """List the decimal marks by which all levels of a column of text are written numbers.
 
-    A few words without digits may stand among them, for missing values.
+    Some may say that a limit of detection was passed, and a few words without digits may stand
+    among them, for missing values.
     """
     from edgewise.data.table import is_written_number
-    from edgewise.io.text import written_number
+    from edgewise.io.text import marks_with_limits, written_number
 
     levels = table.levels[table.names.index(name)] or ()
     words = _without_digits(levels)
     others = [level for level in levels if level not in words]
     if words and (len(words) > _MOST_WORDS or all(map(is_written_number, others))):
         return []
+    if marks := marks_with_limits(others):
+        return marks
     return [
         mark
         for mark in (".", ",")
@@ -229,30 +232,56 @@ def _without_digits(levels: Sequence[str]) -> list[str]:
 
 
 def _about_written(path: Path | str, table: Table, text: Sequence[str]) -> str:
-    """Offer to read the written numbers among columns of text."""
+    """Offer to read the written numbers among columns of text, and what else stands in the way."""
     from edgewise.data.table import is_written_number
     from edgewise.io import quote_names
     from edgewise.io.messages import shown
+    from edgewise.io.text import LIMIT
 
+    levels = {name: table.levels[table.names.index(name)] or () for name in text}
     marks = {name: written_decimals(table, name) for name in text}
-    names = [name for name in text if marks[name]]
-    levels = {name: table.levels[table.names.index(name)] or () for name in names}
-    words = sorted({word for own in levels.values() for word in _without_digits(own)})
+    limits = {name: [one for one in levels[name] if LIMIT.fullmatch(one)] for name in text}
+    words = {name: _words_for_missing(table, name) for name in text}
+    words |= {name: _without_digits(levels[name]) for name in text if marks[name]}
+    beyond = [name for name in text if marks[name] and limits[name]]
+    names = [name for name in text if marks[name] and not limits[name]]
+    others = [name for name in text if not marks[name] and not words[name]]
+    more: list[str] = []
+    found = []
+    if beyond:
+        nouns = ("Column", "holds") if len(beyond) == 1 else ("Columns", "hold")
+        found.append(
+            f"{nouns[0]} {quote_names(beyond)} of {path} {nouns[1]} values beyond a limit of "
+            f"detection, such as {shown(limits[beyond[0]][0])}"
+        )
+        more += ["--limits", "half"]
+    if missing := sorted({*chain(*words.values())}):
+        more += [word for one in missing for word in ("--na", one)]
+    if others:
+        more += ["--drop", ",".join(others)]
+    more += _gaps_beside(table, others) or for_gaps(bool(missing))
+    if not names:
+        words_too = f", words for missing values ({quote_names(missing)})" if missing else ""
+        text_too = f"; {quote_names(others)} text" if others else ""
+        return (
+            f"{found[0]}{words_too}{text_too}. Use {again(*more)}, which counts half of a lower "
+            "limit; --limits missing counts such values as missing."
+        )
     # A plain number would show nothing.
-    others = [level for level in levels[names[0]] if level not in words]
-    example = min(others, key=lambda level: level.isdecimal() + is_written_number(level))
-    both = [mark for mark in (".", ",") if all(mark in marks[name] for name in names)]
-    more = ("--na", ",".join(words), *for_gaps(True)) if words else ()
+    plain = [level for level in levels[names[0]] if level not in words[names[0]]]
+    example = min(plain, key=lambda level: level.isdecimal() + is_written_number(level))
+    both = [mark for mark in (".", ",") if all(mark in marks[name] for name in [*names, *beyond])]
     ways = [again("--decimal", mark, *more) for mark in both or marks[names[0]]]
     meaning = "with a decimal comma" if both == [","] else "in groups of digits or with a sign"
     if len(ways) > 1:
         ways = [f"{ways[0]} if the comma groups digits", f"{ways[1]} if it is the decimal mark"]
         meaning = "with a comma"
     nouns = ("Column", "holds") if len(names) == 1 else ("Columns", "hold")
-    return (
+    found.append(
         f"{nouns[0]} {quote_names(names)} of {path} {nouns[1]} numbers that are written "
-        f"{meaning}, such as {shown(example)}. Use {'; '.join(ways)}."
+        f"{meaning}, such as {shown(example)}"
     )
+    return f"{'. '.join(found)}. Use {'; '.join(ways)}."
 
 
 def _what_text(table: Table, name: str) -> str:
@@ -319,8 +348,9 @@ def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
     from edgewise.io.messages import quote_names
 
     rest = f"Leave {quote_names(others)} out. " if others else ""
+    more = [word for one in words for word in ("--na", one)]
     return (
         f"{rest}Only an empty field, NA and NaN stand for missing values. Name "
         f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "
-        f"{drop_command(others, '--na', ','.join(words), *for_gaps(True))}."
+        f"{drop_command(others, *more, *for_gaps(True))}."
     )

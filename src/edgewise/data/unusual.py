@@ -458,7 +458,7 @@ def _about_marks(marks: dict[str, float]) -> Finding | None:
         figure=float(len(which)),
         text=f"{column_nouns(which)} {agree(which, 'holds', 'hold')} {' and '.join(words)}, far "
         "from all other values, as files mark missing ones",
-        advice=f"--na={','.join(words)} --missing auto",
+        advice=f"{' '.join(f'--na={word}' for word in words)} --missing auto",
     )
 
 

@@ -6,13 +6,14 @@ import hashlib
 import importlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -21,7 +22,15 @@ from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import AnyArray
 from edgewise.io.archive import read_npz
 from edgewise.io.messages import quote_names, repeated
-from edgewise.io.text import parse_text, parse_text_chunks, text_layout, with_written_numbers
+from edgewise.io.sheets import Frame, read_sheet
+from edgewise.io.text import (
+    ReadOptions,
+    numbers_of_people,
+    parse_text,
+    parse_text_chunks,
+    text_layout,
+    without_sums,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,12 +100,17 @@ def read_table(
     na: Sequence[str] = (),
     sheet: str | None = None,
     decimal: str | None = None,
+    limits: str | None = None,
+    header: int | None = None,
+    encoding: str | None = None,
 ) -> RawTable:
     r"""Read a table from a file of the format that its suffix tells, or from standard input.
 
-    Text files are UTF-8, with or without a byte-order mark, and begin with a line of column
-    names. Fields are split at the comma (csv) or the tab (tsv); where the header has none, at
-    the comma, semicolon or tab that it does have, which ``notes`` then states. Between semicolons
+    Text files are UTF-8, with or without a byte-order mark; others are read as UTF-16 or cp1252,
+    which ``notes`` states. Names of columns stand in the first row, or below titles and groups;
+    these, units below the names, and sums and footnotes below the values are left out, which
+    ``notes`` states too. Fields are split at the comma (csv) or the tab (tsv); where rows are not
+    of one width by it, at the comma, semicolon or tab by which they are. Between semicolons
     or tabs a comma may be the decimal point, which ``notes`` states as well; between tabs not where
     it could group thousands in every number. An empty field, ``NA`` and ``NaN`` are missing values;
     any other word is taken as it stands, unless ``na`` names it. An npz file holds
@@ -116,11 +130,18 @@ def read_table(
     na : sequence of str
         More words that stand for missing values, such as ``"-99"`` or ``"None"``.
     sheet : str, optional
-        Name of the sheet of a spreadsheet; by default the first, which ``notes`` states where
-        there are several.
+        Name of the sheet of a spreadsheet; by default the first that holds a table, which
+        ``notes`` states where there are several.
     decimal : {".", ","}, optional
         Read text columns of numbers as people write them, with this decimal mark: with a percent
         sign, and digits in groups of three.
+    limits : {"half", "limit", "missing"}, optional
+        Read columns of numbers in which values such as ``<0.5`` or ``>100`` say that a limit of
+        detection was passed: as half of a lower limit, as the limit, or as missing.
+    header : int, optional
+        Line, or row of a sheet, that holds the names, counted from 1; 0 where there are none.
+    encoding : str, optional
+        Encoding of a text file.
 
     Returns
     -------
@@ -143,27 +164,54 @@ def read_table(
     >>> table.columns[0]
     array([1.5, nan])
     """
+    options = ReadOptions(
+        na=tuple(na),
+        sheet=sheet,
+        decimal=decimal,
+        limits=limits,
+        header=header,
+        encoding=encoding,
+    )
     if str(path) == "-":
         file, content = Path("standard input"), sys.stdin.buffer.read()
         if not content.strip():
             raise InputError("Nothing came from standard input. Pipe a table into the command.")
-        return _checked(_read_text(file, na, content, decimal=decimal), file)
+        return _checked(_read_text(file, options, content), file)
     file = Path(path)
     if file.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a table inside it.")
     reader = reader_of(file, _READERS)
-    if sheet is not None and file.suffix.lower() not in _SPREADSHEETS:
-        raise InputError(
-            f"A sheet is part of a spreadsheet, and {file} is none. Leave {sheet!r} out.",
-            parameter="sheet",
-        )
-    options = {"sheet": sheet, "decimal": decimal}
-    options = {name: value for name, value in options.items() if value is not None}
+    _check_options(file, options)
     try:
-        table = reader(file, na, **options)
+        table = reader(file, options)
     except PermissionError as error:
         raise permission_error(file) from error
     return _checked(table, file)
+
+
+def _check_options(file: Path, options: ReadOptions) -> None:
+    """Refuse options that are about files of other formats."""
+    suffix = file.suffix.lower()
+    is_sheet, is_text = suffix in _SPREADSHEETS, suffix in TEXT_FILES
+    for parameter, is_possible, where in (
+        ("sheet", is_sheet, "A sheet is part of a spreadsheet"),
+        ("header", is_sheet or is_text, "A header is a row of a spreadsheet or of text"),
+        ("encoding", is_text, "An encoding is one of text"),
+    ):
+        value = getattr(options, parameter)
+        if value is not None and not is_possible:
+            raise InputError(
+                f"{where}, and {file} is none. Leave {value!r} out.", parameter=parameter
+            )
+    if options.header is not None and options.header < 0:
+        raise InputError(
+            f"header must be the number of a line, or 0, got {options.header}.", parameter="header"
+        )
+    if options.limits not in (None, "half", "limit", "missing"):
+        raise InputError(
+            f"limits must be 'half', 'limit' or 'missing', got {options.limits!r}.",
+            parameter="limits",
+        )
 
 
 def _checked(table: RawTable, file: Path) -> RawTable:
@@ -219,16 +267,16 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
         )
 
 
-def _read_text(
-    file: Path, na: Sequence[str], content: bytes | None = None, *, decimal: str | None = None
-) -> RawTable:
+def _read_text(file: Path, options: ReadOptions, content: bytes | None = None) -> RawTable:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     if content is None and file.stat().st_size <= AT_ONCE:
         content = file.read_bytes()
-    layout = text_layout(
-        file, delimiter, check_names=_check_named, na=na, content=content, decimal=decimal
-    )
+    layout = text_layout(file, delimiter, options, check_names=_check_named, content=content)
+    if content is not None:
+        _find_words(options.na, content, layout.encoding)
     frame, notes = parse_text(layout)
+    frame, more = without_sums(frame)
+    notes = (*notes, *more)
     row_names = None
     if not frame.columns[0]:
         # As R and pandas write the names of rows.
@@ -245,13 +293,25 @@ def _read_text(
     return replace(from_frame(frame, file, notes), row_names=row_names, sha256=digest)
 
 
-def _read_parquet(file: Path, na: Sequence[str], decimal: str | None = None) -> RawTable:
+def _find_words(words: Sequence[str], content: bytes, encoding: str) -> None:
+    """Refuse several words for missing values that were given as one."""
+    for word in words:
+        if "," in word and word.encode(encoding.removesuffix("-sig"), "replace") not in content:
+            each = " ".join(f"--na {shlex.quote(part.strip())}" for part in word.split(","))
+            raise InputError(
+                f"'{word}' stands nowhere in the table. Name each word for missing values by "
+                f"itself: {each}.",
+                parameter="na",
+            )
+
+
+def _read_parquet(file: Path, options: ReadOptions) -> RawTable:
     import pandas as pd
 
     with parquet_errors(file):
         _require_parquet(file)
         frame = pd.read_parquet(file, engine="pyarrow")
-        return _as_asked(Frame(frame), file, na, decimal)
+        return _as_asked(Frame(frame), file, options)
 
 
 def _require_parquet(file: Path) -> None:
@@ -287,32 +347,24 @@ def parquet_errors(file: Path) -> Iterator[None]:
         ) from error
 
 
-class Frame(NamedTuple):
-    """A data frame, with what was assumed in reading it, and labels as in `RawTable`."""
-
-    values: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    labels: Mapping[str, str] = {}
-    value_labels: Mapping[str, Mapping[float, str]] = {}
-
-
-def _as_asked(frame: Frame, file: Path, na: Sequence[str], decimal: str | None) -> RawTable:
+def _as_asked(frame: Frame, file: Path, options: ReadOptions) -> RawTable:
     """Take a data frame apart, with words for missing values and written numbers as asked for."""
-    values, notes = frame.values, frame.notes
-    if na:
-        numbers = [float(word) for word in na if re.fullmatch(r"[-+]?\d+(\.\d+)?", word)]
-        values = values.mask(values.isin([*na, *numbers]))
-    if decimal is not None:
-        values, more = with_written_numbers(values, decimal)
-        notes = (*notes, *more)
-    table = from_frame(values, file, notes)
+    values = frame.values
+    if options.na:
+        numbers = [float(word) for word in options.na if re.fullmatch(r"[-+]?\d+(\.\d+)?", word)]
+        values = values.mask(values.isin([*options.na, *numbers]))
+    # Between cells of a sheet a comma is no delimiter; elsewhere numbers are none of people.
+    is_sheet = file.suffix.lower() in _SPREADSHEETS
+    values, more = numbers_of_people(values, options, "\t" if is_sheet else ",")
+    if is_sheet:
+        values, sums = without_sums(values)
+        more = (*more, *sums)
+    table = from_frame(values, file, (*frame.notes, *more))
     labelled = {**table.value_labels, **frame.value_labels}
     return replace(table, labels=frame.labels, value_labels=labelled)
 
 
-def _read_other(
-    file: Path, na: Sequence[str], sheet: str | None = None, decimal: str | None = None
-) -> RawTable:
+def _read_other(file: Path, options: ReadOptions) -> RawTable:
     """Read a file of another program by pandas, and the packages that it needs for it."""
     suffix = file.suffix.lower()
     package, read = _OTHER[suffix]
@@ -324,7 +376,7 @@ def _read_other(
             f"Reading {file} needs {package}. Run: pip install {found}; or save the table as csv."
         ) from error
     try:
-        frame = read(file, sheet)
+        frame = read(file, options)
     except (EdgewiseError, PermissionError):
         raise
     # Each of these packages has exceptions of its own.
@@ -333,29 +385,10 @@ def _read_other(
             f"{file} cannot be read as {suffix}, or it is damaged ({error}). Write it again, or "
             "save it as csv."
         ) from error
-    return _as_asked(frame, file, na, decimal)
+    return _as_asked(frame, file, options)
 
 
-def _read_sheet(file: Path, sheet: str | None) -> Frame:
-    import pandas as pd
-
-    with pd.ExcelFile(file) as book:
-        names = [str(name) for name in book.sheet_names]
-        if sheet is not None and sheet not in names:
-            raise InputError(
-                f"{file} has no sheet {sheet!r}; it has {quote_names(names)}.", parameter="sheet"
-            )
-        frame = pd.read_excel(
-            book,
-            sheet_name=sheet or names[0],
-            keep_default_na=False,
-            na_values=["", "NA", "NaN"],
-        )
-    note = f"The first of {len(names)} sheets was read, '{names[0]}'; --sheet names another."
-    return Frame(frame, (note,) if sheet is None and len(names) > 1 else ())
-
-
-def _read_spss(file: Path, _: str | None) -> Frame:
+def _read_spss(file: Path, _: ReadOptions) -> Frame:
     """Read codes, and in their place the labels of columns that are called nominal."""
     pyreadstat: Any = importlib.import_module("pyreadstat")
     read = pyreadstat.read_por if file.suffix.lower() == ".por" else pyreadstat.read_sav
@@ -373,7 +406,7 @@ def _said(labels: Mapping[str, str | None]) -> dict[str, str]:
     return {name: label for name, label in found.items() if label and label != name}
 
 
-def _read_stata(file: Path, _: str | None) -> Frame:
+def _read_stata(file: Path, _: ReadOptions) -> Frame:
     """Read codes with their labels as ordered categories."""
     import pandas as pd
 
@@ -402,7 +435,7 @@ def _read_stata(file: Path, _: str | None) -> Frame:
     return Frame(frame, (note,), labels)
 
 
-def _read_anndata(file: Path, _: str | None) -> Frame:
+def _read_anndata(file: Path, _: ReadOptions) -> Frame:
     anndata: Any = importlib.import_module("anndata")
     table = anndata.read_h5ad(file)
     if hasattr(table.X, "check_format"):
@@ -411,10 +444,10 @@ def _read_anndata(file: Path, _: str | None) -> Frame:
     return Frame(table.to_df())
 
 
-def _by_pandas(function: str, **options: Any) -> Callable[[Path, str | None], Frame]:
+def _by_pandas(function: str, **options: Any) -> Callable[[Path, ReadOptions], Frame]:
     """Return a reader of pandas by its name, which is imported when it is called."""
 
-    def read(file: Path, _: str | None) -> Frame:
+    def read(file: Path, _: ReadOptions) -> Frame:
         import pandas as pd
 
         return Frame(getattr(pd, function)(file, **options))
@@ -481,17 +514,18 @@ def _as_float(value: float | Decimal) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def _read_npz(file: Path, na: Sequence[str], decimal: str | None = None) -> RawTable:
+def _read_npz(file: Path, options: ReadOptions) -> RawTable:
     names, values = read_npz(file)
     return RawTable(names=names, columns=tuple(values.T), n_rows=len(values), source=str(file))
 
 
+TEXT_FILES: Final = (".csv", ".tsv")
 _SPREADSHEETS: Final = (".xlsx", ".xlsm", ".ods")
 #: Package that reads a format, and the function that does.
-_OTHER: Final[dict[str, tuple[str, Callable[[Path, str | None], Frame]]]] = {
-    ".xlsx": ("openpyxl", _read_sheet),
-    ".xlsm": ("openpyxl", _read_sheet),
-    ".ods": ("odf", _read_sheet),
+_OTHER: Final[dict[str, tuple[str, Callable[[Path, ReadOptions], Frame]]]] = {
+    ".xlsx": ("openpyxl", read_sheet),
+    ".xlsm": ("openpyxl", read_sheet),
+    ".ods": ("odf", read_sheet),
     ".sav": ("pyreadstat", _read_spss),
     ".zsav": ("pyreadstat", _read_spss),
     ".por": ("pyreadstat", _read_spss),
@@ -501,9 +535,8 @@ _OTHER: Final[dict[str, tuple[str, Callable[[Path, str | None], Frame]]]] = {
     ".h5ad": ("anndata", _read_anndata),
     ".jsonl": ("pandas", _by_pandas("read_json", lines=True)),
 }
-_READERS: Final[dict[str, Callable[..., RawTable]]] = {
-    ".csv": _read_text,
-    ".tsv": _read_text,
+_READERS: Final[dict[str, Callable[[Path, ReadOptions], RawTable]]] = {
+    **dict.fromkeys(TEXT_FILES, _read_text),
     ".parquet": _read_parquet,
     ".npz": _read_npz,
     **dict.fromkeys(_OTHER, _read_other),
@@ -515,10 +548,8 @@ CHUNK_BYTES: Final = 2**24
 #: Of a column of a parquet file so many bytes are read ahead, instead of a whole row group.
 READ_AHEAD: Final = 2**18
 
-#: File, columns, rows of a chunk, words for missing values and the decimal mark.
-ChunkReader = Callable[
-    [Path, Sequence[str] | None, int | None, Sequence[str], str | None], Iterator[RawTable]
-]
+#: File, columns, rows of a chunk, and options.
+ChunkReader = Callable[[Path, Sequence[str] | None, int | None, ReadOptions], Iterator[RawTable]]
 
 
 def read_chunks(
@@ -528,6 +559,9 @@ def read_chunks(
     columns: Sequence[str] | None = None,
     na: Sequence[str] = (),
     decimal: str | None = None,
+    limits: str | None = None,
+    header: int | None = None,
+    encoding: str | None = None,
 ) -> Iterator[RawTable]:
     r"""Read a csv, tsv or parquet file, or a folder of them, some rows at a time.
 
@@ -545,7 +579,7 @@ def read_chunks(
         columns. The last chunk of a file may have fewer.
     columns : sequence of str, optional
         Columns to read, in this order; all of them by default.
-    na, decimal
+    na, decimal, limits, header, encoding
         As for `edgewise.io.read_table`.
 
     Yields
@@ -573,7 +607,12 @@ def read_chunks(
         raise InputError(f"columns must be a list of names, got {columns!r}.")
     files = table_files(Path(path))
     readers = [(file, reader_of(file, _CHUNK_READERS)) for file in files]
-    return _read_all(Path(path), readers, columns, rows, na, decimal)
+    options = ReadOptions(
+        na=tuple(na), decimal=decimal, limits=limits, header=header, encoding=encoding
+    )
+    for file in files:
+        _check_options(file, options)
+    return _read_all(Path(path), readers, columns, rows, options)
 
 
 def _read_all(
@@ -581,13 +620,12 @@ def _read_all(
     readers: list[tuple[Path, ChunkReader]],
     columns: Sequence[str] | None,
     rows: int | None,
-    na: Sequence[str],
-    decimal: str | None,
+    options: ReadOptions,
 ) -> Iterator[RawTable]:
     has_rows = False
     for file, reader in readers:
         try:
-            for chunk in reader(file, columns, rows, na, decimal):
+            for chunk in reader(file, columns, rows, options):
                 has_rows = True
                 yield chunk
         except PermissionError as error:
@@ -595,6 +633,11 @@ def _read_all(
     # Of the many parts that a cluster writes, some may be empty, but not all.
     if not has_rows:
         raise InputError(f"{path} has column names but no rows below them. Add rows.")
+
+
+def has_tables(folder: Path) -> bool:
+    """Whether a folder holds files that can be read in chunks."""
+    return any(file.suffix.lower() in _CHUNK_READERS for file in folder.iterdir())
 
 
 def table_files(path: Path) -> list[Path]:
@@ -631,26 +674,18 @@ def rows_of(rows: int | None, n_columns: int) -> int:
 
 
 def _text_chunks(
-    file: Path,
-    columns: Sequence[str] | None,
-    rows: int | None,
-    na: Sequence[str],
-    decimal: str | None,
+    file: Path, columns: Sequence[str] | None, rows: int | None, options: ReadOptions
 ) -> Iterator[RawTable]:
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    layout = text_layout(file, delimiter, check_names=check_names, na=na, decimal=decimal)
-    chosen = _chosen(layout.names, columns, file)
+    layout = text_layout(file, delimiter, options, check_names=check_names)
+    chosen = _chosen(layout.columns, columns, file)
     for frame, notes in parse_text_chunks(layout, chosen, rows_of(rows, len(chosen))):
         if len(frame):
             yield from_frame(frame, file, notes)
 
 
 def _parquet_chunks(
-    file: Path,
-    columns: Sequence[str] | None,
-    rows: int | None,
-    na: Sequence[str],
-    decimal: str | None,
+    file: Path, columns: Sequence[str] | None, rows: int | None, options: ReadOptions
 ) -> Iterator[RawTable]:
     with parquet_errors(file):
         from pyarrow import parquet
@@ -670,7 +705,7 @@ def _parquet_chunks(
                 return
             if batch.num_rows:
                 frame = batch.select(chosen).to_pandas(split_blocks=True)
-                yield _as_asked(Frame(frame), file, na, decimal)
+                yield _as_asked(Frame(frame), file, options)
 
 
 _CHUNK_READERS: Final[dict[str, ChunkReader]] = {

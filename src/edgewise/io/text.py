@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self, TextIO
 
 from edgewise._core.errors import InputError
-from edgewise.io.messages import quote_names
+from edgewise.io.extent import ROWS_BELOW, Extent, find_extent, is_empty, rows_below
+from edgewise.io.messages import quote_names, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +81,8 @@ def _as_floats(values: list[Any]) -> list[float] | None:
 
 DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab"}
 ENCODING: Final = "utf-8-sig"
+#: Records at the top of a file by which its columns are found.
+ROWS_LOOKED_AT: Final = 60
 #: How files begin that are no text, whatever their name says.
 PACKED: Final = {
     b"\x1f\x8b": "a file compressed by gzip",
@@ -97,6 +105,34 @@ WRITTEN: Final = {
 MISSING_WORDS: Final = ("", "NA", "NaN", "nan")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """What a user says about how a table is written.
+
+    Attributes
+    ----------
+    na : tuple of str
+        Words that stand for missing values, besides `MISSING_WORDS`.
+    decimal : str or None
+        The decimal mark of numbers as people write them; None for plain ones.
+    limits : str or None
+        What values beyond a limit of detection count as: "half", "limit" or "missing".
+    sheet : str or None
+        Sheet of a spreadsheet.
+    header : int or None
+        Line of the names, from 1; 0 where there is none.
+    encoding : str or None
+        Encoding of a text file.
+    """
+
+    na: tuple[str, ...] = ()
+    decimal: str | None = None
+    limits: str | None = None
+    sheet: str | None = None
+    header: int | None = None
+    encoding: str | None = None
+
+
 class TextLayout(NamedTuple):
     """How a text file is divided into named columns.
 
@@ -104,35 +140,41 @@ class TextLayout(NamedTuple):
     ----------
     file : path
     delimiter : str
+    encoding : str
     names : tuple of str
-        The header.
+        Names of the columns, "" for those that are left out.
     notes : tuple of str
         What was assumed.
-    na : tuple of str
-        Words that stand for missing values, besides `MISSING_WORDS`.
+    first, n_rows : int
+        Records, blank lines included, before the first row of values; and rows of values.
+    options : ReadOptions
     content : bytes or None
         All of the file, where it was read at once.
-    decimal : str or None
-        The decimal mark of numbers as people write them; None for plain ones.
     """
 
     file: Path
     delimiter: str
+    encoding: str
     names: tuple[str, ...]
     notes: tuple[str, ...]
-    na: tuple[str, ...] = ()
+    first: int
+    n_rows: int
+    options: ReadOptions = ReadOptions()
     content: bytes | None = None
-    decimal: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that are read; that of row labels may be empty."""
+        return tuple(name for k, name in enumerate(self.names) if name or not k)
 
 
 def text_layout(
     file: Path,
     expected: str,
+    options: ReadOptions,
     *,
     check_names: Callable[[tuple[str, ...], Path], None],
-    na: Sequence[str] = (),
     content: bytes | None = None,
-    decimal: str | None = None,
 ) -> TextLayout:
     """Find out how a file is divided, and that every row has a field per column.
 
@@ -142,36 +184,84 @@ def text_layout(
         A file that exists and is not empty.
     expected : str
         The delimiter that the suffix of the file promises.
+    options : ReadOptions
     check_names : callable
-        Called with the header before the rows are looked at, since a header with a fault makes
+        Called with the names before the rows are looked at, since a header with a fault makes
         every row look wrong.
-    na : sequence of str
-        Words that stand for missing values, besides `MISSING_WORDS`.
     content : bytes, optional
         All of the file, which is then not read again.
-    decimal : str, optional
-        The decimal mark of numbers as people write them.
 
     Returns
     -------
     TextLayout
     """
+    encoding = options.encoding or ENCODING
+    while True:
+        try:
+            found = _scan(file, content, encoding, expected, options.header, check_names)
+            break
+        except UnicodeDecodeError as error:
+            encoding, note = _other_encoding(file, content, options.encoding, error)
+        except LookupError as error:
+            raise InputError(
+                f"There is no encoding {encoding!r}. Usual ones are utf-8, cp1252, utf-16 and "
+                "mac-roman.",
+                parameter="encoding",
+            ) from error
+    notes = found.notes if encoding in (ENCODING, options.encoding) else (note, *found.notes)
+    if found.delimiter != expected:
+        name, promised = DELIMITERS[found.delimiter], DELIMITERS[expected]
+        notes = (*notes, f"{file} was split at the {name}: its header has no {promised}.")
+    return found._replace(notes=notes, options=options, content=content)
+
+
+def _other_encoding(
+    file: Path, content: bytes | None, asked: str | None, error: UnicodeDecodeError
+) -> tuple[str, str]:
+    """Find the encoding of a file that is not UTF-8, with a note that shows what it makes."""
+    raw = file.read_bytes() if content is None else content
+    if asked is not None:
+        raise InputError(
+            f"{file} is not {asked} text ({error.reason}). Name another encoding, or leave it out.",
+            parameter="encoding",
+        ) from error
+    for signature, kind in PACKED.items():
+        if raw.startswith(signature):
+            raise InputError(
+                f"{file} is {kind}, not text. Unpack it or save it as text first."
+            ) from error
+    is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ["utf-16" if is_wide else "cp1252"]:
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if re.search(r"[\x00-\x08\x0e-\x1f]", text):
+            continue
+        words = re.findall(r"\w*[^\W\x00-\x7f]\w*", text) if not is_wide else ()
+        example = f" ({shown(words[0])} is a word of it)" if words else ""
+        return encoding, (
+            f"{file} is not UTF-8 and was read as {encoding}{example}; --encoding names another."
+        )
     try:
-        delimiter, names = _scan(file, content, expected, check_names)
-    except UnicodeDecodeError as error:
-        raise _encoding_error(file, content) from error
-    notes: tuple[str, ...] = ()
-    if delimiter != expected:
-        found, promised = DELIMITERS[delimiter], DELIMITERS[expected]
-        notes = (f"{file} was split at the {found}: its header has no {promised}.",)
-    return TextLayout(file, delimiter, names, notes, tuple(na), content, decimal)
+        raw.decode(ENCODING)
+    except UnicodeDecodeError as first:
+        line = raw.count(b"\n", 0, first.start) + 1
+        raise InputError(
+            f"{file} is not UTF-8 text: byte 0x{raw[first.start]:02x} in line {line} does not "
+            "belong. Name its encoding, as by --encoding mac-roman, or save it as UTF-8."
+        ) from first
+    raise InputError(f"{file} changed while it was read. Read it again.") from error
 
 
 def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read all rows; return them with what was assumed."""
     import pandas as pd
 
-    with _parser_errors(layout.file), readable(layout.file, ENCODING, layout.content) as source:
+    with (
+        _parser_errors(layout.file),
+        readable(layout.file, layout.encoding, layout.content) as source,
+    ):
         frame: pd.DataFrame = pd.read_csv(source, **_options(layout))
     return _with_decimal_points(with_large_numbers(frame), layout)
 
@@ -184,27 +274,36 @@ def parse_text_chunks(
 
     with (
         _parser_errors(layout.file),
-        readable(layout.file, ENCODING) as source,
-        pd.read_csv(source, chunksize=rows, usecols=list(columns), **_options(layout)) as reader,
+        readable(layout.file, layout.encoding) as source,
+        pd.read_csv(
+            source, chunksize=rows, **{**_options(layout), "usecols": list(columns)}
+        ) as reader,
     ):
         for frame in reader:
             yield _with_decimal_points(with_large_numbers(frame[list(columns)]), layout)
 
 
 def _options(layout: TextLayout) -> dict[str, Any]:
+    # pandas wants names for columns that it leaves out, too.
+    names = [name or f"\0{k}" for k, name in enumerate(layout.names)]
+    if layout.names and not layout.names[0]:
+        names[0] = ""
     return {
         **number_options(),
         "sep": layout.delimiter,
-        "header": 0,
-        "names": list(layout.names),
+        "header": None,
+        "skiprows": layout.first,
+        "nrows": layout.n_rows,
+        "names": names,
+        "usecols": [name for name in names if name[:1] != "\0"],
         "index_col": False,
-        "encoding": ENCODING,
+        "encoding": layout.encoding,
         # Whole columns at once, so that a column has one type.
         "low_memory": False,
         # By itself pandas takes None, null, n/a and others for missing, which may be levels.
         "keep_default_na": False,
-        "na_values": [*MISSING_WORDS, *layout.na],
-        "decimal": layout.decimal or ".",
+        "na_values": [*MISSING_WORDS, *layout.options.na],
+        "decimal": layout.options.decimal or ".",
     }
 
 
@@ -225,19 +324,138 @@ def _with_decimal_points(
     frame: pd.DataFrame, layout: TextLayout
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read decimal commas, where the delimiter leaves room for them."""
+    frame, notes = numbers_of_people(frame, layout.options, layout.delimiter)
+    return frame, (*layout.notes, *notes)
+
+
+def without_sums(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Leave out a last row without a label that holds sums or means of all rows above it."""
+    import numpy as np
+
+    if len(frame) < 5 or frame.iloc[-1].notna().all():
+        return frame, ()
+    values = frame.select_dtypes("number").to_numpy(dtype=float)
+    above, last = values[:-1], values[-1]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        total, mean = np.nansum(above, axis=0), np.nanmean(above, axis=0)
+        varies = (np.nanmax(above, axis=0) > np.nanmin(above, axis=0)) & (last != 0)
+        found = varies & (np.isclose(last, total, rtol=1e-9) | np.isclose(last, mean, rtol=1e-9))
+    n_filled = int((~np.isnan(last)).sum())
+    if found.sum() < 2 or found.sum() < n_filled:
+        return frame, ()
+    return frame.iloc[:-1], ("The last row holds sums or means of the others and was left out.",)
+
+
+def numbers_of_people(
+    frame: pd.DataFrame, options: ReadOptions, delimiter: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read columns of numbers as people write them: as options say, or with decimal commas."""
     import pandas as pd
 
-    if layout.decimal is not None:
-        frame, notes = with_written_numbers(frame, layout.decimal)
-        return frame, (*layout.notes, *notes)
-    if layout.delimiter == "," or not (with_comma := _decimal_comma_columns(frame)):
-        return frame, layout.notes
-    if layout.delimiter == "\t" and all(_may_be_thousands(frame[name]) for name in with_comma):
-        # Programs that separate by tabs write thousands with a comma as well.
-        return frame, layout.notes
-    numbers = {name: pd.to_numeric(frame[name].str.replace(",", ".")) for name in with_comma}
-    note = f"The comma was read as the decimal point in {len(with_comma)} columns."
-    return frame.assign(**numbers), (*layout.notes, note)
+    notes: tuple[str, ...] = ()
+    if options.decimal is not None:
+        frame, notes = with_written_numbers(frame, options.decimal)
+    elif delimiter != "," and (with_comma := _decimal_comma_columns(frame)):
+        # Programs that separate by tabs, and spreadsheets, write thousands with a comma as well.
+        is_open = delimiter != ";" and all(_may_be_thousands(frame[name]) for name in with_comma)
+        if not is_open:
+            texts = {name: frame[name].astype("string") for name in with_comma}
+            numbers = {
+                name: pd.to_numeric(text.str.replace(",", ".")) for name, text in texts.items()
+            }
+            # As floats of numpy: those of pandas have a missing value of their own.
+            numbers = {name: column.astype(float) for name, column in numbers.items()}
+            frame = frame.assign(**numbers)
+            where = f"{len(with_comma)} column{'s'[: len(with_comma) - 1]}"
+            notes = (f"The comma was read as the decimal point in {where}.",)
+    if options.limits is not None:
+        frame, more = with_limits(frame, options.limits, options.decimal)
+        notes = (*notes, *more)
+    return frame, notes
+
+
+#: A value beyond a limit of detection.
+LIMIT: Final = re.compile(r"\s*(?P<sign>[<>\u2264\u2265])\s*=?\s*(?P<number>\S.*)")
+
+
+def limit_of(text: str, decimal: str) -> tuple[str, float] | None:
+    """Read a value beyond a limit of detection: its sign, and the limit.
+
+    Examples
+    --------
+    >>> limit_of("<0,5", ","), limit_of("0.5", ".")
+    (('<', 0.5), None)
+    """
+    found = LIMIT.fullmatch(text)
+    number = found and written_number(found["number"], decimal)
+    if not found or number is None:
+        return None
+    return ("<" if found["sign"] in "<\u2264" else ">"), number
+
+
+def marks_with_limits(words: Iterable[str], decimal: str | None = None) -> list[str]:
+    """List the decimal marks by which all words are numbers or limits, and some are limits."""
+    texts = list(words)
+    if not any(LIMIT.fullmatch(text) for text in texts):
+        return []
+    marks = [decimal] if decimal else [".", ","]
+    # A comma that could group digits is one for decimals here: limits are small.
+    marks = marks[::-1] if any("," in text for text in texts) else marks
+    return [
+        mark
+        for mark in marks
+        if all(LIMIT.fullmatch(text) or _number(text, mark) is not None for text in texts)
+        and all(limit_of(text, mark) for text in texts if LIMIT.fullmatch(text))
+    ]
+
+
+def _number(text: str, mark: str) -> float | None:
+    """Read a number by a decimal mark, or a plain one."""
+    found = written_number(text, mark)
+    return written_number(text, ".") if found is None else found
+
+
+def with_limits(
+    frame: pd.DataFrame, way: str, decimal: str | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read columns of numbers with limits of detection among them."""
+    from pandas.api import types
+
+    counted = {
+        "half": "half of a lower limit, and as an upper limit itself",
+        "limit": "the limit",
+        "missing": "missing",
+    }[way]
+    numbers: dict[str, Any] = {}
+    n_limits: dict[str, int] = {}
+    for name in frame.columns:
+        if types.is_numeric_dtype(frame[name].dtype):
+            continue
+        present = frame[name].dropna()
+        # Cells of a sheet may be numbers beside text.
+        texts = [value for value in present if isinstance(value, str)]
+        is_number = all(type(value) in (int, float, str) for value in present)
+        marks = marks_with_limits(texts, decimal)
+        if not (is_number and marks):
+            continue
+
+        def value(cell: Any, mark: str = marks[0]) -> float:
+            if not isinstance(cell, str):
+                return float(cell)
+            if (found := limit_of(cell, mark)) is None:
+                return _number(cell, mark) or 0.0
+            sign, limit = found
+            share = {"half": 0.5 if sign == "<" else 1.0, "limit": 1.0, "missing": math.nan}[way]
+            return share * limit
+
+        numbers[name] = present.map(value).reindex(frame.index).astype(float)
+        n_limits[name] = sum(bool(LIMIT.fullmatch(text)) for text in texts)
+    if not numbers:
+        return frame, ()
+    listed = ", ".join(f"{name} ({n_limits[name]})" for name in numbers)
+    note = f"Values beyond a limit of detection were counted as {counted}: {listed}."
+    return frame.assign(**numbers), (note,)
 
 
 def written_number(text: str, decimal: str) -> float | None:
@@ -281,70 +499,165 @@ def with_written_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFram
 def _scan(
     file: Path,
     content: bytes | None,
+    encoding: str,
     expected: str,
+    header: int | None,
     check_names: Callable[[tuple[str, ...], Path], None],
-) -> tuple[str, tuple[str, ...]]:
-    """Find the delimiter and the header, and check that every row has as many fields.
+) -> TextLayout:
+    """Find the delimiter and the names, and check that every row has as many fields.
 
     pandas pads short rows, takes surplus fields for row labels and renames columns that have
     the same name, all without a word.
     """
-    delimiter, header = _header(file, content, expected)
-    names = tuple(name.strip() for name in header)
-    check_names(names, file)
-    if _is_numeric_row(names):
+    top = _find_top(file, content, encoding, expected, header)
+    names = top.extent.names
+    n_named = max((k for k, name in enumerate(names, 1) if name), default=len(names))
+    is_over = any(not is_empty(cell) for row in top.rows for cell in row[n_named:])
+    named = names if is_over else names[:n_named]
+    check_names(named, file)
+    if header != 0 and _is_numeric_row(named):
         raise InputError(
-            f"The first line of {file} holds numbers, not column names. Add a line of names."
+            f"The first line of {file} holds numbers, not column names. Add a line of names, or "
+            "say that there is none by --header 0."
         )
-    with _as_text(file, content) as handle:
-        has_header, line = False, 1
+    n_rows, notes = _count_rows(file, content, encoding, top, n_named if not is_over else None)
+    return TextLayout(
+        file, top.delimiter, encoding, names, (*top.extent.notes, *notes), top.first, n_rows
+    )
+
+
+class _Top(NamedTuple):
+    """How a file begins: its delimiter, names, first records, and where the values begin."""
+
+    delimiter: str
+    extent: Extent
+    rows: list[list[str]]
+    first: int
+    width: int
+
+
+def _find_top(
+    file: Path, content: bytes | None, encoding: str, expected: str, header: int | None
+) -> _Top:
+    """Find the delimiter by which most records have as many fields, and the names."""
+    tried: list[tuple[int, str, list[list[str]], list[int]]] = []
+    trouble: csv.Error | None = None
+    for delimiter in [expected, *(other for other in DELIMITERS if other != expected)]:
+        with _as_text(file, content, encoding) as handle:
+            found: list[tuple[list[str] | None, int]] = []
+            try:
+                found += islice(_records(handle, delimiter), ROWS_LOOKED_AT)
+            except csv.Error as error:
+                # What follows sound records is refused by its line, later.
+                trouble = trouble or error
+                if not found:
+                    continue
+        records = [row or [] for row, _ in found]
+        widths = Counter(len(row) for row in records if len(row) > 1)
+        n_alike = max(widths.values(), default=0)
+        tried.append((n_alike, delimiter, records, [line for _, line in found]))
+        if n_alike == sum(map(bool, records)):
+            break
+    if not tried:
+        raise InputError(
+            f"The header of {file} cannot be read ({trouble}). Is it a text file?"
+        ) from trouble
+    # Of several that do as well, max takes the first.
+    _, delimiter, records, lines = max(tried, key=lambda one: one[0])
+    if not any(records):
+        raise InputError(f"{file} is empty: it has blank lines only. Write names and rows into it.")
+    return _top_of(delimiter, records, lines, header)
+
+
+def _top_of(delimiter: str, records: list[list[str]], lines: list[int], header: int | None) -> _Top:
+    """Find the names among the first records by one delimiter."""
+    whole = [k for k, row in enumerate(records) if row]
+    rows = [records[k] for k in whole]
+    if header is not None:
+        # Lines are counted as an editor does, up to the end of a record.
+        place = next((k for k, line in enumerate(lines) if line >= header), None)
+        if header and (place is None or not records[place]):
+            raise InputError(
+                f"There are no names of columns in line {header}. Name the line of the header.",
+                parameter="header",
+            )
+        if header and place is not None:
+            names = tuple(name.strip() for name in records[place])
+            kept = [row for row in records[place + 1 :] if row]
+            extent = Extent(place, names, place + 1)
+            return _Top(delimiter, extent, kept, place + 1, len(records[place]))
+        names = tuple(f"column{k}" for k in range(1, 1 + len(rows[0])))
+        return _Top(delimiter, Extent(-1, names, 0), rows, 0, len(names))
+    extent = find_extent(rows) or Extent(0, tuple(name.strip() for name in rows[0]), 1)
+    width = len(rows[extent.header])
+    names = (*extent.names, *[""] * width)[:width]
+    place = whole[extent.header]
+    notes = extent.notes
+    if place != extent.header:
+        shift = str(lines[place])
+        notes = tuple(
+            re.sub(rf"\bline {extent.header + 1}\b", f"line {shift}", note) for note in notes
+        )
+    first = whole[extent.first - 1] + 1
+    return _Top(
+        delimiter, extent._replace(names=names, notes=notes), rows[extent.first :], first, width
+    )
+
+
+def _count_rows(
+    file: Path, content: bytes | None, encoding: str, top: _Top, n_named: int | None
+) -> tuple[int, tuple[str, ...]]:
+    """Count the rows of values, all of which have a field per column, and say what follows them."""
+    last: deque[tuple[list[str], int, int]] = deque(maxlen=ROWS_BELOW)
+    n_rows, line = 0, 1
+    wrong: tuple[list[str], int, int] | None = None
+    with _as_text(file, content, encoding) as handle:
         try:
-            for row, n_lines in _records(handle, delimiter):
-                if row is not None:
-                    if has_header and len(row) != len(names):
-                        remedy = "Give every row one field per column."
-                        if n_lines > line:
-                            remedy = (
-                                f"One of them runs on to line {n_lines}. Look for a quotation mark "
-                                "that is never closed."
-                            )
-                        raise InputError(
-                            f"Line {line} of {file} has {len(row)} fields, but the header has "
-                            f"{len(names)}. {remedy}"
-                        )
-                    has_header = True
+            for k, (row, n_lines) in enumerate(_records(handle, top.delimiter)):
+                if row is not None and k >= top.first:
+                    n_rows += 1
+                    last.append((row, line, n_lines))
+                    is_sound = len(row) == top.width and not (
+                        n_named is not None and any(row[n_named:])
+                    )
+                    if wrong is None and not is_sound:
+                        wrong = last[-1]
+                    if wrong is not None and wrong is last[0] and len(last) == ROWS_BELOW:
+                        break
                 line = n_lines + 1
         except csv.Error as error:
             raise InputError(
                 f"Line {line} of {file} cannot be split into fields ({error}). "
                 "Look for a quotation mark that is never closed."
             ) from error
-    return delimiter, names
+    n_below, notes = rows_below([row for row, _, _ in last], top.width)
+    below = list(last)[len(last) - n_below :]
+    if wrong is not None and not any(wrong is one for one in below):
+        _refuse_fields(file, top, *wrong)
+    return n_rows - n_below, notes
 
 
-def _as_text(file: Path, content: bytes | None) -> TextIO:
-    return io.TextIOWrapper(_opened(file, content), encoding=ENCODING, newline="")
+def _refuse_fields(file: Path, top: _Top, row: list[str], line: int, n_lines: int) -> None:
+    """Say which row does not fit the names."""
+    if len(row) == top.width:
+        k = max(k for k, cell in enumerate(row) if cell)
+        raise InputError(
+            f"Column {k + 1} of {file} has no name, and line {line} has a value there. Name every "
+            "column."
+        )
+    remedy = "Give every row one field per column."
+    if n_lines > line:
+        remedy = (
+            f"One of them runs on to line {n_lines}. Look for a quotation mark that is never "
+            "closed."
+        )
+    raise InputError(
+        f"Line {line} of {file} has {len(row)} fields, but the header has {top.width}. {remedy}"
+    )
 
 
-def _header(file: Path, content: bytes | None, expected: str) -> tuple[str, list[str]]:
-    """Find the delimiter (the expected one if the header has it) and the fields of the header."""
-    candidates = [expected, *(other for other in DELIMITERS if other != expected)]
-    header: list[str] = []
-    for delimiter in candidates:
-        with _as_text(file, content) as handle:
-            try:
-                header = next((row for row, _ in _records(handle, delimiter) if row), [])
-            except csv.Error as error:
-                raise InputError(
-                    f"The header of {file} cannot be read ({error}). Is it a text file?"
-                ) from error
-        if not header:
-            raise InputError(
-                f"{file} is empty: it has blank lines only. Write names and rows into it."
-            )
-        if len(header) > 1:
-            return delimiter, header
-    return expected, header
+def _as_text(file: Path, content: bytes | None, encoding: str) -> TextIO:
+    return io.TextIOWrapper(_opened(file, content), encoding=encoding, newline="")
 
 
 def _records(handle: TextIO, delimiter: str) -> Iterator[tuple[list[str] | None, int]]:
@@ -385,17 +698,17 @@ def _is_numeric_row(fields: tuple[str, ...]) -> bool:
 
 
 def _decimal_comma_columns(frame: pd.DataFrame) -> list[str]:
-    """Text columns in which every value is a number written with a decimal comma."""
+    """Columns with text in which every value is a number, if only by a decimal comma."""
     from pandas.api import types
 
     found = []
     for name in frame.columns:
-        column = frame[name].dropna()
-        if (
-            types.is_string_dtype(column.dtype)
-            and len(column)
-            and column.map(lambda value: bool(DECIMAL_COMMA.fullmatch(str(value)))).all()
-        ):
+        if types.is_numeric_dtype(frame[name].dtype):
+            continue
+        values = frame[name].dropna().tolist()
+        texts = [value for value in values if isinstance(value, str)]
+        is_number = all(type(value) in (int, float, str) for value in values)
+        if texts and is_number and all(map(DECIMAL_COMMA.fullmatch, texts)):
             found.append(name)
     return found
 
@@ -404,22 +717,3 @@ def _may_be_thousands(column: pd.Series) -> bool:
     """Whether the comma could group the digits of whole numbers, as in 12,345."""
     values = [str(value) for value in column.dropna() if "," in str(value)]
     return all(THOUSANDS.fullmatch(value) for value in values)
-
-
-def _encoding_error(file: Path, content: bytes | None) -> InputError:
-    """Say where UTF-8 failed; the position in the stream is lost, so it is looked for."""
-    raw = file.read_bytes() if content is None else content
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return InputError(f"{file} is UTF-16 text, not UTF-8. Save it as UTF-8.")
-    for signature, kind in PACKED.items():
-        if raw.startswith(signature):
-            return InputError(f"{file} is {kind}, not text. Unpack it or save it as text first.")
-    try:
-        raw.decode(ENCODING)
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        return InputError(
-            f"{file} is not UTF-8 text: byte 0x{raw[error.start]:02x} in line {line} does not "
-            "belong. Save it as UTF-8; if it came from an older program, it is probably latin-1."
-        )
-    return InputError(f"{file} changed while it was read. Read it again.")
