@@ -269,15 +269,12 @@ def draw_rankings(
     ranking: str,
     *,
     chance: float,
-    bar: float | None = None,
 ) -> Figure:
     """Areas of all methods by either ranking, and the curves of those ``shown`` by one."""
     size = (13, 0.26 * len(methods) + 2)
     figure, ((left, right),) = panels(1, 2, size, grid=None, width_ratios=(1, 0.9))
     draw_areas(left, frame, methods, chance)
     tidy(left, "x")
-    if bar is not None:
-        left.axvline(bar, color=GREY, linewidth=0.9, label=f"bar, {bar:g}")
     legend_above(figure, left, "left", 4)
     plot_precision_recall(curves_of(frame, shown, ranking), right)
     right.get_legend().set_loc("upper left")

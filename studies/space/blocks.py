@@ -53,22 +53,21 @@ def run_task(
     return rows
 
 
-#: Share of the graphical lasso's KL that the locally constant fit should keep below.
-BAR: Final = 0.6
-BAR_SAMPLES: Final = 100
+#: Rows at which the two methods are compared in words.
+COMPARED_SAMPLES: Final = 100
 
 
 def report(frame: pd.DataFrame) -> Report:
     """Set the KL of both methods side by side, by problem and number of rows."""
-    rows, at_bar = [], {}
+    rows, at_size = [], {}
     for problem in PROBLEMS:
         for n_samples, part in tables.rows_of(frame, problem=problem).groupby("n_samples"):
             kl = tables.grouped(part, ["method"], "kl")
             ratio = (
                 f"{kl[methods.LOCALLY_CONSTANT].mean() / kl[methods.GRAPHICAL_LASSO].mean():.2f}"
             )
-            if n_samples == BAR_SAMPLES:
-                at_bar[problem] = ratio
+            if n_samples == COMPARED_SAMPLES:
+                at_size[problem] = ratio
             cells = [
                 tables.mean_and_error(kl[name])
                 for name in (methods.GRAPHICAL_LASSO, methods.LOCALLY_CONSTANT)
@@ -79,9 +78,8 @@ def report(frame: pd.DataFrame) -> Report:
         __package__,
         "blocks",
         table=tables.markdown_table(header, rows),
-        bar_samples=BAR_SAMPLES,
-        ratios=tables.listed(at_bar, " and "),
-        bar=BAR,
+        n_samples=COMPARED_SAMPLES,
+        ratios=tables.listed(at_size, " and "),
     )
     return Report(text)
 

@@ -438,10 +438,8 @@ def test_verdicts_on_diamonds():
     assert [claim.holds for claim in report.claims] == ["yes", "yes", "yes"]
     assert "IS-Flasso, has 0.90" in report.claims[0].found
     assert "the best of the others has 0.25" in report.claims[1].found
-    assert "bar is 0.95, and it is met" in report.text
     flat = diamond.report(ranking_frame(lambda method, ranking: 0.9, methods))
     assert [claim.holds for claim in flat.claims] == ["no", "no", "no"]
-    assert "is missed" in flat.text
 
 
 def test_verdicts_on_genes():
@@ -588,7 +586,7 @@ def test_quick_study(tmp_path):
     report = write_results(tmp_path, STUDY, results, quick=True, seed=0)
     assert len(report.claims) == 13
     polynomial = areas(results["diamond"], diamond.POLYNOMIAL, MAGNITUDE)
-    assert polynomial.mean() >= diamond.BAR
+    assert polynomial.mean() >= 0.95
     printed = results["gaussian"][results["gaussian"]["setting"] == gaussian.PRINTED]
     assert printed.groupby("method")["auprc"].mean().max() < 0.1
     assert (tmp_path / "senate.png").stat().st_size > 10_000

@@ -421,12 +421,10 @@ def test_gain_is_paired():
     assert gain.mean() == pytest.approx(22, abs=0.1)
 
 
-def test_report_has_bars_and_both_kinds_of_intercepts():
+def test_report_has_both_kinds_of_intercepts():
     results = {name: accuracy_frame(with_penalty_only) for name in TABLES}
     text = accuracy.report(*results.values()).text
     assert "| young-old | penalized | 74.0 ± 0.0 | 94.0 ± 0.0 | 96.0 ± 0.0 | +22.0" in text
-    assert text.count("| no loss beyond 2 standard errors | yes |") == 2
-    assert "| at least +20 | yes |" in text
     assert "**SVM, 100 components, penalized intercepts**" in text
     assert "worse by 1.00% at most" in text
     # Two methods, two intercepts, 17 settings, one of four accuracy.
@@ -481,5 +479,5 @@ def test_quick_study(tmp_path, brain_file):
     report = write_results(tmp_path, study, results, quick=True, seed=0)
     assert len(report.claims) == 12
     gain = Accuracies(results["breast-cancer"]).gain(MM, "penalized", 0.4)
-    assert gain.mean() >= accuracy.BARS["breast-cancer"]
+    assert gain.mean() >= 20.0
     assert (tmp_path / "young-old.png").stat().st_size > 10_000
