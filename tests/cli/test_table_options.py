@@ -357,3 +357,11 @@ def test_ordered_answers_count_by_normal_scores(run, table, command):
     table.to_csv("data.csv", index=False)
     record = record_of(run, command, "--covariance", "auto")
     assert any("ordered answers ('dose') count by normal" in note for note in record["treatment"])
+
+
+def test_a_table_too_wide_is_refused_before_it_is_read(run, table, small_machine):
+    # More rows would take minutes to read.
+    Path("wide.csv").write_text(",".join(f"g{k}" for k in range(60_000)) + "\n")
+    line = complaint(run, "learn", "wide.csv")
+    assert line.startswith("A network of the 60,000 columns of wide.csv holds")
+    assert "screened_graphical_lasso" in line

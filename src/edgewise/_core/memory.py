@@ -13,6 +13,11 @@ from edgewise._core.errors import NotEnoughMemoryError
 
 PROC: Final = Path("/proc")
 CGROUPS: Final = Path("/sys/fs/cgroup")
+#: What to do where a table is too large.
+MEMORY_ADVICE: Final = (
+    "Keep fewer columns, such as those that vary most. A Gaussian network of them all is learned "
+    "by edgewise.solvers.screened_graphical_lasso, which holds no covariance."
+)
 #: Less than this is not worth looking for, in bytes.
 SURELY_THERE: Final = 2**28
 #: Files that limit a group of processes: the limit, what is used, and the name in ``memory.stat``

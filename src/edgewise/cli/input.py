@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
+from edgewise._core.memory import MEMORY_ADVICE, Arrays, require_memory
 from edgewise.cli.dependence import CLUSTER, chosen_cluster, differenced, settled
 from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.levels import with_orders
@@ -213,7 +214,7 @@ def read_columns(
         Keep copies of columns; or those, dates and columns of one value, as of sites in space.
     """
     from edgewise.io import read_table
-    from edgewise.io.tables import has_tables
+    from edgewise.io.tables import count_columns, has_tables
 
     # numba, joblib and scipy import them first thing, and nothing here uses them.
     postpone("asyncio", "numpy.f2py", "pycparser", "yaml")
@@ -223,6 +224,14 @@ def read_columns(
             f"{again('--stream', '')}; else give the name of one of them."
         )
     given, asked = {} if apart is None else apart, preparation()
+    if not (columns or drop or asked.transpose):
+        # Before minutes of reading: no network is smaller than its matrix of weights.
+        n_columns = count_columns(path)
+        require_memory(
+            f"A network of the {n_columns:,} columns of {path}",
+            [Arrays(2.0, (n_columns, n_columns))],
+            advice=MEMORY_ADVICE,
+        )
     written = {name: getattr(asked, name) for name in WRITTEN}
     raw = prepared(read_table(path, sheet=asked.sheet, **written), asked)
     if (cluster := chosen_cluster(raw, given, columns)) is not None:

@@ -635,6 +635,15 @@ def _read_all(
         raise InputError(f"{path} has column names but no rows below them. Add rows.")
 
 
+def count_columns(path: Path) -> int:
+    """Count the columns of a text file by its first line; 0 for other files."""
+    if path.suffix.lower() not in TEXT_FILES or not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        line = file.readline()
+    return 1 + max(map(line.count, (b",", b";", b"\t")))
+
+
 def has_tables(folder: Path) -> bool:
     """Whether a folder holds files that can be read in chunks."""
     return any(file.suffix.lower() in _CHUNK_READERS for file in folder.iterdir())

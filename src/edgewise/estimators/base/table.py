@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 
 from edgewise._core.arrays import array_namespace, is_foreign, like, on_host, to_numpy
 from edgewise._core.errors import EdgewiseError, InputError
-from edgewise._core.memory import Arrays, local_workers, require_memory
+from edgewise._core.memory import MEMORY_ADVICE, Arrays, local_workers, require_memory
 from edgewise._core.plain_values import ARCHIVED, KIND, PlainReader, PlainWriter
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray
 from edgewise._version import __version__
@@ -39,12 +39,6 @@ LATENT: Final = ("polychoric", "auto")
 DECIDED: Final = "_decided_kinds"
 #: Covariances whose unit is that of latent normal variables, not of the columns.
 ON_LATENT_SCALE: Final = (*RANKS, *LATENT)
-#: What to do where a table is too large.
-MEMORY_ADVICE: Final = (
-    "Keep fewer columns, such as those that vary most; take fewer rows; or lower n_jobs, if there "
-    "are several processes."
-)
-
 #: Gaps below this are nothing but rounding.
 ROUNDING: Final = 1e-12
 #: What a notebook shows of a fit, where it has it.
@@ -181,7 +175,7 @@ def require_fit_memory(
         require_memory(
             f"A fit of {type(estimator).__name__} to {shape[0]:,} rows and {shape[1]:,} columns",
             arrays_held(*shape),
-            advice=MEMORY_ADVICE,
+            advice=f"{MEMORY_ADVICE} Or lower n_jobs." if workers > 1 else MEMORY_ADVICE,
             workers=workers,
         )
 
