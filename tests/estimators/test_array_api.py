@@ -7,7 +7,7 @@ import sklearn
 import edgewise
 from edgewise import GaussianGraph, JointGraphs, LocallyConstantGraph, NetworkChange
 from edgewise.solvers.change import joint_graphical_lasso
-from edgewise.solvers.gaussian import dense_lasso
+from edgewise.solvers.device import graphical_lasso as dense_lasso
 from edgewise.stats import Moments, stream, stream_covariance
 from tests.solvers.array_libraries import array_of, host
 

@@ -45,7 +45,6 @@ from .classify.fisher_scores import (
     fisher_vectors as fisher_vectors,
     network_residuals as network_residuals,
 )
-from .directed.agony import order_given_weights as order_given_weights
 from .directed.blankets import (
     lasso_blankets as lasso_blankets,
     markov_blankets as markov_blankets,
@@ -68,6 +67,7 @@ from .directed.separation import (
     separating_sets as separating_sets,
     stable_skeleton as stable_skeleton,
 )
+from .directed.tiers import order_given_weights as order_given_weights
 from .discrete.potentials import (
     PotentialSolution as PotentialSolution,
     fit_potentials as fit_potentials,

@@ -11,8 +11,9 @@ from edgewise.solvers import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers.change import density_ratio as module, ratio_newton
-from edgewise.solvers.change.ratio_newton import SLAB, MonomialPairs, ProductPairs, _outer
+from edgewise.solvers.change import density_ratio as module
+from edgewise.solvers.device import density_ratio as on_device
+from edgewise.solvers.device.density_ratio import SLAB, MonomialPairs, ProductPairs, _outer
 from edgewise.stats import Moments
 from tests.solvers.array_libraries import array_of, host
 from tests.solvers.change.ratio_problems import (
@@ -229,7 +230,7 @@ def test_most_pairs_active_and_none(array_of, no_host):
 
 def test_inner_products_of_active_pairs(array_of, monkeypatch):
     """They are brought up to date from one step to the next, by what changed or anew."""
-    monkeypatch.setattr(ratio_newton, "DEVICE_CHUNK", 7 * 50)
+    monkeypatch.setattr(on_device, "DEVICE_CHUNK", 7 * 50)
     _, before = groups(9)
     rng = np.random.default_rng(0)
     features = explicit(before)[:, 0]
@@ -250,7 +251,7 @@ def test_inner_products_of_active_pairs(array_of, monkeypatch):
 @pytest.mark.parametrize("alpha", [0.0, 0.3, np.inf])
 def test_inner_products_of_vectors(array_of, monkeypatch, degree, own, alpha):
     """The derivative of the shrunken slacks stands between the features."""
-    monkeypatch.setattr(ratio_newton, "DEVICE_CHUNK", 4 * 50 * 2)
+    monkeypatch.setattr(on_device, "DEVICE_CHUNK", 4 * 50 * 2)
     after, before = groups(6)
     pairs = MonomialPairs([array_of(before**k) for k in range(1, degree + 1)])
     rows = MonomialPairs([array_of(after**k) for k in range(1, degree + 1)])

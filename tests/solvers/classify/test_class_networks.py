@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from edgewise import InputError
 from edgewise.solvers import fisher_kernel, fisher_networks, margin_networks
 from edgewise.solvers.classify.class_networks import ClassArcs, _Margins, _PairBound
-from edgewise.solvers.linalg.first_order import Balls, minimize_over_balls
+from edgewise.solvers.linalg.ball_descent import Balls, minimize_over_balls
 from tests.cases import by_default
 from tests.solvers.classify.class_problems import (
     by_slsqp,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewise.solvers.covariates.cell_fits import LASSO, PathRules
-from edgewise.solvers.covariates.cells import GaussianCells, Rows
+from edgewise.solvers.covariates.dyadic_cells import GaussianCells, Rows
 from edgewise.solvers.covariates.dyadic_tree import greedy_tree, optimal_tree
 
 RULES = PathRules(LASSO, 15, 0.05, 5, 0.0, True, False)

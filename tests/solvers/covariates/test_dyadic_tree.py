@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.solvers.covariates.cells import Cell
+from edgewise.solvers.covariates.dyadic_cells import Cell
 from edgewise.solvers.covariates.dyadic_tree import (
     code_length_price,
     count_cells,

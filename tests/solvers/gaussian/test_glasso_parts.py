@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise.solvers import graphical_lasso
-from edgewise.solvers.gaussian.component import (
-    climb,
-    confirm,
-    orthant_newton,
-    solve_component,
-    split_likelihood,
-)
 from edgewise.solvers.gaussian.descent import FEW, Pace, descend, empty_columns
+from edgewise.solvers.gaussian.dual_ascent import climb
+from edgewise.solvers.gaussian.glasso_certificate import confirm
+from edgewise.solvers.gaussian.glasso_component import solve_component
+from edgewise.solvers.gaussian.likelihood_splitting import split_likelihood
+from edgewise.solvers.gaussian.orthant_newton import orthant_newton
 from edgewise.solvers.gaussian.standard_form import (
     check_problem,
     clip_to_box,

@@ -10,8 +10,8 @@ import pytest
 
 from edgewise._core.errors import InputError
 from edgewise.solvers import locally_constant, locally_constant_path
-from edgewise.solvers.space import splitting
-from edgewise.solvers.space.splitting import DenseFused
+from edgewise.solvers.device import fused_rows
+from edgewise.solvers.device.fused_rows import DenseFused
 from tests.solvers.array_libraries import array_of, host, torch_on
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
@@ -28,7 +28,7 @@ __all__ = ["array_of"]
 @pytest.fixture(autouse=True)
 def blocks_of_any_size(monkeypatch):
     """Solve small problems on the device, too."""
-    monkeypatch.setattr(splitting, "HOST_BELOW", 0)
+    monkeypatch.setattr(fused_rows, "HOST_BELOW", 0)
 
 
 def assert_agree(found, expected, S):
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said(array_of):
 
 
 def test_large_blocks_stay_and_small_ones_go_to_the_host(array_of, monkeypatch):
-    monkeypatch.setattr(splitting, "HOST_BELOW", 5)
+    monkeypatch.setattr(fused_rows, "HOST_BELOW", 5)
     problem = DenseFused(
         S=array_of(np.eye(8)), thresholds=array_of(np.ones((8, 8))), tau=0.1,
         pairs=pairs_of("chain", 8),
@@ -136,12 +136,13 @@ def test_large_blocks_stay_and_small_ones_go_to_the_host(array_of, monkeypatch):
 
 SIMULATED = """
 import numpy as np
-from edgewise.solvers.space import splitting
+from edgewise.solvers.device import fused_rows
+from edgewise.solvers.space import path_layers
 from edgewise.solvers.space.fused_rows import FusedProblem, shrink_layers
 from edgewise.data import neighbor_pairs
 
-splitting.THREADS, splitting.BLOCKS, splitting.MOST_THREADS = 4, 2, 8
-shrink = splitting.compile_for_device()
+fused_rows.THREADS, fused_rows.BLOCKS, fused_rows.MOST_THREADS = 4, 2, 8
+shrink = fused_rows.compile_for_device()
 rng = np.random.default_rng(0)
 for place, p in (((2, 3), 6), ("ring", 5), ((2, 2, 2), 8)):
     pairs = neighbor_pairs(place, p)
@@ -151,14 +152,14 @@ for place, p in (((2, 3), 6), ("ring", 5), ((2, 2, 2), 8)):
             thresholds[0, 2] = thresholds[2, 0] = np.inf
             thresholds[1, 2] = thresholds[2, 1] = 0.3
         problem = FusedProblem(np.eye(p), thresholds, 0.2, pairs)
-        rows = splitting.PathsOnDevice(splitting.DenseFused(**problem._asdict()), shrink)
-        layers = splitting.cover_by_paths(pairs, p)
+        rows = fused_rows.PathsOnDevice(fused_rows.DenseFused(**problem._asdict()), shrink)
+        layers = path_layers.cover_by_paths(pairs, p)
         Omega, mean = rng.normal(size=(2, p, p))
         Omega = Omega + Omega.T
         Z, U = rng.normal(size=(2, rows.n_layers, p, p))
         # On the device, rows are columns.
         there = [np.ascontiguousarray(one.swapaxes(-1, -2)) for one in (Z, U, mean)]
-        expected = shrink_layers(Omega, problem, 1.3, splitting.RELAXATION, layers, Z, U, mean)
+        expected = shrink_layers(Omega, problem, 1.3, path_layers.RELAXATION, layers, Z, U, mean)
         np.testing.assert_allclose(rows.shrink(Omega, 1.3, *there), expected)
         for mine, other in zip(there, (Z, U, mean)):
             np.testing.assert_allclose(mine.swapaxes(-1, -2), other, atol=1e-14)
@@ -183,9 +184,9 @@ def test_threads_and_matrix_operations_agree_on_a_gpu(monkeypatch):
     torch = torch_on("cuda")
     pairs = pairs_of("grid", 6, 5)
     S = random_problem(np.random.default_rng(5), pairs, 30, 60)
-    assert splitting.compile_for_device() is not None
+    assert fused_rows.compile_for_device() is not None
     by_threads = locally_constant(torch(S), 0.05, 0.1, pairs)
-    monkeypatch.setattr(splitting, "compile_for_device", lambda: None)
+    monkeypatch.setattr(fused_rows, "compile_for_device", lambda: None)
     by_matrices = locally_constant(torch(S), 0.05, 0.1, pairs)
     for found in (by_threads, by_matrices):
         assert_agree(found, locally_constant(S, 0.05, 0.1, pairs), S)

@@ -14,7 +14,8 @@ from edgewise.solvers.space.fused_rows import (
     shrink_layers,
     split_blocks,
 )
-from edgewise.solvers.space.splitting import cover_by_paths, split_layers
+from edgewise.solvers.space.path_layers import cover_by_paths
+from edgewise.solvers.space.splitting import split_layers
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
     elementwise,

@@ -22,7 +22,7 @@ from edgewise.estimators.covariates.tree_nodes import (
 )
 from edgewise.graph import Graph
 from edgewise.solvers.covariates.cell_fits import BEST, LASSO, REFIT, CellFits, PathRules
-from edgewise.solvers.covariates.cells import Cell, GaussianCells, Rows
+from edgewise.solvers.covariates.dyadic_cells import Cell, GaussianCells, Rows
 from edgewise.solvers.covariates.dyadic_tree import (
     Branch,
     code_length_price,

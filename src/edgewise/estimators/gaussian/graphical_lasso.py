@@ -50,7 +50,7 @@ from edgewise.selection import CV, EBIC, FDR, StARS
 from edgewise.selection.graph_choice import choose_graph
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
-from edgewise.solvers.gaussian.dense_lasso import GPU_FROM
+from edgewise.solvers.device.graphical_lasso import GPU_FROM
 from edgewise.solvers.gaussian.graphical_lasso import (
     PrecisionSolution,
     alpha_max,

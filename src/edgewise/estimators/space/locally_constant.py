@@ -50,13 +50,13 @@ from edgewise.selection import CV, PairSelection, SelectionWarning, alpha_grid, 
 from edgewise.selection.choose import decreasing
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, warn_of_smallest, warn_of_unconverged
+from edgewise.solvers.device.fused_rows import GPU_FROM
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.solvers.space.locally_constant import (
     SOLVERS,
     locally_constant,
     locally_constant_path,
 )
-from edgewise.solvers.space.splitting import GPU_FROM
 from edgewise.stats import Moments
 
 #: Duality gap per variable that is enough to compare strengths.

@@ -20,7 +20,7 @@ from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.change.ratio_newton import DenseDual, MonomialPairs, ProductPairs, newton
+from edgewise.solvers.change.ratio_newton import newton
 from edgewise.solvers.change.ratio_path import (
     ACCURATE,
     RatioPoint,
@@ -37,6 +37,7 @@ from edgewise.solvers.change.ratio_problem import (
     moment_distance,
     moment_rounding,
 )
+from edgewise.solvers.device.density_ratio import DenseDual, MonomialPairs, ProductPairs
 from edgewise.stats import Moments
 from edgewise.stats.pair_features import (
     PairFeatures,

@@ -40,15 +40,10 @@ from edgewise.solvers._arguments import (
     check_starts,
 )
 from edgewise.solvers._solution import Solution, sum_histories
-from edgewise.solvers.change.joint_places import (
-    ALL_PAIRS,
-    GROUP,
-    PATHS,
-    ArrayPlaces,
-    KernelPlaces,
-    Layers,
-)
-from edgewise.solvers.gaussian.dense_lasso import HOST_BELOW, linked_sets, put, take
+from edgewise.solvers.change.group_penalties import ALL_PAIRS, GROUP, PATHS, KernelPlaces, Layers
+from edgewise.solvers.device.graphical_lasso import HOST_BELOW
+from edgewise.solvers.device.group_penalties import ArrayPlaces
+from edgewise.solvers.linalg.blocks import linked_sets, put, take
 from edgewise.solvers.linalg.dense import (
     STEP_SHARE,
     LikelihoodStep,

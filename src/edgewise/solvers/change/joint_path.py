@@ -25,6 +25,7 @@ from edgewise.solvers._arguments import (
     check_starts,
 )
 from edgewise.solvers._solution import sum_histories
+from edgewise.solvers.change.group_penalties import ALL_PAIRS, Layers
 from edgewise.solvers.change.joint_graphical_lasso import (
     JointPrecisionSolution,
     JointProblem,
@@ -32,7 +33,6 @@ from edgewise.solvers.change.joint_graphical_lasso import (
     split,
     state_of,
 )
-from edgewise.solvers.change.joint_places import ALL_PAIRS, Layers
 from edgewise.solvers.gaussian.graphical_lasso import graphical_lasso
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.linalg.first_order import SplitState, weigh

@@ -16,7 +16,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.classify.fisher_scores import fisher_kernel, network_residuals, with_constant
-from edgewise.solvers.linalg.first_order import Balls, minimize_over_balls
+from edgewise.solvers.linalg.ball_descent import Balls, minimize_over_balls
 
 #: Added to the mean square of each parent, so that parents may be collinear.
 RIDGE = 1e-6

@@ -20,7 +20,7 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers.covariates.cells import Cell, GaussianCells
+from edgewise.solvers.covariates.dyadic_cells import Cell, GaussianCells
 from edgewise.solvers.covariates.scan import Cut
 
 #: A difference in risk up to this counts as none, so that rounding decides nothing.

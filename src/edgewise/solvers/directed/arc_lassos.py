@@ -15,7 +15,7 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.directed.agony import minimize_agony
+from edgewise.solvers.directed.tiers import minimize_agony
 from edgewise.solvers.gaussian.standard_form import check_problem, writable
 from edgewise.solvers.lasso.gram import (
     PARTIAL,

@@ -16,9 +16,8 @@ from edgewise._core.resume import chain
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._arguments import check_numbers, check_start
 from edgewise.solvers._solution import Solution, sum_histories
-from edgewise.solvers.gaussian.component import CLOSER, LEAST_GAP, solve_component
+from edgewise.solvers.device.graphical_lasso import MATRICES, DenseProblem, check_dense, solve_dense
 from edgewise.solvers.gaussian.decided import decide_edges
-from edgewise.solvers.gaussian.dense_lasso import MATRICES, DenseProblem, check_dense, solve_dense
 from edgewise.solvers.gaussian.descent import (
     Columns,
     columns_from_precision,
@@ -26,6 +25,7 @@ from edgewise.solvers.gaussian.descent import (
     extrapolate,
     rescale_columns,
 )
+from edgewise.solvers.gaussian.glasso_component import CLOSER, LEAST_GAP, solve_component
 from edgewise.solvers.gaussian.standard_form import (
     StandardForm,
     check_problem,

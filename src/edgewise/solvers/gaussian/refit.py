@@ -16,7 +16,7 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
-from edgewise.solvers.gaussian.component import newton_direction
+from edgewise.solvers.gaussian.orthant_newton import newton_direction
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale, writable
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.linalg.first_order import UNBOUNDED

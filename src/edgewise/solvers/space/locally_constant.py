@@ -17,20 +17,17 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.neighbors import neighbor_pairs
 from edgewise.solvers._arguments import check_nonnegative, check_numbers, check_start
 from edgewise.solvers._solution import sum_histories
-from edgewise.solvers.gaussian.dense_lasso import check_dense, put, take
+from edgewise.solvers.device.fused_rows import MATRICES, DenseFused, number_groups
+from edgewise.solvers.device.graphical_lasso import check_dense
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso
 from edgewise.solvers.gaussian.standard_form import check_problem
+from edgewise.solvers.linalg.blocks import put, take
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant, set_diagonal
 from edgewise.solvers.linalg.first_order import SplitState
 from edgewise.solvers.space.difference_penalty import difference_penalized
 from edgewise.solvers.space.fused_rows import FusedProblem, find_groups
 from edgewise.solvers.space.published_descent import coordinate_directions
-from edgewise.solvers.space.splitting import (
-    MATRICES,
-    DenseFused,
-    number_groups,
-    split_layers,
-)
+from edgewise.solvers.space.splitting import split_layers
 
 SOLVERS: Final = ("admm", "descent", "dual")
 
