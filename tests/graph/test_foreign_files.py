@@ -113,7 +113,7 @@ def test_truncated_files_are_refused(tmp_path, suffix):
     path.write_bytes(path.read_bytes()[:-40])
     if suffix == ".csv":
         with path.open("a") as file:
-            file.write('"open quote')
+            file.write('\n"open quote')
     with pytest.raises(InputError):
         Graph.read(path)
 

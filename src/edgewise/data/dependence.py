@@ -192,6 +192,9 @@ def row_order(
     if not judged:
         return RowOrder()
     values, names = values[:, judged], [names[k] for k in judged]
+    # Whatever their unit, so that squares neither overflow nor vanish.
+    largest = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    values = values / np.where((largest > 0.0) & (largest < np.inf), largest, 1.0)
     found = _judge(
         _centred(values, member), values, names, member, is_timed=is_timed, has_trends=has_trends
     )
