@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, overload
 
@@ -20,6 +19,8 @@ from edgewise.graph.metrics import (
     edge_metrics,
     rates,
 )
+from edgewise.solvers.directed.equivalence import complete, direct_forced, extend
+from edgewise.solvers.directed.scores import as_arcs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,19 +234,9 @@ def complete_dag(dag: BoolArray, allowed: BoolArray | None = None) -> BoolArray:
     ndarray of bool, shape (n_nodes, n_nodes)
         Shared arcs one way, the other edges both ways.
     """
-    pattern = _v_structures(dag)
-    return apply_meek_rules(pattern if allowed is None else pattern & allowed)
-
-
-def _v_structures(dag: BoolArray) -> BoolArray:
-    """Keep the directions of arcs that meet at an unshielded collider; the rest go both ways."""
-    joined = dag | dag.T
-    pattern = joined.copy()
-    for node in range(len(dag)):
-        parents = np.flatnonzero(dag[:, node])
-        unjoined = ~joined[np.ix_(parents, parents)]
-        np.fill_diagonal(unjoined, False)
-        pattern[node, parents[unjoined.any(axis=1)]] = False
+    dag = np.ascontiguousarray(dag, dtype=np.bool_)
+    pattern = np.empty_like(dag)
+    complete(dag, as_arcs(allowed, None, len(dag)), pattern)
     return pattern
 
 
@@ -262,46 +253,9 @@ def apply_meek_rules(pdag: BoolArray) -> BoolArray:
     ndarray of bool, shape (n_nodes, n_nodes)
         The same edges, with every direction that the given ones force.
     """
-    pattern = pdag.copy()
-    joined = pattern | pattern.T
-    changed = True
-    while changed:
-        changed = False
-        for tail, head in np.argwhere(pattern & pattern.T).tolist():
-            if pattern[head, tail] and pattern[tail, head] and _forced(pattern, joined, tail, head):
-                pattern[head, tail] = False
-                changed = True
+    pattern = np.array(pdag, dtype=np.bool_, order="C")
+    direct_forced(pattern)
     return pattern
-
-
-def _forced(pattern: BoolArray, joined: BoolArray, tail: int, head: int) -> bool:
-    """Say whether tail - head must become tail -> head."""
-    arcs_in_tail = pattern[:, tail] & ~pattern[tail]
-    arcs_in_head = pattern[:, head] & ~pattern[head]
-    arcs_out_tail = pattern[tail] & ~pattern[:, tail]
-    lines_tail = pattern[tail] & pattern[:, tail]
-    # Rule 1: k -> tail, k and head not joined, would make a new v-structure at tail.
-    others = ~joined[head]
-    others[head] = False
-    if (arcs_in_tail & others).any():
-        return True
-    # Rule 2: tail -> k -> head would close a cycle.
-    if (arcs_out_tail & arcs_in_head).any():
-        return True
-    # Rule 3: tail - k -> head and tail - l -> head with k and l not joined.
-    if _has_unjoined_pair(joined, np.flatnonzero(lines_tail & arcs_in_head).tolist()):
-        return True
-    # Rule 4: tail - k -> l -> head, l joined with tail, k and head not joined.
-    middle = arcs_in_head & joined[tail]
-    return any(
-        (pattern[start] & ~pattern[:, start] & middle).any()
-        for start in np.flatnonzero(lines_tail & others)
-    )
-
-
-def _has_unjoined_pair(joined: BoolArray, nodes: Sequence[int]) -> bool:
-    among = joined[np.ix_(nodes, nodes)]
-    return int(np.count_nonzero(among)) < len(nodes) * (len(nodes) - 1)
 
 
 class Extension(NamedTuple):
@@ -400,30 +354,10 @@ def extend_pattern(pattern: BoolArray, allowed: BoolArray | None = None) -> Exte
            [1, 0, 0],
            [0, 1, 0]]), True)
     """
-    left, joined = pattern.copy(), pattern | pattern.T
-    may_be = joined if allowed is None else joined & allowed
-    dag = np.zeros_like(pattern)
-    is_left = np.ones(len(pattern), dtype=bool)
-    n_out = (left & ~left.T).sum(axis=1)
-    # A node that cannot be taken stays so until a neighbour goes.
-    is_worth_trying = is_left.copy()
-    is_consistent = True
-    for _ in range(len(pattern)):
-        node = -1
-        for candidate in np.flatnonzero(is_left & is_worth_trying & (n_out == 0)).tolist():
-            if _may_be_sink(left, joined, candidate):
-                node = candidate
-                break
-            is_worth_trying[candidate] = False
-        if node < 0:
-            is_consistent = False
-            node = _least_contradicted(joined, may_be, n_out, is_left)
-        neighbors = joined[node].copy()
-        dag[neighbors, node] = True
-        n_out[left[:, node] & ~left[node]] -= 1
-        is_worth_trying[neighbors] = True
-        is_left[node] = False
-        left[node] = left[:, node] = joined[node] = joined[:, node] = False
+    pattern = np.ascontiguousarray(pattern, dtype=np.bool_)
+    may_be = np.ones_like(pattern) if allowed is None else np.ascontiguousarray(allowed)
+    dag = np.empty_like(pattern)
+    is_consistent = bool(extend(pattern, may_be, False, dag))
     return Extension(dag=dag, is_consistent=is_consistent)
 
 
@@ -453,22 +387,6 @@ def longest_paths(dag: BoolArray) -> IntArray:
         tiers[front] += 1
         front = dag[front].any(axis=0)
     return tiers
-
-
-def _may_be_sink(left: BoolArray, joined: BoolArray, node: int) -> bool:
-    """Whether every line at the node leads to one that is joined with all its other neighbours."""
-    lines = np.flatnonzero(left[node] & left[:, node])
-    neighbors = np.flatnonzero(joined[node])
-    n_joined = int(np.count_nonzero(joined[np.ix_(lines, neighbors)]))
-    return n_joined == len(lines) * (len(neighbors) - 1)
-
-
-def _least_contradicted(
-    joined: BoolArray, may_be: BoolArray, n_out: IntArray, is_left: BoolArray
-) -> int:
-    """Find the node with the fewest arcs out of it among those that may be a sink."""
-    is_possible = is_left & ~(joined & ~may_be.T).any(axis=1)
-    return int(np.argmin(np.where(is_possible, n_out, len(n_out) + 1)))
 
 
 def _descendants(arcs: BoolArray, node: int) -> BoolArray:

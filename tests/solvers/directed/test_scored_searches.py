@@ -10,7 +10,7 @@ from edgewise.graph.equivalence import complete_dag, extend_pattern
 from edgewise.metrics import cpdag
 from edgewise.solvers import boss_bayes_net, exact_bayes_net, ges_bayes_net
 from edgewise.solvers.directed import boss, grow_shrink
-from edgewise.solvers.directed.ges import complete, extend
+from edgewise.solvers.directed.equivalence import complete, extend
 from edgewise.solvers.directed.scores import Sample, as_arcs, gaussian_score, total_cost
 from tests.solvers.directed.bayes_net_problems import is_acyclic, linear_network
 from tests.solvers.directed.blanket_problems import exact_correlations, make_dag, random_weights
@@ -131,14 +131,14 @@ def test_compiled_classes_agree_with_plain_ones(seed, m, has_knowledge):
     pdag, back = np.empty_like(dag), np.empty_like(dag)
     complete(dag, as_arcs(allowed, None, m), pdag)
     np.testing.assert_array_equal(pdag, complete_dag(dag, allowed))
-    assert extend(pdag, back)
+    assert extend(pdag, pdag, True, back)
     np.testing.assert_array_equal(cpdag(back), cpdag(dag))
     assert not (back & ~allowed).any()
 
 
 def test_contradictions_have_no_extension():
     cycle = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=bool)
-    assert not extend(cycle, np.empty_like(cycle))
+    assert not extend(cycle, cycle, True, np.empty_like(cycle))
 
 
 @few
