@@ -52,4 +52,10 @@ from .graph.graph import Graph as Graph
 from .inference.bootstrap import BootstrapGraph as BootstrapGraph
 from .inference.permutation import permutation_test as permutation_test
 from .inference.stability import StabilitySelection as StabilitySelection
-from .selection.rules import CV as CV, EBIC as EBIC, FDR as FDR, StARS as StARS
+from .selection.rules import (
+    CV as CV,
+    EBIC as EBIC,
+    FDR as FDR,
+    StARS as StARS,
+    Stepwise as Stepwise,
+)

@@ -20,7 +20,7 @@ from scipy import special
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data import GaussianModel, make_gaussian_graph
 from edgewise.metrics import edge_metrics
-from edgewise.selection import EBIC, StARS
+from edgewise.selection import EBIC, StARS, Stepwise
 from edgewise.selection.criteria import smallest_p_value
 from studies.study import Part, Report, Row, combinations
 from studies.tables import fill, matthews, rules_table, wide_table
@@ -138,13 +138,11 @@ def our_rules() -> dict[str, Callable[[FloatArray], BoolArray]]:
     estimators = {
         DEFAULT: GaussianGraph(covariance="correlation"),
         **{
-            f"`EBIC(gamma={gamma:g})`": GaussianGraph(EBIC(gamma), covariance="correlation")
+            f"`Stepwise(gamma={gamma:g})`": GaussianGraph(Stepwise(gamma), covariance="correlation")
             for gamma in (0.0, 0.5, 1.0)
         },
         **{
-            f"`EBIC(gamma={gamma:g}, refit=False)`": GaussianGraph(
-                EBIC(gamma, refit=False), covariance="correlation"
-            )
+            f"`EBIC(gamma={gamma:g})`": GaussianGraph(EBIC(gamma), covariance="correlation")
             for gamma in (0.0, 0.5)
         },
         '`alpha="stars"`': GaussianGraph(StARS(), covariance="correlation", random_state=0),

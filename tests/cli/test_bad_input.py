@@ -60,7 +60,10 @@ def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--alpha", "lasso"], ["alpha must be", "'ebic', 'cv', 'stars' and 'fdr'", "'lasso'"]),
+        (
+            ["--alpha", "lasso"],
+            ["alpha must be", "'stepwise', 'ebic', 'cv', 'stars' and 'fdr'", "'lasso'"],
+        ),
         (["--alpha", "-1"], ["alpha must be", "-1"]),
         (["--alpha", "nan"], ["alpha must be"]),
         (["--drop", "c"], ["--drop", "'c'", "no column"]),

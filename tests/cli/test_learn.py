@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 import edgewise
 from edgewise import GaussianGraph, Graph, NeighborhoodGraph
@@ -93,10 +94,21 @@ def test_default_folder_and_rule(run, frame, tmp_path):
     frame.to_csv("data.csv", index=False)
     result = run("learn", "data.csv")
     record = json.loads((tmp_path / "edgewise-out" / "run.json").read_text())
-    assert record["alpha_rule"] == "ebic"
-    expected = GaussianGraph(covariance="correlation").fit(frame)
-    assert record["alpha"] == pytest.approx(expected.alpha_, rel=1e-9)
-    assert "the best of 30 by the extended BIC of refitted graphs" in result.stdout
+    assert record["alpha_rule"] == "stepwise"
+    assert record["alpha"] is None
+    graph = Graph.read(tmp_path / "edgewise-out" / "graph.graphml")
+    np.testing.assert_allclose(graph.weights, GaussianGraph().fit(frame).graph_.weights)
+    assert "by the extended BIC: the best of 30 refitted graphs, then edge by edge" in result.stdout
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes])
+def test_the_default_is_that_of_python(learn, load):
+    # In their order, rows of one class follow each other, of which the command makes blocks.
+    data = load(as_frame=True).data.sample(frac=1, random_state=0)
+    found = Graph.read(learn(data, "--no-confidence").out / "graph.graphml")
+    expected = GaussianGraph().fit(data).graph_
+    np.testing.assert_array_equal(found.adjacency, expected.adjacency)
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
 
 
 def test_no_edge_gives_the_p_value_of_the_test(run, frame):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise import EBIC, GaussianGraph
+from edgewise import EBIC, GaussianGraph, Stepwise
 from edgewise.cli.wording import about_fit
 from edgewise.report.page import details
 
@@ -64,7 +64,7 @@ def test_what_was_done_is_there_and_true(methods, table, command):
 #: What is to be in the paragraph of each command besides, and among the references.
 TOLD = {
     "learn": (
-        ["rest on Pearson correlations", "the extended BIC with gamma = 0.25", "5 bootstrap"],
+        ["rest on Pearson correlations", "Gamma of the extended BIC was 0.25", "5 bootstrap"],
         ["friedman2008", "efron1979", "foygel2010"],
     ),
     "direct": (
@@ -126,7 +126,9 @@ def test_blocks_are_told(methods, table):
 def test_criterion_with_gamma(methods, table):
     record, paragraph, references = methods(table, "learn", "--drop", "group", "--no-confidence")
     assert record["gamma"] == 0.25
-    assert "chosen by the extended BIC with gamma = 0.25 (Foygel and Drton 2010)" in paragraph
+    assert record["alpha"] is None
+    assert "chosen by the extended BIC of Gaussian graphs" in paragraph
+    assert "Gamma of the extended BIC was 0.25." in paragraph
     assert "The networks rest on Pearson correlations." in paragraph
     assert "@inproceedings{foygel2010" in references
     assert "resamples" not in paragraph
@@ -134,23 +136,21 @@ def test_criterion_with_gamma(methods, table):
 
 def test_fits_that_kept_their_penalty_are_described_as_such(methods, table):
     same = table.assign(d=-2 * table["a"])
-    options = ["--drop", "group", "--no-confidence"]
+    options = ["--columns", "a,b,c,d", "--no-confidence"]
     record, paragraph, _ = methods(same, "learn", *options)
     assert record["gamma"] == 0.5
-    assert not record["is_refitted"]
+    assert record["alpha"] > 0
     assert "with gamma = 0.5 (Foygel and Drton 2010)" in paragraph
     assert "estimated by the graphical lasso" in paragraph
     assert "maximum likelihood" not in paragraph
 
 
-def test_python_rules_without_a_refit_are_recorded_as_such(table):
+def test_rules_with_and_without_a_penalty_are_recorded_as_such(table):
     X = table[list("abcd")]
-    kept, refitted = (
-        about_fit(GaussianGraph(EBIC(refit=refit), covariance="correlation").fit(X))
-        for refit in (False, True)
-    )
-    assert (kept["gamma"], kept["is_refitted"]) == (0.5, False)
-    assert (refitted["gamma"], refitted["is_refitted"]) == (0.25, True)
+    kept, free = (about_fit(GaussianGraph(rule).fit(X)) for rule in (EBIC(), Stepwise()))
+    assert (kept["gamma"], free["gamma"]) == (0.5, 0.25)
+    assert kept["alpha"] > 0
+    assert free["alpha"] is None
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ REFERENCE = read()
 
 
 def learner(gamma=0.5, **options):
-    rule = EBIC(gamma=gamma, n_alphas=100, alpha_ratio=0.01, refit=False)
+    rule = EBIC(gamma=gamma, n_alphas=100, alpha_ratio=0.01)
     return GaussianGraph(rule, tol=1e-8, **options)
 
 

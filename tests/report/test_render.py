@@ -269,15 +269,15 @@ def test_every_estimator_says_what_a_methods_section_would_and_cites_papers():
 
 
 def test_methods_of_refitted_graphs_say_that_the_estimate_has_no_penalty():
-    def paragraph(rule, is_refitted):
-        record = {"alpha": 0.1, "alpha_rule": rule, "is_refitted": is_refitted}
+    def paragraph(rule, alpha):
+        record = {"alpha": alpha, "alpha_rule": rule}
         return details(replace(report(graph_of(4, 3)), record=record, methods=("GaussianGraph",)))[
             "paragraph"
         ]
 
-    assert "maximum likelihood under the chosen graph" in paragraph("ebic", True)
-    assert "maximum likelihood" not in paragraph("ebic", False)
-    assert "maximum likelihood" not in paragraph("cv", False)
+    assert "maximum likelihood under the chosen graph" in paragraph("stepwise", None)
+    assert "maximum likelihood" not in paragraph("ebic", 0.1)
+    assert "maximum likelihood" not in paragraph("cv", 0.1)
 
 
 def test_the_stored_figures_are_those_that_bokeh_makes():

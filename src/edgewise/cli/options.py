@@ -125,10 +125,11 @@ Alpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help=(
-            "Penalty: a number, or the rule that picks it (ebic, cv, stars or fdr; in space cv)."
+            "Penalty: a number, or the rule that picks it (ebic, cv or stars); or a rule for "
+            "graphs without a penalty (stepwise or fdr)."
         ),
-        metavar="NUMBER|ebic|cv|stars|fdr",
-        show_default="ebic; in space cv",
+        metavar="NUMBER|stepwise|ebic|cv|stars|fdr",
+        show_default="stepwise; in space cv; neighborhood, mixed ebic",
     ),
 ]
 MethodOption: TypeAlias = Annotated[

@@ -29,6 +29,7 @@ STRONGEST: Final = 5
 LONGEST_NAME: Final = 36
 #: Rules that choose a penalty.
 RULES: Final = {
+    "stepwise": "the extended BIC",
     "ebic": "the extended BIC",
     "cv": "held-out likelihood",
     "stars": "stability on subsamples (StARS)",
@@ -52,7 +53,8 @@ def announce(result: Result, record: Mapping[str, Any], out: Path, *, as_json: b
     if as_json:
         name, rows = result.rows
         listed = [
-            {str(key): value for key, value in row.items()} for row in rows.to_dict("records")
+            {str(key): _plain(value) for key, value in row.items()}
+            for row in rows.to_dict("records")
         ]
         say_json({**record, name: listed, "files": {file: str(out / file) for file in files}})
         return
@@ -150,19 +152,23 @@ def about_fit(fit: Any) -> dict[str, Any]:
     """Record the penalty of a convex fit, the rule that chose it, and the certificate."""
     from edgewise.selection.rules import rule_name
 
-    selection: Any = getattr(fit, "selection_", None)
-    gamma = getattr(selection, "gamma", None)
+    gamma = getattr(getattr(fit, "selection_", None), "gamma", None)
     return {
-        "alpha": float(fit.alpha_),
+        "alpha": _finite(fit.alpha_),
         "alpha_rule": rule_name(fit.alpha),
-        **({} if gamma is None else {"gamma": gamma, "is_refitted": selection.is_refitted}),
+        **({} if gamma is None else {"gamma": gamma}),
         "gap": _finite(fit.gap_),
         "objective": _finite(fit.objective_),
     }
 
 
+def _plain(value: Any) -> Any:
+    """Return what JSON can carry: a pair without a test has no p-value."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _finite(value: float) -> float | None:
-    """JSON has no infinity, which is the gap of a fit that stopped before it had a certificate."""
+    """JSON has no infinity, the gap of a fit stopped early, and no NaN, the alpha of none."""
     return float(value) if math.isfinite(value) else None
 
 

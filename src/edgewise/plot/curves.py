@@ -434,6 +434,7 @@ def _area(runs: Sequence[_Steps]) -> str:
 _SEARCH_SIZE: Final = (6.0, 3.6)
 #: What the criterion of each rule is.
 CRITERIA: Final = {
+    "stepwise": "extended BIC of refitted graphs (smaller is better)",
     "ebic": "extended BIC (smaller is better)",
     "cv": "held-out score (larger is better)",
     "stars": "instability on subsamples",

@@ -364,6 +364,7 @@ EDGE_TESTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 #: Rules that choose a penalty.
 RULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "stepwise": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
     "ebic": ("the extended BIC{gamma} (Foygel and Drton 2010)", ("foygel2010",)),
     "cv": ("cross-validation", ()),
     "stars": ("stability on subsamples, StARS (Liu, Roeder and Wasserman 2010)", ("liu2010stars",)),
@@ -396,14 +397,14 @@ TEST: Final = (
     "those of permuted labels (Westfall and Young 1993)."
 )
 #: Sentence of an estimator in place of its own, by the rule.
-SENTENCES: Final = {"ebic": "_methods_refitted", "fdr": "_methods_tested"}
+SENTENCES: Final = {"stepwise": "_methods_stepwise", "fdr": "_methods_tested"}
 
 
 def _sentence(learner: Any, record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Say what an estimator does, with references; a graph that was fitted again has no penalty."""
     rule = record.get("alpha_rule") or ""
-    is_other = rule != "ebic" or record.get("is_refitted")
-    special = getattr(learner, SENTENCES.get(rule, ""), "") if is_other else ""
+    # Where no graph had a maximum likelihood, there is a penalty after all.
+    special = getattr(learner, SENTENCES.get(rule, ""), "") if record.get("alpha") is None else ""
     sentence = str(special or learner._methods)
     ways = getattr(learner, "_methods_by", {})
     how, cited = ways.get(record.get("parameters", {}).get("method"), ("", ()))
@@ -488,6 +489,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         how = f", chosen by {name.format(gamma=gamma)}" if name else ", as given"
         parts.append(f"The penalty was alpha = {alpha:.3g}{how}.")
         cited += keys
+    elif (rule := record.get("alpha_rule")) in SENTENCES:
+        cited += RULES[rule][1]
+        if record.get("gamma") is not None:
+            parts.append(f"Gamma of the extended BIC was {record['gamma']:g}.")
     if alphas := record.get("alphas"):
         name, keys = RULES.get(record.get("alpha_rule") or "", ("", ()))
         how = f", each chosen by {name.format(gamma='')}" if name else ", as given"

@@ -20,4 +20,5 @@ from .rules import (
     EBIC as EBIC,
     FDR as FDR,
     StARS as StARS,
+    Stepwise as Stepwise,
 )

@@ -28,7 +28,7 @@ class Selection:
     Attributes
     ----------
     rule : str
-        ``"ebic"``, ``"cv"`` or ``"stars"``.
+        ``"stepwise"``, ``"ebic"``, ``"cv"`` or ``"stars"``.
     alphas : ndarray of shape (n_alphas,)
         The grid, from large to small.
     values : ndarray of shape (n_alphas,)
@@ -48,8 +48,6 @@ class Selection:
         for ``"ebic"``; instability before it is made monotone for ``"stars"``.
     gamma : float or None
         That of the extended BIC, where it chose.
-    is_refitted : bool
-        Whether graphs were judged, and the result fitted, without the penalty.
     """
 
     rule: str
@@ -61,7 +59,6 @@ class Selection:
     n_unconverged: int = 0
     details: FloatArray = field(default_factory=lambda: np.empty(0))
     gamma: float | None = None
-    is_refitted: bool = False
 
 
 def alpha_grid(largest: float, n_alphas: int = 30, ratio: float = 0.01) -> FloatArray:

@@ -284,20 +284,47 @@ def row_log_likelihood(X: FloatArray, location: FloatArray, covariance: FloatArr
     >>> row_log_likelihood(np.array([[0.0, np.nan]]), np.zeros(2), np.eye(2)).round(4)
     array([-0.9189])
     """
+    distance, log_determinant, n_seen = _by_pattern(X, location, covariance)
+    return -0.5 * (distance + log_determinant + n_seen * math.log(2 * math.pi))
+
+
+def squared_distances(X: FloatArray, location: FloatArray, covariance: FloatArray) -> FloatArray:
+    r"""Squared Mahalanobis distance of each row; a row with missing values counts what it has.
+
+    Parameters
+    ----------
+    X, location, covariance
+        As for `row_log_likelihood`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[2.0, np.nan], [1.0, 1.0]]), np.zeros(2), np.eye(2))
+    array([4., 2.])
+    """
+    return _by_pattern(X, location, covariance)[0]
+
+
+def _by_pattern(
+    X: FloatArray, location: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Distance, log-determinant and number of values of the observed part of each row."""
     is_observed = ~np.isnan(X)
     patterns, member = np.unique(is_observed, axis=0, return_inverse=True)
-    result = np.zeros(len(X))
+    distance, log_determinant = np.zeros((2, len(X)))
     for index, pattern in enumerate(patterns):
         if not pattern.any():
             continue
-        rows = np.flatnonzero(member == index)
+        rows = np.flatnonzero(member.ravel() == index)
         factor = _cholesky(covariance[np.ix_(pattern, pattern)])
         deviation = X[np.ix_(rows, np.flatnonzero(pattern))] - location[pattern]
         whitened = linalg.solve_triangular(factor, deviation.T, lower=True)
-        log_determinant = 2.0 * np.sum(np.log(factor.diagonal()))
-        constant = pattern.sum() * np.log(2 * np.pi)
-        result[rows] = -0.5 * (np.sum(whitened**2, axis=0) + log_determinant + constant)
-    return result
+        distance[rows] = np.sum(whitened**2, axis=0)
+        log_determinant[rows] = 2.0 * np.sum(np.log(factor.diagonal()))
+    return distance, log_determinant, is_observed.sum(axis=1).astype(np.float64)
 
 
 def instability(frequency: AnyArray) -> float:

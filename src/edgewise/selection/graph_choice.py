@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -20,8 +21,15 @@ from edgewise.selection.criteria import (
     false_discovery_control,
 )
 from edgewise.selection.edge_tests import pair_tests
-from edgewise.selection.rules import EBIC, FDR
-from edgewise.selection.search import Choice, Grid, PathProblem, warn_of_unconverged
+from edgewise.selection.rules import EBIC, FDR, Stepwise
+from edgewise.selection.search import (
+    Choice,
+    Grid,
+    PathProblem,
+    search,
+    warn_of_gap,
+    warn_of_unconverged,
+)
 from edgewise.solvers.gaussian.graph_search import fit_graph, search_graph
 from edgewise.solvers.gaussian.graphical_lasso import SMALL
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
@@ -70,28 +78,9 @@ class Judged(NamedTuple):
     cost: float
 
 
-def choose_graph(
-    problem: GraphProblem,
-    rule: EBIC | FDR,
-    rows: Any,
-    weights: FloatArray | None,
-    statistics: Any,
-    grid: Grid,
-    verbose: int,
-) -> Choice | None:
-    """Choose a graph as ``EBIC(refit=True)`` or `FDR` has it; for `search`."""
-    if isinstance(rule, FDR):
-        return choose_tested(problem, rule, statistics, problem.scores(rows, weights))
-    return choose_refitted(problem, rule, statistics, grid, verbose)
-
-
-def choose_refitted(
-    problem: GraphProblem,
-    rule: EBIC,
-    statistics: Any,
-    grid: Grid,
-    verbose: int = 0,
-) -> Choice | None:
+def choose_stepwise(
+    problem: GraphProblem, rule: Stepwise, statistics: Any, grid: Grid, verbose: int = 0
+) -> Choice:
     """Search for the graph with the best extended BIC at its maximum likelihood.
 
     The graphs along the path are judged first, and edges added to and removed from the best, or
@@ -103,11 +92,14 @@ def choose_refitted(
     search. The graph is empty if and only if no correlation passes a Bonferroni test at `LEVEL`, so
     that noise has edges in no more than 5 of 100 tables, and a plain dependence is never missed.
 
+    Where columns determine each other, so that the likelihood has no maximum, penalised fits are
+    judged instead, with a warning.
+
     Parameters
     ----------
     problem : GraphProblem
         Solves the path.
-    rule : EBIC
+    rule : Stepwise
         With the defaults filled in.
     statistics : Statistics
         Of all rows; the criterion counts its effective number of rows.
@@ -118,16 +110,39 @@ def choose_refitted(
 
     Returns
     -------
-    Choice or None
-        ``alpha`` is where on the path the search set out from. None, with a warning, where the
-        columns determine each other, so that the likelihood has no maximum.
+    Choice
+        ``alpha`` is NaN, as there is no penalty; that of ``selection`` is where on the path the
+        search set out from.
     """
+    choice, n_unconverged = _choose_graph(problem, rule, statistics, grid, verbose)
+    if choice is None:
+        warnings.warn(
+            "Columns determine each other, so that graphs have no maximum likelihood to be judged "
+            'by: alpha="stepwise" judged the penalised fits instead, as alpha="ebic" does, which '
+            'are sparser. Drop columns, or pass repair="ridge".',
+            SelectionWarning,
+            stacklevel=3,
+        )
+        gamma = EBIC.gamma if rule.gamma is None else rule.gamma
+        penalised = EBIC(gamma=gamma, n_alphas=rule.n_alphas, alpha_ratio=rule.alpha_ratio)
+        return search(
+            problem, penalised, None, None, statistics, grid, verbose=verbose, stacklevel=4
+        )
+    warn_of_unconverged(n_unconverged)
+    warn_of_gap(problem, choice)
+    return choice
+
+
+def _choose_graph(
+    problem: GraphProblem, rule: Stepwise, statistics: Any, grid: Grid, verbose: int
+) -> tuple[Choice | None, int]:
+    """Choose a graph, or None where the likelihood has no maximum; count unconverged fits."""
     # A graph with few edges takes out noise itself, so that its weights need less shrinkage.
     estimated, statistics = statistics.steadied(0.5), statistics.steadied()
     n_rows = statistics.n_effective
     R = np.ascontiguousarray(statistics.on_correlation_scale().S)
     p = len(R)
-    gamma = rule.used_gamma if rule.gamma is not None else default_gamma(n_rows, p)
+    gamma = default_gamma(n_rows, p) if rule.gamma is None else rule.gamma
     price = ebic(0.0, 1, n_rows, p, gamma) / n_rows
     largest = problem.largest_alpha(statistics)
     # A longer path of many columns would be solved for edges that the search below adds itself.
@@ -135,8 +150,7 @@ def choose_refitted(
         alphas = grid.alphas(largest, n_extensions)
         fits, n_unconverged = _refit_path(problem, statistics, R, alphas, price, n_rows, verbose)
         if not fits:
-            _warn_of_no_maximum()
-            return None
+            return None, n_unconverged
         costs = [fit.cost for fit in fits]
         index = int(np.argmin(costs))
         if index < len(alphas) - 1 or fits[index].n_edges == p * (p - 1) // 2:
@@ -147,8 +161,7 @@ def choose_refitted(
         allowed, required = np.isfinite(problem.weights), problem.weights == 0
         candidates = np.where(allowed | np.eye(p, dtype=bool), R, 0.0)
     if statistics.perfect_pair() is not None:
-        _warn_of_no_maximum()
-        return None
+        return None, n_unconverged
     is_dependent = statistics.smallest_p_value(allowed) <= LEVEL
     start = fits[index].adjacency
     if not is_dependent:
@@ -158,20 +171,18 @@ def choose_refitted(
     if is_dependent and (p <= SMALL or start.sum() <= DENSE * p):
         start = _search_edges(R, start, price, n_rows, allowed, required, verbose)
     selection = make_selection(
-        "ebic",
+        rule.name,
         np.array([fit.alpha for fit in fits]),
         n_rows * (np.array(costs) + np.log(2 * np.pi * statistics.S.diagonal()).sum()),
         index,
         n_unconverged,
         np.array([fit.n_edges for fit in fits]),
     )
-    selection = replace(selection, gamma=gamma, is_refitted=True)
+    selection = replace(selection, gamma=gamma)
     fit = problem.refit(estimated, start)
     if fit is None:
-        _warn_of_no_maximum()
-        return None
-    warn_of_unconverged(n_unconverged, stacklevel=6)
-    return Choice(fit=fit, alpha=selection.alpha, selection=selection)
+        return None, n_unconverged
+    return Choice(fit=fit, alpha=math.nan, selection=selection), n_unconverged
 
 
 def choose_tested(
@@ -200,17 +211,9 @@ def choose_tested(
             f"The {joined.sum()} pairs that pass the tests have no maximum likelihood: columns "
             'determine each other. Drop columns, or pass repair="ridge".'
         )
-    return Choice(fit=fit, alpha=tested.alpha, selection=None)
-
-
-def _warn_of_no_maximum() -> None:
-    warnings.warn(
-        "Columns determine each other, so that graphs have no maximum likelihood to be judged by: "
-        'alpha="ebic" judged the penalised fits instead, which are sparser. Drop columns, or pass '
-        'repair="ridge".',
-        SelectionWarning,
-        stacklevel=6,
-    )
+    choice = Choice(fit=fit, alpha=math.nan, selection=None)
+    warn_of_gap(problem, choice)
+    return choice
 
 
 def _refit_path(

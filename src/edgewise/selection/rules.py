@@ -50,21 +50,53 @@ class Rule:
 
 @archived
 @dataclass(frozen=True, repr=False)
-class EBIC(Rule):
-    """Choose alpha by the extended Bayesian information criterion, see `ebic`.
+class Stepwise(Rule):
+    """Search for the graph with the best extended BIC at its maximum likelihood, edge by edge.
+
+    The graphs along a path of the graphical lasso are fitted again without the penalty. From the
+    best of them edges are added and removed while that lowers the criterion. The result has no
+    penalty; the graph is empty if and only if no correlation passes a Bonferroni test at 5 %.
 
     Parameters
     ----------
     gamma : float, optional
-        From 0, the ordinary BIC, to 1, which allows the fewest edges. By default 0.25 with
-        ``refit``, more where rows are few beside columns (`GaussianGraph.selection_` has it), and
-        0.5 without.
-    refit : bool, optional
-        Judge each graph by its maximum likelihood, without the penalty, and go on from the best
-        on the path by adding and removing edges; the result is that maximum likelihood. Without
-        it the penalised fits are judged, as published, which takes strong edges for weak where
-        the penalty shrinks them. By default what the estimator does: `GaussianGraph` refits, the
-        others cannot.
+        From 0, the ordinary BIC, to 1, which allows the fewest edges. By default 0.25, and more
+        where rows are few beside columns (`GaussianGraph.selection_` has it).
+    n_alphas : int, optional
+        Number of alphas on the path, log-spaced down from the smallest with an empty graph. By
+        default that of the estimator.
+    alpha_ratio : float, optional
+        Smallest alpha as a share of the largest. By default that of the estimator, which may
+        extend its path while the smallest alpha is the best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgewise import GaussianGraph, Stepwise
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> X[:, 1] += X[:, 0]
+    >>> GaussianGraph(alpha=Stepwise(gamma=0.5)).fit(X).graph_.n_edges
+    1
+    """
+
+    name = "stepwise"
+    resamples = False
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "gamma": Number(at_least=0, at_most=1, or_none=True)
+    }
+
+    gamma: float | None = None
+
+
+@archived
+@dataclass(frozen=True, repr=False)
+class EBIC(Rule):
+    """Choose alpha by the extended Bayesian information criterion of penalised fits, see `ebic`.
+
+    Parameters
+    ----------
+    gamma : float
+        From 0, the ordinary BIC, to 1, which allows the fewest edges.
     n_alphas : int, optional
         Number of alphas on the grid, log-spaced down from the smallest with an empty graph. By
         default that of the estimator.
@@ -80,25 +112,13 @@ class EBIC(Rule):
     >>> model = GaussianGraph(alpha=EBIC(gamma=1.0, n_alphas=10)).fit(X)
     >>> model.graph_.n_edges, len(model.alphas_)
     (0, 10)
-    >>> EBIC(refit=False).used_gamma
-    0.5
     """
 
     name = "ebic"
     resamples = False
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "gamma": Number(at_least=0, at_most=1, or_none=True)
-    }
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"gamma": Number(at_least=0, at_most=1)}
 
-    gamma: float | None = None
-    refit: bool | None = None
-
-    @property
-    def used_gamma(self) -> float:
-        """Gamma as given, or its default."""
-        if self.gamma is not None:
-            return self.gamma
-        return 0.25 if self.refit else 0.5
+    gamma: float = 0.5
 
 
 @archived
@@ -270,7 +290,7 @@ def needs_rows(value: Any) -> bool:
 
 
 #: The rules by their short forms.
-RULES: Final[dict[str, type[Rule]]] = {rule.name: rule for rule in (EBIC, CV, StARS, FDR)}
+RULES: Final[dict[str, type[Rule]]] = {rule.name: rule for rule in (Stepwise, EBIC, CV, StARS, FDR)}
 
 
 def rule_name(value: Any) -> str | None:

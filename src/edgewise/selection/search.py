@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from operator import attrgetter, methodcaller
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +26,7 @@ from edgewise.selection.choose import (
     choose_by_stars,
     take_smallest,
 )
-from edgewise.selection.rules import CV, EBIC, FDR, Rule, StARS
+from edgewise.selection.rules import CV, EBIC, Rule, StARS
 
 #: Decades that a search adds to its default grid while its smallest alpha is the best.
 MAX_EXTENSIONS: Final = 3
@@ -145,7 +145,7 @@ class Choice:
     fit : PathFit
         What the problem's ``solve_path`` gave.
     alpha : float
-        The strength used.
+        The strength used; NaN where the fit has no penalty.
     selection : Selection, PairSelection or None
         The criterion on the grid; None where alpha was a number.
     """
@@ -157,7 +157,9 @@ class Choice:
     @property
     def alphas(self) -> FloatArray:
         """The strengths tried."""
-        return np.array([self.alpha]) if self.selection is None else self.selection.alphas
+        if self.selection is not None:
+            return self.selection.alphas
+        return np.empty(0) if math.isnan(self.alpha) else np.array([self.alpha])
 
 
 def search(
@@ -174,7 +176,6 @@ def search(
     is_warm: bool = False,
     takes_last_tie: bool = False,
     selection: Selection | None = None,
-    choose_graph: Callable[..., Choice | None] | None = None,
     advice: str | None = None,
     stacklevel: int = 3,
 ) -> Choice:
@@ -206,9 +207,6 @@ def search(
         Of equal EBIC, take the smallest alpha instead of the largest.
     selection : Selection, optional
         A choice that was made before, in which case only the last fit remains to be done.
-    choose_graph : callable, optional
-        Chooses by rules about graphs instead of alphas, as in `edgewise.selection.graph_choice`;
-        where it returns None, the fits along the path are judged.
     advice : str, optional
         What to do where the smallest alpha of the grid is the best, if not to search further.
     stacklevel : int
@@ -218,18 +216,6 @@ def search(
     -------
     Choice
     """
-    is_refit = isinstance(rule, EBIC) and rule.refit
-    if choose_graph is not None and (is_refit or isinstance(rule, FDR)):
-        found = choose_graph(problem, rule, rows, weights, statistics, grid, verbose)
-        if found is not None:
-            _warn_of_gap(problem, found, stacklevel + 1)
-            return found
-        rule = replace(cast("EBIC", rule), refit=False)
-    elif is_refit:
-        raise InputError(
-            "EBIC(refit=True) is for GaussianGraph, whose graphs have a maximum likelihood. Pass "
-            "EBIC(), or another rule."
-        )
     if not isinstance(rule, Rule):
         fit = _last(problem.solve_path(statistics, np.array([rule])))
         choice = Choice(fit=fit, alpha=rule, selection=None)
@@ -251,11 +237,11 @@ def search(
                         verbose,
                     ),
                     alphas,
-                    methodcaller("ebic", rule.used_gamma),
+                    methodcaller("ebic", rule.gamma),
                     attrgetter("n_edges"),
                     takes_last_tie=takes_last_tie,
                 )
-                chosen = replace(chosen, gamma=rule.used_gamma)
+                chosen = replace(chosen, gamma=rule.gamma)
             else:
                 chosen = _by_resampling(problem, rule, rows, weights, alphas, options)
             way = alphas[: chosen.index + 1] if is_warm else np.array([chosen.alpha])
@@ -264,11 +250,11 @@ def search(
                 break
         choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
         _warn_of_search(chosen, fit, rule, advice, stacklevel + 1)
-    _warn_of_gap(problem, choice, stacklevel + 1)
+    warn_of_gap(problem, choice, stacklevel + 1)
     return choice
 
 
-def _warn_of_gap(problem: PathProblem, choice: Choice, stacklevel: int) -> None:
+def warn_of_gap(problem: PathProblem, choice: Choice, stacklevel: int = 4) -> None:
     """Warn of a fit that stopped above its tolerance."""
     if not choice.fit.converged:
         warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=stacklevel)
@@ -356,10 +342,9 @@ def warn_of_smallest(
 ) -> None:
     """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
     smaller = alphas[-1] / alphas[0] / 10
-    # What else was set stays as it is: a splitter would not be legible here.
-    kept = "refit=False, " if getattr(rule, "refit", None) is False else ""
+    # A splitter that was set would not be legible here.
     advice = advice or (
-        f"Pass alpha={type(rule).__name__}({kept}alpha_ratio={smaller:.1g}) to search further."
+        f"Pass alpha={type(rule).__name__}(alpha_ratio={smaller:.1g}) to search further."
     )
     warnings.warn(
         f'alpha="{rule.name}" chose {alphas[-1]:.3g}, the smallest alpha it tried, so a smaller '

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from edgewise import CV, EBIC, GaussianGraph, InputError, NeighborhoodGraph, StARS
-from edgewise.stats import em_covariance, pairwise_covariance
+from edgewise.stats import correlation_from_covariance, em_covariance, pairwise_covariance
 from tests.guarantees import assert_guarantees
 
 BOTH = pytest.mark.parametrize("estimator", [GaussianGraph, NeighborhoodGraph])
@@ -42,7 +42,7 @@ def test_pairwise_covariance_is_used_and_stated(estimator, gappy):
     (statement,) = model.treatment_
     assert statement.startswith('missing="pairwise": 5 missing values in 2 columns')
     assert "56 at least" in statement
-    S = pairwise_covariance(gappy.to_numpy()).covariance
+    S = correlation_from_covariance(pairwise_covariance(gappy.to_numpy()).covariance)
     expected = estimator(alpha=0.1, covariance="precomputed").fit(S)
     np.testing.assert_allclose(model.graph_.weights, expected.graph_.weights, atol=1e-6)
     np.testing.assert_allclose(model.location_, gappy.mean())
@@ -54,7 +54,8 @@ def test_maximum_likelihood_is_used_and_stated(estimator, gappy):
     (statement,) = model.treatment_
     assert statement.startswith('missing="em": 5 missing values in 2 columns')
     result = em_covariance(gappy.to_numpy())
-    expected = estimator(alpha=0.1, covariance="precomputed").fit(result.covariance)
+    S = correlation_from_covariance(result.covariance)
+    expected = estimator(alpha=0.1, covariance="precomputed").fit(S)
     np.testing.assert_allclose(model.graph_.weights, expected.graph_.weights, atol=1e-6)
     np.testing.assert_allclose(model.location_, result.location)
 

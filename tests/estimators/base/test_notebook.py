@@ -70,7 +70,10 @@ def test_an_estimator_that_is_not_fitted_looks_as_in_scikit_learn():
 def test_the_certificate_and_the_rule_are_said():
     model = GaussianGraph().fit(rows())
     assert "of the optimum" in shown(model) or "at the optimum" in shown(model)
-    assert f"{model.alpha_:.4g}, chosen by EBIC" in shown(model)
+    assert "chosen by STEPWISE, without a penalty" in shown(model)
+    assert "nan" not in shown(model).partition("</figure>")[0]
+    penalised = GaussianGraph("ebic").fit(rows())
+    assert f"{penalised.alpha_:.4g}, chosen by EBIC" in shown(penalised)
     assert "chosen" not in shown(GaussianGraph(0.2).fit(rows())).partition("</figure>")[0]
     model.converged_, model.gap_ = False, 0.5
     assert "still 0.5 from the optimum" in shown(model)

@@ -46,7 +46,8 @@ def test_same_as_from_rows(frame, moments, model):
     from sklearn.base import clone
 
     from_rows, streamed = clone(model).fit(frame), clone(model).fit(moments)
-    assert streamed.alpha_ == pytest.approx(from_rows.alpha_, rel=1e-12)
+    assert streamed.alpha_ == pytest.approx(from_rows.alpha_, rel=1e-12, nan_ok=True)
+    np.testing.assert_allclose(streamed.alphas_, from_rows.alphas_, rtol=1e-12)
     assert streamed.graph_.names == tuple("abcdefgh")
     assert streamed.feature_names_in_.tolist() == list("abcdefgh")
     np.testing.assert_array_equal(streamed.graph_.adjacency, from_rows.graph_.adjacency)
@@ -61,7 +62,7 @@ def test_precomputed_knows_rows_and_path(frame, moments):
     by_hand = GaussianGraph(covariance="precomputed", n_samples=400).fit(
         pd.DataFrame(moments.covariance(), columns=list("abcdefgh"))
     )
-    assert given.alpha_ == by_hand.alpha_
+    np.testing.assert_array_equal(given.alphas_, by_hand.alphas_)
     np.testing.assert_array_equal(given.precision_, by_hand.precision_)
     np.testing.assert_allclose(given.location_, frame.mean(), rtol=1e-13)
     path = GaussianGraph().path(moments, [0.5, 0.1])
@@ -76,7 +77,7 @@ def test_weights_count_as_rows(frame):
     w = np.random.default_rng(1).integers(0, 3, len(frame))
     streamed = GaussianGraph().fit(stream_covariance([frame.assign(w=w)], weight="w"))
     from_rows = GaussianGraph().fit(frame, sample_weight=w)
-    assert streamed.alpha_ == pytest.approx(from_rows.alpha_, rel=1e-12)
+    np.testing.assert_allclose(streamed.alphas_, from_rows.alphas_, rtol=1e-12)
     np.testing.assert_allclose(streamed.precision_, from_rows.precision_, atol=1e-9)
 
 

@@ -10,12 +10,29 @@ from scipy import stats
 from scipy.stats import multivariate_normal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edgewise import CV, EBIC, DataWarning, GaussianGraph, InputError, NeighborhoodGraph, StARS
+from edgewise import (
+    CV,
+    EBIC,
+    FDR,
+    DataWarning,
+    GaussianGraph,
+    InputError,
+    NeighborhoodGraph,
+    StARS,
+    Stepwise,
+)
 from edgewise.data import make_gaussian_graph, make_graph
 from edgewise.selection import SelectionWarning, ebic, gaussian_log_likelihood
 from edgewise.solvers import refit_precision
@@ -54,7 +71,9 @@ OFF_DIAGONAL = 1 - np.eye(4)
 @pytest.mark.parametrize("penalize_diagonal", [False, True])
 def test_precision_is_the_optimum(penalize_diagonal):
     X = chain(n_columns=4)
-    model = GaussianGraph(alpha=0.2, penalize_diagonal=penalize_diagonal, tol=1e-9).fit(X)
+    model = GaussianGraph(
+        alpha=0.2, covariance="empirical", penalize_diagonal=penalize_diagonal, tol=1e-9
+    ).fit(X)
     penalty = 0.2 * (np.ones((4, 4)) if penalize_diagonal else OFF_DIAGONAL)
     np.testing.assert_allclose(model.precision_, optimum(covariance(X), penalty), atol=1e-4)
 
@@ -65,7 +84,7 @@ def test_weights_free_and_forbid_edges():
     weights[0, 1] = weights[1, 0] = np.inf
     weights[0, 3] = weights[3, 0] = 0.0
     weights[1, 2] = weights[2, 1] = 0.5
-    model = GaussianGraph(alpha=0.2, weights=weights, tol=1e-9).fit(X)
+    model = GaussianGraph(0.2, covariance="empirical", weights=weights, tol=1e-9).fit(X)
     penalty = 0.2 * np.where(np.eye(4) == 1, 0, weights)
     np.testing.assert_allclose(model.precision_, optimum(covariance(X), penalty), atol=1e-4)
     assert not model.graph_.adjacency[0, 1]
@@ -108,12 +127,13 @@ def test_correlation_penalises_all_columns_alike_and_keeps_units():
     deviation = X.std(axis=0)
     expected = direct.precision_ / np.outer(deviation, deviation)
     np.testing.assert_allclose(plain.precision_, expected, rtol=1e-6)
-    assert not np.allclose(GaussianGraph(alpha=0.1).fit(X).precision_, plain.precision_)
+    raw = GaussianGraph(alpha=0.1, covariance="empirical").fit(X)
+    assert not np.allclose(raw.precision_, plain.precision_)
 
 
 def test_precomputed_is_the_same_as_rows():
     X = chain()
-    rows = GaussianGraph(alpha=EBIC(n_alphas=10)).fit(X)
+    rows = GaussianGraph(alpha=EBIC(n_alphas=10), covariance="empirical").fit(X)
     given = GaussianGraph(alpha=EBIC(n_alphas=10), covariance="precomputed", n_samples=200)
     given.fit(covariance(X))
     np.testing.assert_allclose(given.precision_, rows.precision_, atol=1e-8)
@@ -171,7 +191,7 @@ def test_rank_correlations_ignore_monotone_changes(kind):
 
 def test_assume_centered_keeps_the_mean_at_zero():
     X = chain() + 1.0
-    model = GaussianGraph(alpha=0.1, assume_centered=True).fit(X)
+    model = GaussianGraph(0.1, covariance="empirical", assume_centered=True).fit(X)
     np.testing.assert_array_equal(model.location_, 0)
     expected = GaussianGraph(alpha=0.1, covariance="precomputed").fit(X.T @ X / len(X))
     np.testing.assert_allclose(model.precision_, expected.precision_, atol=1e-9)
@@ -224,9 +244,8 @@ FREE_PAIR[3, 4] = FREE_PAIR[4, 3] = 0.5
 @pytest.mark.parametrize("options", [{}, {"weights": FREE_PAIR}, {"penalize_diagonal": True}])
 def test_ebic_is_that_of_the_fits_along_the_path(options):
     X = chain()
-    model = GaussianGraph(
-        alpha=EBIC(gamma=0.3, refit=False, n_alphas=7, alpha_ratio=0.005), **options
-    ).fit(X)
+    rule = EBIC(gamma=0.3, n_alphas=7, alpha_ratio=0.005)
+    model = GaussianGraph(rule, covariance="empirical", **options).fit(X)
     path = model.path(X, model.alphas_)
     S = covariance(X)
     expected = [
@@ -245,7 +264,8 @@ def test_gamma_matters():
 
 def test_grid_follows_its_parameters():
     X = chain()
-    model = GaussianGraph(alpha=EBIC(n_alphas=7, alpha_ratio=0.03)).fit(X)
+    rule = EBIC(n_alphas=7, alpha_ratio=0.03)
+    model = GaussianGraph(rule, covariance="empirical").fit(X)
     assert len(model.alphas_) == 7
     assert model.alphas_[-1] / model.alphas_[0] == pytest.approx(0.03)
     S = np.abs(covariance(X) - np.diag(X.var(axis=0)))
@@ -261,18 +281,18 @@ def test_default_grid_grows_while_its_end_is_best():
     factor = rng.normal(size=(400, 1))
     X = factor + 0.05 * rng.normal(size=(400, 5))
     X = np.column_stack([X, rng.normal(size=400)])
-    model = GaussianGraph(alpha=EBIC(refit=False)).fit(X)
+    model = GaussianGraph(alpha=EBIC()).fit(X)
     assert len(model.alphas_) > 30
     assert model.alphas_[-1] < 0.01 * model.alphas_[0]
-    fixed = GaussianGraph(alpha=EBIC(refit=False, alpha_ratio=0.05))
-    with pytest.warns(SelectionWarning, match=r"EBIC\(refit=False, alpha_ratio=0.005\)"):
+    fixed = GaussianGraph(alpha=EBIC(alpha_ratio=0.05))
+    with pytest.warns(SelectionWarning, match=r"EBIC\(alpha_ratio=0.005\)"):
         fixed.fit(X)
     assert fixed.selection_.end == "smallest"
 
 
 def test_complete_graph_at_the_end_of_the_grid_is_no_reason_to_warn():
     X = chain(n_columns=2, n_rows=500)
-    model = GaussianGraph(alpha=EBIC(refit=False, alpha_ratio=0.1)).fit(X)
+    model = GaussianGraph(alpha=EBIC(alpha_ratio=0.1)).fit(X)
     assert model.selection_.end == "smallest"
 
 
@@ -453,7 +473,7 @@ def test_rules_can_be_searched_over_cloned_and_compared():
 @pytest.mark.parametrize(
     ("rule", "options", "message"),
     [
-        (EBIC, {"gamma": 2}, "gamma must be between 0 and 1, or None, got 2"),
+        (EBIC, {"gamma": 2}, "gamma must be between 0 and 1, got 2"),
         (EBIC, {"n_alphas": 0}, "n_alphas must be a whole number of at least 1"),
         (CV, {"alpha_ratio": 1.0}, "alpha_ratio must be between 0 and 1"),
         (StARS, {"instability": 0.5}, "instability must be between 0 and 0.5"),
@@ -483,7 +503,7 @@ def test_order_of_columns_does_not_matter():
     mixed = GaussianGraph(tol=1e-10).fit(X[:, order])
     expected = plain.precision_[np.ix_(order, order)]
     np.testing.assert_allclose(mixed.precision_, expected, atol=1e-5)
-    assert mixed.alpha_ == pytest.approx(plain.alpha_)
+    assert mixed.selection_.alpha == pytest.approx(plain.selection_.alpha)
 
 
 def test_pipeline_with_a_scaler_is_the_correlation():
@@ -504,8 +524,8 @@ def test_column_scales_that_one_alpha_cannot_suit_are_warned_of():
     X = pd.DataFrame(chain(n_columns=3), columns=["height", "weight", "income"])
     X["income"] *= 1e6
     with pytest.warns(DataWarning, match=r"'income' and 'height'.*covariance=\"correlation\""):
-        GaussianGraph(alpha=0.1).fit(X)
-    GaussianGraph(alpha=0.1, covariance="correlation").fit(X)
+        GaussianGraph(alpha=0.1, covariance="empirical").fit(X)
+    GaussianGraph(alpha=0.1).fit(X)
 
 
 def test_single_column_and_two_rows():
@@ -540,7 +560,7 @@ def test_refitted_ebic_finds_the_best_of_all_graphs(seed):
     X = model.sample(80, rng) * [1.0, 10.0, 0.1, 3.0, 1.0]
     S = covariance(X)
     best = min(all_graphs(5), key=lambda graph: refitted_ebic(S, graph, 80, 0.5))
-    fitted = GaussianGraph(alpha=EBIC(gamma=0.5), covariance="correlation").fit(X)
+    fitted = GaussianGraph(alpha=Stepwise(gamma=0.5)).fit(X)
     np.testing.assert_array_equal(fitted.graph_.adjacency, best)
     np.testing.assert_allclose(fitted.precision_, refit_precision(S, best).value, rtol=1e-6)
     path = fitted.path(X, fitted.alphas_)
@@ -638,9 +658,75 @@ def test_a_refit_that_stops_early_is_said(monkeypatch):
     assert model.n_iter_ == 2
 
 
-def test_only_gaussian_graphs_are_refitted():
-    with pytest.raises(InputError, match=r"EBIC\(refit=True\) is for GaussianGraph"):
-        NeighborhoodGraph(alpha=EBIC(refit=True)).fit(chain())
+def test_only_gaussian_graphs_are_searched_edge_by_edge():
+    with pytest.raises(InputError, match=r"alpha must be .*'ebic', 'cv' and 'stars'"):
+        NeighborhoodGraph(alpha="stepwise").fit(chain())
+
+
+def real_tables():
+    digits = load_digits().data
+    return {
+        "iris": load_iris().data,
+        "wine": load_wine().data,
+        "breast cancer": load_breast_cancer().data,
+        "diabetes": load_diabetes().data,
+        "digits": digits[:300, digits[:300].std(axis=0) > 1.0][:, ::2],
+    }
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast cancer", "diabetes", "digits"])
+@pytest.mark.parametrize("rule", ["ebic", CV(3, n_alphas=10), StARS(n_subsamples=5, n_alphas=10)])
+@pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
+def test_alpha_gives_the_same_fit(name, rule):
+    X = real_tables()[name]
+    model = GaussianGraph(rule, random_state=0).fit(X)
+    again = GaussianGraph(model.alpha_).fit(X)
+    np.testing.assert_array_equal(again.graph_.adjacency, model.graph_.adjacency)
+    np.testing.assert_array_equal(again.precision_, model.precision_)
+    assert again.objective_ == model.objective_
+
+
+@pytest.mark.parametrize("rule", ["stepwise", "fdr", Stepwise(0.5), FDR(0.1)])
+def test_graphs_without_a_penalty_have_no_alpha(rule):
+    X = chain()
+    model = GaussianGraph(rule).fit(X)
+    assert np.isnan(model.alpha_)
+    R = np.corrcoef(X.T)
+    deviation = X.std(axis=0)
+    Theta = model.precision_ * np.outer(deviation, deviation)
+    objective = np.trace(R @ Theta) - np.linalg.slogdet(Theta)[1]
+    assert model.objective_ == pytest.approx(objective)
+    refitted = refit_precision(R, model.graph_.adjacency)
+    assert model.objective_ == pytest.approx(refitted.objective, abs=1e-6)
+
+
+def test_the_default_graph_does_not_depend_on_units():
+    X = real_tables()["breast cancer"]
+    units = 10.0 ** np.random.default_rng(0).integers(-3, 4, X.shape[1])
+    for alpha in ("stepwise", "ebic", 0.1):
+        plain, scaled = (GaussianGraph(alpha).fit(rows).graph_ for rows in (X, X * units))
+        np.testing.assert_array_equal(scaled.adjacency, plain.adjacency)
+        np.testing.assert_allclose(scaled.weights, plain.weights, atol=1e-5)
+
+
+def test_densities_and_distances_of_rows():
+    X = chain()
+    model = GaussianGraph(0.1).fit(X)
+    normal = stats.multivariate_normal(model.location_, model.covariance_)
+    np.testing.assert_allclose(model.score_samples(X), normal.logpdf(X))
+    assert model.score(X) == pytest.approx(model.score_samples(X).mean())
+    deviation = X - model.location_
+    expected = np.sum(deviation @ model.precision_ * deviation, axis=1)
+    np.testing.assert_allclose(model.mahalanobis(X), expected)
+    gappy = X[:3].copy()
+    gappy[0, 1:] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        model.score_samples(gappy)
+    model = GaussianGraph(0.1, missing="em").fit(X)
+    expected = (X[0, 0] - model.location_[0]) ** 2 / model.covariance_[0, 0]
+    assert model.mahalanobis(gappy)[0] == pytest.approx(expected)
+    with pytest.raises(InputError, match="no density"):
+        GaussianGraph(0.1, covariance="spearman").fit(X).score_samples(X)
 
 
 @pytest.mark.slow

@@ -101,7 +101,7 @@ def test_ordered_answers_are_few_whole_numbers_with_rows_enough():
 
 def test_missing_answers_go_by_pairs_and_count_fewer_rows(answers):
     gappy = answers.mask(np.random.default_rng(1).random(answers.shape) < 0.1)
-    rule = EBIC(n_alphas=6, alpha_ratio=0.02, refit=False)
+    rule = EBIC(n_alphas=6, alpha_ratio=0.02)
     model = GaussianGraph(rule, covariance="auto", missing="pairwise").fit(gappy)
     seen = gappy.notna().to_numpy().astype(float)
     n_pairs = (seen.T @ seen)[np.triu_indices(N_ITEMS, 1)].mean()
@@ -186,7 +186,7 @@ def test_items_of_the_big_five(tmp_path):
         assert weights.loc[positive] > 0.1
     assert weights.loc["A1", "A2"] < -0.1
     # What qgraph 1.9.3 finds: EBICglasso(cor_auto(bfi), 2800, lambda.min.ratio = 0.01).
-    rule = EBIC(gamma=0.5, n_alphas=100, alpha_ratio=0.01, refit=False)
+    rule = EBIC(gamma=0.5, n_alphas=100, alpha_ratio=0.01)
     same = GaussianGraph(rule, covariance="auto", missing="pairwise").fit(pd.read_csv(path))
     assert same.alpha_ == pytest.approx(0.02811164, rel=1e-6)
     assert same.graph_.n_edges == 181

@@ -122,7 +122,7 @@ def learn(
                 "piece by piece. Leave them or --stream out."
             )
         searched = "cv" if place is not None and tau in (None, "cv") else None
-        rule = alpha or ("ebic" if place is None else "cv")
+        rule = alpha or ("stepwise" if place is None else "cv")
         asked = given(alpha=rule, missing=preparation().missing, covariance=covariance)
         _check_stream(resamples, **asked, tau=searched, constant=constant)
         resamples = Confidence()
@@ -161,8 +161,9 @@ def learn(
         parameters |= given(repair=repair, n_jobs=n_jobs)
         parameters |= given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
         if place is None:
-            scale = _scale(name, covariance, has_answers=source.has_answers)
-            parameters |= {"alpha": penalty(alpha or "ebic"), "covariance": scale}
+            scale = covariance or ("auto" if source.has_answers else "correlation")
+            rule = "ebic" if name == "neighborhood" else "stepwise"
+            parameters |= {"alpha": penalty(alpha or rule), "covariance": scale}
             parameters |= given(device=device)
             if covariance is None and scale == "auto":
                 # Also those that take the place of others may have negative eigenvalues: each
@@ -211,7 +212,7 @@ def _check_stream(confidence: Confidence, **options: Any) -> None:
     if asked:
         raise InputError(
             f"{asked[0]} needs all rows at once, and --stream reads them piece by piece. Leave "
-            "one of the two out; for penalties, pass numbers or --alpha ebic."
+            "one of the two out; for penalties, pass numbers, --alpha stepwise or --alpha ebic."
         )
 
 
@@ -257,16 +258,6 @@ def _check_device(device: Device | None, method: str) -> None:
             f"--device is for the graphical lasso, also in space, and the network is learned by "
             f"the method {method}. Leave --device out."
         )
-
-
-def _scale(method: str, covariance: Covariance | None, *, has_answers: bool) -> str:
-    """Name the covariance to learn from; correlations unless another one is asked for."""
-    if covariance is None and has_answers:
-        return "auto"
-    if covariance not in (None, "correlation"):
-        return covariance
-    # Neighbourhood regressions are of standardised columns, whatever the covariance was.
-    return "empirical" if method == "neighborhood" else "correlation"
 
 
 def _check_discrete(source: Source, **numerical: Any) -> None:

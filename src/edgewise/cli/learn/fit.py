@@ -48,6 +48,14 @@ if TYPE_CHECKING:
 
 #: The method for columns that are sites in space.
 IN_SPACE: Final = "locally-constant"
+#: How graphs without a penalty were chosen.
+UNPENALISED: Final = {
+    "stepwise": (
+        "Graph chosen by the extended BIC: the best of {} refitted graphs, then edge by edge; no "
+        "penalty"
+    ),
+    "fdr": "Graph of the pairs that pass tests at a false discovery rate; no penalty",
+}
 #: The method for columns of levels.
 DISCRETE: Final = "discrete"
 #: The method for columns of several kinds.
@@ -537,7 +545,8 @@ def _none(fit: Any, method: str) -> list[str]:
     if method == DISCRETE:
         return ["No two columns are more likely dependent than not, given the others."]
     found = f" A correlation passes a Bonferroni test all the same (p = {p_value:.1g})"
-    passes = "" if math.isnan(p_value) else f"{found}: --alpha ebic joins such pairs."
+    option = {"gaussian": "--alpha stepwise", "neighborhood": "--method gaussian"}.get(method)
+    passes = "" if math.isnan(p_value) or not option else f"{found}: {option} joins such pairs."
     if name := rule_name(fit.alpha):
         return [f"No edge, by {RULES[name]}.{passes}"]
     penalties = (
@@ -558,10 +567,9 @@ def _penalties(fit: Any, method: str) -> str:
             return f"alpha {low:.3g}, as given"
         n_alphas = max(len(chosen.alphas) for chosen in fit.selection_)
         return f"alpha {low:.3g} to {high:.3g}, for each column {choice(fit.alpha, n_alphas)}"
+    if math.isnan(fit.alpha_):
+        return UNPENALISED[rule_name(fit.alpha) or ""].format(len(fit.alphas_))
     alpha = f"alpha {fit.alpha_:.3g}"
-    if getattr(fit.selection_, "is_refitted", False):
-        refitted = "by the extended BIC of refitted graphs, then edge by edge"
-        return f"{alpha}, the best of {len(fit.alphas_)} {refitted}"
     if method != IN_SPACE:
         return f"{alpha}, {choice(fit.alpha, len(fit.alphas_))}"
     tau = f"tau {fit.tau_:.3g}"

@@ -29,7 +29,7 @@ from edgewise.data.table import Table, column_names
 from edgewise.graph.graph import card
 from edgewise.io.archive import DAMAGE, read_archive, write_archive
 from edgewise.io.messages import quote_names
-from edgewise.selection.rules import EBIC, needs_rows, rule_name
+from edgewise.selection.rules import EBIC, Stepwise, needs_rows, rule_name
 from edgewise.stats import Moments
 from edgewise.stats.polychoric import ordinal_columns
 
@@ -76,8 +76,11 @@ def show_fit(estimator: Any) -> str:
         words: f"{value:.4g}"
         for name, words in MAIN_FIGURES.items()
         if isinstance(value := getattr(estimator, name, None), (int, float))
+        and not math.isnan(value)
     }
     rule = rule_name(getattr(estimator, "alpha", None))
+    if rule and math.isnan(np.max(getattr(estimator, "alpha_", 0.0))):
+        figures["graph"] = f"chosen by {rule.upper()}, without a penalty"
     if rule and MAIN_FIGURES["alpha_"] in figures:
         figures[MAIN_FIGURES["alpha_"]] += f", chosen by {rule.upper()}"
     # What was resampled has the certificate.
@@ -341,10 +344,10 @@ def read_rows(
 def _check_n_samples(estimator: Any) -> None:
     """Refuse a covariance where the EBIC would not know how many rows are behind it."""
     n_samples = getattr(estimator, "n_samples", None)
-    is_ebic = isinstance(estimator.alpha, EBIC) or estimator.alpha == EBIC.name
-    if is_ebic and n_samples is None:
+    rule = rule_name(estimator.alpha)
+    if rule in (Stepwise.name, EBIC.name) and n_samples is None:
         raise InputError(
-            'alpha="ebic" needs to know how many rows are behind the covariance. '
+            f'alpha="{rule}" needs to know how many rows are behind the covariance. '
             "Pass n_samples, or a number for alpha."
         )
     if n_samples is not None and not n_samples > 1:

@@ -407,7 +407,6 @@ def _design_precision(X: FloatArray, alpha: float | str | EBIC) -> FloatArray:
         Omega[varies, varies] = 1.0 / X[:, varies].var()
     elif len(varies):
         # A stable inverse is wanted here, which shrinks, and not the right graph.
-        rule = EBIC(refit=False) if alpha == "ebic" else alpha
-        model = GaussianGraph(rule, covariance="correlation").fit(X[:, varies])
+        model = GaussianGraph(alpha, covariance="correlation").fit(X[:, varies])
         Omega[np.ix_(varies, varies)] = model.precision_
     return Omega

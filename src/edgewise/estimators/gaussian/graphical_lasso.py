@@ -46,8 +46,9 @@ from edgewise.estimators.base.table import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, FDR, StARS
-from edgewise.selection.graph_choice import choose_graph
+from edgewise.selection import CV, EBIC, FDR, StARS, Stepwise, row_log_likelihood
+from edgewise.selection.criteria import squared_distances
+from edgewise.selection.graph_choice import choose_stepwise, choose_tested
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
 from edgewise.solvers.device.graphical_lasso import GPU_FROM
@@ -78,22 +79,23 @@ class GaussianGraph(TableEstimator):
 
     Parameters
     ----------
-    alpha : float, {"ebic", "cv", "stars", "fdr"}, EBIC, CV, StARS or FDR
-        Strength of the penalty, counted for every entry of the symmetric matrix, or the rule
-        that chooses it along a path: the extended BIC [2]_, held-out likelihood, or stability
-        [3]_. With ``"ebic"`` graphs are judged by their maximum likelihood, edges added to and
-        removed from the best on the path, and the result is without a penalty; it is empty if
-        and only if no correlation passes a Bonferroni test at 5 %. ``EBIC(refit=False)`` judges
-        the penalised fits, as published. ``"fdr"`` tests every pair and joins those at a false
-        discovery rate of 5 % [4]_, also without a penalty on the result; ``alpha_`` is then that
-        of the regressions behind the tests.
-        The rules' own parameters are set as in ``alpha=EBIC(gamma=0.5)``; by default 30
+    alpha : float, {"stepwise", "ebic", "cv", "stars", "fdr"}, or a rule
+        Strength of the penalty, counted for every entry of the symmetric matrix; or a rule.
+        ``"stepwise"`` (`Stepwise`) fits the graphs along a path without the penalty, and adds edges
+        to and removes them from the best by the extended BIC [2]_; the graph is empty if and only
+        if no correlation passes a Bonferroni test at 5 %. ``"fdr"`` (`FDR`) tests every pair and
+        joins those at a false discovery rate of 5 % [4]_. Both give the maximum likelihood under
+        the graph, without a penalty. The others choose the strength of the penalty along a path:
+        ``"ebic"`` (`EBIC`) by the extended BIC of the penalised fits, as published [2]_, ``"cv"``
+        (`CV`) by held-out likelihood, and ``"stars"`` (`StARS`) by stability [3]_.
+        The rules' own parameters are set as in ``alpha=EBIC(gamma=0.25)``; by default 30
         alphas are tried, from the smallest with an empty graph down to :math:`0.2 / \sqrt n` of
         it (at most 0.05, and 0.1 with no more rows than columns); then, with more than two rows
         per column, up to three decades less while the best alpha is the smallest.
     covariance : str
-        What stands for S. ``"empirical"``; ``"correlation"``, which penalises all columns alike
-        and gives the result back in the units of X; ``"nonparanormal"``, ``"spearman"`` or
+        What stands for S. ``"correlation"`` penalises all columns alike, whatever their units, and
+        gives the result back in the units of X; ``"empirical"``, the covariance;
+        ``"nonparanormal"``, ``"spearman"`` or
         ``"kendall"``, correlations that see ranks only; ``"polychoric"``, those of the normal
         variables behind ordered answers; ``"auto"``, polychoric, polyserial or Pearson
         correlations by the kinds of each pair, where at most 10 different whole numbers in a
@@ -144,13 +146,15 @@ class GaussianGraph(TableEstimator):
     graph_ : Graph
         Weights are partial correlations.
     alpha_ : float
-        The strength used; after a refit, that whose graph on the path was the best.
+        The strength used, which as ``alpha`` gives the same fit; NaN after ``"stepwise"`` and
+        ``"fdr"``, whose fits have no penalty.
     alphas_ : ndarray
         The strengths tried.
     selection_ : Selection or None
         Criterion along the path, when a rule picked alpha.
     gap_, objective_ : float
-        Duality gap and objective of the fit, on the scale the solver works on.
+        Duality gap and objective of the fit, on the scale the solver works on; without the penalty
+        after ``"stepwise"`` and ``"fdr"``.
     converged_ : bool
         Whether the gap met the tolerance.
     n_iter_ : int
@@ -194,13 +198,12 @@ class GaussianGraph(TableEstimator):
         "The network was estimated by the graphical lasso (Friedman et al. 2008): two "
         "variables are joined if their partial correlation given all others is not zero."
     )
-    _methods_refitted = (
+    _methods_stepwise = (
         "The network was chosen by the extended BIC of Gaussian graphs at their "
         "maximum likelihood: the graphical lasso (Friedman et al. 2008) along a path of penalties "
         "only proposed graphs, and single edges were added to and removed from the best of them "
         "(or from the pairs that pay for an edge given all others, where these are better). "
-        "The estimate is the maximum likelihood under the chosen graph, without a penalty (the one "
-        "given below is that of the best graph on the path): two "
+        "The estimate is the maximum likelihood under the chosen graph, without a penalty: two "
         "variables are joined if their partial correlation given all others is not zero."
     )
     _methods_tested = (
@@ -211,7 +214,7 @@ class GaussianGraph(TableEstimator):
     )
     _cites = ("friedman2008",)
 
-    _alpha = Strength(EBIC(refit=True), CV(), StARS(), FDR())
+    _alpha = Strength(Stepwise(), EBIC(), CV(), StARS(), FDR())
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "covariance": OneOf("empirical", "correlation", "precomputed", *ON_LATENT_SCALE),
@@ -222,9 +225,9 @@ class GaussianGraph(TableEstimator):
 
     def __init__(
         self,
-        alpha: float | str | Rule = "ebic",
+        alpha: float | str | Rule = "stepwise",
         *,
-        covariance: str = "empirical",
+        covariance: str = "correlation",
         penalize_diagonal: bool = False,
         weights: ArrayLike | None = None,
         missing: str = "error",
@@ -271,27 +274,24 @@ class GaussianGraph(TableEstimator):
         GaussianGraph
         """
         table, weights, problem, statistics = self._pose(X, sample_weight)
-        rule = self._alpha.resolve(self.alpha)
-        if isinstance(rule, FDR):
-            problem.refuse_untestable(statistics)
-            if isinstance(table, np.ndarray) and np.isnan(table).any():
-                raise InputError(
-                    'alpha="fdr" has no tests for missing values, whose errors need resamples. '
-                    "Take edgewise.inference.edge_intervals(X, missing=...), fill the values, or "
-                    "drop those rows."
-                )
-        choice = search(
-            problem,
-            rule,
-            table,
-            weights,
-            statistics,
-            grid_of(self, statistics),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            choose_graph=choose_graph,
-        )
+        rule, grid = self._alpha.resolve(self.alpha), grid_of(self, statistics)
+        if isinstance(rule, Stepwise):
+            choice = choose_stepwise(problem, rule, statistics, grid, self.verbose)
+        elif isinstance(rule, FDR):
+            problem.refuse_untestable(statistics, table)
+            choice = choose_tested(problem, rule, statistics, problem.scores(table, weights))
+        else:
+            choice = search(
+                problem,
+                rule,
+                table,
+                weights,
+                statistics,
+                grid,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
         fit: PrecisionFit = choice.fit
         note_choice(self, choice, statistics)
         self.precision_ = fit.precision
@@ -326,6 +326,49 @@ class GaussianGraph(TableEstimator):
         rows, weights = read_new_rows(self, X, sample_weight)
         model = GaussianModel.of(self)
         return self._problem().score(model, rows, weights)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Log-density of each row; the weighted mean of them is `score`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            Rows. One with missing values has the density of what it has, unless
+            ``missing="error"``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return row_log_likelihood(*self._rows_and_model(X))
+
+    def mahalanobis(self, X: Any) -> FloatArray:
+        r"""Squared distance of each row from the mean, :math:`(x - \mu)^T \Theta (x - \mu)`.
+
+        Rows of the model have distances of a :math:`\chi^2` distribution with as many degrees of
+        freedom as columns.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, p)
+            As for `score_samples`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return squared_distances(*self._rows_and_model(X))
+
+    def _rows_and_model(self, X: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return rows with mean and covariance of the model in their units."""
+        check_is_fitted(self)
+        if self.covariance in ON_LATENT_SCALE:
+            raise InputError(
+                f"covariance={self.covariance!r} is about latent variables, of which the rows "
+                'have no density. Fit with covariance="correlation" or "empirical".'
+            )
+        model = GaussianModel.of(self)
+        return read_new_rows(self, X, None)[0], model.location, model.covariance
 
     def path(
         self,
@@ -497,7 +540,7 @@ class GaussianProblem:
                     f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
                 )
 
-    def refuse_untestable(self, statistics: Statistics) -> None:
+    def refuse_untestable(self, statistics: Statistics, table: Any) -> None:
         """Refuse data that the tests of ``alpha="fdr"`` are not for."""
         scale, n_samples = self.covariance.covariance, statistics.n_samples or 0.0
         if scale not in ("empirical", "correlation", "nonparanormal", "precomputed"):
@@ -505,6 +548,12 @@ class GaussianProblem:
                 f'alpha="fdr" has no tests for covariance={scale!r}, whose errors need resamples. '
                 f"Take edgewise.inference.edge_intervals(X, covariance=...), or "
                 'covariance="nonparanormal".'
+            )
+        if isinstance(table, np.ndarray) and np.isnan(table).any():
+            raise InputError(
+                'alpha="fdr" has no tests for missing values, whose errors need resamples. '
+                "Take edgewise.inference.edge_intervals(X, missing=...), fill the values, or "
+                "drop those rows."
             )
         if n_samples < 8:
             raise InputError(

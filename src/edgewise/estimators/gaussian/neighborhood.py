@@ -66,7 +66,7 @@ class NeighborhoodGraph(TableEstimator):
     rule : {"and", "or"}
         Join a pair when both, or at least one, of its two coefficients are not 0.
     covariance : str
-        ``"empirical"``; ``"nonparanormal"``, ``"spearman"`` or ``"kendall"``, which see ranks
+        ``"correlation"``; ``"nonparanormal"``, ``"spearman"`` or ``"kendall"``, which see ranks
         only; ``"polychoric"`` or ``"auto"``, for ordered answers as in `GaussianGraph`; or
         ``"precomputed"``, where ``fit`` takes a covariance matrix instead of rows.
     missing : {"error", "pairwise", "em"}
@@ -152,7 +152,7 @@ class NeighborhoodGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "rule": OneOf("and", "or"),
-        "covariance": OneOf("empirical", "precomputed", *ON_LATENT_SCALE),
+        "covariance": OneOf("correlation", "precomputed", *ON_LATENT_SCALE),
         **CONSTRAINTS,
     }
     _matrices_held = 8.0
@@ -162,7 +162,7 @@ class NeighborhoodGraph(TableEstimator):
         alpha: float | str | Rule = "ebic",
         *,
         rule: str = "and",
-        covariance: str = "empirical",
+        covariance: str = "correlation",
         missing: str = "error",
         repair: str | None = None,
         n_samples: float | None = None,
