@@ -396,10 +396,30 @@ def steepest_gain(cells: GaussianCells, search: str, first: Cut | None, lookahea
     risks = _tables(judged, gaining, from_below, len(judged))[root]
     n, p = cells.train.Y.shape
     price = code_length_price(n, p, max(len(cells.depths), 1), 1.0)
-    return max(
+    largest = max(
         (-float(risks[m - 1]) / (price(m) - price(1)) for m in range(2, len(risks) + 1)),
         default=0.0,
     )
+    return max(largest, _steepest_below(cells, price)) if search == "halving" else largest
+
+
+def _steepest_below(cells: GaussianCells, price: Price) -> float:
+    """Extrapolate from one path to the smallest cells what full trees of each depth would gain.
+
+    Small cells adapt to their rows more than large ones: where the root gains nothing by chance,
+    a tree that splits for a reason would go on for none.
+    """
+    cell, gained, largest, n_leaves = cells.root(), 0.0, 0.0, 1
+    while True:
+        (risks,) = cells.split([cell])
+        coordinate, gain = _best_halving(cell, risks)
+        if coordinate < 0:
+            return largest
+        gained += n_leaves * gain
+        n_leaves *= 2
+        largest = max(largest, gained / (price(n_leaves) - price(1)))
+        side = cell.depth % 2
+        cell = cells.child(cell, coordinate, side, float(risks[coordinate, side]))
 
 
 def code_length_price(n: int, p: int, d: int, gamma: float) -> Price:
