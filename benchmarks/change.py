@@ -41,7 +41,7 @@ from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise.data import make_gaussian_change
-from edgewise.inference import network_difference_test
+from edgewise.inference import compare_networks
 from edgewise.solvers import RatioSolution, density_ratio, density_ratio_path, ratio_alpha_max
 
 Row = dict[str, Any]
@@ -308,8 +308,8 @@ def permutation_rows(plan: Plan) -> list[Row]:
     say("permutations")
     X = np.random.default_rng(0).normal(size=(2 * TEST_ROWS, TEST_COLUMNS))
     y = np.repeat([0, 1], TEST_ROWS)
-    network_difference_test(X[:, :3], y, n_permutations=9)
-    seconds, test = cpu(partial(network_difference_test, n_permutations=N_PERMUTATIONS), X, y)
+    compare_networks(X[:, :3], y, n_permutations=9)
+    seconds, test = cpu(partial(compare_networks, n_permutations=N_PERMUTATIONS), X, y)
     return [
         {
             "rows": f"{TEST_ROWS} + {TEST_ROWS}",

@@ -10,7 +10,7 @@ import pandas as pd
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.dependence import Dependence, RowOrder, off_curve, row_order
 from edgewise.estimators import GaussianGraph, GraphTree
-from edgewise.inference import edge_intervals, network_difference_test
+from edgewise.inference import compare_networks, edge_intervals
 from studies.study import Claim, Part, Report, Row, Study, combinations
 from studies.tables import markdown_table, mean_and_error, verdict
 
@@ -87,7 +87,7 @@ def differs(rows: FloatArray) -> Row:
     found = Dependence(order=order)
     if found.kind == "blocks" and not order.has_blocks(n_fewest):
         return {"claims": False, "sure": False, "says": False}
-    test = network_difference_test(
+    test = compare_networks(
         rows, y, n_permutations=199, block_length=found.block_length(n_fewest), random_state=0
     )
     return {"claims": test.pvalue <= LEVEL, "sure": test.pvalue <= LEVEL, "says": True}

@@ -260,21 +260,21 @@ ROSTER = [
     ),
     Entry(
         takes="groups",
-        plain=FusedNetworkChange(alpha=0.2),
+        plain=FusedNetworkChange(coupling=0.2),
         fixed=(
-            FusedNetworkChange(alpha=0.3, sparsity=0.1),
-            FusedNetworkChange(alpha=0.3, method="joint", sparsity=0.1),
+            FusedNetworkChange(0.1, coupling=0.3),
+            FusedNetworkChange(0.1, coupling=0.3, method="joint"),
         ),
-        searches=(FusedNetworkChange(CV(3, n_alphas=3), random_state=0),),
+        searches=(FusedNetworkChange(coupling=CV(3, n_alphas=3), random_state=0),),
         conventions=(
             FusedNetworkChange(random_state=0),
-            FusedNetworkChange(alpha=0.2, method="joint", sparsity=0.1),
-            FusedNetworkChange(alpha=0.2, method=SampledLikelihood(n_proposals=50)),
+            FusedNetworkChange(0.1, coupling=0.2, method="joint"),
+            FusedNetworkChange(coupling=0.2, method=SampledLikelihood(n_proposals=50)),
         ),
         options=(
-            FusedNetworkChange(CV(2, n_alphas=4), random_state=0),
-            FusedNetworkChange(0.2, 0.1, method="joint"),
-            FusedNetworkChange(0.2, 0.1, covariance="nonparanormal"),
+            FusedNetworkChange(coupling=CV(2, n_alphas=4), random_state=0),
+            FusedNetworkChange(0.1, coupling=0.2, method="joint"),
+            FusedNetworkChange(0.1, coupling=0.2, covariance="nonparanormal"),
         ),
     ),
     Entry(

@@ -119,7 +119,9 @@ def sampled_flasso(
     """Rank by polynomial models of both groups with few differences, by importance sampling."""
     rule = CV(n_alphas=SAMPLED_ALPHAS, alpha_ratio=alpha_ratio)
     return by_path(
-        FusedNetworkChange(rule, method=likelihood, tol=SAMPLED_TOL, random_state=random_state)
+        FusedNetworkChange(
+            coupling=rule, method=likelihood, tol=SAMPLED_TOL, random_state=random_state
+        )
     )
 
 

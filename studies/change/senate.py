@@ -14,8 +14,7 @@ from sklearn.base import clone
 from edgewise.data import load_senate
 from edgewise.estimators import NetworkChange
 from edgewise.graph import Graph
-from edgewise.inference import StabilitySelection, permutation_test
-from edgewise.inference.change_test import window_changes
+from edgewise.inference import StabilitySelection, permutation_test, window_changes
 from edgewise.plot import plot_change
 from studies.study import Part, Report, Row
 from studies.tables import fill, records_table, rows_of

@@ -11,13 +11,7 @@ from scipy.signal import lfilter
 
 from edgewise._core.typing import AnyArray, FloatArray
 from edgewise.data.dependence import block_length
-from edgewise.inference import (
-    Design,
-    GroupDifference,
-    NetworkDifference,
-    group_difference_test,
-    network_difference_test,
-)
+from edgewise.inference import Design, compare_networks
 from studies.figures import standard_error
 from studies.study import Claim, Part, Report, Row, Study, combinations
 from studies.tables import fill, markdown_table, verdict as verdict_of
@@ -254,7 +248,7 @@ def run_task(rng: np.random.Generator, *, kind: str, draw: int) -> list[Row]:
     rows = []
     for _ in range(N_TABLES):
         X, y = draw_rows(kind, rng)
-        test = network_difference_test(X, y, n_permutations=N_PERMUTATIONS, random_state=rng)
+        test = compare_networks(X, y, n_permutations=N_PERMUTATIONS, random_state=rng)
         pvalues = {name: test.pvalues.get(name, 1.0) for name in SINGLE}
         rows.append({"differs": kind in KINDS, "verdict": test.pvalue, **pvalues})
     return rows
@@ -458,15 +452,14 @@ def run_design(rng: np.random.Generator, *, kind: str, draw: int, n_tables: int)
     rows = []
     for _ in range(n_tables):
         options: dict[str, Any] = {"n_permutations": N_PERMUTATIONS, "random_state": rng}
-        test: GroupDifference | NetworkDifference
         if kind in DESIGNS:
             sample = DESIGNS[kind](rng)
             options |= {"design": sample.design, "block_length": sample.block_length}
-            several = group_difference_test(sample.X, sample.y, **options)
-            pairs = several.pairs().set_index(["first", "second"])["p_holm"]
+            several = compare_networks(sample.X, sample.y, **options)
+            pairs = several.groups.set_index(["first", "second"])["pvalue_holm"]
             test, familywise = several, float(pairs.loc[list(sample.same)].min())
         else:
-            test = network_difference_test(*draw_rows(kind, rng), **options)
+            test = compare_networks(*draw_rows(kind, rng), **options)
             familywise = test.pvalue
         row = {"omnibus": test.pvalue, "familywise": familywise}
         rows.append({**row, "largest": test.partial.pvalue, "strength": test.pvalue_strength})

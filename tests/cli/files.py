@@ -24,10 +24,12 @@ CHANGE_FILES = (
     "matrix.png",
     "permutation.png",
     "changes.csv",
+    "coefficients.csv",
     "columns.csv",
     "edges.csv",
     "nodes.csv",
     "graph.graphml",
+    "coefficients.graphml",
     "model.edgewise",
     "run.json",
 )

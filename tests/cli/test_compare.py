@@ -12,8 +12,8 @@ import pytest
 
 import edgewise
 from edgewise import CV, Graph, NetworkChange
-from edgewise.cli.compare.groups import _finding
-from edgewise.inference import network_difference_test
+from edgewise.cli.compare.groups import PARTIAL, _finding
+from edgewise.inference import compare_networks
 from edgewise.selection import SelectionWarning
 from tests.cli.files import CHANGE_FILES, FILES, INTERVALS
 
@@ -33,7 +33,8 @@ def compare(run, tmp_path):
             result=result,
             out=out,
             record=json.loads(Path(out, "run.json").read_text()),
-            changes=pd.read_csv(out / "changes.csv"),
+            changes=pd.read_csv(out / "changes.csv") if (out / "changes.csv").exists() else None,
+            learned=pd.read_csv(out / "coefficients.csv"),
             model=edgewise.load(out / "model.edgewise"),
         )
 
@@ -78,46 +79,55 @@ def test_everything_is_written_and_agrees(compare, groups):
     expected = NetworkChange(alpha=0.3, standardize="within").fit(
         groups[list("abcdef")], ordered(groups)
     )
-    graph = Graph.read(run.out / "graph.graphml")
+    graph = Graph.read(run.out / "coefficients.graphml")
     assert graph.names == tuple("abcdef")
     np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-9)
     np.testing.assert_array_equal(run.model.change_, expected.change_)
     assert run.model.classes_.tolist() == ["old", "new"]
     assert {("a", "b"), ("c", "d")} <= names_of(run.changes)
+    sure = run.changes[run.changes["pvalue_familywise"] <= 0.05]
     edges = pd.read_csv(run.out / "edges.csv").dropna(subset="target")
-    assert names_of(edges) == names_of(run.changes)
+    assert names_of(edges) == names_of(sure)
+    assert names_of(run.learned) == names_of(expected.graph_.edges())
+    assert len(run.changes) == 15
     for picture in ("change.png", "matrix.png", "permutation.png"):
         assert (run.out / picture).read_bytes().startswith(b"\x89PNG")
     page = (run.out / "report.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert page.count("<img alt=") == 1
-    sure = run.changes[run.changes["p_familywise"] <= 0.05]
-    top = sure.loc[sure["change"].abs().idxmax()]
-    assert f"the largest sure change is between {top.source} and {top.target} (" in page
+    top = sure.loc[sure["difference"].abs().idxmax()]
+    assert f"the largest significant change is between {top.source} and {top.target} (" in page
     assert "<td>a</td><td>b</td><td>gained</td>" in page
 
 
 def test_table_of_changes(compare, groups):
-    """Kinds as the simulation has them, p-values as `network_difference_test` gives them."""
+    """Each p-value stands beside the size of its own statistic."""
     run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
-    heads = ["source", "target", "change", "before", "after", "kind", "p", "q", "p_familywise"]
-    assert list(run.changes.columns) == [*heads, "both_directions"]
-    changes = run.changes.set_index(["source", "target"])
-    assert changes.loc[("a", "b"), "kind"] == "gained"
-    assert changes.loc[("a", "b"), "before"] == 0 < changes.loc[("a", "b"), "after"]
-    assert changes.loc[("c", "d"), "kind"] == "flipped"
-    assert changes.loc[("a", "b"), "change"] > 0 > changes.loc[("c", "d"), "change"]
-    assert changes.loc[[("a", "b"), ("c", "d")], "both_directions"].all()
     rows, y = groups[list("abcdef")], ordered(groups)
-    found = network_difference_test(rows, y, n_permutations=99, random_state=0)
-    test = found.partial
-    place = {name: k for k, name in enumerate("abcdef")}
-    where = tuple([place[name] for name in run.changes[end]] for end in ("source", "target"))
-    np.testing.assert_allclose(run.changes.p, test.pvalues[where])
-    np.testing.assert_allclose(run.changes.q, test.qvalues[where])
-    np.testing.assert_allclose(run.changes.p_familywise, test.familywise[where])
-    confidence = Graph.read(run.out / "graph.graphml").confidence[where]
-    np.testing.assert_allclose(confidence, 1 - test.familywise[where], atol=1e-12)
+    test = compare_networks(rows, y, n_permutations=99, random_state=0)
+    pd.testing.assert_frame_equal(run.changes, test.table(), check_dtype=False)
+    sure = test.significant(0.05, by="familywise")
+    graph = Graph.read(run.out / "graph.graphml")
+    np.testing.assert_allclose(graph.weights, sure.weights, atol=1e-12)
+    np.testing.assert_allclose(
+        graph.confidence[graph.adjacency], sure.confidence[sure.adjacency], atol=1e-12
+    )
+
+
+def test_table_of_coefficients(compare, groups):
+    """Kinds as the simulation has them, where the pair is significant; without p-values."""
+    run = compare(groups, "--by", "era", "--pair", "old,new", *QUICK)
+    heads = ["source", "target", "change", "before", "after", "kind", "both_directions"]
+    assert list(run.learned.columns) == heads
+    learned = run.learned.set_index(["source", "target"])
+    assert learned.loc[("a", "b"), "kind"] == "gained"
+    assert learned.loc[("a", "b"), "before"] == 0 < learned.loc[("a", "b"), "after"]
+    assert learned.loc[("c", "d"), "kind"] == "flipped"
+    assert learned.loc[("a", "b"), "change"] > 0 > learned.loc[("c", "d"), "change"]
+    assert learned.loc[[("a", "b"), ("c", "d")], "both_directions"].all()
+    changes = run.changes.set_index(["source", "target"]).loc[learned.index]
+    sure = learned.kind.isin(["gained", "lost", "flipped", "stronger", "weaker"])
+    np.testing.assert_array_equal(sure, changes.pvalue_familywise <= 0.05)
 
 
 def test_record_tells_what_was_done(compare, groups):
@@ -154,13 +164,12 @@ def test_summary_in_words(compare, groups):
         "6 columns of "
     )
     largest = run.changes.iloc[0]
-    line = f"{largest.source} -- {largest.target}  {largest.change:+.3f}  {largest.kind}"
+    line = f"{largest.source} -- {largest.target}  {largest.estimate_first:+.2f} to "
+    line += f"{largest.estimate_second:+.2f}  {largest.difference:+.2f}  p 0.001"
     assert line in out
-    n_sure = (run.changes.p_familywise <= 0.05).sum()
+    n_sure = (run.changes.pvalue_familywise <= 0.05).sum()
     assert f"{n_sure} of {len(run.changes)} pairs have p <= 0.05; the others are a ranking" in out
     assert "means differ in 0 of 6 columns" in out
-    sure = run.changes.kind.isin(["gained", "lost", "flipped", "stronger", "weaker"])
-    np.testing.assert_array_equal(sure, run.changes.p_familywise <= 0.05)
 
 
 def test_identical_groups_do_not_differ(compare):
@@ -201,10 +210,14 @@ def test_alpha_is_chosen_by_held_out_rows(compare, groups):
 @pytest.mark.drawn
 def test_nothing_changed_is_written_whole(compare, groups):
     run = compare(groups, "--by", "era", "--alpha", "5", "--permutations", "3")
-    assert sorted(path.name for path in run.out.iterdir()) == sorted(CHANGE_FILES)
+    # No empty frames, and a table of all pairs.
+    drawn = {"change.png", "matrix.png"}
+    assert {path.name for path in run.out.iterdir()} == {*CHANGE_FILES} - drawn
     assert run.record["n_edges"] == 0
-    assert run.changes.empty
-    assert "Density ratio: 0 pairs at alpha 5" in run.result.stdout
+    assert run.learned.empty
+    assert len(run.changes) == 15
+    assert "<td>a</td><td>b</td>" in (run.out / "report.html").read_text()
+    assert "Density ratio: 0 pairs (coefficients.csv) at alpha 5" in run.result.stdout
     assert "Too few permutations to say whether" in run.result.stdout
     assert Graph.read(run.out / "graph.graphml").n_nodes == 6
 
@@ -214,8 +227,9 @@ def test_no_permutations(compare, groups):
     assert not (run.out / "permutation.png").exists()
     assert "test" not in run.record
     assert not (run.out / "columns.csv").exists()
-    assert set(run.changes.kind) <= {"increased", "decreased"}
-    assert "p" not in run.changes
+    assert run.changes is None
+    assert set(run.learned.kind) <= {"increased", "decreased"}
+    assert not any("pvalue" in name for name in run.learned)
     assert "was not tested" in run.result.stdout.splitlines()[0]
     assert "permutation.png" not in run.result.stdout
     assert Graph.read(run.out / "graph.graphml").confidence is None
@@ -226,9 +240,9 @@ def test_pair_sets_the_direction(compare, groups):
     back = compare(groups, "--by", "era", "--pair", "new,old", *QUICK)
     plain = compare(groups, "--by", "era", *QUICK)
     assert back.record["labels"] == {"before": "new", "after": "old"}
-    signs = [run.changes.set_index(["source", "target"]).change for run in (ahead, back)]
+    signs = [run.changes.set_index(["source", "target"]).difference for run in (ahead, back)]
     assert signs[0][("a", "b")] > 0 > signs[1][("a", "b")]
-    kind = back.changes.set_index(["source", "target"]).kind
+    kind = back.learned.set_index(["source", "target"]).kind
     assert kind[("a", "b")] == "lost"
     # Sorted, and said so.
     pd.testing.assert_frame_equal(plain.changes, back.changes)
@@ -313,7 +327,7 @@ def test_options_reach_the_estimator(compare, groups, options, parameters):
         groups[list("abcdef")], groups.era
     )
     np.testing.assert_allclose(run.model.change_, expected.change_, atol=1e-12)
-    assert len(run.changes) == expected.graph_.n_edges
+    assert len(run.learned) == expected.graph_.n_edges
     assert parameters.items() <= run.record["parameters"].items()
 
 
@@ -335,8 +349,7 @@ def test_degree_is_chosen(compare, groups):
     ("method", "name", "parameters"),
     [
         ("dtrace", "DTraceChange", {"ridge": 0.2}),
-        ("fused", "FusedNetworkChange", {}),
-        ("fused", "FusedNetworkChange", {"sparsity": 0.1}),
+        ("fused", "FusedNetworkChange", {"coupling": 0.1}),
         ("separate", "SeparateNetworkChange", {}),
     ],
 )
@@ -351,7 +364,7 @@ def test_other_methods(compare, groups, method, name, parameters):
     assert run.record["parameters"]["method"] == method
     assert "effective_sample_size" not in run.record
     assert "directions" not in run.result.stdout
-    assert "both_directions" not in run.changes
+    assert "both_directions" not in run.learned
 
 
 def test_rule_of_separate_networks(compare, groups):
@@ -363,7 +376,7 @@ def test_rule_of_separate_networks(compare, groups):
 def test_jobs_and_seed(compare, groups):
     def values(*options):
         out = compare(groups, "--by", "era", "--alpha", "0.2", "--permutations", "19", *options)
-        return out.changes[["p", "q"]].to_numpy()
+        return out.changes[["pvalue", "qvalue"]].to_numpy()
 
     np.testing.assert_array_equal(values(), values("--jobs", "2"))
     assert not np.array_equal(values(), values("--seed", "1"))
@@ -388,8 +401,8 @@ def test_means_do_not_count(compare, groups):
     shifted = groups.copy()
     shifted.loc[groups.era == "new", list("abcdef")] += 20.0
     plain, moved = (compare(rows, "--by", "era", *QUICK) for rows in (groups, shifted))
-    np.testing.assert_allclose(moved.changes.p, plain.changes.p)
-    np.testing.assert_allclose(moved.changes.change, plain.changes.change, atol=1e-9)
+    np.testing.assert_allclose(moved.changes.pvalue, plain.changes.pvalue)
+    np.testing.assert_allclose(moved.learned.change, plain.learned.change, atol=1e-9)
     assert moved.result.stderr == ""
 
 
@@ -412,7 +425,7 @@ def test_kinds_without_networks(compare, groups):
     votes = (groups[list("abcd")] > 0).assign(era=groups.era)
     votes["d"] = votes.c.where(votes.era == "new", votes.d)
     run = compare(votes, "--by", "era", *QUICK)
-    assert set(run.changes.kind) <= {"increased", "decreased"}
+    assert set(run.learned.kind) <= {"increased", "decreased"}
     assert any("without the networks" in note for note in run.record["treatment"])
 
 
@@ -421,9 +434,10 @@ def test_json_is_one_object_and_nothing_else(run, groups, tmp_path):
     result = run("compare", "data.csv", "--by", "era", *QUICK, "--json", "--out", "here")
     document = json.loads(result.stdout)
     changes = pd.read_csv("here/changes.csv")
-    assert document["n_edges"] == len(document["changes"]) == len(changes)
-    assert document["changes"][0]["kind"] == changes.kind[0]
-    assert document["changes"][0]["p_familywise"] == changes.p_familywise[0]
+    assert len(document["changes"]) == len(changes) == 15
+    assert document["n_edges"] == (changes.pvalue_familywise <= 0.05).sum()
+    assert document["verdict"] == {"p_value": document["test"]["pvalue"], "differ": True}
+    assert document["changes"][0]["pvalue_familywise"] == changes.pvalue_familywise[0]
     assert sorted(document["files"]) == sorted(CHANGE_FILES)
     record = json.loads((tmp_path / "here" / "run.json").read_text())
     assert record.pop("files") == list(document["files"])
@@ -516,7 +530,7 @@ def test_tables_that_cannot_be_used(run, tmp_path, content, words):
             ["--by", "era", "--method", "fused", "--ridge", "1"],
             ["--ridge is for --method ratio or dtrace"],
         ),
-        (["--by", "era", "--sparsity", "1"], ["--sparsity is for --method fused", "ratio"]),
+        (["--by", "era", "--coupling", "1"], ["--coupling is for --method fused", "ratio"]),
         (["--by", "era", "--drop", "z"], ["--drop names 'z'"]),
         (["--by", "era", "--drop", "a,b,c,d,e,f"], ["leave no column"]),
         (["--by", "era", "--jobs", "0"], ["--jobs 0"]),
@@ -578,9 +592,9 @@ def test_spreads_are_no_network(compare):
     run = compare(frame, "--by", "kind", "--permutations", "199")
     assert "No significant difference between the networks" in run.result.stdout.splitlines()[0]
     assert "pairs changed" not in run.result.stdout
-    assert set(run.changes.kind) <= {"increased", "decreased"}
+    assert set(run.learned.kind) <= {"increased", "decreased"}
     columns = pd.read_csv(run.out / "columns.csv")
-    assert (columns.spread_p_familywise <= 0.05).sum() >= 3
+    assert (columns.spread_pvalue_familywise <= 0.05).sum() >= 3
     pooled = compare(frame, "--by", "kind", "--scale", "pooled", "--alpha", "0.3")
     assert np.abs(pooled.model.change_.diagonal()).max() > np.abs(run.model.change_).max()
 
@@ -594,8 +608,8 @@ def test_correlations_that_all_rise_are_found_whatever_alpha(compare):
     frame = pd.DataFrame(rows).add_prefix("s").assign(year=[2006] * 80 + [2008] * 80)
     run = compare(frame, "--by", "year", "--alpha", "9", "--permutations", "199")
     assert run.result.stdout.startswith("The networks of 2006 (80 rows) and 2008 (80 rows) differ")
-    assert run.record["n_edges"] == 0
-    assert "ranked by their change (partial correlations)" in run.result.stdout
+    assert run.learned.empty
+    assert "Significant changes of correlations" in run.result.stdout
 
 
 def test_means_of_hidden_groups_count_as_dependence_in_both(compare):
@@ -608,21 +622,51 @@ def test_means_of_hidden_groups_count_as_dependence_in_both(compare):
     assert "means differ in 0 of 4 columns" in run.result.stdout
 
 
-def test_the_headline_names_a_change_that_is_sure_or_says_that_none_is():
+def test_the_headline_names_what_is_significant_or_says_that_nothing_is():
     weights = np.zeros((3, 3))
     weights[0, 1], weights[1, 2] = 1.0, -0.5
-    pvalues = np.full((3, 3), 0.9)
-    pvalues[1, 2] = 0.01
-    graphs = [
-        Graph(weights + weights.T, confidence=1.0 - np.minimum(p, p.T))
-        for p in (pvalues, np.full((3, 3), 0.9))
-    ]
-    differ, same = SimpleNamespace(pvalue=0.001), SimpleNamespace(pvalue=0.4)
-    assert _finding(graphs[0], differ) == "the largest sure change is between x1 and x2 (-0.50)"
-    assert _finding(graphs[1], differ) == "no single pair of columns is sure to have changed"
-    assert _finding(graphs[0], same) == ""
-    untested = Graph(weights + weights.T)
-    assert _finding(untested, None) == "the largest change is between x0 and x1 (+1.00)"
+    graph, empty = Graph(weights + weights.T), Graph(np.zeros((3, 3)))
+    some = SimpleNamespace(pvalue=0.001)
+    largest = "the largest significant change is between x0 and x1 (+1.00)"
+    assert _finding(graph, some, PARTIAL) == largest
+    of_correlations = _finding(graph, some, "correlations")
+    assert of_correlations == (
+        f"no partial correlation is significant by itself; of correlations, {largest}"
+    )
+    assert _finding(empty, some, PARTIAL) == "no single pair of columns is significant by itself"
+    assert _finding(empty, SimpleNamespace(pvalue=0.4), PARTIAL) == ""
+    assert _finding(graph, None, PARTIAL) == "the largest change is between x0 and x1 (+1.00)"
+
+
+def test_a_verdict_names_the_correlations_it_rests_on(compare):
+    """A factor that grows: every correlation rises, and partial ones hardly do."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(160, 6)) * 0.6
+    rows += np.repeat([0.35, 0.9], 80)[:, None] * rng.normal(size=(160, 1))
+    frame = pd.DataFrame(rows, columns=list("abcdef")).assign(half=np.repeat([1, 2], 80))
+    run = compare(frame, "--by", "half", "--permutations", "199")
+    changes = run.changes
+    assert not (changes["pvalue_familywise"] <= 0.05).any()
+    assert (changes["correlation_pvalue_familywise"] <= 0.05).any()
+    assert (
+        "No partial correlation is significant by itself. Significant changes of correlations"
+        in (run.result.stdout)
+    )
+    top = changes.loc[changes["correlation_standardized"].abs().idxmax()]
+    line = f"{top.source} -- {top.target}  {top.correlation_first:+.2f} to "
+    line += f"{top.correlation_second:+.2f}  {top.correlation_difference:+.2f}  p "
+    assert line in run.result.stdout
+    graph = Graph.read(run.out / "graph.graphml")
+    sure = changes[changes["correlation_pvalue_familywise"] <= 0.05]
+    assert names_of(graph.edges()) == names_of(sure)
+
+
+def test_a_column_of_text_may_be_a_batch(run, groups, monkeypatch):
+    given = ["compare", "data.csv", "--by", "era"]
+    monkeypatch.setattr("sys.argv", ["edgewise", *given])
+    groups.assign(batch=np.tile(["one", "two"], 80)).to_csv("data.csv", index=False)
+    line = complaint(run, *given[1:])
+    assert "`edgewise compare data.csv --by era --adjust batch`" in line
 
 
 @pytest.mark.drawn

@@ -12,7 +12,7 @@ import pytest
 
 import edgewise
 from edgewise.cli import options
-from edgewise.inference import Design, network_difference_test
+from edgewise.inference import Design, compare_networks
 
 QUICK = ("--permutations", "59", "--alpha", "0.2")
 
@@ -68,7 +68,7 @@ def test_three_groups(compare, doses):
     assert changes.loc[0, ["source", "target"]].tolist() == ["a", "b"]
     assert changes.loc[0, "network_top"] == pytest.approx(run.model.graphs_[2].weights[0, 1])
     pairs = pd.read_csv(run.out / "pairs.csv")
-    assert pairs["p_holm"].tolist()[:2] == pytest.approx([0.05, 0.05])
+    assert pairs["pvalue_holm"].tolist()[:2] == pytest.approx([0.05, 0.05])
     columns = pd.read_csv(run.out / "columns.csv")
     mean = doses.loc[doses.dose == "mid", "a"].mean()
     assert columns.loc[0, "mean_mid"] == pytest.approx(mean)
@@ -110,16 +110,53 @@ def test_designs_of_two_groups(compare, doses):
         .sample(frac=1, random_state=0)
     )
     y, X = two["dose"], two[list("abcd")]
-    for option, column, design in (
-        ("--paired", "subject", Design(paired=two["subject"])),
-        ("--block", "subject", Design(blocks=two["subject"])),
-        ("--adjust", "age", Design(covariates=two[["age"]])),
+    for option, column, design, said in (
+        ("--paired", "subject", Design(paired=two["subject"]), "permuted within subjects"),
+        ("--block", "subject", Design(blocks=two["subject"]), "permuted within blocks"),
+        (
+            "--adjust",
+            "age",
+            Design(covariates=two[["age"]]),
+            "on the covariates permuted",
+        ),
     ):
         used = two[[*"abcd", "dose", column]]
         run = compare(used, option, column, "--permutations", "59", "--alpha", "0.3")
-        expected = network_difference_test(X, y, design=design, n_permutations=59, random_state=0)
+        expected = compare_networks(X, y, design=design, n_permutations=59, random_state=0)
         assert run.record["test"]["pvalues"] == pytest.approx(expected.pvalues)
-        assert f"as {option} asks" in run.text
+        assert said in run.text
+        assert said in " ".join(run.record["test"]["design"])
+
+
+def test_groups_without_a_common_batch_are_named(compare, doses):
+    batch = np.where(doses.dose == "low", np.tile(["p", "q"], 60), "p")
+    batch = np.where(doses.dose == "top", "q", batch)
+    run = compare(
+        doses[[*"abcd", "dose"]].assign(batch=batch),
+        *("--adjust", "batch", "--permutations", "59", "--alpha", "0.3"),
+    )
+    assert (
+        "Note: mid and top were not compared with each other: the covariate 'batch' is collinear "
+        "with the groups: their effects cannot be told apart." in run.text
+    )
+    assert run.record["test"]["untested"] == [["mid", "top"]]
+    assert len(pd.read_csv(run.out / "pairs.csv")) == 2
+
+
+@pytest.mark.drawn
+def test_the_methods_paragraph_says_the_design(compare, doses):
+    two = doses[doses.dose != "mid"].assign(subject=np.tile(range(40), 2))
+    run = compare(
+        two[[*"abcd", "dose", "subject", "age"]],
+        *("--paired", "subject", "--where", "age > -9", "--permutations", "59", "--alpha", "0.3"),
+        *("--drop", "age"),
+    )
+    page = (run.out / "report.html").read_text()
+    paragraph = page[page.index("Networks were learned with") :].partition("<")[0]
+    assert "Rows where age &gt; -9 were taken (80 of 80)." in paragraph
+    assert "Labels permuted within subjects." in paragraph
+    assert "There were 59 permutations." in paragraph
+    assert "--" not in paragraph
 
 
 def test_clusters_are_a_column_and_dask_an_address(compare, doses, monkeypatch):
@@ -137,7 +174,7 @@ def test_clusters_are_a_column_and_dask_an_address(compare, doses, monkeypatch):
     run = compare(two, *given, "--permutations", "59", "--alpha", "0.3")
     assert asked == ["tcp://10.0.0.1:8786"]
     assert "whole clusters" in run.text
-    expected = network_difference_test(
+    expected = compare_networks(
         two[list("abcd")], two["dose"], design=design, n_permutations=59, random_state=0
     )
     assert run.record["test"]["pvalues"] == pytest.approx(expected.pvalues)

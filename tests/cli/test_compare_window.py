@@ -10,7 +10,7 @@ import pytest
 
 import edgewise
 from edgewise import Graph, NetworkChange
-from edgewise.inference.change_test import window_changes
+from edgewise.inference import window_changes
 from tests.cli.files import WINDOW_FILES
 
 QUICK = ("--alpha", "0.7", "--permutations", "20")
@@ -67,15 +67,16 @@ def test_everything_is_written_and_agrees(slide, rows):
     assert [(w.start, w.stop) for w in expected] == [(80, 120), (120, 160), (160, 200)]
     found = [(w["start"], w["stop"], w["n_edges"]) for w in run.record["windows"]]
     assert found == [(w.start, w.stop, w.graph.n_edges) for w in expected]
-    assert list(run.changes.columns) == ["start", "stop", "source", "target", "change", "frequency"]
-    assert run.changes.frequency.max() <= 0.05
+    heads = ["start", "stop", "source", "target", "change", "pvalue_familywise"]
+    assert list(run.changes.columns) == heads
+    assert run.changes.pvalue_familywise.max() <= 0.05
     later = run.changes[run.changes.start >= 120]
     assert (later.source + later.target).tolist() == ["ab", "ab"]
     for window in expected:
         kept = run.changes[run.changes.start == window.start]
         edges = window.graph.edges()
         np.testing.assert_allclose(kept.change, edges.weight)
-        np.testing.assert_allclose(kept.frequency, 1 - edges.confidence, atol=1e-12)
+        np.testing.assert_allclose(kept.pvalue_familywise, 1 - edges.confidence, atol=1e-12)
         assert window.observed.n_edges >= window.graph.n_edges
     assert (run.out / "windows.png").read_bytes().startswith(b"\x89PNG")
     assert "data:image/webp" in (run.out / "report.html").read_text()
@@ -101,8 +102,8 @@ def test_summary_in_words(slide, rows):
     assert f"{run.record['n_edges']} pair" in out
     assert "in 3 windows of 40 rows, against the first 80 rows" in out
     change = run.changes[run.changes.start == 120].change.iloc[0]
-    assert f"rows 121 to 160  1 change, the largest a -- b {change:+.3f}" in out
-    assert "Changes found in at most 5% of 20 permutations of the rows are kept." in out
+    assert f"rows 121 to 160  1 change, the largest a -- b {change:+.3f} (p 0.048)" in out
+    assert "the largest of all windows in 95% of 20 permutations of the rows are kept" in out
     assert "alpha 0.7, as given" in out
     assert "The fit of the last window is" in out
 
@@ -126,7 +127,20 @@ def test_no_change_in_any_window(slide, rows):
     run = slide(rows[["c", "d"]], "--window", "50", "--alpha", "5", "--permutations", "2")
     assert run.changes.empty
     assert "0 pairs" in run.result.stdout
+    # No empty frames.
+    assert not (run.out / "windows.png").exists()
     assert Graph.read(run.out / "graph.graphml").n_edges == 0
+
+
+def test_windows_are_named_by_dates(slide, rows):
+    days = pd.date_range("2024-01-01", periods=200).strftime("%Y-%m-%d")
+    run = slide(
+        rows.assign(day=days), "--window", "40", "--reference", "80", "--step", "40", *QUICK
+    )
+    out = run.result.stdout
+    assert "against the first 80 rows (2024-01-01 to 2024-03-20)" in out
+    assert "2024-04-30 to 2024-06-08  1 change, the largest a -- b" in out
+    assert run.changes.loc[0, ["first_date", "last_date"]].tolist() == ["2024-04-30", "2024-06-08"]
 
 
 def test_many_windows_are_cut_in_the_summary_only(slide, rows):
@@ -143,16 +157,19 @@ def test_columns_of_two_values(slide, rows):
 
 
 def test_seed(slide, rows):
-    options = ("--window", "60", "--step", "60", "--alpha", "0.6", "--permutations", "40")
-    options += ("--scale", "pooled")
-    one, same, other = (slide(rows, *options, "--seed", seed).changes for seed in ("0", "0", "1"))
-    pd.testing.assert_frame_equal(one, same)
-    assert not one.equals(other)
+    options = ("--window", "40", "--step", "20", "--alpha", "0.1", "--permutations", "40")
+    one, same, other = (
+        [window["pvalue"] for window in slide(rows, *options, "--seed", seed).record["windows"]]
+        for seed in ("0", "0", "1")
+    )
+    assert one == same
+    assert one != other
 
 
 def test_json(run, rows):
     rows.to_csv("data.csv", index=False)
-    document = json.loads(run("compare", "data.csv", "--window", "60", *QUICK, "--json").stdout)
+    options = ("--window", "40", "--reference", "80", "--step", "40", *QUICK)
+    document = json.loads(run("compare", "data.csv", *options, "--json").stdout)
     assert len(document["changes"]) == sum(w["n_edges"] for w in document["windows"])
     assert sorted(document["files"]) == sorted(WINDOW_FILES)
 

@@ -142,7 +142,7 @@ def assert_senate(out):
     assert record["converged"] is True
     assert record["warnings"] == []
     assert 10 <= graph.n_edges <= 100
-    assert pd.read_csv(out / "changes.csv").kind.isin(["gained", "increased"]).any()
+    assert pd.read_csv(out / "coefficients.csv").kind.isin(["gained", "increased"]).any()
 
 
 def assert_tumours(out):

@@ -310,7 +310,7 @@ def test_blocks(run, table):
             for note in notes
         )
     notes = record_of(run, "compare", "--blocks", "3")["treatment"]
-    assert "labels permuted in blocks of 3 rows, as --blocks asks" in notes
+    assert "labels permuted in blocks of 3 consecutive rows" in notes
     record = record_of(run, "compare", "--blocks", "6")
     assert "test" not in record
     assert any("fewer than 10 blocks of 6, too few for a p-value" in n for n in record["treatment"])

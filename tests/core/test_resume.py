@@ -17,7 +17,7 @@ from edgewise import CV, DataWarning, InputError, StARS, resumable
 from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.graph import Graph
-from edgewise.inference import max_change_test
+from edgewise.inference import compare_networks
 
 
 def note_and_draw(folder, generator):
@@ -215,7 +215,7 @@ def permutations(X, y):
 
 
 def shuffles(X, y):
-    return max_change_test(X, y, n_permutations=50, random_state=0)
+    return compare_networks(X, y, n_permutations=50, random_state=0)
 
 
 def kernel(X, y):

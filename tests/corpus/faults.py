@@ -134,7 +134,7 @@ def constant_up_to_rounding(values):
     levels=FITS,
     classes=FITS,
     groups=FITS,
-    FusedNetworkChange=refused("'x0' and 'x2' are identical", "sparsity"),
+    FusedNetworkChange=refused("'x0' and 'x2' are identical", "alpha"),
 )
 def a_column_twice(values):
     values[:, 2] = values[:, 0]
@@ -147,7 +147,7 @@ def a_column_twice(values):
     levels=FITS,
     classes=FITS,
     groups=FITS,
-    FusedNetworkChange=refused("'age' and 'gene3' are identical", "sparsity"),
+    FusedNetworkChange=refused("'age' and 'gene3' are identical", "alpha"),
 )
 def a_column_twice_in_a_frame(values):
     values[:, 2] = values[:, 0]

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from edgewise import BayesNetClassifier, EdgewiseError, GaussianGraph, permutation_test
-from edgewise.inference import class_accuracy, max_change_test
+from edgewise.inference import class_accuracy, compare_networks
 from tests.corpus.faults import FAULTS
 from tests.corpus.label_cases import LABELS
 from tests.corpus.not_tables import NOT_TABLES
@@ -21,7 +21,7 @@ FUNCTIONS = {
     "class_accuracy": lambda X, y: class_accuracy(
         CLASSIFIERS, X, y, n_folds=2, n_repeats=1, random_state=0
     ),
-    "max_change_test": lambda X, y: max_change_test(X, y, n_permutations=2, random_state=0),
+    "compare_networks": lambda X, y: compare_networks(X, y, n_permutations=2, random_state=0),
 }
 
 

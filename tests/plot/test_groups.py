@@ -51,7 +51,9 @@ def test_widths_are_of_one_scale_in_all_networks():
 
 
 def test_pairs_show_their_p_values():
-    table = pd.DataFrame({"first": [1, 1, 2], "second": [2, 3, 3], "p_holm": [0.5, 0.0004, 0.03]})
+    table = pd.DataFrame(
+        {"first": [1, 1, 2], "second": [2, 3, 3], "pvalue_holm": [0.5, 0.0004, 0.03]}
+    )
     ax = plot_group_pairs(table)
     assert sorted(text.get_text() for text in ax.texts) == sorted(["0.5", "4e-04", "0.03"] * 2)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["1", "2", "3"]
@@ -73,7 +75,7 @@ def test_edges_that_differ_have_a_star():
             "target": ["b", "c"],
             "low": [0.1, 0.2],
             "high": [0.6, np.nan],
-            "p_familywise": [0.01, 0.4],
+            "pvalue_familywise": [0.01, 0.4],
         }
     )
     ax = plot_group_edges(table.fillna(0.0), ["low", "high"])
@@ -88,7 +90,7 @@ def test_strengths_by_group():
             "node": ["a", "b"],
             "strength_$x$": [1.0, 0.2],
             "strength_y": [0.9, 0.8],
-            "strength_p_familywise": [0.9, 0.01],
+            "strength_pvalue_familywise": [0.9, 0.01],
         }
     )
     ax = plot_group_strengths(nodes, ["$x$", "y"])

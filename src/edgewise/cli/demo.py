@@ -409,8 +409,8 @@ def tell_changed(source: Source, result: Result) -> str:
     most, pvalue = result.rows[1].iloc[0], result.found["test"]["pvalue"]
     before, after = result.found["labels"].values()
     changed = "changed" if pvalue <= 0.05 else "did not change beyond chance"
-    how = "closer" if most["change"] > 0 else "apart"
-    alone = "" if most["p_familywise"] <= 0.05 else ", though not beyond chance by themselves"
+    how = "closer" if most["difference"] > 0 else "apart"
+    alone = "" if most["pvalue_familywise"] <= 0.05 else ", though not beyond chance by themselves"
     return (
         f"The alliances of the Senate {changed} from {before} to {after} (p = {pvalue:.3f}); "
         f"{most['source']} and {most['target']} moved {how} most of all{alone}"

@@ -323,6 +323,8 @@ class Source:
         The column that was set in each row, where a column of the table says it.
     dependence : Dependence or None
         How rows depend on each other; None of rows that were read piece by piece.
+    dates : tuple of str
+        Of the rows, where `compare --window` names windows by them; empty for others.
     """
 
     name: str
@@ -338,6 +340,7 @@ class Source:
     labels: Mapping[str, str] = field(default_factory=dict)
     interventions: Any = None
     dependence: Dependence | None = None
+    dates: tuple[str, ...] = ()
 
     @property
     def n_samples(self) -> int:

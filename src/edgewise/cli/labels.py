@@ -112,13 +112,23 @@ def read_rows(
         whole, groups = _split(whole, pair)
     source = _source(whole, basis)
     if groups is None:
-        return source, None
+        return replace(source, dates=_dates(whole)), None
     groups = _designed(groups, whole)
     if pair is None and len(groups.names) == 2 and isinstance(groups.y.cat.categories[0], str):
         before, after = groups.names
         note = f"groups are compared in alphabetical order; use --pair {after},{before} to reverse"
         source = replace(source, notes=(*source.notes, note))
     return source, groups
+
+
+def _dates(reading: Reading) -> tuple[str, ...]:
+    """Return the dates of the rows, if a column holds one for each."""
+    from edgewise.data.roles import is_dates
+
+    for column in reading.raw.columns:
+        if is_dates(column) and all(column.tolist()):
+            return tuple(str(value) for value in column)
+    return ()
 
 
 def read_classes(
@@ -382,8 +392,14 @@ def _is_two_valued(reading: Reading, basis: str | None) -> bool:
     is_two = basis in (None, TWO_VALUES) and n_levels is not None and n_levels <= 2
     if basis == TWO_VALUES and not is_two:
         raise InputError(_about_more_values(path, table))
-    if not is_two and text_columns(table):
-        raise InputError(about_text(path, table))
+    if not is_two and (text := text_columns(table)):
+        advice = about_text(path, table)
+        levels = dict(zip(table.names, table.levels, strict=True))
+        few = [name for name in text if len(levels[name] or ()) <= MOST_CLASSES]
+        if BY in reading.apart and few == text and "--adjust" not in reading.apart:
+            what = "it is a batch" if len(text) == 1 else "they are batches"
+            advice += f" If {what} or the like, adjust: {again('--adjust', ','.join(text))}."
+        raise InputError(advice)
     return is_two
 
 

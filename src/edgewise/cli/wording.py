@@ -153,9 +153,12 @@ def about_fit(fit: Any) -> dict[str, Any]:
     from edgewise.selection.rules import rule_name
 
     gamma = getattr(getattr(fit, "selection_", None), "gamma", None)
+    # Of a change that is learned with both networks, alpha is the sparsity of these.
+    name = getattr(fit, "_strength", "alpha")
     return {
         "alpha": _finite(fit.alpha_),
-        "alpha_rule": rule_name(fit.alpha),
+        **({} if name == "alpha" else {name: float(getattr(fit, f"{name}_"))}),
+        f"{name}_rule": rule_name(getattr(fit, name)),
         **({} if gamma is None else {"gamma": gamma}),
         "gap": _finite(fit.gap_),
         "objective": _finite(fit.objective_),

@@ -1,22 +1,13 @@
 from .accuracy import ClassAccuracy as ClassAccuracy, class_accuracy as class_accuracy
 from .bootstrap import BootstrapGraph as BootstrapGraph, Differences as Differences
-from .change_test import (
-    WindowChange as WindowChange,
-    max_change_test as max_change_test,
-    window_changes as window_changes,
+from .comparison import (
+    NetworkComparison as NetworkComparison,
+    compare_networks as compare_networks,
 )
 from .design import Design as Design
-from .difference import (
-    NetworkDifference as NetworkDifference,
-    network_difference_test as network_difference_test,
-)
 from .edges import (
     EdgeIntervals as EdgeIntervals,
     edge_intervals as edge_intervals,
-)
-from .groups import (
-    GroupDifference as GroupDifference,
-    group_difference_test as group_difference_test,
 )
 from .intervals import (
     ChangeIntervals as ChangeIntervals,
@@ -29,3 +20,4 @@ from .stability import (
     case_dropping as case_dropping,
     false_edge_bound as false_edge_bound,
 )
+from .windows import WindowChange as WindowChange, window_changes as window_changes

@@ -69,11 +69,11 @@ class Design:
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.inference import Design, network_difference_test
+    >>> from edgewise.inference import Design, compare_networks
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
     >>> design = Design(paired=np.tile(np.arange(20), 2))
     >>> y = np.repeat(["before", "now"], 20)
-    >>> network_difference_test(X, y, design=design, random_state=0).pvalue > 0.05
+    >>> compare_networks(X, y, design=design, random_state=0).pvalue > 0.05
     True
     """
 

@@ -40,8 +40,8 @@ class Moments:
         The same, without what the groups explain either.
     leverages : ndarray of shape (2, n)
         Of the rows in both of these fits.
-    middle, scale : ndarray of shape (p,)
-        Mean and standard deviation of the columns.
+    summaries : tuple of ndarray of shape (K, p)
+        Adjusted means of the groups, at the mean of all covariates, and standard deviations.
 
     References
     ----------
@@ -55,29 +55,30 @@ class Moments:
     rows: FloatArray
     within: FloatArray
     leverages: FloatArray
-    middle: FloatArray
-    scale: FloatArray
+    summaries: tuple[FloatArray, FloatArray]
 
     @classmethod
     def make(cls, given: FloatArray, covariates: FloatArray | None, units: Units) -> Moments:
         """Take off the columns what covariates and groups explain."""
         middle, scale = given.mean(axis=0), given.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
-        member = np.repeat(units.group, units.lengths)
-        groups = np.eye(units.n_groups)[member]
+        centred = (given - middle) / scale
+        groups = np.eye(units.n_groups)[np.repeat(units.group, units.lengths)]
         parts = [np.ones((len(given), 1)), *([] if covariates is None else [covariates])]
         both = [orthonormal(np.concatenate(some, axis=1)) for some in (parts, [*parts, groups])]
-        rows, within = (
-            (given - middle) / scale - Z @ (Z.T @ ((given - middle) / scale)) for Z in both
-        )
+        rows, within = (centred - Z @ (Z.T @ centred) for Z in both)
+        # At the mean of the covariates, the coefficients of the groups are their means.
+        model = np.concatenate([groups, *(part - part.mean(axis=0) for part in parts[1:])], axis=1)
+        means = np.linalg.lstsq(model, centred)[0][: units.n_groups]
+        freedom = np.maximum(units.sizes - 1, 1)[:, None]
+        spreads = np.sqrt(groups.T @ within**2 / freedom)
         return cls(
             units=units,
             covariates=both[0],
             rows=rows,
             within=within,
             leverages=np.stack([np.minimum(np.sum(Z**2, axis=1), 1 - NO_SPREAD) for Z in both]),
-            middle=middle,
-            scale=scale,
+            summaries=(middle + scale * means, scale * spreads),
         )
 
     def tests(self, shuffles: Shuffles, *, is_given: bool) -> FloatArray:
@@ -98,17 +99,6 @@ class Moments:
         apart -= apart.mean(axis=1, keepdims=True)
         found = (_coefficients(means, sizes, Z)[1], _coefficients(apart, sizes, constant)[1])
         return np.stack([one.T for one in found])
-
-    @property
-    def summaries(self) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-        """Adjusted means of both groups, and their standard deviations."""
-        sizes = self.units.sizes
-        beta, _ = _coefficients(self.rows[None], sizes[None], self.covariates)
-        shares = sizes / sizes.sum()
-        means = [self.middle + self.scale * share * beta[0] for share in (-shares[1], shares[0])]
-        parts = np.split(self.within, [sizes[0]])
-        before, after = (self.scale * part.std(axis=0, ddof=1) for part in parts)
-        return (means[0], means[1]), (before, after)
 
 
 def _coefficients(

@@ -178,7 +178,7 @@ def at_least(size: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PermutationTest:
-    """What `permutation_test` or `max_change_test` found; p is the number of variables.
+    """What `permutation_test` found; p is the number of variables.
 
     Attributes
     ----------
@@ -520,7 +520,7 @@ def assemble_test(
     # A pair without a difference is reached by every shuffle, so its p-values are 1.
     pvalues, familywise, qvalues = (np.ones_like(size) for _ in range(3))
     _fill(pvalues, where, (1 + reached) / (1 + len(null_max)), directed=observed.directed)
-    _fill(familywise, where, _pvalue(null_max, size[where]), directed=observed.directed)
+    _fill(familywise, where, share_at_least(null_max, size[where]), directed=observed.directed)
     pairs = edge_positions(~np.eye(len(size), dtype=bool), directed=observed.directed)
     _fill(qvalues, pairs, stats.false_discovery_control(pvalues[pairs]), directed=observed.directed)
     return PermutationTest(
@@ -528,8 +528,8 @@ def assemble_test(
         pvalues=pvalues,
         familywise=familywise,
         qvalues=qvalues,
-        pvalue=float(_pvalue(null_max, size.max())),
-        pvalue_sum=float(_pvalue(null_sum, _total(size, directed=observed.directed))),
+        pvalue=float(share_at_least(null_max, size.max())),
+        pvalue_sum=float(share_at_least(null_sum, _total(size, directed=observed.directed))),
         null_max=null_max,
         null_sum=null_sum,
         classes=classes,
@@ -549,7 +549,7 @@ def _total(size: FloatArray, *, directed: bool) -> float:
     return float(size.sum()) / (1 if directed else 2)
 
 
-def _pvalue(null: FloatArray, size: Any) -> Any:
+def share_at_least(null: FloatArray, size: Any) -> Any:
     """Share of the shuffles, the observed labels included, that reach each size."""
     below = np.searchsorted(np.sort(null), at_least(size), side="left")
     return (1 + len(null) - below) / (1 + len(null))

@@ -362,6 +362,7 @@ def plot_change(
     legend: bool = True,
     max_edges: Literal["auto"] | int | None = "auto",
     signed: bool = True,
+    noun: str = "change",
 ) -> Axes:
     """Draw which edges changed between two groups, and how; wide ones changed most.
 
@@ -393,6 +394,8 @@ def plot_change(
     signed : bool, default=True
         Whether the signs of the weights of ``change`` mean anything; they do not where a weight
         is the length of a vector.
+    noun : str, default="change"
+        What an edge is, such as a significant change, for the note on nodes without any.
 
     Returns
     -------
@@ -424,7 +427,7 @@ def plot_change(
     head = _ROW * (title is not None)
     if title is not None:
         write_title(ax, title, room[0], 11.0, y=1.0, pad=-14.0)
-    head += write_notes(ax, notes_on(change, shown, is_drawn, labels, noun="change"), head)
+    head += write_notes(ax, notes_on(change, shown, is_drawn, labels, noun=noun), head)
     if not n_drawn:
         return ax
     edges = edges.among(shown)

@@ -81,7 +81,7 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     pairs : DataFrame
-        With columns ``first``, ``second`` and ``p_holm``, as `GroupDifference.pairs` returns.
+        With columns ``first``, ``second`` and ``pvalue_holm``, as `NetworkComparison.groups` is.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a new figure, found at ``.figure`` of the result.
 
@@ -95,7 +95,8 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> import pandas as pd
     >>> from edgewise.plot import plot_group_pairs
-    >>> ax = plot_group_pairs(pd.DataFrame({"first": ["a"], "second": ["b"], "p_holm": [0.02]}))
+    >>> pairs = pd.DataFrame({"first": ["a"], "second": ["b"], "pvalue_holm": [0.02]})
+    >>> ax = plot_group_pairs(pairs)
     >>> [text.get_text() for text in ax.texts]
     ['0.02', '0.02']
     """
@@ -105,7 +106,7 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
         raise InputError("pairs must list at least one pair of groups.")
     place = {label: k for k, label in enumerate(labels)}
     values = np.full((n, n), np.nan)
-    for first, second, p in zip(pairs["first"], pairs["second"], pairs["p_holm"], strict=True):
+    for first, second, p in zip(pairs["first"], pairs["second"], pairs["pvalue_holm"], strict=True):
         values[place[first], place[second]] = values[place[second], place[first]] = p
     side = 1.6 + 0.62 * max(n, 3)
     ax = axes_or_new(ax, (side + 0.6, side))
@@ -153,7 +154,7 @@ def plot_group_edges(
     ----------
     edges : DataFrame
         With columns ``source``, ``target`` and one per group, named by its label, as
-        `GroupDifference.edges` returns. With ``p_familywise``, edges up to 5 % are marked by a
+        `NetworkComparison.edges` is. With ``pvalue_familywise``, edges up to 5 % are marked by a
         star.
     labels : sequence
         The groups, in the order of the columns of the picture.
@@ -182,7 +183,7 @@ def plot_group_edges(
         f"{tidy(str(a), 18)} -- {tidy(str(b), 18)}"
         for a, b in zip(shown["source"], shown["target"], strict=True)
     ]
-    names = _starred(names, shown.get("p_familywise"))
+    names = _starred(names, shown.get("pvalue_familywise"))
     width, height = 3.4 + 0.55 * len(labels), 1.5 + 0.22 * max(len(names), 3)
     ax = axes_or_new(ax, (width, height))
     image = ax.imshow(
@@ -198,7 +199,7 @@ def plot_group_edges(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.figure.colorbar(image, ax=ax, label="partial correlation", fraction=0.05, pad=0.03)
-    if "p_familywise" in shown:
+    if "pvalue_familywise" in shown:
         ax.set_title(f"* differs, family-wise p <= {_LEVEL:g}", fontsize=8, color=INK)
     return ax
 
@@ -219,8 +220,8 @@ def plot_group_strengths(
     Parameters
     ----------
     nodes : DataFrame
-        With columns ``node`` and ``strength_`` and each label, as `GroupDifference.nodes`; with
-        ``strength_p_familywise``, nodes up to 5 % are marked by a star.
+        With columns ``node`` and ``strength_`` and each label, as `NetworkComparison.nodes`; with
+        ``strength_pvalue_familywise``, nodes up to 5 % are marked by a star.
     labels : sequence
         The groups.
     ax : matplotlib.axes.Axes, default=None
@@ -245,7 +246,7 @@ def plot_group_strengths(
     spread = nodes[columns].max(axis=1) - nodes[columns].min(axis=1)
     shown = nodes.loc[spread.sort_values(ascending=False, kind="stable").index[:most]]
     names = [tidy(str(name)) for name in shown["node"]]
-    pvalues = shown.get("strength_p_familywise")
+    pvalues = shown.get("strength_pvalue_familywise")
     names = _starred(names, pvalues)
     ax, rows = axes_of_rows(ax, names, height=0.24)
     low, high = shown[columns].min(axis=1), shown[columns].max(axis=1)

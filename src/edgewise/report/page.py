@@ -423,6 +423,10 @@ ABOUT_ROWS: Final = (
 )
 
 
+#: Note of rows that were chosen by a condition.
+_KEPT: Final = re.compile(r"--where '(.*)' keeps (\d+) of (\d+) rows")
+
+
 def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Write a methods paragraph, and list the keys of what it cites besides the methods."""
     if not sentences:
@@ -446,6 +450,8 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         pooled = parameters.get("scale") == "pooled"
         parts.append(rests.replace("within each group", "over both groups") if pooled else rests)
     treatment = [str(note) for note in record.get("treatment", ())]
+    kept = [found for note in treatment if (found := _KEPT.match(note))]
+    parts += [f"Rows where {one[1]} were taken ({one[2]} of {one[3]})." for one in kept]
     parts += [_as_sentence(note) for note in treatment if "take their place" in note]
     notes = [note for note in treatment if "missing" in note]
     sentence, keys = MISSING.get(parameters.get("missing"), ("", ()))
@@ -476,6 +482,10 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
     if "test" in record:
         parts.append(TEST)
         cited += ("wilson2019", "westfall1993")
+        design = [str(text) for text in record["test"].get("design", ())]
+        parts += [
+            _as_sentence(text) for text in design if not any(words in text for words in ABOUT_ROWS)
+        ]
     rows = [note for note in treatment if any(words in note for words in ABOUT_ROWS)]
     # What to run instead is no part of a method.
     parts += [_as_sentence(note.partition("; --")[0].partition(", as --")[0]) for note in rows]

@@ -177,6 +177,7 @@ def search(
     takes_last_tie: bool = False,
     selection: Selection | None = None,
     advice: str | None = None,
+    strength: str = "alpha",
     stacklevel: int = 3,
 ) -> Choice:
     """Fit at an alpha that is given, or at the one that a rule chooses on a grid.
@@ -209,6 +210,8 @@ def search(
         A choice that was made before, in which case only the last fit remains to be done.
     advice : str, optional
         What to do where the smallest alpha of the grid is the best, if not to search further.
+    strength : str
+        What the estimator calls the alpha.
     stacklevel : int
         Where warnings point to: by default the line that called the caller.
 
@@ -249,7 +252,7 @@ def search(
             if chosen.end != "smallest" or fit.is_complete:
                 break
         choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
-        _warn_of_search(chosen, fit, rule, advice, stacklevel + 1)
+        _warn_of_search(chosen, fit, rule, advice, strength, stacklevel + 1)
     warn_of_gap(problem, choice, stacklevel + 1)
     return choice
 
@@ -305,7 +308,12 @@ def fit_rows(
 
 
 def _warn_of_search(
-    selection: Selection, fit: PathFit, rule: Rule, advice: str | None, stacklevel: int
+    selection: Selection,
+    fit: PathFit,
+    rule: Rule,
+    advice: str | None,
+    strength: str,
+    stacklevel: int,
 ) -> None:
     warn_of_unconverged(selection.n_unconverged, stacklevel=stacklevel + 1)
     if isinstance(rule, StARS) and selection.values[selection.index] > rule.instability:
@@ -318,7 +326,9 @@ def _warn_of_search(
         )
     # At the other end the graph is empty, and a larger alpha would change nothing.
     if selection.end == "smallest" and not fit.is_complete:
-        warn_of_smallest(rule, selection.alphas, advice, stacklevel=stacklevel + 1)
+        warn_of_smallest(
+            rule, selection.alphas, advice, strength=strength, stacklevel=stacklevel + 1
+        )
 
 
 def warn_of_unconverged(
@@ -338,17 +348,22 @@ def warn_of_unconverged(
 
 
 def warn_of_smallest(
-    rule: Rule, alphas: FloatArray, advice: str | None = None, *, stacklevel: int = 4
+    rule: Rule,
+    alphas: FloatArray,
+    advice: str | None = None,
+    *,
+    strength: str = "alpha",
+    stacklevel: int = 4,
 ) -> None:
     """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
     smaller = alphas[-1] / alphas[0] / 10
     # A splitter that was set would not be legible here.
     advice = advice or (
-        f"Pass alpha={type(rule).__name__}(alpha_ratio={smaller:.1g}) to search further."
+        f"Pass {strength}={type(rule).__name__}(alpha_ratio={smaller:.1g}) to search further."
     )
     warnings.warn(
-        f'alpha="{rule.name}" chose {alphas[-1]:.3g}, the smallest alpha it tried, so a smaller '
-        f"one may be better. {advice}",
+        f'{strength}="{rule.name}" chose {alphas[-1]:.3g}, the smallest {strength} '
+        f"it tried, so a smaller one may be better. {advice}",
         SelectionWarning,
         stacklevel=stacklevel,
     )

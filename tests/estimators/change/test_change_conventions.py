@@ -18,8 +18,8 @@ from tests.estimators.change.change_rows import odd_groups, standardized, two_gr
 ESTIMATORS = {
     "dtrace": DTraceChange(0.05),
     "separate": SeparateNetworkChange(0.05),
-    "neighborhood": FusedNetworkChange(0.05),
-    "joint": FusedNetworkChange(0.05, method="joint"),
+    "neighborhood": FusedNetworkChange(coupling=0.05),
+    "joint": FusedNetworkChange(coupling=0.05, method="joint"),
 }
 
 
@@ -29,6 +29,9 @@ def make(request):
     start = ESTIMATORS[request.param]
 
     def build(**parameters):
+        if "alpha" in parameters:
+            # The penalty on changes.
+            parameters[start._strength] = parameters.pop("alpha")
         return type(start)(**{**start.get_params(), **parameters})
 
     return build
@@ -38,7 +41,7 @@ def test_search_options(make):
     X, y = odd_groups(sizes=(60, 50))
     options = {"alpha": CV(3, n_alphas=4)}
     model = make(**options, random_state=0).fit(X, y)
-    assert len(model.alphas_) == 4
+    assert len(getattr(model, f"{model._strength}s_")) == 4
     assert model.selection_.details.shape == (4, 3)
     again = make(**options, random_state=0, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(again.selection_.details, model.selection_.details)

@@ -196,12 +196,13 @@ BAD_PARAMETERS = {
 @pytest.mark.filterwarnings("ignore::edgewise.DataWarning")
 def test_small_groups_have_fewer_folds_by_default(estimator):
     X, y = two_groups(3, 9, n_features=2)
-    model = estimator("cv", random_state=0)
+    name = estimator._strength
+    model = estimator(**{name: "cv"}, random_state=0)
     by_default = model.fit(X, y).selection_
-    as_asked = model.set_params(alpha=CV(3)).fit(X, y).selection_
+    as_asked = model.set_params(**{name: CV(3)}).fit(X, y).selection_
     np.testing.assert_array_equal(by_default.values, as_asked.values)
-    with pytest.raises(InputError, match=r"group has 2 rows.*which takes 3.*alpha=0\.3"):
-        model.set_params(alpha="cv").fit(X[1:], y[1:])
+    with pytest.raises(InputError, match=r"group has 2 rows.*which takes 3.*=0\.3"):
+        model.set_params(**{name: "cv"}).fit(X[1:], y[1:])
 
 
 @pytest.mark.parametrize("kind", BAD_PARAMETERS)

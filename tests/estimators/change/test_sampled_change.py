@@ -10,7 +10,7 @@ import edgewise
 from edgewise import CV, FusedNetworkChange, InputError, SampledLikelihood, SeparateNetworkChange
 from edgewise.solvers import density_ratio, draw_proposals, sampled_fused_path
 
-FUSED = FusedNetworkChange(alpha=0.05, method=SampledLikelihood(n_proposals=400), random_state=0)
+FUSED = FusedNetworkChange(coupling=0.05, method=SampledLikelihood(n_proposals=400), random_state=0)
 SEPARATE = SeparateNetworkChange(
     alpha=0.1, likelihood=SampledLikelihood(n_proposals=400), random_state=0
 )
@@ -44,7 +44,7 @@ def standardised(X, y):
 @pytest.mark.parametrize("model", BOTH)
 def test_sees_a_link_that_no_correlation_shows(model):
     X, y = make_rows(n=600)
-    model = with_likelihood(model, degree=4).set_params(alpha=0.02).fit(X, y)
+    model = with_likelihood(model, degree=4).set_params(**{model._strength: 0.02}).fit(X, y)
     change = np.triu(model.change_, 1)
     assert np.unravel_index(change.argmax(), change.shape) == (0, 1)
     assert (model.change_ >= 0).all()
@@ -106,9 +106,10 @@ def test_seed_draws_the_proposals_and_no_seed_is_seed_zero(model):
 @pytest.mark.parametrize("model", BOTH)
 def test_held_out_rows_choose_alpha_and_scores_can_be_compared(model):
     X, y = make_rows()
-    search = clone(model).set_params(alpha=CV(3, n_alphas=6)).fit(X, y)
-    assert search.alpha_ in search.alphas_
-    strong, weak = (clone(model).set_params(alpha=alpha).fit(X, y) for alpha in (10.0, 0.01))
+    search = clone(model).set_params(**{model._strength: CV(3, n_alphas=6)}).fit(X, y)
+    name = model._strength
+    assert getattr(search, f"{name}_") in getattr(search, f"{name}s_")
+    strong, weak = (clone(model).set_params(**{name: alpha}).fit(X, y) for alpha in (10.0, 0.01))
     assert weak.score(X, y) > strong.score(X, y)
     assert strong.graph_.n_edges == 0
 
@@ -125,7 +126,7 @@ def test_file_keeps_what_scoring_needs(model, tmp_path):
 @pytest.mark.parametrize("model", BOTH)
 def test_changes_have_no_sign(model):
     X, y = make_rows()
-    table = clone(model).set_params(alpha=0.02).fit(X, y).changes()
+    table = clone(model).set_params(**{model._strength: 0.02}).fit(X, y).changes()
     assert set(table["kind"]) <= {"changed", "gained", "lost", "stronger", "weaker"}
 
 
@@ -163,5 +164,5 @@ def test_options_that_contradict_each_other():
         SeparateNetworkChange(likelihood="sampled").fit(X, y)
     with pytest.raises(InputError, match="likelihood must be"):
         SeparateNetworkChange(likelihood="poisson").fit(X, y)
-    with pytest.raises(InputError, match="sparsity has no meaning"):
-        FusedNetworkChange(method="sampled", sparsity=0.1).fit(X, y)
+    with pytest.raises(InputError, match="alpha has no meaning"):
+        FusedNetworkChange(method="sampled", alpha=0.1).fit(X, y)

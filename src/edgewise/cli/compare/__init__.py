@@ -124,11 +124,15 @@ Ridge: TypeAlias = Annotated[
         show_default="0.1",
     ),
 ]
-Sparsity: TypeAlias = Annotated[
-    float | None,
+Coupling: TypeAlias = Annotated[
+    str | None,
     typer.Option(
-        help="Penalty of --method fused on both networks themselves; needed where rows are few.",
-        show_default="0",
+        help=(
+            "Penalty on differences of --method fused and joint, whose --alpha is the sparsity of "
+            "the networks themselves."
+        ),
+        metavar="NUMBER|cv",
+        show_default="cv; joint: chosen with alpha",
     ),
 ]
 Permutations: TypeAlias = Annotated[
@@ -233,7 +237,7 @@ METHODS_WITH: Final = {
     "basis": ("ratio",),
     "degree": ("ratio",),
     "ridge": ("ratio", "dtrace"),
-    "sparsity": ("fused",),
+    "coupling": ("fused", "joint"),
     "device": ("ratio",),
 }
 #: Bases whose features have a degree.
@@ -250,7 +254,7 @@ def compare(
     scale: ScaleOption = "within",
     alpha: ChangeAlpha = None,
     ridge: Ridge = None,
-    sparsity: Sparsity = None,
+    coupling: Coupling = None,
     negligible: Negligible = 0.0,
     columns: Columns = None,
     drop: Drop = None,
@@ -283,9 +287,11 @@ def compare(
     """
     from edgewise.cli.run import run
 
+    if n_permutations is not None and n_permutations < 0:
+        raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
     design = given(**{"--paired": paired, "--block": block, "--adjust": adjust})
     _check_rows(by, pair, window, step, reference, design)
-    ratio_only = {"basis": basis, "degree": degree, "ridge": ridge, "sparsity": sparsity}
+    ratio_only = {"basis": basis, "degree": degree, "ridge": ridge}
     # Methods that have no use for a GPU take the CPU anyway.
     gpu = device if device == "cuda" else None
     _check_method(method or "ratio", **ratio_only, device=gpu)
@@ -298,12 +304,12 @@ def compare(
     is_ratio = any(value is not None for value in (*ratio_only.values(), against))
     n_groups = 2 if groups is None else len(groups.names)
     method = method or ("ratio" if n_groups == 2 or is_ratio else "joint")
-    _check_method(method, device=gpu)
+    _check_method(method, device=gpu, coupling=coupling)
     _check_groups(method, groups, scale, negligible, ordered=ordered, against=against)
     parameters = given(
         alpha=penalty(alpha),
         ridge=ridge,
-        sparsity=sparsity,
+        coupling=penalty(coupling),
         negligible=None if method == "joint" else negligible,
         alpha_ratio=alpha_ratio,
         tol=tol,

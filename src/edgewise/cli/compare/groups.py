@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from edgewise.cli.input import Source
     from edgewise.estimators import DirectionCheck
     from edgewise.graph import Graph
-    from edgewise.inference import GroupDifference, NetworkDifference
+    from edgewise.inference import NetworkComparison
 
 #: Estimator of each method. The first learns the ratio of densities; the others are for Gaussian
 #: columns.
@@ -57,6 +57,9 @@ FEWEST_ROWS: Final = 5
 LEVEL: Final = 0.05
 #: Rules that choose alpha.
 RULES: Final = {"cv": "held-out rows", "ebic": "the extended BIC"}
+#: What the changes are of, and the title of the table of what the method learned.
+PARTIAL: Final = "partial correlations"
+COEFFICIENTS: Final = "Coefficients of the method (not tested)"
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
     "change.png": "Drawing of the changes: blue rose, orange fell",
@@ -80,8 +83,6 @@ def compare_groups(
     risk: float | None = None,
 ) -> Result:
     """Learn the change, test it, and look at it from both directions."""
-    if n_permutations < 0:
-        raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
     frame, notes = adjusted(source.frame, groups), []
     if scale == "within" and parameters.get("basis") != TWO_VALUES:
         notes.append("columns standardised within each group; --scale pooled counts spreads too")
@@ -89,56 +90,113 @@ def compare_groups(
             frame = _standardized(frame, groups)
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(shows_progress()))
     model = learner.fit(frame, groups.y)
-    test = None
-    why = not_tested(source, groups)
-    if n_permutations and not why:
-        options = options_of_test(model, source, groups, n_permutations, risk)
-        test = network_difference(source.frame, groups.y, **options)
-        notes += about_design(source, groups)
-    if test is not None and test.rare:
-        named = ", ".join(test.rare)
-        notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
-    if n_permutations and why:
-        notes.append(f"not tested: {why}")
+    test, more = run_test(source, groups, groups.y, model, n_permutations, risk)
     directions = model.check_directions(frame, groups.y) if method == RATIO else None
-    changes, more = _changes(model, frame, groups)
-    graph = model.graph_
+    learned, about = _learned(model, frame, groups, test, directions)
+    graph, what = model.graph_, ""
+    tables, shown = {"coefficients.csv": learned}, {COEFFICIENTS: learned}
+    changes = learned
     if test is not None:
-        graph = replace(graph, confidence=1.0 - test.partial.familywise)
-    changes = _with_certainty(changes, graph, test, directions, signed=is_signed(model))
-    tables = {"changes.csv": changes}
-    if test is not None:
-        tables["columns.csv"] = test.columns
+        graph, what = _significant(test)
+        changes = test.table()
+        tables = {"changes.csv": changes, **tables, "columns.csv": test.columns}
+        shown = {"Differences of all pairs of columns": changes, **shown}
     return Result(
         model=model,
         graph=graph,
-        text=_summary(model, changes, test, directions, groups, source),
+        text=_summary(model, learned, test, directions, groups, source),
         parameters={
             **parameters_of(model),
             "method": method,
             "n_permutations": n_permutations,
             "scale": scale,
         },
-        found=_found(model, changes, test, directions, groups),
-        notes=[*notes, *more, *getattr(model, "treatment_", ())],
+        found=_found(model, test, directions, source, groups),
+        notes=[*notes, *more, *about, *getattr(model, "treatment_", ())],
         figures=lambda: _draw(model, graph, test, groups),
         words=ALT,
         tables=tables,
-        shown={"Changes": changes},
-        finding=_finding(graph, test),
-        subject="The changes",
+        networks={"coefficients.graphml": model.graph_},
+        shown=shown,
+        finding=_finding(graph, test, what),
+        subject=f"The changes of {what}" if what else "The changes",
         rows=("changes", changes),
     )
 
 
-def _finding(graph: Graph, test: NetworkDifference | None) -> str:
-    """Name the largest change for a headline, among those that are sure where there is a test."""
+def run_test(
+    source: Source,
+    groups: Groups,
+    labels: pd.Series,
+    model: Any,
+    n_permutations: int,
+    risk: float | None,
+) -> tuple[NetworkComparison | None, list[str]]:
+    """Test whether the networks differ, whatever alpha was chosen; without a test, note why."""
+    from edgewise.inference import compare_networks
+
+    if not n_permutations:
+        return None, []
+    if why := _not_tested(source, groups):
+        return None, [f"not tested: {why}"]
+    length = 1
+    if groups.design is None and source.dependence is not None:
+        length = source.dependence.block_length(min(groups.counts))
+    test = compare_networks(
+        source.frame,
+        labels,
+        design=groups.design,
+        n_permutations=n_permutations,
+        block_length=length,
+        risk=risk,
+        n_jobs=model.n_jobs,
+        random_state=model.random_state,
+        verbose=int(shows_progress()),
+    )
+    notes = about_design(source, groups)
+    for (first, second), reason in test.untested.items():
+        # What to do instead is for comparisons of these two alone.
+        why = reason[0].lower() + reason[1:].partition(". ")[0]
+        notes.append(f"{first} and {second} were not compared with each other: {why}")
+    if test.rare:
+        named = ", ".join(test.rare)
+        notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
+    return test, notes
+
+
+def _not_tested(source: Source, groups: Groups) -> str:
+    """Say why groups cannot be tested; empty where they can."""
+    if min(groups.counts) < FEWEST_ROWS:
+        return f"a group has fewer than {FEWEST_ROWS} rows"
+    if groups.untested or source.dependence is None or groups.design is not None:
+        return groups.untested
+    return why_untested(source.dependence, min(groups.counts))
+
+
+def _significant(test: NetworkComparison) -> tuple[Graph, str]:
+    """Pairs whose difference is significant, and of what: partial correlations, else others."""
+    # No p-value is as small as this, so that nothing is significant where the verdict is not.
+    level = LEVEL if test.pvalue <= LEVEL else 1e-9
+    found = test.significant(level, by="familywise")
+    kept = test.marginal.significant(level, by="familywise")
+    if found.n_edges or not kept.n_edges:
+        return found, PARTIAL
+    first, second = test.correlations
+    return replace(kept, weights=(second - first) * kept.adjacency), "correlations"
+
+
+def _finding(graph: Graph, test: NetworkComparison | None, what: str) -> str:
+    """Name the largest change for a headline, among those that are significant if tested."""
     if test is None:
         return strongest_edge(graph, "the largest change is between")
     if test.pvalue > LEVEL:
         return ""
-    sure = strongest_edge(graph, "the largest sure change is between", least=1.0 - LEVEL)
-    return sure or "no single pair of columns is sure to have changed"
+    if not graph.n_edges:
+        return "no single pair of columns is significant by itself"
+    largest = strongest_edge(graph, "the largest significant change is between")
+    if what == PARTIAL:
+        return largest
+    return f"no partial correlation is significant by itself; of correlations, {largest}"
 
 
 def is_signed(model: Any) -> bool:
@@ -153,40 +211,6 @@ def _standardized(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     return (frame - parts.transform("mean")) / spread.where(spread > 0, 1.0)
 
 
-def network_difference(X: Any, y: Any, **options: Any) -> NetworkDifference:
-    """Test the difference of the networks, whatever alpha was chosen."""
-    from edgewise.inference import network_difference_test
-
-    return network_difference_test(X, y, **options)
-
-
-def not_tested(source: Source, groups: Groups) -> str:
-    """Say why groups cannot be tested; empty where they can."""
-    if min(groups.counts) < FEWEST_ROWS:
-        return f"a group has fewer than {FEWEST_ROWS} rows"
-    if groups.untested or source.dependence is None or groups.design is not None:
-        return groups.untested
-    return why_untested(source.dependence, min(groups.counts))
-
-
-def options_of_test(
-    model: Any, source: Source, groups: Groups, n_permutations: int, risk: float | None
-) -> dict[str, Any]:
-    """Return the options of a test of the groups."""
-    length = 1
-    if groups.design is None and source.dependence is not None:
-        length = source.dependence.block_length(min(groups.counts))
-    return {
-        "n_permutations": n_permutations,
-        "block_length": length,
-        "design": groups.design,
-        "risk": risk,
-        "n_jobs": model.n_jobs,
-        "random_state": model.random_state,
-        "verbose": int(shows_progress()),
-    }
-
-
 def adjusted(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Columns without what the covariates explain of them within groups."""
     if groups.design is None:
@@ -197,45 +221,65 @@ def adjusted(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
 
 
 def about_design(source: Source, groups: Groups) -> list[str]:
-    """Note what was permuted, where that is not row by row."""
+    """Say what was permuted, where that is not row by row."""
     found = source.dependence
     if found is not None and groups.design is None and found.kind == "blocks":
         length = found.block_length(min(groups.counts))
-        permuted = f"labels permuted in blocks of {length} rows"
+        permuted = f"labels permuted in blocks of {length} consecutive rows"
         if found.length is not None:
-            return [f"{permuted}, as --blocks asks"]
+            return [permuted]
         return [f"{about_order(found.order)}: {permuted}; {AS_THEY_ARE}"]
     is_asked = preparation().cluster is not None or found is None or not found.cluster
     each = "" if is_asked else f"'{found.cluster}'"  # type: ignore[union-attr]
+    within = f"{each}, which have rows in every group" if each else "subjects"
     said = {
-        "paired": f"labels permuted within {each}, which have rows in every group"
-        if each
-        else "labels permuted within pairs, as --paired asks",
-        "blocks": "labels permuted within blocks, as --block asks",
-        "clusters": f"whole {each} change groups in permutations"
-        if each
-        else "whole clusters of rows change groups in permutations, as --cluster asks",
-        "covariates": "residuals permuted, of columns adjusted as --adjust asks",
+        "paired": f"labels permuted within {within}",
+        "blocks": "labels permuted within blocks",
+        "clusters": f"whole {each or 'clusters of rows'} change groups in permutations",
+        "covariates": "residuals of a regression on the covariates permuted",
     }
     return [text for name, text in said.items() if getattr(groups.design, name, None) is not None]
 
 
-def _changes(
-    model: Any, frame: pd.DataFrame, groups: Groups
+def _learned(
+    model: Any,
+    frame: pd.DataFrame,
+    groups: Groups,
+    test: NetworkComparison | None,
+    directions: DirectionCheck | None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """List the changes with what the networks of the groups say of them, if they can be learned."""
-    if not model.graph_.n_edges:
-        return model.changes(), ()
-    # In one unit, so that all columns count alike in the networks as they do in the change.
-    scaled = frame if _has_two_values(model) else frame / frame.std()
-    try:
-        with warnings.catch_warnings():
-            # They only serve to name the kinds, and advice about them would be taken for other.
-            warnings.simplefilter("ignore")
-            return model.changes(scaled, groups.y), ()
-    except InputError as error:
-        note = f"kinds of change go by its sign, without the networks of the groups: {error}"
-        return model.changes(), (note,)
+    """List the coefficients of the method, with their kinds where the pair is significant.
+
+    Kinds come from the networks of the groups, if they can be learned.
+    """
+    learned: pd.DataFrame = model.changes()
+    notes: tuple[str, ...] = ()
+    if model.graph_.n_edges:
+        # In one unit, so that all columns count alike in the networks as they do in the change.
+        scaled = frame if _has_two_values(model) else frame / frame.std()
+        try:
+            with warnings.catch_warnings():
+                # They only serve to name the kinds, and advice about them would mislead.
+                warnings.simplefilter("ignore")
+                learned = model.changes(scaled, groups.y)
+        except InputError as error:
+            notes = (
+                f"kinds of change go by its sign, without the networks of the groups: {error}",
+            )
+    rows, columns = _ends(learned, model.graph_)
+    plain: Any = "changed"
+    if is_signed(model):
+        plain = (learned["change"] > 0).map({True: "increased", False: "decreased"})
+    if test is None or test.pvalue > LEVEL:
+        learned = learned.assign(kind=plain)
+    else:
+        is_sure = test.partial.familywise[rows, columns] <= LEVEL
+        learned = learned.assign(kind=learned["kind"].where(is_sure, plain))
+    if directions is not None:
+        signs = directions.backward.weights[rows, columns] * learned["change"]
+        found = signs < 0 if directions.is_signed else signs != 0
+        learned = learned.assign(both_directions=found.to_numpy())
+    return learned, notes
 
 
 def _has_two_values(model: Any) -> bool:
@@ -248,42 +292,11 @@ def _ends(changes: pd.DataFrame, graph: Graph) -> list[list[int]]:
     return [[place[name] for name in changes[end]] for end in ("source", "target")]
 
 
-def _with_certainty(
-    changes: pd.DataFrame,
-    graph: Graph,
-    test: NetworkDifference | None,
-    directions: DirectionCheck | None,
-    *,
-    signed: bool,
-) -> pd.DataFrame:
-    """Add p-values, and whether the other direction finds the change too.
-
-    A pair is only said to be gained, lost or the like where its change is significant.
-    """
-    rows, columns = _ends(changes, graph)
-    is_sure = changes["change"] != changes["change"]
-    if test is not None:
-        changes = changes.assign(
-            p=test.partial.pvalues[rows, columns],
-            q=test.partial.qvalues[rows, columns],
-            p_familywise=test.partial.familywise[rows, columns],
-        )
-        is_sure = (changes["p_familywise"] <= LEVEL) & (test.pvalue <= LEVEL)
-    plain = (changes["change"] > 0).map({True: "increased", False: "decreased"})
-    kinds = changes["kind"].where(is_sure, plain if signed else "changed")
-    changes = changes.assign(kind=kinds)
-    if directions is not None:
-        signs = directions.backward.weights[rows, columns] * changes["change"]
-        found = signs < 0 if directions.is_signed else signs != 0
-        changes = changes.assign(both_directions=found.to_numpy())
-    return changes
-
-
 def _found(
     model: Any,
-    changes: pd.DataFrame,
-    test: NetworkDifference | None,
+    test: NetworkComparison | None,
     directions: DirectionCheck | None,
+    source: Source,
     groups: Groups,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
@@ -301,41 +314,50 @@ def _found(
             "n_forward": directions.forward.n_edges,
             "n_backward": directions.backward.n_edges,
         }
-    if test is not None:
-        found["test"] = {
+    return found | about_test(test, source, groups)
+
+
+def about_test(test: NetworkComparison | None, source: Source, groups: Groups) -> dict[str, Any]:
+    """Record the test and its verdict."""
+    if test is None:
+        return {}
+    return {
+        "verdict": {"p_value": test.pvalue, "differ": test.pvalue <= LEVEL},
+        "test": {
             "n_permutations": test.n_permutations,
             "pvalue": test.pvalue,
             "pvalues": test.pvalues,
-            "pvalue_means": test.pvalue_means,
-            "pvalue_spreads": test.pvalue_spreads,
+            **{
+                f"pvalue_{what}s": float(test.columns[f"{what}_pvalue_familywise"].min())
+                for what in ("mean", "spread")
+            },
+            "pvalue_strength": test.pvalue_strength,
             "shrinkage": test.shrinkage,
-        }
-    return found
+            "design": about_design(source, groups),
+        },
+    }
 
 
 def _summary(
     model: Any,
-    changes: pd.DataFrame,
-    test: NetworkDifference | None,
+    learned: pd.DataFrame,
+    test: NetworkComparison | None,
     directions: DirectionCheck | None,
     groups: Groups,
     source: Source,
 ) -> str:
-    """Tell whether the networks differ, then where, and how the change was learned."""
+    """Say whether the networks differ, then where, and how the change was learned."""
     from edgewise.estimators.change.density_ratio import TRUST
 
-    top = changes
-    if test is not None and changes.empty:
-        top = test.pairs().assign(kind="")
     method = ESTIMATORS_IN_WORDS[type(model).__name__]
-    chosen = choice(model.alpha, len(model.alphas_), RULES)
+    where = " (coefficients.csv)"
     lines = [
         _verdict(test, groups, source),
         "",
-        *_ranking(model, top, test),
+        *(_ranking(model, learned) if test is None else _tested(test)),
         "",
         *_columns(test),
-        f"{method}: {count(model.graph_.n_edges, 'pair')} at alpha {model.alpha_:.3g}, {chosen}",
+        f"{method}: {count(model.graph_.n_edges, 'pair')}{where} at {penalty_of(model)}",
         certificate(model),
     ]
     if directions is not None:
@@ -351,7 +373,14 @@ def _summary(
     return "\n".join(lines)
 
 
-def _verdict(test: NetworkDifference | None, groups: Groups, source: Source) -> str:
+def penalty_of(model: Any, used: str = "") -> str:
+    """Say which penalty on changes was used, and how it was chosen."""
+    name = model._strength
+    chosen = choice(getattr(model, name), len(getattr(model, f"{name}s_")), RULES)
+    return f"{name} {used or format(getattr(model, f'{name}_'), '.3g')}, {chosen}"
+
+
+def _verdict(test: NetworkComparison | None, groups: Groups, source: Source) -> str:
     before, after = (
         f"{short_name(name)} ({count(number, 'row')})"
         for name, number in zip(groups.names, groups.counts, strict=True)
@@ -359,11 +388,11 @@ def _verdict(test: NetworkDifference | None, groups: Groups, source: Source) -> 
     return verdict_on(f"the networks of {before} and {after}", test, source)
 
 
-def verdict_on(which: str, test: NetworkDifference | GroupDifference | None, source: Source) -> str:
+def verdict_on(which: str, test: NetworkComparison | None, source: Source) -> str:
     """Say in one line whether some networks differ."""
     columns = f"{source.fingerprint['n_features']} columns of {source.name}"
     if test is None:
-        return f"Whether {which} differ was not tested; {columns}"
+        return f"Whether {which} differ was not tested: {columns}"
     against = f"p = {test.pvalue:.2g}, {test.n_permutations} permutations, {columns}"
     if 1 / (1 + test.n_permutations) > LEVEL:
         return f"Too few permutations to say whether {which} differ: {against}"
@@ -372,7 +401,7 @@ def verdict_on(which: str, test: NetworkDifference | GroupDifference | None, sou
     return f"{which[0].upper()}{which[1:]} differ: {against}"
 
 
-def _kinds(test: NetworkDifference) -> str:
+def kinds_of(test: NetworkComparison) -> str:
     """Give the smallest p-value of each kind of dependence, for a difference that no pair shows."""
     smallest: dict[str, float] = {}
     for name, pvalue in test.pvalues.items():
@@ -384,51 +413,78 @@ def _kinds(test: NetworkDifference) -> str:
     )
 
 
-def _ranking(model: Any, top: pd.DataFrame, test: NetworkDifference | None) -> list[str]:
-    """List the largest changes, as a ranking where they are not significant."""
-    which = "Largest changes"
-    if test is not None and test.pvalue <= LEVEL:
-        # Those that are significant first, however small.
-        is_sure = top["p_familywise"] <= LEVEL
-        if is_sure.any() and not is_sure.is_monotonic_decreasing:
-            which = "Significant changes, then the largest"
-            top = top.loc[is_sure.sort_values(ascending=False, kind="stable").index]
-    shown = top.head(STRONGEST)
-    form = "+.3f" if is_signed(model) or not model.graph_.n_edges else ".3f"
-    width = max((len(kind) for kind in shown["kind"]), default=0)
+def _ranking(model: Any, learned: pd.DataFrame) -> list[str]:
+    """List the largest coefficients, which nothing has tested."""
+    if learned.empty:
+        return ["No change is stronger than this alpha. A smaller --alpha finds more."]
+    shown = learned.head(STRONGEST)
+    form = "+.3f" if is_signed(model) else ".3f"
     lines = [
-        f"  {pair}  {size:{form}}  {kind:<{width}}"
+        f"  {pair}  {size:{form}}  {kind}"
         for pair, size, kind in zip(pair_names(shown), shown["change"], shown["kind"], strict=True)
     ]
-    if test is None:
-        if shown.empty:
-            return ["No change is stronger than this alpha. A smaller --alpha finds more."]
-        return ["Pairs ranked by the size of their change:", *(line.rstrip() for line in lines)]
-    values = [f"  p {value:.3f}" for value in shown["p_familywise"]]
-    lines = [line + value for line, value in zip(lines, values, strict=True)]
-    unit = (
-        "coefficients of standardised columns" if model.graph_.n_edges else "partial correlations"
-    )
-    n_sure = int((top["p_familywise"] <= LEVEL).sum())
-    if test.pvalue > LEVEL or n_sure == 0:
-        head = f"Pairs ranked by their change ({unit}), none of them significant by itself:"
-        if test.pvalue > LEVEL:
-            return [f"Only a ranking of the pairs by their change ({unit}):", *lines]
-        return [head, *lines, _kinds(test)]
+    return ["Pairs ranked by the size of their change:", *lines]
+
+
+def _tested(test: NetworkComparison) -> list[str]:
+    """List the pairs whose difference is significant, or a ranking, each with p of its own."""
+    table = test.table()
+    n_sure, start = kind_that_differs(table)
+    if test.pvalue > LEVEL or not n_sure:
+        head = "Only a ranking of the pairs by the change of their partial correlation:"
+        if test.pvalue <= LEVEL:
+            head = f"{head[:-1]}, none significant by itself:"
+        return [head, *_rows(table, ""), *([kinds_of(test)] if test.pvalue <= LEVEL else [])]
+    head = f"Significant changes of {(start and 'correlations') or PARTIAL}, family-wise p-values:"
+    if start:
+        head = f"No partial correlation is significant by itself. {head}"
     verb = "has" if n_sure == 1 else "have"
+    rest = "; the others are a ranking" if n_sure < min(len(table), STRONGEST) else ""
+    said = f"{n_sure} of {count(len(table), 'pair')} {verb} p <= {LEVEL:g}{rest}."
+    return [head, *_rows(significant_first(table, start, "standardized"), start), said]
+
+
+def kind_that_differs(table: pd.DataFrame) -> tuple[int, str]:
+    """Count the significant pairs, and say how columns of their kind of correlation begin.
+
+    Pairs of partial correlations count first, those of correlations where there are none.
+    """
+    found = {
+        start: int((table[f"{start}pvalue_familywise"] <= LEVEL).sum())
+        for start in ("", "correlation_")
+    }
+    start = "" if found[""] or not found["correlation_"] else "correlation_"
+    return found[start], start
+
+
+def significant_first(table: pd.DataFrame, start: str, size: str) -> pd.DataFrame:
+    """Sort pairs: those that are significant, then the others, the largest size first."""
+    import numpy as np
+
+    is_chance = table[f"{start}pvalue_familywise"].to_numpy() > LEVEL
+    order = np.lexsort((-np.abs(table[f"{start}{size}"].to_numpy()), is_chance))
+    return table.iloc[order]
+
+
+def _rows(table: pd.DataFrame, start: str) -> list[str]:
+    """Write the first pairs with both estimates, their difference and its family-wise p-value."""
+    shown, what = table.head(STRONGEST), "correlation" if start else "estimate"
+    heads = (f"{what}_first", f"{what}_second", f"{start}difference", f"{start}pvalue_familywise")
     return [
-        f"{which} ({unit}), with family-wise p-values:",
-        *lines,
-        f"{n_sure} of {count(len(top), 'pair')} {verb} p <= {LEVEL:g}; the others are a ranking.",
+        f"  {pair}  {first:+.2f} to {second:+.2f}  {change:+.2f}  p {p:.3f}"
+        for pair, first, second, change, p in zip(
+            pair_names(shown), *(shown[head] for head in heads), strict=True
+        )
     ]
 
 
-def _columns(test: NetworkDifference | None) -> list[str]:
-    """Tell of means and spreads, which are no part of the networks."""
+def _columns(test: NetworkComparison | None) -> list[str]:
+    """Say which means and spreads differ, which are no part of the networks."""
     if test is None:
         return []
     numbers = [
-        int((test.columns[f"{what}_p_familywise"] <= LEVEL).sum()) for what in ("mean", "spread")
+        int((test.columns[f"{what}_pvalue_familywise"] <= LEVEL).sum())
+        for what in ("mean", "spread")
     ]
     means = f"means differ in {numbers[0]} of {len(test.columns)} columns"
     spreads = f"spreads in {numbers[1]} (p <= {LEVEL:g}, columns.csv)"
@@ -436,27 +492,33 @@ def _columns(test: NetworkDifference | None) -> list[str]:
 
 
 def _draw(
-    model: Any,
-    graph: Graph,
-    test: NetworkDifference | None,
-    groups: Groups,
+    model: Any, graph: Graph, test: NetworkComparison | None, groups: Groups
 ) -> dict[str, Figure | SubFigure]:
-    """Draw the changes, and the outcome of the permutation test if there was one."""
+    """Draw the changes, if there are any, and the outcome of the permutation test."""
     from edgewise import plot
 
-    drawn: dict[str, Figure | SubFigure] = {
-        "change.png": plot.plot_change(
-            graph,
-            title=" to ".join(groups.names),
-            signed=is_signed(model),
-        ).figure,
-        "matrix.png": plot.plot_matrix(graph).figure,
-    }
-    if test is not None:
-        verdict: Any = SimpleNamespace(
-            observed=test.evidence, null_max=test.null_evidence, pvalue=test.pvalue
-        )
-        ax = plot.plot_permutation(verdict)
-        ax.set_xlabel("evidence for a difference (-log10 of the joint p-value), labels shuffled")
-        drawn["permutation.png"] = ax.figure
-    return {**drawn, **draw_search(model)}
+    drawn: dict[str, Figure | SubFigure] = {}
+    if graph.n_edges:
+        title, noun = " to ".join(groups.names), "change"
+        if test is not None:
+            noun = "significant change"
+            n = graph.n_nodes * (graph.n_nodes - 1) // 2
+            title += f": {graph.n_edges} of {n} pairs, family-wise p <= {LEVEL:g}"
+        is_told = test is not None or is_signed(model)
+        drawn["change.png"] = plot.plot_change(graph, title=title, signed=is_told, noun=noun).figure
+        drawn["matrix.png"] = plot.plot_matrix(graph).figure
+    return {**drawn, **draw_verdict(test), **draw_search(model)}
+
+
+def draw_verdict(test: NetworkComparison | None) -> dict[str, Figure | SubFigure]:
+    """Draw the evidence beside that of permutations, if there was a test."""
+    from edgewise import plot
+
+    if test is None:
+        return {}
+    verdict: Any = SimpleNamespace(
+        observed=test.evidence, null_max=test.null_evidence, pvalue=test.pvalue
+    )
+    ax = plot.plot_permutation(verdict)
+    ax.set_xlabel("evidence for a difference (-log10 of the joint p-value), labels permuted")
+    return {"permutation.png": ax.figure}

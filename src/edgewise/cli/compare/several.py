@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from types import SimpleNamespace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.compare.groups import (
     LEVEL,
-    about_design,
+    about_test,
     adjusted,
-    not_tested,
-    options_of_test,
+    draw_verdict,
+    kind_that_differs,
+    kinds_of,
+    run_test,
+    significant_first,
     verdict_on,
 )
 from edgewise.cli.labels import Groups
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 
     from edgewise.cli.input import Source
     from edgewise.graph import Graph
-    from edgewise.inference import GroupDifference
+    from edgewise.inference import NetworkComparison
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -69,8 +72,6 @@ def compare_several(
     against: str | None = None,
 ) -> Result:
     """Learn the networks of the groups together, and test whether and where they differ."""
-    if n_permutations < 0:
-        raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
     frame = adjusted(source.frame, groups)
     labels = groups.y.cat.rename_categories(list(groups.names))
     _refuse_flat(frame, labels)
@@ -80,16 +81,20 @@ def compare_several(
         joint.pop("alpha", None)
     learner = estimator_of("JointGraphs", {**joint, "order": "chain" if ordered else "none"})
     model = learner.set_params(verbose=int(shows_progress())).fit(frame, labels)
-    test, notes = _test(source, groups, model, labels, n_permutations, risk)
+    test, notes = run_test(source, groups, labels, model, n_permutations, risk)
     networks = dict(zip(groups.names, model.graphs_, strict=True))
     changes = _changes(networks, test)
     tables: dict[str, pd.DataFrame | str] = {"changes.csv": changes}
     shown = {"Edges by group": changes}
     if test is not None:
-        tables |= {"pairs.csv": test.pairs(), "nodes.csv": test.nodes}
-        tables["differences.csv"] = test.differences(LEVEL)
-        shown = {"Pairs of groups": test.pairs(), **shown, "Nodes": test.nodes}
-    tables["columns.csv"] = _columns(source.frame, labels, test)
+        differences = test.table()
+        tables |= {
+            "pairs.csv": test.groups,
+            "nodes.csv": test.nodes,
+            "differences.csv": differences[differences["pvalue"] <= LEVEL],
+            "columns.csv": test.columns,
+        }
+        shown = {"Pairs of groups": test.groups, **shown, "Nodes": test.nodes}
     if method == "ratio":
         from edgewise.estimators import group_changes
 
@@ -112,7 +117,7 @@ def compare_several(
             "risk": risk,
             "against": against,
         },
-        found=_found(model, networks, test, groups),
+        found=_found(model, networks, test, source, groups),
         notes=[*notes, *getattr(model, "treatment_", ())],
         figures=lambda: _draw(model, networks, changes, test),
         words=ALT,
@@ -151,37 +156,7 @@ def _files(names: tuple[str, ...]) -> dict[str, str]:
     }
 
 
-def _test(
-    source: Source,
-    groups: Groups,
-    model: Any,
-    labels: pd.Series,
-    n_permutations: int,
-    risk: float | None,
-) -> tuple[GroupDifference | None, list[str]]:
-    """Test the groups; without a result, with a note, where that is not possible."""
-    from edgewise.inference import group_difference_test
-
-    if not n_permutations:
-        return None, []
-    if why := not_tested(source, groups):
-        return None, [f"not tested: {why}"]
-    options = options_of_test(model, source, groups, n_permutations, risk)
-    test = group_difference_test(source.frame, labels, **options)
-    notes = about_design(source, groups)
-    n_pairs = len(test.pairwise)
-    if n_pairs / (1 + n_permutations) > LEVEL and test.n_permutations == n_permutations:
-        notes.append(
-            f"{n_pairs} pairs of groups need {round(n_pairs / LEVEL)} permutations at least for a "
-            f"family-wise p-value of {LEVEL:g}; pass --permutations"
-        )
-    if test.rare:
-        named = ", ".join(test.rare)
-        notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
-    return test, notes
-
-
-def _changes(networks: dict[str, Graph], test: GroupDifference | None) -> pd.DataFrame:
+def _changes(networks: dict[str, Graph], test: NetworkComparison | None) -> pd.DataFrame:
     """List pairs of columns with their weight in each network, and tests of their difference.
 
     Without a test, only pairs that some group has are listed, those that vary most first.
@@ -191,7 +166,7 @@ def _changes(networks: dict[str, Graph], test: GroupDifference | None) -> pd.Dat
 
     graphs = list(networks.values())
     if test is not None:
-        found = test.edges()
+        found = test.edges
         place = {name: k for k, name in enumerate(graphs[0].names)}
         ends = tuple([place[name] for name in found[end]] for end in ("source", "target"))
         weights = {f"network_{label}": graph.weights[ends] for label, graph in networks.items()}
@@ -204,24 +179,12 @@ def _changes(networks: dict[str, Graph], test: GroupDifference | None) -> pd.Dat
     return table.sort_values("spread", ascending=False, kind="stable", ignore_index=True)
 
 
-def _columns(frame: pd.DataFrame, labels: pd.Series, test: GroupDifference | None) -> pd.DataFrame:
-    """Give means and spreads by group; their p-values are those of pairs, times their number."""
-    import numpy as np
-    import pandas as pd
-
-    parts = frame.groupby(labels.to_numpy(), observed=True)
-    found: dict[str, Any] = {"column": list(frame.columns)}
-    for what, table in (("mean", parts.mean()), ("spread", parts.std())):
-        found |= {f"{what}_{label}": table.loc[label].to_numpy() for label in labels.cat.categories}
-        if test is not None:
-            tests = test.pairwise.values()
-            pvalues = np.array([one.columns[f"{what}_p_familywise"] for one in tests])
-            found[f"{what}_p_familywise"] = np.minimum(pvalues.min(axis=0) * len(pvalues), 1.0)
-    return pd.DataFrame(found)
-
-
 def _found(
-    model: Any, networks: dict[str, Graph], test: GroupDifference | None, groups: Groups
+    model: Any,
+    networks: dict[str, Graph],
+    test: NetworkComparison | None,
+    source: Source,
+    groups: Groups,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "labels": list(groups.names),
@@ -232,31 +195,34 @@ def _found(
         "converged": bool(model.converged_),
         "n_iter": int(model.n_iter_),
     }
+    found |= about_test(test, source, groups)
     if test is not None:
-        pairs = test.pairs()
-        found["test"] = {
-            "n_permutations": test.n_permutations,
-            "pvalue": test.pvalue,
-            "pvalues": test.pvalues,
-            "pvalue_strength": test.pvalue_strength,
+        pairs = test.groups[["first", "second", "pvalue", "pvalue_holm"]]
+        found["test"] |= {
             "strengths": dict(zip(groups.names, test.strengths.tolist(), strict=True)),
-            "pairs": pairs[["first", "second", "p", "p_holm"]].to_dict("records"),
-            "shrinkage": test.shrinkage,
+            "pairs": pairs.to_dict("records"),
+            "untested": [list(pair) for pair in test.untested],
         }
     return found
 
 
-def _finding(changes: pd.DataFrame, test: GroupDifference | None) -> str:
-    if test is None or test.pvalue > LEVEL or changes.empty:
+def _finding(changes: pd.DataFrame, test: NetworkComparison | None) -> str:
+    """Name the pair of columns that differs most among those that are significant."""
+    if test is None or test.pvalue > LEVEL:
         return ""
-    top = changes.iloc[0]
-    return f"they differ most between {short_name(top['source'])} and {short_name(top['target'])}"
+    n_sure, start = kind_that_differs(changes)
+    if n_sure:
+        top = significant_first(changes, start, "spread").iloc[0]
+        words = "in correlations, not partial ones, " if start else ""
+        ends = " and ".join(short_name(top[end]) for end in ("source", "target"))
+        return f"{words}they differ most between {ends}"
+    return "no single pair of columns is significant by itself"
 
 
 def _summary(
     model: Any,
     changes: pd.DataFrame,
-    test: GroupDifference | None,
+    test: NetworkComparison | None,
     groups: Groups,
     source: Source,
     asked: int,
@@ -287,28 +253,26 @@ def _is_shared(model: Any) -> Any:
     return (model.precisions_ == model.precisions_[0]).all(axis=0)
 
 
-def _verdict(test: GroupDifference | None, groups: Groups, source: Source) -> str:
+def _verdict(test: NetworkComparison | None, groups: Groups, source: Source) -> str:
     which = f"the networks of {len(groups.names)} groups of {groups.y.name}"
     return verdict_on(which, test, source)
 
 
-def _pairs(test: GroupDifference | None, asked: int) -> list[str]:
+def _pairs(test: NetworkComparison | None, asked: int) -> list[str]:
     """List pairs of groups with their corrected p-values, of so many permutations asked for."""
     if test is None:
         return []
-    pairs = test.pairs()
+    pairs = test.groups
+    if pairs.empty:
+        return []
     texts = [
         f"{short_name(str(a))} and {short_name(str(b))}"
         for a, b in zip(pairs["first"], pairs["second"], strict=True)
     ]
     width = max(len(text) for text in texts)
     rows = zip(texts, pairs.to_dict("records"), strict=True)
-    lines = [
-        f"  {text:<{width}}  p {row['p_holm']:.3f}  most in {short_name(row['source'])} -- "
-        f"{short_name(row['target'])} ({row['change']:+.2f})"
-        for text, row in rows
-    ]
-    n_sure = int((pairs["p_holm"] <= LEVEL).sum())
+    lines = [f"  {text:<{width}}  p {row['pvalue_holm']:.3f}{_most(row)}" for text, row in rows]
+    n_sure = int((pairs["pvalue_holm"] <= LEVEL).sum())
     head = "Pairs of groups, with p-values corrected for their number (Holm)"
     some = f"{n_sure} of {len(pairs)} {'differs' if n_sure == 1 else 'differ'}"
     unsure = []
@@ -325,42 +289,58 @@ def _pairs(test: GroupDifference | None, asked: int) -> list[str]:
     ]
 
 
-def _edges(changes: pd.DataFrame, test: GroupDifference | None, groups: Groups) -> list[str]:
+def _most(row: Mapping[Any, Any]) -> str:
+    """Name the columns that two groups differ most in, where that is significant."""
+    if row["pvalue_largest"] > LEVEL:
+        return ""
+    ends = " -- ".join(short_name(row[end]) for end in ("source", "target"))
+    return f"  most in {ends} ({row['difference']:+.2f}, p {row['pvalue_largest']:.3f})"
+
+
+def _edges(changes: pd.DataFrame, test: NetworkComparison | None, groups: Groups) -> list[str]:
     """List the edges in which groups lie furthest apart, with their weight in each."""
-    shown = changes.head(STRONGEST)
-    if shown.empty:
-        return ["No group has an edge at this alpha. A smaller --alpha finds more.", ""]
     listed = groups.names[:MOST_GROUPS]
-    lines = [
-        f"  {pair}  {'  '.join(f'{row[name]:+.2f}' for name in listed)}"
-        for pair, row in zip(pair_names(shown), shown.to_dict("records"), strict=True)
-    ]
     which = ", ".join(short_name(name) for name in listed)
     if len(listed) < len(groups.names):
         which += f"; all {len(groups.names)} in changes.csv"
+    if changes.empty:
+        return ["No group has an edge at this alpha. A smaller --alpha finds more.", ""]
     if test is None:
+        lines = _rows(changes, listed, "")
         return [f"Edges ranked by how much they vary over groups ({which}):", *lines, ""]
-    lines = [
-        f"{line}  p {value:.3f}" for line, value in zip(lines, shown["p_familywise"], strict=True)
-    ]
-    n_sure = int((changes["p_familywise"] <= LEVEL).sum())
-    sure = f"{n_sure} of {count(len(changes), 'pair')} of columns "
-    sure += f"{'differs' if n_sure == 1 else 'differ'}; the others are a ranking."
-    none = f"None of {count(len(changes), 'pair')} of columns differs; they are a ranking."
-    return [
-        f"Partial correlations by group ({which}), with family-wise p-values:",
-        *lines,
-        sure if n_sure else none,
-        "",
-    ]
+    n, start = kind_that_differs(changes)
+    kind = "Correlations" if start else "Partial correlations"
+    ranked = significant_first(changes, start, "spread")
+    head = f"{kind} by group ({which}), with family-wise p-values:"
+    pairs = count(len(changes), "pair")
+    said = f"{n} of {pairs} of columns {'differs' if n == 1 else 'differ'}"
+    if test.pvalue > LEVEL or not n:
+        said = f"None of {pairs} of columns differs significantly; they are a ranking."
+    elif start:
+        said += ", in correlations only: no partial correlation, which networks are of, does."
+    else:
+        said += "; the others are a ranking." if n < len(changes) else "."
+    joint = [kinds_of(test)] if test.pvalue <= LEVEL and not n else []
+    return [head, *_rows(ranked, listed, start), said, *joint, ""]
 
 
-def _nodes(test: GroupDifference | None) -> list[str]:
+def _rows(changes: pd.DataFrame, listed: Sequence[str], start: str) -> list[str]:
+    """Write the first pairs of columns with their weights by group, and p-values where tested."""
+    shown = changes.head(STRONGEST)
+    lines = []
+    for pair, row in zip(pair_names(shown), shown.to_dict("records"), strict=True):
+        weights = "  ".join(f"{row[f'{start}{name}']:+.2f}" for name in listed)
+        p = row.get(f"{start}pvalue_familywise")
+        lines.append(f"  {pair}  {weights}" + ("" if p is None else f"  p {p:.3f}"))
+    return lines
+
+
+def _nodes(test: NetworkComparison | None) -> list[str]:
     """Tell of the strength of the networks and of their nodes."""
     if test is None:
         return []
     nodes = test.nodes
-    named = nodes.loc[nodes["links_p_familywise"] <= LEVEL, "node"].tolist()
+    named = nodes.loc[nodes["links_pvalue_familywise"] <= LEVEL, "node"].tolist()
     which = f": {', '.join(short_name(name) for name in named[:STRONGEST])}" if named else ""
     more = ", ..." if len(named) > STRONGEST else ""
     at = f"{len(named) or 'none'} of {count(len(nodes), 'column')}"
@@ -369,7 +349,7 @@ def _nodes(test: GroupDifference | None) -> list[str]:
 
 
 def _draw(
-    model: Any, networks: dict[str, Graph], changes: pd.DataFrame, test: GroupDifference | None
+    model: Any, networks: dict[str, Graph], changes: pd.DataFrame, test: NetworkComparison | None
 ) -> dict[str, Figure | SubFigure]:
     """Draw the networks and, if they were tested, which groups, edges and nodes differ."""
     from edgewise import plot
@@ -379,12 +359,6 @@ def _draw(
     if len(changes):
         drawn["edges.png"] = plot.plot_group_edges(changes, labels).figure
     if test is not None:
-        drawn["pairs.png"] = plot.plot_group_pairs(test.pairs()).figure
+        drawn["pairs.png"] = plot.plot_group_pairs(test.groups).figure
         drawn["strength.png"] = plot.plot_group_strengths(test.nodes, labels).figure
-        verdict: Any = SimpleNamespace(
-            observed=test.evidence, null_max=test.null_evidence, pvalue=test.pvalue
-        )
-        ax = plot.plot_permutation(verdict)
-        ax.set_xlabel("evidence for a difference (-log10 of the joint p-value), labels shuffled")
-        drawn["permutation.png"] = ax.figure
-    return {**drawn, **draw_search(model)}
+    return {**drawn, **draw_verdict(test), **draw_search(model)}

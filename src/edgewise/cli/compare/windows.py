@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.compare.groups import ESTIMATORS, LEVEL, RULES, is_signed
+from edgewise.cli.compare.groups import ESTIMATORS, LEVEL, is_signed, penalty_of
 from edgewise.cli.run import Result, estimator_of
 from edgewise.cli.shell import shows_progress
 from edgewise.cli.wording import (
     about_fit,
     certificate,
-    choice,
     count,
     pair_names,
     parameters_of,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from edgewise.cli.input import Source
     from edgewise.graph import Graph
-    from edgewise.inference.change_test import WindowChange
+    from edgewise.inference import WindowChange
 
 #: Windows that the summary lists.
 LISTED: Final = 12
@@ -45,12 +44,12 @@ def compare_windows(
     n_permutations: int,
 ) -> Result:
     """Compare the first rows with each window that follows them."""
-    from edgewise.inference.change_test import window_changes
+    from edgewise.inference import window_changes
 
     if n_permutations < 1:
         raise InputError(
-            "A change in a window is kept if few permutations find it, so --permutations must be "
-            f"at least 1; got {n_permutations}."
+            "Changes in a window are held against those of permutations, so --permutations must "
+            f"be at least 1; got {n_permutations}."
         )
     n_reference = window if reference is None else reference
     learner = estimator_of(ESTIMATORS[method], parameters)
@@ -70,12 +69,13 @@ def compare_windows(
     names = tuple(source.frame.columns)
     windows = [replace(one, graph=replace(one.graph, names=names)) for one in found]
     model = _last_fit(learner, source.frame, windows[-1], n_reference)
-    graph, changes = _union(windows), _table(windows)
+    graph, titles = _union(windows), [_rows(one, source.dates) for one in windows]
+    changes = _table(windows, source.dates)
     return Result(
         model=model,
         graph=graph,
         subject="The changes of all windows",
-        text=_summary(model, graph, windows, source, n_reference, n_permutations),
+        text=_summary(model, graph, windows, titles, source, n_reference, n_permutations),
         parameters={
             **parameters_of(model),
             "method": method,
@@ -83,8 +83,14 @@ def compare_windows(
             "n_permutations": n_permutations,
             "level": LEVEL,
         },
-        found={"windows": [_found(one) for one in windows], **about_fit(model)},
-        figures=lambda: {STRIP: _draw(model, windows)},
+        found={
+            "windows": [
+                _found(one) | ({"rows": title} if source.dates else {})
+                for one, title in zip(windows, titles, strict=True)
+            ],
+            **about_fit(model),
+        },
+        figures=lambda: _draw(model, windows, titles),
         words=ALT,
         tables={"windows.csv": changes},
         shown={"Changes in each window": changes},
@@ -117,18 +123,22 @@ def _union(windows: Sequence[WindowChange]) -> Graph:
     )
 
 
-def _table(windows: Sequence[WindowChange]) -> pd.DataFrame:
-    """List every change with its window, and how often permutations find the pair."""
+def _table(windows: Sequence[WindowChange], dates: Sequence[str]) -> pd.DataFrame:
+    """List every change with its window, and the family-wise p-value of its size."""
     import pandas as pd
 
-    heads = ["start", "stop", "source", "target", "change", "frequency"]
+    heads = ["start", "stop", "source", "target", "change", "pvalue_familywise"]
     place = {name: k for k, name in enumerate(windows[0].graph.names)}
     rows = [
-        (one.start, one.stop, source, target, weight, one.frequency[place[source], place[target]])
+        (one.start, one.stop, source, target, weight, one.familywise[place[source], place[target]])
         for one in windows
         for source, target, weight, _ in one.graph.edges().itertuples(index=False)
     ]
-    return pd.DataFrame(rows, columns=heads)
+    table = pd.DataFrame(rows, columns=heads)
+    if dates:
+        table.insert(2, "first_date", [dates[row] for row in table["start"]])
+        table.insert(3, "last_date", [dates[row - 1] for row in table["stop"]])
+    return table
 
 
 def _found(window: WindowChange) -> dict[str, Any]:
@@ -136,24 +146,31 @@ def _found(window: WindowChange) -> dict[str, Any]:
         "start": window.start,
         "stop": window.stop,
         "alpha": window.alpha,
+        "pvalue": window.pvalue,
         "n_found": window.observed.n_edges,
         "n_edges": window.graph.n_edges,
     }
 
 
-def _draw(model: Any, windows: Sequence[WindowChange]) -> Any:
-    """Draw one change graph per window."""
+def _draw(model: Any, windows: Sequence[WindowChange], titles: Sequence[str]) -> dict[str, Any]:
+    """Draw the changes of each window that has any."""
     from edgewise.plot import plot_change_strip
 
-    return plot_change_strip(
-        [window.graph for window in windows],
-        titles=[_rows(window) for window in windows],
+    changed = [k for k, window in enumerate(windows) if window.graph.n_edges]
+    if not changed:
+        return {}
+    strip = plot_change_strip(
+        [windows[k].graph for k in changed],
+        titles=[titles[k] for k in changed],
         signed=is_signed(model),
     )
+    return {STRIP: strip}
 
 
-def _rows(window: WindowChange) -> str:
-    """Name the rows of a window, counted from 1."""
+def _rows(window: WindowChange, dates: Sequence[str]) -> str:
+    """Name the rows of a window by their dates, or counted from 1."""
+    if dates:
+        return f"{dates[window.start]} to {dates[window.stop - 1]}"
     return f"rows {window.start + 1} to {window.stop}"
 
 
@@ -161,6 +178,7 @@ def _summary(
     model: Any,
     graph: Graph,
     windows: Sequence[WindowChange],
+    titles: Sequence[str],
     source: Source,
     n_reference: int,
     n_permutations: int,
@@ -170,25 +188,29 @@ def _summary(
     found = f"{count(graph.n_edges, 'pair')} of the {source.fingerprint['n_features']} columns"
     where = f"{count(len(windows), 'window')} of {size} rows"
     first = count(n_reference, "row")
+    if source.dates:
+        first += f" ({source.dates[0]} to {source.dates[n_reference - 1]})"
     alphas = _range([window.alpha for window in windows])
     permutations = count(n_permutations, "permutation")
     return "\n".join(
         [
             f"{found} of {source.name} changed in {where}, against the first {first}",
             "",
-            *short_rows(_window_lines(model, windows), LISTED, "windows.csv"),
+            *short_rows(_window_lines(model, windows, titles), LISTED, "windows.csv"),
             "",
-            f"Changes found in at most {LEVEL:.0%} of {permutations} of the rows are kept.",
-            f"alpha {alphas}, {choice(model.alpha, len(model.alphas_), RULES)}",
+            (
+                f"Changes larger than the largest of all windows in {1 - LEVEL:.0%} of "
+                f"{permutations} of the rows are kept (family-wise p <= {LEVEL:g})."
+            ),
+            penalty_of(model, alphas),
             certificate(model).replace("The fit", "The fit of the last window"),
         ]
     )
 
 
-def _window_lines(model: Any, windows: Sequence[WindowChange]) -> list[str]:
+def _window_lines(model: Any, windows: Sequence[WindowChange], names: Sequence[str]) -> list[str]:
     """Say of every window how many changes are kept, and the largest."""
     form = "+.3f" if is_signed(model) else ".3f"
-    names = [_rows(window) for window in windows]
     width = max(len(name) for name in names)
     lines = []
     for name, window in zip(names, windows, strict=True):
@@ -196,6 +218,7 @@ def _window_lines(model: Any, windows: Sequence[WindowChange]) -> list[str]:
         if window.graph.n_edges:
             top = window.graph.edges().head(1)
             line += f", the largest {pair_names(top)[0]} {top['weight'].iloc[0]:{form}}"
+            line += f" (p {1 - top['confidence'].iloc[0]:.3f})"
         lines.append(line)
     return lines
 

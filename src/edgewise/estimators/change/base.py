@@ -78,6 +78,8 @@ class ChangeEstimator(TableEstimator):
 
     #: Rules by which alpha may be chosen, with their defaults.
     _alpha = Strength(HELD_OUT)
+    #: The parameter that penalises changes.
+    _strength: ClassVar[str] = "alpha"
     _constraints: ClassVar[Mapping[str, Constraint]]
 
     @abstractmethod
@@ -117,7 +119,7 @@ class ChangeEstimator(TableEstimator):
         return self._loss().score(*self._fitted_values(), self._as_fitted(X, y))
 
     def path(self, X: Any, y: Any, alphas: ArrayLike | None = None) -> ChangePath:
-        """Learn the change at each of several alphas; the estimator itself stays as it is.
+        """Learn the change at each of several penalties; the estimator itself stays as it is.
 
         Parameters
         ----------
@@ -126,7 +128,7 @@ class ChangeEstimator(TableEstimator):
         y : array-like of shape (n,)
             Their labels.
         alphas : array-like, optional
-            From large to small; by default those that a search would try.
+            Penalties on changes from large to small; by default those that a search would try.
 
         Returns
         -------
@@ -136,7 +138,7 @@ class ChangeEstimator(TableEstimator):
         problem = model._pose(X, y)
         statistics = problem.summarize(problem.places)
         if alphas is None:
-            rule = model._alpha.grid_rule(model.alpha)
+            rule = model._alpha.grid_rule(getattr(model, model._strength))
             grid = problem.grid(rule, statistics).alphas(problem.largest_alpha(statistics))
         else:
             grid = decreasing(np.asarray(alphas))
@@ -250,10 +252,12 @@ class ChangeEstimator(TableEstimator):
 
     def _rule(self, problem: GroupProblem) -> Rule | float:
         """Return the number or the rule in ``alpha``, whose folds all hold rows of both groups."""
-        rule = self._alpha.resolve(self.alpha)
+        rule = self._alpha.resolve(getattr(self, self._strength))
         if not isinstance(rule, CV):
             return rule
-        folds = make_group_folds(problem.groups, len(problem.rows), rule.cv, self.random_state)
+        folds = make_group_folds(
+            problem.groups, len(problem.rows), rule.cv, self.random_state, self._strength
+        )
         return replace(rule, cv=folds)
 
     def _learn(
@@ -265,7 +269,7 @@ class ChangeEstimator(TableEstimator):
         """
         self._warn_of_constants(problem)
         statistics = problem.summarize(problem.places)
-        grid_rule = self._alpha.grid_rule(self.alpha)
+        grid_rule = self._alpha.grid_rule(getattr(self, self._strength))
         grid = problem.grid(grid_rule, statistics)
         choice = search(
             problem,
@@ -280,13 +284,15 @@ class ChangeEstimator(TableEstimator):
             is_warm=True,
             selection=selection,
             advice=NO_SMALLER_ALPHA if grid.ratio > (grid_rule.alpha_ratio or 0.0) else None,
+            strength=self._strength,
             stacklevel=4,
         )
         fit: ChangeFit = choice.fit
         self.classes_ = np.array(problem.groups.classes)
         self.locations_ = statistics.standardization.locations
         self.scale_ = statistics.standardization.scale
-        self.alpha_, self.alphas_ = choice.alpha, choice.alphas
+        setattr(self, f"{self._strength}_", choice.alpha)
+        setattr(self, f"{self._strength}s_", choice.alphas)
         self.selection_ = choice.selection
         self.change_ = fit.change
         self.graph_ = self._graph(fit)
@@ -660,7 +666,7 @@ def _varies_within(rows: FloatArray, groups: TwoGroups) -> BoolArray:
 
 
 def make_group_folds(
-    groups: TwoGroups, n_rows: int, cv: Any, random_state: RandomState
+    groups: TwoGroups, n_rows: int, cv: Any, random_state: RandomState, strength: str = "alpha"
 ) -> list[tuple[IntArray, IntArray]]:
     """Training and held-out rows of each fold, all of which hold rows of both groups."""
     from sklearn.model_selection import StratifiedKFold, check_cv
@@ -672,8 +678,8 @@ def make_group_folds(
     if isinstance(cv, int) and cv == CV().cv:
         if smallest < FEWEST_ROWS:
             raise InputError(
-                f"The smaller group has {smallest} rows, too few to choose alpha by held-out ones, "
-                f"which takes {FEWEST_ROWS}. Pass a number, such as alpha=0.3."
+                f"The smaller group has {smallest} rows, too few to choose {strength} by held-out "
+                f"ones, which takes {FEWEST_ROWS}. Pass a number, such as {strength}=0.3."
             )
         cv = min(cv, smallest)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):

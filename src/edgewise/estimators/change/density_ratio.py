@@ -154,7 +154,7 @@ class NetworkChange(ChangeEstimator):
     --------
     DTraceChange : For Gaussian rows the strongest simple alternative; try it beside this one.
     edgewise.permutation_test : Whether the change is more than chance.
-    edgewise.inference.max_change_test : The same in a second, without a fit.
+    edgewise.inference.compare_networks : Whether networks differ, without a fit.
     edgewise.inference.change_intervals : How much each link changed, with an interval.
 
     References

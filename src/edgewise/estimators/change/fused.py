@@ -54,7 +54,7 @@ class FusedNetworkChange(ChangeEstimator):
     .. math::
 
         \min_{b^1, b^2} \; \sum_{g = 1}^2 \frac{1}{2 n_g} \| x_u^g - X^g b^g \|^2
-        + \lambda \left( \|b^1\|_1 + \|b^2\|_1 \right) + \alpha \|b^2 - b^1\|_1 .
+        + \alpha \left( \|b^1\|_1 + \|b^2\|_1 \right) + \gamma \|b^2 - b^1\|_1 .
 
     With ``method="joint"``, the precision matrices of both groups are learned together [2]_:
 
@@ -62,27 +62,27 @@ class FusedNetworkChange(ChangeEstimator):
 
         \min_{\Theta_1, \Theta_2 \succ 0} \;
         \sum_{g = 1}^2 \operatorname{tr}(S_g \Theta_g) - \log\det \Theta_g
-        + \lambda \sum_{g = 1}^2 \sum_{i \ne j} |\Theta_{g, ij}|
-        + \alpha \sum_{ij} |\Theta_{2, ij} - \Theta_{1, ij}| .
+        + \alpha \sum_{g = 1}^2 \sum_{i \ne j} |\Theta_{g, ij}|
+        + \gamma \sum_{ij} |\Theta_{2, ij} - \Theta_{1, ij}| .
 
     With ``method="sampled"``, log-linear models with polynomial features take the place of Gaussian
     ones, and importance sampling that of the integral which normalises them: see
     `edgewise.solvers.sampled_likelihood.sampled_fused_path`. This is the one for links that no
     correlation shows; it is slow, and no better than the rows that stand for the integral.
 
-    :math:`\lambda` is ``sparsity``. At 0 neither network need be sparse, only the change; then both
-    groups together must have more rows than there are variables. Groups count alike, whatever
-    their numbers of rows.
+    :math:`\gamma` is the ``coupling``. With an ``alpha`` of 0 neither network need be sparse, only
+    the change; then both groups together must have more rows than there are variables. Groups
+    count alike, whatever their numbers of rows.
 
     Parameters
     ----------
-    alpha : float, "cv" or CV
+    alpha : float
+        Sparsity: weight of the l1 penalty on the networks themselves.
+    coupling : float, "cv" or CV
         Penalty on the difference; ``"cv"`` takes the one with the best held-out score. By default
-        30 alphas are tried, down to 0.1 of the smallest without any change, on 5 folds that hold
-        rows of both groups, or as many as the smaller group has rows;
-        ``alpha=CV(10, n_alphas=50)`` says otherwise.
-    sparsity : float
-        Weight of the l1 penalty on the networks themselves.
+        30 are tried, down to 0.1 of the smallest without any change, on 5 folds that hold rows of
+        both groups, or as many as the smaller group has rows; ``coupling=CV(10, n_alphas=50)``
+        says otherwise.
     method : {"neighborhood", "joint", "sampled"} or SampledLikelihood
         Regressions, precision matrices, or log-linear models. Regressions are faster by far.
     covariance : {"empirical", "nonparanormal"}
@@ -129,8 +129,10 @@ class FusedNetworkChange(ChangeEstimator):
         Pairs that changed by more than ``negligible``.
     classes_ : ndarray of shape (2,)
         Labels before and after.
-    alpha_, alphas_, selection_
-        The penalty used, those tried, and the criterion along them (None for a number).
+    alpha_, coupling_ : float
+        The strengths used.
+    couplings_, selection_
+        The couplings tried, and the criterion along them (None for a number).
     locations_, scale_ : ndarray
         Means of the groups and standard deviations that were taken out.
     gap_, objective_, converged_, n_iter_
@@ -160,7 +162,7 @@ class FusedNetworkChange(ChangeEstimator):
     >>> X = np.random.default_rng(0).normal(size=(200, 4))
     >>> y = np.repeat(["1 before", "2 after"], 100)
     >>> X[y == "2 after", 1] += 0.8 * X[y == "2 after", 0]
-    >>> model = FusedNetworkChange(alpha=0.2).fit(X, y)
+    >>> model = FusedNetworkChange(coupling=0.2).fit(X, y)
     >>> model.graph_.edges()[["source", "target"]]
       source target
     0     x0     x1
@@ -173,9 +175,11 @@ class FusedNetworkChange(ChangeEstimator):
         "difference (Zhang and Wang 2010)."
     )
     _cites = ("zhang2010",)
+    _alpha = Strength(HELD_OUT)
+    _strength = "coupling"
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "alpha": Strength(HELD_OUT),
-        "sparsity": Number(at_least=0),
+        "alpha": Number(at_least=0),
+        "coupling": _alpha,
         "covariance": OneOf("empirical", "nonparanormal"),
         "rule": OneOf(*RULES),
         **CONSTRAINTS,
@@ -183,9 +187,9 @@ class FusedNetworkChange(ChangeEstimator):
 
     def __init__(
         self,
-        alpha: float | str | Rule = "cv",
-        sparsity: float = 0.0,
+        alpha: float = 0.0,
         *,
+        coupling: float | str | Rule = "cv",
         method: str | SampledLikelihood = "neighborhood",
         covariance: str = "empirical",
         rule: str = "or",
@@ -198,7 +202,7 @@ class FusedNetworkChange(ChangeEstimator):
         verbose: int = 0,
     ) -> None:
         self.alpha = alpha
-        self.sparsity = sparsity
+        self.coupling = coupling
         self.method = method
         self.covariance = covariance
         self.rule = rule
@@ -227,6 +231,7 @@ class FusedNetworkChange(ChangeEstimator):
         """
         problem = self._pose(X, y)
         fit = self._learn(problem, self._rule(problem))
+        self.alpha_ = float(self.alpha)
         values, unit = fit.values, self._unit()
         if as_sampled(self.method):
             self.thetas_ = values
@@ -239,21 +244,21 @@ class FusedNetworkChange(ChangeEstimator):
 
     def _loss(self) -> ChangeLoss:
         if sampled := as_sampled(self.method):
-            if self.sparsity > 0:
-                raise InputError('sparsity has no meaning with method="sampled". Leave it at 0.')
+            if self.alpha > 0:
+                raise InputError('alpha has no meaning with method="sampled". Leave it at 0.')
             return SampledFusedLoss(**check_sampled(self, sampled))
         if self.method not in MATRICES_HELD:
             raise InputError(
                 "method must be one of 'neighborhood', 'joint' and 'sampled', or a "
                 f"SampledLikelihood, got {self.method!r}."
             )
-        if self.alpha == 0 and self.sparsity == 0:
+        if self.alpha == 0 and self.coupling == 0:
             raise InputError(
-                "alpha and sparsity are both 0, so that nothing is penalised.", "alpha"
+                "alpha and coupling are both 0, so that nothing is penalised.", "coupling"
             )
         return FusedLoss(
             is_joint=self.method == "joint",
-            sparsity=self.sparsity,
+            sparsity=float(self.alpha),
             covariance=self.covariance,
             rule=self.rule,
             names=self._names(),
@@ -263,10 +268,10 @@ class FusedNetworkChange(ChangeEstimator):
         )
 
     def _check_rows(self, rows: FloatArray, report: ColumnReport, *, is_fit: bool) -> None:
-        is_unbounded = self.method == "neighborhood" and self.sparsity == 0
+        is_unbounded = self.method == "neighborhood" and self.alpha == 0
         if is_fit and is_unbounded and report.identical:
             names = self._labels(np.ones(rows.shape[1], dtype=bool))
-            refuse_pairs(report.identical, names, "sparsity above 0")
+            refuse_pairs(report.identical, names, "alpha above 0")
 
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
         held = super()._arrays_held(n_rows, n_features)

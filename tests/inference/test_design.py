@@ -13,9 +13,9 @@ from scipy import stats
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.inference import Design, group_difference_test, network_difference_test
+from edgewise.inference import Design, compare_networks
+from edgewise.inference.comparison import holm
 from edgewise.inference.design import Units, is_decided
-from edgewise.inference.groups import holm
 from edgewise.inference.networks import pose
 
 
@@ -60,7 +60,7 @@ class TestEnumeration:
         X = rows(1, len(y))
         X[y == 2, 1] += X[y == 2, 0]
         design = Design(clusters=cluster)
-        test = group_difference_test(X, y, design=design, ranks=False, n_permutations=99)
+        test = compare_networks(X, y, design=design, ranks=False, n_permutations=99)
         assert test.n_permutations == 89
         scores = np.concatenate([self.scores(X[y == k], cluster[y == k]) for k in range(3)])
         # Means of six clusters without those of three groups vary by 3 / 5 of what means do.
@@ -85,23 +85,29 @@ class TestEnumeration:
 
     def test_two_groups_are_the_case_of_two(self) -> None:
         X, y = rows(2, 11), np.repeat(["a", "b"], [5, 6])
-        many = group_difference_test(X, y, n_permutations=500)
-        two = network_difference_test(X, y, n_permutations=500)
-        assert (many.n_permutations, many.pvalue) == (461, two.pvalue)
-        assert many.pvalues == two.pvalues
-        np.testing.assert_array_equal(many.networks, [two.before, two.after])
-        np.testing.assert_allclose(
-            many.partial.observed.weights, np.abs(two.partial.observed.weights), atol=1e-12
+        two = compare_networks(X, y, n_permutations=500)
+        problem, _ = pose(X, y, None, ranks=True, block_length=1)
+        assert two.n_permutations == 461
+        # Squares between the groups are those of the difference, over its standard error.
+        for size, test in zip(problem.spread, (two.marginal, two.partial), strict=True):
+            np.testing.assert_allclose(size, np.abs(test.observed.weights), atol=1e-12)
+        assert two.groups["pvalue"].tolist() == [two.pvalue]
+        edges, table = two.edges, two.table()
+        assert table[["source", "target"]].equals(edges[["source", "target"]])
+        np.testing.assert_array_equal(table["difference"], edges["b"] - edges["a"])
+        np.testing.assert_array_equal(
+            table["correlation_difference"], edges["correlation_b"] - edges["correlation_a"]
         )
-        assert many.pvalue_strength == two.pvalue_strength
+        for name in ("pvalue", "qvalue", "pvalue_familywise", "correlation_pvalue_familywise"):
+            np.testing.assert_array_equal(table[name], edges[name])
 
     def test_two_pairs_have_four_ways(self) -> None:
         subject, y = np.repeat([0, 0, 1, 1], 6), np.tile(np.repeat([0, 1], 6), 2)
-        test = network_difference_test(rows(0, 24), y, design=Design(paired=subject))
+        test = compare_networks(rows(0, 24), y, design=Design(paired=subject))
         assert test.n_permutations == 3
         # Both labels exchanged give the same difference.
         assert test.pvalue in (0.5, 1.0)
-        assert set(test.nodes["strength_p"]) <= {0.5, 1.0}
+        assert set(test.nodes["strength_pvalue"]) <= {0.5, 1.0}
 
 
 class TestDesigns:
@@ -153,8 +159,8 @@ class TestDesigns:
         subject = np.repeat(range(12), 15)
         y = subject % 2
         X = rng.normal(size=(12, 4))[subject] * 2 + rng.normal(size=(180, 4))
-        free = network_difference_test(X, y, n_permutations=99, random_state=0)
-        whole = network_difference_test(
+        free = compare_networks(X, y, n_permutations=99, random_state=0)
+        whole = compare_networks(
             X, y, n_permutations=99, design=Design(clusters=subject), random_state=0
         )
         assert free.pvalue == 0.01
@@ -165,7 +171,7 @@ class TestDesigns:
         X, site, y = rows(0, 90), np.repeat(range(3), 30), rng.choice(3, p=[0.5, 0.3, 0.2], size=90)
         moved = X + 5 * rng.normal(size=(3, 3))[site]
         options = {"design": Design(blocks=site), "n_permutations": 39, "random_state": 0}
-        plain, shifted = (group_difference_test(rows, y, **options) for rows in (X, moved))
+        plain, shifted = (compare_networks(rows, y, **options) for rows in (X, moved))
         assert plain.pvalues == shifted.pvalues
         np.testing.assert_allclose(plain.networks, shifted.networks, atol=1e-10)
 
@@ -174,9 +180,9 @@ class TestDesigns:
         y = np.repeat(["a", "b", "c"], 40)
         age = np.concatenate([rng.normal(size=40) * spread for spread in (0.1, 1.0, 3.0)])
         X = rng.normal(size=(120, 4)) + age[:, None]
-        plain = group_difference_test(X, y, n_permutations=99, random_state=0)
+        plain = compare_networks(X, y, n_permutations=99, random_state=0)
         design = Design(covariates=pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], 120)}))
-        adjusted = group_difference_test(X, y, design=design, n_permutations=99, random_state=0)
+        adjusted = compare_networks(X, y, design=design, n_permutations=99, random_state=0)
         assert plain.pvalue == 0.01
         assert adjusted.pvalue > 0.05
 
@@ -201,25 +207,46 @@ class TestDesigns:
     def test_one_group_that_differs_does_not_make_others_differ(self) -> None:
         X, y = rows(0, 180, 5), np.repeat(["a", "b", "c"], 60)
         X[y == "c", 1] += 2 * X[y == "c", 0]
-        test = group_difference_test(X, y, n_permutations=199, random_state=0)
-        table = test.pairs().set_index(["first", "second"])
+        test = compare_networks(X, y, n_permutations=199, random_state=0)
+        table = test.groups.set_index(["first", "second"])
         assert test.pvalue == 1 / 200
-        assert table.loc[("a", "b"), "p_holm"] > 0.05
-        assert (table.loc[[("a", "c"), ("b", "c")], "p_holm"] <= 0.05).all()
+        assert table.loc[("a", "b"), "pvalue_holm"] > 0.05
+        assert (table.loc[[("a", "c"), ("b", "c")], "pvalue_holm"] <= 0.05).all()
         assert table.loc[("a", "c"), ["source", "target"]].tolist() == ["x0", "x1"]
-        differences = test.differences(0.05)
-        assert (differences["p"] <= 0.05).all()
-        assert differences.loc[differences["p_familywise"] <= 0.05, "second"].tolist() == ["c", "c"]
-        assert len(test.differences()) == 30
-        edges = test.edges()
-        assert edges.loc[edges["p_familywise"] <= 0.05, ["source", "target"]].values.tolist() == [
-            ["x0", "x1"]
-        ]
+        differences = test.table()
+        assert len(differences) == 30
+        is_sure = differences["pvalue_familywise"] <= 0.05
+        assert differences.loc[is_sure, "second"].tolist() == ["c", "c"]
+        own = test.pairwise["a", "b"].table()
+        # Among the pairs of columns of two groups, times three pairs of groups.
+        np.testing.assert_allclose(
+            differences.loc[differences["second"] == "b", "pvalue_familywise"],
+            np.minimum(3 * own["pvalue_familywise"], 1.0),
+        )
+        edges = test.edges
+        is_sure = edges["pvalue_familywise"] <= 0.05
+        assert edges.loc[is_sure, ["source", "target"]].values.tolist() == [["x0", "x1"]]
+        graph = test.significant(by="familywise")
+        assert graph.edges()[["source", "target"]].values.tolist() == [["x0", "x1"]]
+        assert graph.weights[0, 1] == np.ptp(test.networks[:, 0, 1])
+        nodes = test.nodes
         np.testing.assert_allclose(edges.loc[0, ["a", "b", "c"]].tolist(), test.networks[:, 0, 1])
-        assert set(test.nodes.loc[test.nodes["links_p_familywise"] <= 0.05, "node"]) == {"x0", "x1"}
-        assert "x1" in set(test.nodes.loc[test.nodes["strength_q"] <= 0.05, "node"])
+        assert set(nodes.loc[nodes["links_pvalue_familywise"] <= 0.05, "node"]) == {"x0", "x1"}
+        assert "x1" in set(nodes.loc[nodes["strength_qvalue"] <= 0.05, "node"])
         assert test.strengths.argmax() == 2
         np.testing.assert_allclose(test.strengths, np.abs(test.networks).sum(axis=(1, 2)) / 2)
+
+    def test_groups_that_no_covariate_tells_apart_are_named_before_the_work(self) -> None:
+        rng = np.random.default_rng(0)
+        y = np.repeat(["a", "b", "c"], 20)
+        batch = np.concatenate([np.tile(["1", "2"], 10), np.repeat("1", 20), np.repeat("2", 20)])
+        design = Design(covariates=pd.DataFrame({"batch": batch}))
+        test = compare_networks(
+            rng.normal(size=(60, 3)), y, design=design, n_permutations=19, random_state=0
+        )
+        assert list(test.pairwise) == [("a", "b"), ("a", "c")]
+        assert "'batch' is collinear" in test.untested["b", "c"]
+        assert len(test.groups) == 2
 
 
 class TestRun:
@@ -227,18 +254,16 @@ class TestRun:
         X, y = rows(0, 60, 4), np.repeat([0, 1, 2], 20)
         with joblib.parallel_config(backend="threading"):
             one, two = (
-                group_difference_test(
-                    X, y, n_permutations=40, n_jobs=n_jobs, risk=0.01, random_state=1
-                )
+                compare_networks(X, y, n_permutations=40, n_jobs=n_jobs, risk=0.01, random_state=1)
                 for n_jobs in (1, 2)
             )
         assert (one.pvalue, one.n_permutations) == (two.pvalue, two.n_permutations)
-        pd.testing.assert_frame_equal(one.pairs(), two.pairs())
+        pd.testing.assert_frame_equal(one.groups, two.groups)
 
     def test_stops_when_the_decision_is_beyond_doubt(self) -> None:
         X, y = rows(0, 60), np.repeat([0, 1], 30)
-        test = network_difference_test(X, y, risk=1e-3, random_state=0)
-        whole = network_difference_test(X, y, random_state=0)
+        test = compare_networks(X, y, risk=1e-3, random_state=0)
+        whole = compare_networks(X, y, random_state=0)
         assert 32 <= test.n_permutations < whole.n_permutations == 999
         assert (test.pvalue > 0.05) == (whole.pvalue > 0.05)
 
@@ -288,12 +313,12 @@ def test_refuses(y: Any, design: Design | None, words: str) -> None:
     if design is not None and isinstance(design.covariates, dict):
         design = Design(covariates=pd.DataFrame(design.covariates))
     with pytest.raises(InputError, match=words):
-        group_difference_test(rows(0, 20), y, design=design)
+        compare_networks(rows(0, 20), y, design=design)
 
 
 def test_refuses_options() -> None:
     X, y = rows(0, 40), np.repeat([0, 1], 20)
     with pytest.raises(InputError, match="risk must lie between 0 and 1"):
-        network_difference_test(X, y, risk=2.0)
+        compare_networks(X, y, risk=2.0)
     with pytest.raises(InputError, match="block_length is for rows in time"):
-        network_difference_test(X, y, block_length=2, design=Design(blocks=y))
+        compare_networks(X, y, block_length=2, design=Design(blocks=y))

@@ -1,4 +1,4 @@
-"""One test of whether two networks differ: against enumeration, for its level and its power."""
+"""One test of whether networks differ: against enumeration, for its level and its power."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray
 from edgewise.data.dependence import block_length
-from edgewise.inference import network_difference_test
+from edgewise.inference import compare_networks
 from edgewise.inference.design import Units
 
 
@@ -55,7 +55,7 @@ class TestEnumeration:
     def test_p_values_are_shares_of_all_dealings(self) -> None:
         rng = np.random.default_rng(3)
         X, y = two_tables(rng, np.eye(3), equal(3, 0.8), (5, 6))
-        test = network_difference_test(X, y, n_permutations=500)
+        test = compare_networks(X, y, n_permutations=500)
         assert test.n_permutations == 461
         rows = np.concatenate([normal_scores(X[:5]), normal_scores(X[5:])])
         every = []
@@ -117,42 +117,44 @@ class TestWhatCounts:
     def test_neither_means_nor_spreads_are_a_network(self) -> None:
         rng = np.random.default_rng(0)
         X, y = two_tables(rng, equal(6, 0.4), equal(6, 0.4), (60, 40))
-        plain = network_difference_test(X, y, n_permutations=199, random_state=0)
+        plain = compare_networks(X, y, n_permutations=199, random_state=0)
         moved = X.copy()
         moved[60:] = moved[60:] * [1, 1, 9, 1, 0.1, 1] + [4, 0, 0, 0, 0, -3]
-        test = network_difference_test(moved, y, n_permutations=199, random_state=0)
+        test = compare_networks(moved, y, n_permutations=199, random_state=0)
         assert plain.pvalue > 0.05
         assert test.pvalue == plain.pvalue
-        np.testing.assert_allclose(test.after, plain.after, atol=1e-12)
-        assert test.pvalue_means == test.pvalue_spreads == 1 / 200
+        np.testing.assert_allclose(test.networks, plain.networks, atol=1e-12)
+        assert (
+            test.columns[["mean_pvalue_familywise", "spread_pvalue_familywise"]].min() == 1 / 200
+        ).all()
         columns = test.columns.set_index("column")
-        assert list(columns.index[columns["mean_p_familywise"] <= 0.05]) == ["x0", "x5"]
-        assert list(columns.index[columns["spread_p_familywise"] <= 0.05]) == ["x2", "x4"]
-        np.testing.assert_allclose(columns["mean_after"], moved[60:].mean(axis=0))
-        np.testing.assert_allclose(columns["spread_before"], moved[:60].std(axis=0, ddof=1))
+        assert list(columns.index[columns["mean_pvalue_familywise"] <= 0.05]) == ["x0", "x5"]
+        assert list(columns.index[columns["spread_pvalue_familywise"] <= 0.05]) == ["x2", "x4"]
+        np.testing.assert_allclose(columns["mean_1"], moved[60:].mean(axis=0))
+        np.testing.assert_allclose(columns["spread_0"], moved[:60].std(axis=0, ddof=1))
 
     @pytest.mark.parametrize("ranks", [True, False])
     def test_one_changed_pair_is_named(self, ranks: bool) -> None:
         R = equal(8, 0.0)
         R[2, 5] = R[5, 2] = 0.8
         X, y = two_tables(np.random.default_rng(1), np.eye(8), R, (60, 60))
-        test = network_difference_test(X, y, ranks=ranks, n_permutations=199, random_state=0)
+        test = compare_networks(X, y, ranks=ranks, n_permutations=199, random_state=0)
         assert test.pvalue == 1 / 200
         assert test.partial.significant(by="familywise").edges()[
             ["source", "target"]
         ].values.tolist() == [["x2", "x5"]]
-        top = test.pairs().iloc[0]
+        top = test.table().iloc[0]
         assert (top["source"], top["target"]) == ("x2", "x5")
-        assert top["change"] == pytest.approx(test.after[2, 5] - test.before[2, 5])
-        assert abs(top["before"]) < 0.3 < 0.5 < top["after"]
-        assert len(test.pairs()) == 28
+        assert top["difference"] == pytest.approx(np.diff(test.networks[:, 2, 5])[0])
+        assert abs(top["estimate_first"]) < 0.3 < 0.5 < top["estimate_second"]
+        assert len(test.table()) == 28
 
     def test_a_few_far_rows_do_not_decide(self) -> None:
         X, y = two_tables(np.random.default_rng(2), np.eye(5), np.eye(5), (50, 50))
         X[:2] = 1000.0
-        test = network_difference_test(X, y, n_permutations=199, random_state=0)
+        test = compare_networks(X, y, n_permutations=199, random_state=0)
         assert test.pvalue > 0.05
-        without = network_difference_test(X, y, ranks=False, n_permutations=199, random_state=0)
+        without = compare_networks(X, y, ranks=False, n_permutations=199, random_state=0)
         assert without.pvalue <= 0.05
 
     def test_columns_of_one_value_do_not_hide_a_change(self) -> None:
@@ -160,19 +162,17 @@ class TestWhatCounts:
         X, y = two_tables(rng, np.eye(4), equal(4, 0.5), (60, 60))
         border = np.zeros((120, 4))
         border[[3, 70], 0] = border[[3, 90], 1] = border[70, 2] = border[70, 3] = 1.0
-        test = network_difference_test(
-            np.column_stack([X, border]), y, n_permutations=199, random_state=0
-        )
+        test = compare_networks(np.column_stack([X, border]), y, n_permutations=199, random_state=0)
         assert test.rare == ("x4", "x5", "x6", "x7")
         assert test.pvalue <= 0.01
-        alone = network_difference_test(X, y, n_permutations=199, random_state=0)
+        alone = compare_networks(X, y, n_permutations=199, random_state=0)
         assert alone.rare == ()
         assert alone.pvalue == test.pvalue
 
     def test_dependence_that_no_correlation_shows(self) -> None:
         X, y = two_tables(np.random.default_rng(0), np.eye(5), np.eye(5), (100, 100))
         X[100:, 1] = X[100:, 0] ** 2 + 0.5 * X[100:, 1]
-        test = network_difference_test(X, y, n_permutations=199, random_state=0)
+        test = compare_networks(X, y, n_permutations=199, random_state=0)
         assert test.pvalue <= 0.01
         assert test.pvalues["curves, largest"] <= 0.01
         assert test.pvalues["correlations, many"] > 0.05
@@ -180,7 +180,7 @@ class TestWhatCounts:
     def test_more_columns_than_rows(self) -> None:
         rng = np.random.default_rng(0)
         X, y = two_tables(rng, equal(40, 0.0), equal(40, 0.6), (20, 20))
-        test = network_difference_test(X, y, n_permutations=99, random_state=0)
+        test = compare_networks(X, y, n_permutations=99, random_state=0)
         assert test.pvalue <= 0.02
         # The small system of rows and the inverse of columns are the same thing.
         scores = normal_scores(X[:20])
@@ -189,14 +189,14 @@ class TestWhatCounts:
         root = np.sqrt(np.diag(inverse))
         expected = -inverse / np.outer(root, root)
         np.fill_diagonal(expected, 0)
-        np.testing.assert_allclose(test.before, expected, atol=1e-10)
+        np.testing.assert_allclose(test.networks[0], expected, atol=1e-10)
 
 
 class TestRun:
     def test_does_not_depend_on_jobs(self) -> None:
         X, y = two_tables(np.random.default_rng(0), np.eye(4), equal(4, 0.3), (30, 25))
         one, two = (
-            network_difference_test(X, y, n_permutations=99, n_jobs=n_jobs, random_state=5)
+            compare_networks(X, y, n_permutations=99, n_jobs=n_jobs, random_state=5)
             for n_jobs in (1, 2)
         )
         assert one.pvalue == two.pvalue
@@ -206,21 +206,21 @@ class TestRun:
     def test_order_of_columns_and_rows(self) -> None:
         X, y = two_tables(np.random.default_rng(0), np.eye(4), equal(4, 0.3), (30, 25))
         order = np.array([2, 0, 3, 1])
-        test = network_difference_test(X, y, n_permutations=99, random_state=5)
-        other = network_difference_test(X[:, order], y, n_permutations=99, random_state=5)
+        test = compare_networks(X, y, n_permutations=99, random_state=5)
+        other = compare_networks(X[:, order], y, n_permutations=99, random_state=5)
         assert other.pvalue == test.pvalue
-        np.testing.assert_allclose(other.after, test.after[np.ix_(order, order)], atol=1e-12)
+        np.testing.assert_allclose(other.networks, test.networks[:, order][:, :, order], atol=1e-12)
 
     def test_column_without_spread_in_a_group(self) -> None:
         X, y = two_tables(np.random.default_rng(0), np.eye(4), np.eye(4), (30, 25))
         X[y == 0, 1] = 7.0
-        test = network_difference_test(X, y, n_permutations=99, random_state=5)
-        assert (test.before[1] == 0).all()
+        test = compare_networks(X, y, n_permutations=99, random_state=5)
+        assert (test.networks[0, 1] == 0).all()
         assert np.isfinite(test.pvalue)
 
     def test_same_rows_twice_do_not_differ(self) -> None:
         X = np.random.default_rng(0).normal(size=(20, 3))
-        test = network_difference_test(
+        test = compare_networks(
             np.concatenate([X, X]), np.repeat(["a", "b"], 20), n_permutations=99, random_state=0
         )
         assert test.pvalue == 1.0
@@ -233,7 +233,7 @@ class TestRun:
         for _ in range(150):
             X = lfilter([1.0], [1.0, -0.9], rng.normal(size=(2, 400, 4)), axis=1)[:, 100:]
             for length in found:
-                test = network_difference_test(
+                test = compare_networks(
                     X.reshape(-1, 4),
                     np.repeat([0, 1], 300),
                     n_permutations=99,
@@ -258,9 +258,9 @@ class TestRun:
     def test_too_few_blocks(self) -> None:
         X = np.random.default_rng(0).normal(size=(40, 3))
         with pytest.raises(InputError, match=r"fewer than 5 blocks of 6.*at most 4"):
-            network_difference_test(X, np.repeat([0, 1], 20), block_length=6)
+            compare_networks(X, np.repeat([0, 1], 20), block_length=6)
         with pytest.raises(InputError, match="block_length must be at least 1"):
-            network_difference_test(X, np.repeat([0, 1], 20), block_length=0)
+            compare_networks(X, np.repeat([0, 1], 20), block_length=0)
 
     @pytest.mark.parametrize(
         ("rows", "columns", "n_permutations", "words"),
@@ -273,7 +273,7 @@ class TestRun:
     def test_refuses(self, rows: int, columns: int, n_permutations: int, words: str) -> None:
         X = np.random.default_rng(0).normal(size=(20 + rows, columns))
         with pytest.raises(InputError, match=words):
-            network_difference_test(X, np.repeat([0, 1], [20, rows]), n_permutations=n_permutations)
+            compare_networks(X, np.repeat([0, 1], [20, rows]), n_permutations=n_permutations)
 
 
 NULLS = {
@@ -298,7 +298,7 @@ def test_keeps_its_level(kind: str) -> None:
         if df is not None:
             X /= np.sqrt(rng.chisquare(df, size=(len(X), 1)) / df)
         X[y == 1] *= np.exp(rng.normal(size=len(R)))
-        test = network_difference_test(X, y, n_permutations=99, random_state=rng)
+        test = compare_networks(X, y, n_permutations=99, random_state=rng)
         pvalues.append(test.pvalue)
     # 17 of 200 are the 99th percentile at a level of 5 %.
     assert np.sum(np.array(pvalues) <= 0.05) <= 17
