@@ -327,3 +327,30 @@ def test_a_shift_of_means_is_told_from_a_network(regress):
     everything = regress(frame, "--on", "group", "--split-for", "all")
     assert everything.result.stdout.startswith("3 networks of 3 columns by group")
     assert "(groups.csv)" not in everything.result.stdout
+
+
+def test_dates_are_covariates_counted_in_days(regress, rows):
+    """A network that turns on one day: the tree splits there, in days since the first date."""
+    days = np.random.default_rng(8).permutation(np.arange(len(rows)))
+    rng = np.random.default_rng(9)
+    table = pd.DataFrame(rng.normal(size=(len(rows), 3)), columns=NAMES)
+    table["rain"] += np.where(days < 450, 2, -2) * table["wind"]
+    table.insert(0, "Date", (pd.Timestamp("2021-03-01") + pd.to_timedelta(days, "D")).date)
+
+    got = regress(table, "--on", "Date", "--blocks", "1")
+
+    (covariate,) = got.tree.covariates_
+    assert (covariate.name, covariate.kind) == ("Date", "numeric")
+    root = got.tree.nodes_[0].split
+    assert root.covariate == "Date"
+    assert abs(root.cut - 450) < 15
+    assert "'Date' holds dates: days since 2021-03-01" in got.result.stdout
+
+
+def test_a_date_that_is_none_is_named(run, tmp_path):
+    days = ["2024-02-28", "2024-02-29", "2024-02-30", "2024-03-01"] * 20
+    table = pd.DataFrame(np.random.default_rng(10).normal(size=(80, 3)), columns=NAMES)
+    table.assign(Date=days).to_csv(tmp_path / "data.csv", index=False)
+    message = complaint(run, tmp_path / "data.csv", "--on", "Date")
+    assert "'Date' holds dates that are none" in message
+    assert "2024-02-30" in message

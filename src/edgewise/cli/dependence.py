@@ -280,6 +280,26 @@ def differenced(
     return moved[back], is_kept[back], notes
 
 
+def in_days(reading: Reading, covariates: Sequence[str]) -> Reading:
+    """Count dates among the covariates in days, and say since when."""
+    import numpy as np
+
+    from edgewise.data.roles import days_of, is_dates
+
+    columns, notes = list(reading.raw.columns), list(reading.notes)
+    for name in covariates:
+        column = reading.column(name)
+        if is_dates(column):
+            try:
+                days = days_of(column)
+            except ValueError as error:
+                raise InputError(f"'{name}' holds dates that are none: {error}.") from None
+            first = column[int(np.nanargmin(days))]
+            columns[reading.raw.names.index(name)] = days
+            notes.append(f"'{name}' holds dates: days since {first}")
+    return replace(reading, raw=replace(reading.raw, columns=tuple(columns)), notes=tuple(notes))
+
+
 def along(reading: Reading, covariates: Sequence[str]) -> Reading:
     """Put rows into the order of a covariate of numbers, if it is the only one."""
     import numpy as np

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.dependence import AS_THEY_ARE, about_order, along, settled
+from edgewise.cli.dependence import AS_THEY_ARE, about_order, along, in_days, settled
 from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.input import Source, read_columns
 from edgewise.cli.options import (
@@ -72,8 +72,8 @@ On: TypeAlias = Annotated[
     typer.Option(
         "--on",
         help=(
-            "Columns that the network may vary with, separated by commas: numbers, or text that "
-            "names groups."
+            "Columns that the network may vary with, separated by commas: numbers, dates, or text "
+            "that names groups."
         ),
         metavar="NAMES",
         show_default=False,
@@ -321,7 +321,7 @@ def read_regression(
     table = reading.table()
     if text_columns(table):
         raise InputError(about_text(path, table))
-    reading, _ = treat_missing(reading, COMPLETE_ROWS)
+    reading, _ = treat_missing(in_days(reading, covariates), COMPLETE_ROWS)
     reading = settled(along(reading, covariates))
     table = reading.table()
     used = [*covariates, *reading.names, *marks]
