@@ -433,7 +433,7 @@ class _FreedGraphicalLasso:
     alpha: float
 
     def __call__(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        Theta = graphical_lasso(R, self.alpha).value
+        Theta = graphical_lasso(R, self.alpha, decide=0.0).value
         T = 2.0 * Theta - Theta @ R @ Theta
         scale = np.sqrt(T.diagonal())
         estimate = -T / np.outer(scale, scale)

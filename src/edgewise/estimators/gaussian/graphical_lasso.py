@@ -580,4 +580,4 @@ def _next_on_path(
     """Solve for one alpha, starting from the solution for the alpha before."""
     init = None if previous is None else previous.value
     S = to_device(statistics.S, device, GPU_FROM)
-    return on_host(graphical_lasso(S, alpha, init=init, **options))
+    return on_host(graphical_lasso(S, alpha, init=init, decide=0.0, **options))

@@ -283,6 +283,7 @@ def best_by_general_solver(
             penalize_diagonal=rules.penalize_diagonal,
             init=start,
             tol=LASSO_TOL,
+            decide=0.0,
         )
         start = solution.value
         risk, is_refit, value = _judge(S, S_val, solution, estimate)
@@ -470,7 +471,7 @@ def fit_nearby(S: FloatArray, alpha: float, *, refit: bool, **lasso: Any) -> Nea
     solutions: list[PrecisionSolution] = []
     start = None
     for here in S:
-        solutions.append(graphical_lasso(here, alpha, init=start, **lasso))
+        solutions.append(graphical_lasso(here, alpha, init=start, decide=0.0, **lasso))
         start = solutions[-1].value
     precision = np.stack([solution.value for solution in solutions])
     is_refit = np.zeros(len(S), dtype=bool)

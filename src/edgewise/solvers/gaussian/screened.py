@@ -465,6 +465,7 @@ def _solve(
             penalize_diagonal=penalize_diagonal,
             tol=tol,
             max_iter=max_iter,
+            decide=0.0,
         )
         first, second = np.nonzero(solved.value)
         entries.append((index[first], index[second], solved.value[first, second]))

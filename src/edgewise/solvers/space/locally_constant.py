@@ -306,7 +306,7 @@ def _solve(
         if part.tau == 0 or not len(part.pairs):
             found = graphical_lasso(
                 part.S, 1.0, weights=part.thresholds, penalize_diagonal=True, init=near,
-                tol=tol, max_iter=max_iter,
+                tol=tol, max_iter=max_iter, decide=0.0,
             )  # fmt: skip
             value, steps, gaps = found.value, found.n_iter, [*found.history, found.gap]
         else:
