@@ -18,11 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from edgewise.solvers import (
-    joint_coupling_max,
-    joint_graphical_lasso,
-    joint_graphical_lasso_path,
-)
+from edgewise.solvers import joint_graphical_lasso
+from edgewise.solvers.change.joint_path import joint_coupling_max, joint_graphical_lasso_path
 
 Array = NDArray[Any]
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from edgewise.estimators.classify.class_networks import hard_machine
-from edgewise.solvers import fisher_kernel
+from edgewise.solvers.classify.fisher_scores import fisher_kernel
 
 Array = NDArray[Any]
 
@@ -28,7 +28,8 @@ CLOSE = 1e-3
 class ClassProblem:
     """Standardised rows of two classes, networks to start from, and the arcs that may move.
 
-    Coefficients are those of `edgewise.solvers.network_residuals`; unknowns are their changes.
+    Coefficients are those of `edgewise.solvers.classify.fisher_scores.network_residuals`; unknowns
+    are their changes.
     """
 
     X: Array

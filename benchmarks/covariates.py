@@ -27,7 +27,8 @@ from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise import GraphTree, HeldOut, LeafLasso, Penalized
-from edgewise.data import PartitionedGraphs, make_tree_partition
+from edgewise.data import make_tree_partition
+from edgewise.data.simulate.covariates import PartitionedGraphs
 
 Row = dict[str, Any]
 Array = NDArray[Any]

@@ -11,7 +11,7 @@ from sklearn.covariance._graph_lasso import graphical_lasso_path
 from sklearn.exceptions import ConvergenceWarning
 
 from edgewise import GraphTree
-from edgewise.data import PartitionedGraphs
+from edgewise.data.simulate.covariates import PartitionedGraphs
 from edgewise.solvers.covariates.cell_fits import LASSO, PathRules, allocate_path, best_on_path
 
 Array = NDArray[Any]

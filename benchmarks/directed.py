@@ -34,13 +34,9 @@ from benchmarks.tables import Benchmark, Row
 from edgewise import BlanketBayesNet, DirectedGraph, GaussianBayesNet
 from edgewise.data import load_dag, make_dag, make_linear_sem
 from edgewise.metrics import pdag_errors
-from edgewise.solvers import (
-    bcd_bayes_net,
-    markov_blankets,
-    order_bayes_net,
-    order_given_weights,
-    total_conditioning,
-)
+from edgewise.solvers import markov_blankets, order_given_weights
+from edgewise.solvers.directed.blankets import total_conditioning
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from edgewise.solvers.directed.scores import topological_order
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from studies.directed import networks

@@ -28,8 +28,8 @@ from edgewise.solvers import (
     graphical_lasso,
     joint_graphical_lasso,
     locally_constant,
-    ratio_alpha_max,
 )
+from edgewise.solvers.change.density_ratio import ratio_alpha_max
 
 #: Whether the CPU is timed too.
 HAS_CPU = "--no-cpu" not in sys.argv

@@ -44,16 +44,16 @@ from edgewise.data import (
 from edgewise.solvers import (
     density_ratio,
     dtrace,
-    dtrace_alpha_max,
     graphical_lasso,
     learn_structure,
     locally_constant,
     markov_blankets,
-    order_bayes_net,
-    ratio_alpha_max,
     screened_graphical_lasso,
-    separating_sets,
 )
+from edgewise.solvers.change.density_ratio import ratio_alpha_max
+from edgewise.solvers.change.dtrace import dtrace_alpha_max
+from edgewise.solvers.directed.order import order_bayes_net
+from edgewise.solvers.directed.separation import separating_sets
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from edgewise.stats import covariance, stream_counts, stream_covariance
 

@@ -18,7 +18,8 @@ from sklearn.svm import SVC
 
 from edgewise import BayesNetClassifier
 from edgewise.inference import class_accuracy
-from edgewise.plot import plot_arc_changes, plot_class_networks, save_figure
+from edgewise.plot import save_figure
+from edgewise.plot.classify import plot_arc_changes, plot_class_networks
 
 MEASURES = ("radius", "texture", "smoothness", "concavity", "symmetry")
 

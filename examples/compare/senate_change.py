@@ -14,7 +14,8 @@ chance, and when it came about. The votes come with the package.
 from edgewise import NetworkChange, permutation_test
 from edgewise.data import load_senate
 from edgewise.inference import window_changes
-from edgewise.plot import plot_change, plot_change_strip, save_figure
+from edgewise.plot import plot_change, save_figure
+from edgewise.plot.change import plot_change_strip
 
 senate = load_senate()
 votes, years = senate.votes, senate.years

@@ -18,7 +18,8 @@ import pandas as pd
 from edgewise import BlanketBayesNet, BootstrapGraph, DirectedGraph, GaussianBayesNet
 from edgewise.data import load_dag, make_linear_sem
 from edgewise.metrics import cpdag, edge_metrics, pdag_errors, r2_sortability, varsortability
-from edgewise.plot import plot_arc_confidence, plot_dag, save_figure
+from edgewise.plot import plot_dag, save_figure
+from edgewise.plot.directed import plot_arc_confidence
 
 N_ROWS = 1000
 

@@ -17,7 +17,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold, cross_val_score
 
 from edgewise import LocallyConstantGraph
-from edgewise.plot import plot_seed_maps, save_figure
+from edgewise.plot import save_figure
+from edgewise.plot.seed_maps import plot_seed_maps
 
 images, digit = load_digits(return_X_y=True)
 shades = images[digit == 3]

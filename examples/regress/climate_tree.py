@@ -16,7 +16,9 @@ import pandas as pd
 
 from edgewise import GraphTree, HeldOut
 from edgewise.data import load_climate
-from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk, save_figure
+from edgewise.plot import plot_leaf_map, plot_tree, save_figure
+from edgewise.plot.partition import plot_partition
+from edgewise.plot.tree import plot_tree_risk
 
 climate = load_climate()
 X, Y = climate.covariates[["lat", "lon"]], climate.responses

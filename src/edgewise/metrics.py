@@ -1,15 +1,15 @@
 """Distances between networks, and statistics of their nodes: the public names."""
 
 from edgewise.graph.equivalence import (
-    PdagErrors,
+    PdagErrors as PdagErrors,
     adjacency_metrics,
     arrowhead_metrics,
     cpdag,
     pdag_errors,
 )
 from edgewise.graph.metrics import (
-    EdgeMetrics,
-    PrecisionRecallCurve,
+    EdgeMetrics as EdgeMetrics,
+    PrecisionRecallCurve as PrecisionRecallCurve,
     communities,
     edge_metrics,
     gaussian_kl,
@@ -21,9 +21,6 @@ from edgewise.graph.metrics import (
 from edgewise.graph.rows import predictability, r2_sortability, varsortability
 
 __all__ = [
-    "EdgeMetrics",
-    "PdagErrors",
-    "PrecisionRecallCurve",
     "adjacency_metrics",
     "arrowhead_metrics",
     "communities",

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.data import SimulatedChange
 from edgewise.data.labels import TwoSamples
+from edgewise.data.simulate.change import SimulatedChange
 from edgewise.estimators.change.base import ChangeEstimator
 from edgewise.estimators.change.dtrace import DTraceChange
 from edgewise.estimators.change.fused import FusedNetworkChange

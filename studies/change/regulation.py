@@ -12,8 +12,7 @@ import numpy as np
 from edgewise import InputError
 from edgewise._core.parallel import spawn
 from edgewise._core.typing import FloatArray, RandomState
-from edgewise.data import SimulatedChange
-from edgewise.data.simulate.change import pairs_as_adjacency, sample_sizes
+from edgewise.data.simulate.change import SimulatedChange, pairs_as_adjacency, sample_sizes
 
 RegulationKind: TypeAlias = Literal["activation", "repression", "dual"]
 REGULATION_KINDS: Final[tuple[str, ...]] = get_args(RegulationKind)

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.estimators import BayesNetClassifier
 from edgewise.graph import Graph
-from edgewise.plot import plot_class_networks, plot_matrix
-from edgewise.solvers import bcd_bayes_net, order_bayes_net
+from edgewise.plot import plot_matrix
+from edgewise.plot.classify import plot_class_networks
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from studies import tables
 from studies.classify import accuracy, data
 from studies.figures import GREY, panels

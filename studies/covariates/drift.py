@@ -11,10 +11,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.data import VaryingGraphs, make_drifting_chain, make_drifting_grid
+from edgewise.data import make_drifting_chain, make_drifting_grid
+from edgewise.data.simulate.covariates import VaryingGraphs
 from edgewise.estimators import GraphTree, KernelGraph
 from edgewise.metrics import edge_metrics
-from edgewise.solvers import alpha_max, graphical_lasso_path
+from edgewise.solvers import graphical_lasso_path
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from studies import figures, tables
 from studies.covariates.partition import RECIPE
 from studies.study import Claim, Part, Report, Row, combinations

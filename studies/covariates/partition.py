@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from edgewise._core.typing import FloatArray
-from edgewise.data import PartitionedGraphs, make_tree_partition
-from edgewise.data.simulate.covariates import PARTITION_LAYOUTS
+from edgewise.data import make_tree_partition
+from edgewise.data.simulate.covariates import PARTITION_LAYOUTS, PartitionedGraphs
 from edgewise.estimators import GraphTree, HeldOut, Penalized
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.metrics import edge_metrics

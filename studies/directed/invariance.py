@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from edgewise._core.typing import FloatArray
 from edgewise.estimators import GaussianBayesNet
-from edgewise.solvers import bcd_bayes_net, order_bayes_net
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from studies import tables
 from studies.directed import methods
 from studies.figures import BLUE, GREY, panels

@@ -19,7 +19,7 @@ from edgewise.estimators import BlanketBayesNet, GaussianBayesNet
 from edgewise.graph.equivalence import extend_pattern, longest_paths, pdag_errors
 from edgewise.metrics import r2_sortability, varsortability
 from edgewise.selection import EBIC
-from edgewise.solvers import bcd_bayes_net
+from edgewise.solvers.directed.order import bcd_bayes_net
 from studies.directed.sort_and_regress import sort_and_regress
 from studies.study import Row, load_rows
 

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from edgewise._core.typing import FloatArray
-from edgewise.solvers import bcd_bayes_net
-from edgewise.solvers.directed.order import UPDATES
+from edgewise.solvers.directed.order import UPDATES, bcd_bayes_net
 from studies.directed.methods import ALPHA, NETWORKS, simulate
 from studies.figures import COLORS, legend_above, name_outer, panels
 from studies.study import Claim, Part, Report, Row, combinations

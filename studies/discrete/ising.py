@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from edgewise.data import MarkovModel, make_graph
+from edgewise.data import make_graph
+from edgewise.data.markov import MarkovModel
 from edgewise.metrics import edge_metrics
 from studies.study import Part, Report, Row, combinations
 from studies.tables import fill, matthews, rules_table, wide_table

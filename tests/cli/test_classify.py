@@ -13,8 +13,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 import edgewise
 from edgewise import BayesNetClassifier, Graph
 from edgewise.cli.classify import _points, verdict
-from edgewise.inference import ClassAccuracy
-from edgewise.inference.accuracy import Gain
+from edgewise.inference.accuracy import ClassAccuracy, Gain
 from tests.cli.files import CLASS_FILES
 
 #: Few folds, and no pictures where they are not the point.

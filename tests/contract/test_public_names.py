@@ -35,7 +35,6 @@ PROMISED = {
     ],
     "edgewise.solvers": [
         "Solution",
-        "alpha_max",
         "difference_penalized",
         "graphical_lasso",
         "graphical_lasso_path",

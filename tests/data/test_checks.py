@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.data import (
+from edgewise.data.checks import (
     check_columns,
     inspect_columns,
     looks_like_covariance,

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 
 from edgewise import InputError
-from edgewise.data import describe_neighbors, neighbor_pairs, site_positions
+from edgewise.data import neighbor_pairs
+from edgewise.data.neighbors import describe_neighbors, site_positions
 
 
 def as_graph(pairs, n_features):

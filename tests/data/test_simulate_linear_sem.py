@@ -3,13 +3,8 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.data import (
-    DAG_NAMES,
-    load_dag,
-    load_network,
-    make_dag,
-    make_linear_sem,
-)
+from edgewise.data import load_dag, load_network, make_dag, make_linear_sem
+from edgewise.data.datasets import DAG_NAMES
 
 FORK = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
 

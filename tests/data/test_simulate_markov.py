@@ -8,13 +8,8 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from edgewise import InputError
-from edgewise.data import (
-    MarkovModel,
-    load_network,
-    make_graph,
-    make_markov_model,
-    maximal_cliques,
-)
+from edgewise.data import load_network, make_graph, make_markov_model
+from edgewise.data.markov import MarkovModel, maximal_cliques
 from edgewise.metrics import irregularity
 
 LEVELS = (2, 3, 2, 4, 2)

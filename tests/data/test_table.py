@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from edgewise import BootstrapGraph, GaussianGraph, InputError
-from edgewise.data import Table
+from edgewise.data.table import Table
 from edgewise.io import RawTable
 from edgewise.stats import stream_covariance
 

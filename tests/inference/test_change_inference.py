@@ -17,7 +17,7 @@ from edgewise import (
     StabilitySelection,
     permutation_test,
 )
-from edgewise.plot import plot_permutation
+from edgewise.plot.curves import plot_permutation
 from tests.estimators.change.change_rows import two_groups
 
 

@@ -9,7 +9,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from edgewise import InputError
-from edgewise.inference import ClassAccuracy, class_accuracy
+from edgewise.inference import class_accuracy
+from edgewise.inference.accuracy import ClassAccuracy
 
 
 def rows(n=60):

@@ -8,8 +8,8 @@ from scipy.special import logsumexp
 
 from edgewise import CV, DataWarning, GaussianGraph, InputError, NetworkChange, SolverError
 from edgewise.data import make_gaussian_change
-from edgewise.inference import ChangeIntervals, change_intervals
-from edgewise.inference.intervals import RatioFeatures, one_step, refit_some
+from edgewise.inference import change_intervals
+from edgewise.inference.intervals import ChangeIntervals, RatioFeatures, one_step, refit_some
 from tests.estimators.change.change_rows import signs, standardized, two_groups
 
 

@@ -20,7 +20,8 @@ from edgewise import (
     NeighborhoodGraph,
     SolverError,
 )
-from edgewise.inference import PermutationTest, permutation_test
+from edgewise.inference import permutation_test
+from edgewise.inference.permutation import PermutationTest
 
 
 def correlations(X):

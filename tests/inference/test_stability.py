@@ -13,7 +13,7 @@ from edgewise import (
     NeighborhoodGraph,
     StabilitySelection as Stability,
 )
-from edgewise.inference import false_edge_bound
+from edgewise.inference.stability import false_edge_bound
 
 
 def pair(n_rows=80, n_columns=5, seed=0):

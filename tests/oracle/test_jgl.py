@@ -9,7 +9,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from edgewise.solvers import joint_graphical_lasso, joint_graphical_lasso_path
+from edgewise.solvers import joint_graphical_lasso
+from edgewise.solvers.change.joint_path import joint_graphical_lasso_path
 
 LAMBDA1, LAMBDA2 = 0.15, 0.1
 

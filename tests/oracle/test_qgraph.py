@@ -9,7 +9,8 @@ import pytest
 from edgewise import GaussianGraph
 from edgewise.selection import EBIC
 from edgewise.solvers import refit_precision
-from edgewise.stats import latent_correlation, ordinal_columns
+from edgewise.stats import latent_correlation
+from edgewise.stats.polychoric import ordinal_columns
 
 HERE = Path(__file__).parent
 #: How far cor_auto, by lavaan, is from ours, and EBICglasso, told to be exact.

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from edgewise import BootstrapGraph, DirectedGraph, Graph, InputError
-from edgewise.plot import plot_arc_confidence
+from edgewise.plot.directed import plot_arc_confidence
 
 DASH = "\N{EN DASH}"
 WEIGHTS = np.array([[0, 1, 0], [0, 0, 0], [0, 0.5, 0]])

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from edgewise import InputError
-from edgewise.plot import plot_change_path
+from edgewise.plot.change_path import plot_change_path
 
 BLUE, ORANGE = to_rgb("#0072B2"), to_rgb("#D55E00")
 ALPHAS = np.array([0.4, 0.1, 0.2])

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 
 from edgewise import Graph, InputError
-from edgewise.plot import plot_change_strip
+from edgewise.plot.change import plot_change_strip
 
 
 def graph(pairs, d, names=None):

@@ -7,8 +7,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.patches import Ellipse
 
 from edgewise import Graph, InputError
-from edgewise.inference import ClassAccuracy
-from edgewise.plot import plot_accuracy, plot_arc_changes, plot_class_networks
+from edgewise.inference.accuracy import ClassAccuracy
+from edgewise.plot.classify import plot_accuracy, plot_arc_changes, plot_class_networks
 
 NAMES = [f"v{k}" for k in range(7)]
 

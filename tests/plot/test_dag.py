@@ -12,8 +12,9 @@ from matplotlib.patches import FancyArrowPatch
 from edgewise import Graph, InputError
 from edgewise.data import load_dag, make_dag, make_linear_sem
 from edgewise.metrics import cpdag
-from edgewise.plot import plot_coefficients, plot_dag
+from edgewise.plot import plot_dag
 from edgewise.plot.directed import _add_bends, _crossings, tiered_layout
+from edgewise.plot.matrix import plot_coefficients
 
 BLUE, ORANGE = to_rgb("#0072B2"), to_rgb("#D55E00")
 #: a -> b -> d, a -> c -> d and an isolated e.

@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 
 from edgewise import Graph
 from edgewise._core.errors import InputError
-from edgewise.plot import (
+from edgewise.plot.groups import (
     plot_group_edges,
     plot_group_networks,
     plot_group_pairs,

@@ -13,7 +13,8 @@ from matplotlib.patches import FancyArrowPatch
 from scipy.sparse.csgraph import connected_components
 
 from edgewise import Graph, InputError
-from edgewise.plot import plot_network, shared_layout
+from edgewise.plot import plot_network
+from edgewise.plot.network import shared_layout
 
 BLUE, ORANGE, GREY = to_rgb("#0072B2"), to_rgb("#D55E00"), to_rgb("#767676")
 

@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 from edgewise import BootstrapGraph, GaussianGraph, InputError
-from edgewise.inference import CaseDropping
+from edgewise.inference.stability import CaseDropping
 from edgewise.metrics import node_statistics
-from edgewise.plot import (
-    plot_case_dropping,
-    plot_centrality,
-    plot_communities,
-    plot_differences,
-)
+from edgewise.plot import plot_centrality, plot_communities
+from edgewise.plot.nodes import plot_case_dropping, plot_differences
 
 WEIGHTS = np.array([[0, 0.5, 0, 0], [0.5, 0, -0.2, 0], [0, -0.2, 0, 0.1], [0, 0, 0.1, 0]])
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from edgewise import Graph, InputError
 from edgewise.inference import permutation_test
-from edgewise.plot import plot_permutation
+from edgewise.plot.curves import plot_permutation
 
 NULL = np.random.default_rng(0).gamma(30, 0.01, size=500)
 

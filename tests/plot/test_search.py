@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewise import CV, EBIC, DiscreteMarkovNet, GaussianGraph, InputError, StARS
-from edgewise.plot import plot_score_history, plot_selection
+from edgewise.plot.curves import plot_score_history, plot_selection
 
 
 def rows():

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 
 from edgewise import Graph, InputError
-from edgewise.plot import plot_seed_map, plot_seed_maps
+from edgewise.plot import plot_seed_map
+from edgewise.plot.seed_maps import plot_seed_maps
 
 
 def random_graph(n, seed=0, names=None):

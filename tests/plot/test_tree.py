@@ -9,8 +9,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from edgewise import GraphTree, InputError
-from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
-from edgewise.plot.tree import leaf_color, leaf_hatch, leaf_marker
+from edgewise.plot import plot_leaf_map, plot_tree
+from edgewise.plot.partition import plot_partition
+from edgewise.plot.tree import leaf_color, leaf_hatch, leaf_marker, plot_tree_risk
 from tests.cases import by_default
 
 

@@ -6,7 +6,7 @@ from joblib import parallel_config
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from edgewise import InputError
-from edgewise.selection import PairSelection, choose_pair_by_cv
+from edgewise.selection.choose import PairSelection, choose_pair_by_cv
 
 ALPHAS = np.array([0.9, 0.4, 0.1])
 TAUS = np.array([0.0, 0.2, 0.5, 0.7])

@@ -10,21 +10,12 @@ from scipy import stats
 
 import edgewise.solvers
 from edgewise.solvers import (
-    alpha_max,
     density_ratio,
     density_ratio_path,
-    draw_proposals,
-    fisher_kernel,
     fisher_networks,
-    fisher_vectors,
-    fused_neighborhood,
-    fused_neighborhood_alpha_max,
-    fused_neighborhood_path,
     generalized_lasso,
     graphical_lasso,
     graphical_lasso_path,
-    joint_coupling_max,
-    joint_graphical_lasso_path,
     latent_graphical_lasso,
     learn_structure,
     locally_constant,
@@ -32,13 +23,22 @@ from edgewise.solvers import (
     log_density_ratio,
     log_score,
     margin_networks,
-    network_residuals,
-    ratio_alpha_max,
-    ratio_alpha_min,
-    sampled_fused_alpha_max,
-    sampled_fused_path,
     screened_graphical_lasso,
 )
+from edgewise.solvers.change.density_ratio import ratio_alpha_max, ratio_alpha_min
+from edgewise.solvers.change.fused_neighborhood import (
+    fused_neighborhood,
+    fused_neighborhood_alpha_max,
+    fused_neighborhood_path,
+)
+from edgewise.solvers.change.joint_path import joint_coupling_max, joint_graphical_lasso_path
+from edgewise.solvers.change.sampled_likelihood import (
+    draw_proposals,
+    sampled_fused_alpha_max,
+    sampled_fused_path,
+)
+from edgewise.solvers.classify.fisher_scores import fisher_kernel, fisher_vectors, network_residuals
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 from tests.fuzz.mutation import examples
 from tests.guarantees import assert_definite, is_acyclic

@@ -7,7 +7,8 @@ from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
 from edgewise.io import read_chunks
-from edgewise.stats import Counts, stream_counts
+from edgewise.stats import stream_counts
+from edgewise.stats.counts import Counts
 
 
 def survey(n=300, seed=0):

@@ -10,7 +10,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from edgewise import InputError
-from edgewise.stats import latent_correlation, polychoric_correlation, polychoric_standard_error
+from edgewise.stats import latent_correlation, polychoric_correlation
+from edgewise.stats.polychoric import polychoric_standard_error
 
 HERE = Path(__file__).parent
 CUTS = ([0.0], [-1.0, 0.2], [-1.5, -0.5, 0.5, 1.5], [-0.3, 0.4, 0.9])

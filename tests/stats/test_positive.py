@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.stats import (
+from edgewise.stats import kendall_correlation, repair_covariance
+from edgewise.stats.positive import (
     check_covariance,
     correlation_from_covariance,
-    kendall_correlation,
-    repair_covariance,
     smallest_eigenvalue,
 )
 

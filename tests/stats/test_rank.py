@@ -8,13 +8,8 @@ from scipy import stats as reference
 
 from edgewise import InputError
 from edgewise.data import make_gaussian_graph
-from edgewise.stats import (
-    kendall_correlation,
-    nonparanormal,
-    nonparanormal_correlation,
-    spearman_correlation,
-)
-from edgewise.stats.rank import average_ranks
+from edgewise.stats import kendall_correlation, nonparanormal_correlation, spearman_correlation
+from edgewise.stats.rank import average_ranks, nonparanormal
 
 HERE = Path(__file__).parent
 ALL = [nonparanormal_correlation, spearman_correlation, kendall_correlation]

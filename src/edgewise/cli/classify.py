@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise.cli.input import Source
-    from edgewise.inference import ClassAccuracy
+    from edgewise.inference.accuracy import ClassAccuracy
 
 accuracy_option: Final = partial(typer.Option, rich_help_panel="Accuracy")
 
@@ -306,7 +306,7 @@ def _draw(
     model: Any, accuracy: ClassAccuracy, changes: pd.DataFrame
 ) -> dict[str, Figure | SubFigure]:
     """Draw accuracies, networks, and what the learning changed."""
-    from edgewise.plot import plot_accuracy, plot_arc_changes, plot_class_networks
+    from edgewise.plot.classify import plot_accuracy, plot_arc_changes, plot_class_networks
 
     drawn: dict[str, Figure | SubFigure] = {
         "accuracy.png": plot_accuracy(accuracy).figure,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from edgewise._core.typing import FloatArray, IntArray
     from edgewise.data.dependence import Dependence
     from edgewise.graph import Graph
-    from edgewise.inference import CaseDropping
+    from edgewise.inference.stability import CaseDropping
 
 #: Resamples, where nobody said how many.
 RESAMPLES: Final = 100

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise._core.typing import AnyArray
-    from edgewise.data import Table
     from edgewise.data.dependence import Dependence
+    from edgewise.data.table import Table
     from edgewise.data.unusual import Finding
     from edgewise.io import RawTable
 
@@ -83,7 +83,7 @@ class Reading:
 
     def table(self) -> Table:
         """Return the columns of the network as numbers."""
-        from edgewise.data import Table
+        from edgewise.data.table import Table
 
         return Table.from_input(self.chosen())
 
@@ -174,7 +174,7 @@ def _scores(frame: pd.DataFrame, scale: str) -> tuple[pd.DataFrame, str]:
 
     from edgewise.estimators.base.statistics import normal_scores
     from edgewise.io import quote_names
-    from edgewise.stats import ordinal_columns
+    from edgewise.stats.polychoric import ordinal_columns
 
     values = frame.to_numpy(dtype=float)
     scores = pd.DataFrame(normal_scores(values), columns=frame.columns)
@@ -308,7 +308,8 @@ class Source:
     is_discrete : bool
         Whether the columns are levels.
     has_answers : bool
-        Whether some columns of numbers are ordered answers, see `edgewise.stats.ordinal_columns`.
+        Whether some columns of numbers are ordered answers, see
+        `edgewise.stats.polychoric.ordinal_columns`.
     missing : str
         What an estimator is to do with missing values.
     findings : tuple of Finding
@@ -381,7 +382,7 @@ def read_source(
     columns, drop : sequence of str
         Columns to keep (none: all) and to leave out.
     allow_constant, allow_identical : bool
-        As in `edgewise.data.check_columns`.
+        As in `edgewise.data.checks.check_columns`.
     is_discrete : bool, optional
         Whether to take the columns for levels or for numbers, whatever they look like; by default
         for levels where every column is text or has two of them, since the order of more numbers
@@ -451,7 +452,7 @@ def _number_source(
     """Return a table of numbers, with the kinds of its columns where they make a difference."""
     import pandas as pd
 
-    from edgewise.stats import ordinal_columns
+    from edgewise.stats.polychoric import ordinal_columns
 
     has_answers = bool(ordinal_columns(reading.table()).any())
     is_by_pairs = has_answers if covariance is None else covariance in _BY_PAIRS
@@ -599,8 +600,7 @@ def check_table(
     table: Table, *, allow_constant: bool, allow_identical: bool, allow_missing: bool = False
 ) -> None:
     """Refuse columns that no network can be learned from, with the command that leaves them out."""
-    from edgewise.data import check_columns
-    from edgewise.data.checks import inspect_columns
+    from edgewise.data.checks import check_columns, inspect_columns
     from edgewise.io import quote_names
 
     report = inspect_columns(table.values)
@@ -638,7 +638,7 @@ def path_text(path: Path) -> str:
 
 def refuse_covariance_file(path: Path | str, table: Table) -> None:
     """Refuse a covariance matrix in place of rows."""
-    from edgewise.data import looks_like_covariance
+    from edgewise.data.checks import looks_like_covariance
 
     if looks_like_covariance(table.values):
         raise InputError(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise._core.typing import AnyArray
-    from edgewise.data import Table
+    from edgewise.data.table import Table
     from edgewise.inference import Design
 
 #: The option that names the column of labels.

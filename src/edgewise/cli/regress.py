@@ -470,8 +470,9 @@ def _together(
 
 def _draw(tree: GraphTree, X: pd.DataFrame) -> dict[str, Figure | SubFigure]:
     """Draw the tree, what its splits gain and, where there are columns for it, where leaves lie."""
-    from edgewise.plot import plot_leaf_map, plot_partition, plot_tree, plot_tree_risk
-    from edgewise.plot.partition import has_place
+    from edgewise.plot import plot_leaf_map, plot_tree
+    from edgewise.plot.partition import has_place, plot_partition
+    from edgewise.plot.tree import plot_tree_risk
 
     drawn: dict[str, Figure | SubFigure] = {}
     if len(tree.leaves_) <= MOST_DRAWN:

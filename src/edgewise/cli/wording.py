@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgewise.cli.run import Result
-    from edgewise.data import Table
+    from edgewise.data.table import Table
     from edgewise.graph import Graph
 
 #: Parameters of an estimator that say nothing about the result.

@@ -1,17 +1,4 @@
-from .checks import (
-    ColumnReport as ColumnReport,
-    check_columns as check_columns,
-    check_weights as check_weights,
-    inspect_columns as inspect_columns,
-    looks_like_covariance as looks_like_covariance,
-    refuse_covariance as refuse_covariance,
-)
 from .datasets import (
-    DAG_NAMES as DAG_NAMES,
-    Climate as Climate,
-    Dataset as Dataset,
-    Network as Network,
-    SenateVotes as SenateVotes,
     list_datasets as list_datasets,
     load_climate as load_climate,
     load_dag as load_dag,
@@ -19,37 +6,31 @@ from .datasets import (
     load_senate as load_senate,
     load_table as load_table,
 )
-from .kinds import impute as impute
+from .kinds import (
+    impute as impute,
+)
 from .markov import (
-    MarkovModel as MarkovModel,
     make_markov_model as make_markov_model,
-    maximal_cliques as maximal_cliques,
 )
 from .neighbors import (
-    describe_neighbors as describe_neighbors,
     neighbor_pairs as neighbor_pairs,
-    site_positions as site_positions,
 )
-from .roles import martingale_residuals as martingale_residuals
+from .roles import (
+    martingale_residuals as martingale_residuals,
+)
 from .simulate.change import (
-    GaussianChange as GaussianChange,
-    SimulatedChange as SimulatedChange,
     make_gaussian_change as make_gaussian_change,
     make_lattice_change as make_lattice_change,
 )
 from .simulate.covariates import (
-    PartitionedGraphs as PartitionedGraphs,
-    VaryingGraphs as VaryingGraphs,
     make_drifting_chain as make_drifting_chain,
     make_drifting_grid as make_drifting_grid,
     make_tree_partition as make_tree_partition,
 )
 from .simulate.diamond import (
-    DiamondChange as DiamondChange,
     make_diamond_change as make_diamond_change,
 )
 from .simulate.directed import (
-    LinearSEM as LinearSEM,
     make_dag as make_dag,
     make_linear_sem as make_linear_sem,
 )
@@ -62,4 +43,3 @@ from .simulate.space import (
     make_block_model as make_block_model,
     make_changed_block_models as make_changed_block_models,
 )
-from .table import Table as Table

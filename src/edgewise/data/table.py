@@ -214,7 +214,7 @@ class Table:
 
     See Also
     --------
-    edgewise.data.check_columns : Whether the columns are fit for a numerical method.
+    edgewise.data.checks.check_columns : Whether the columns are fit for a numerical method.
 
     Examples
     --------

@@ -1,39 +1,64 @@
-from .base.fits import (
-    ChangePath as ChangePath,
-    CoefficientPath as CoefficientPath,
-    GraphPath as GraphPath,
-    LocallyConstantPath as LocallyConstantPath,
-    PrecisionPath as PrecisionPath,
+from .base.table import (
+    load as load,
 )
-from .base.table import load as load
 from .change.density_ratio import (
-    DirectionCheck as DirectionCheck,
     NetworkChange as NetworkChange,
-    group_changes as group_changes,
 )
-from .change.dtrace import DTraceChange as DTraceChange
-from .change.fused import FusedNetworkChange as FusedNetworkChange
-from .change.joint import JointGraphs as JointGraphs
-from .change.sampled import SampledLikelihood as SampledLikelihood
-from .change.separate import SeparateNetworkChange as SeparateNetworkChange
+from .change.dtrace import (
+    DTraceChange as DTraceChange,
+)
+from .change.fused import (
+    FusedNetworkChange as FusedNetworkChange,
+)
+from .change.joint import (
+    JointGraphs as JointGraphs,
+)
+from .change.sampled import (
+    SampledLikelihood as SampledLikelihood,
+)
+from .change.separate import (
+    SeparateNetworkChange as SeparateNetworkChange,
+)
 from .classify.classifier import (
     BayesNetClassifier as BayesNetClassifier,
     JointLearning as JointLearning,
 )
-from .covariates.conditional import ConditionalGraph as ConditionalGraph
-from .covariates.kernel import KernelGraph as KernelGraph
-from .covariates.kernel_search import KernelCV as KernelCV
+from .covariates.conditional import (
+    ConditionalGraph as ConditionalGraph,
+)
+from .covariates.kernel import (
+    KernelGraph as KernelGraph,
+)
+from .covariates.kernel_search import (
+    KernelCV as KernelCV,
+)
 from .covariates.tree import (
     GraphTree as GraphTree,
     HeldOut as HeldOut,
     LeafLasso as LeafLasso,
     Penalized as Penalized,
 )
-from .directed.blankets import BlanketBayesNet as BlanketBayesNet
-from .directed.directed_graph import DirectedGraph as DirectedGraph
-from .directed.order import GaussianBayesNet as GaussianBayesNet
-from .discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
-from .discrete.mixed import MixedGraph as MixedGraph
-from .gaussian.graphical_lasso import GaussianGraph as GaussianGraph
-from .gaussian.neighborhood import NeighborhoodGraph as NeighborhoodGraph
-from .space.locally_constant import LocallyConstantGraph as LocallyConstantGraph
+from .directed.blankets import (
+    BlanketBayesNet as BlanketBayesNet,
+)
+from .directed.directed_graph import (
+    DirectedGraph as DirectedGraph,
+)
+from .directed.order import (
+    GaussianBayesNet as GaussianBayesNet,
+)
+from .discrete.markov_net import (
+    DiscreteMarkovNet as DiscreteMarkovNet,
+)
+from .discrete.mixed import (
+    MixedGraph as MixedGraph,
+)
+from .gaussian.graphical_lasso import (
+    GaussianGraph as GaussianGraph,
+)
+from .gaussian.neighborhood import (
+    NeighborhoodGraph as NeighborhoodGraph,
+)
+from .space.locally_constant import (
+    LocallyConstantGraph as LocallyConstantGraph,
+)

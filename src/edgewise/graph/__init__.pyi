@@ -1,2 +1,3 @@
-from .compare import GraphDifference as GraphDifference, classify_changes as classify_changes
-from .graph import Graph as Graph
+from .graph import (
+    Graph as Graph,
+)

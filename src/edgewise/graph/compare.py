@@ -140,7 +140,7 @@ def classify_changes(
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.graph import classify_changes
+    >>> from edgewise.graph.compare import classify_changes
     >>> names = ["rain", "mud", "dust"]
     >>> before = Graph([[0, 0.5, 0], [0.5, 0, -0.2], [0, -0.2, 0]], names=names)
     >>> after = Graph([[0, 0.2, 0.4], [0.2, 0, 0], [0.4, 0, 0]], names=names)

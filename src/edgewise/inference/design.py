@@ -17,7 +17,7 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.data.table import Table, take_rows
 from edgewise.io.messages import quote_names
-from edgewise.stats import nonparanormal
+from edgewise.stats.rank import nonparanormal
 
 #: Blocks of shuffles, each with a random stream of its own.
 N_BLOCKS: Final = 32

@@ -27,7 +27,7 @@ from edgewise.inference.design import (
 )
 from edgewise.inference.moments import Moments
 from edgewise.inference.permutation import at_least
-from edgewise.stats import nonparanormal
+from edgewise.stats.rank import nonparanormal
 
 #: Families of pairs, as coded in the matrix of families; 0 is for entries that do not count.
 CORRELATION, MAGNITUDE, CURVE, PARTIAL = 1, 2, 3, 4

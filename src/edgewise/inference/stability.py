@@ -455,7 +455,7 @@ def case_dropping(
     Returns
     -------
     CaseDropping
-        ``coefficient()`` and ``table()``; `edgewise.plot.plot_case_dropping` draws it.
+        ``coefficient()`` and ``table()``; `edgewise.plot.nodes.plot_case_dropping` draws it.
 
     References
     ----------

@@ -368,7 +368,8 @@ def plot_change(
 
     Small changes fade. Kinds of change differ in colour and in line style, and the legend counts
     them: increased and decreased or, with the graphs of both groups, all that
-    `edgewise.graph.classify_changes` tells apart. The same graphs always give the same picture.
+    `edgewise.graph.compare.classify_changes` tells apart. The same graphs always give the same
+    picture.
 
     Parameters
     ----------
@@ -492,7 +493,7 @@ def plot_change_strip(
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_change_strip
+    >>> from edgewise.plot.change import plot_change_strip
     >>> early = Graph([[0, 0.4, 0], [0.4, 0, 0], [0, 0, 0]])
     >>> late = Graph([[0, 0.4, 0], [0.4, 0, -0.3], [0, -0.3, 0]])
     >>> figure = plot_change_strip([early, late], titles=["April", "July"])

@@ -79,7 +79,7 @@ def plot_change_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.plot import plot_change_path
+    >>> from edgewise.plot.change_path import plot_change_path
     >>> changes = np.zeros((2, 3, 3))
     >>> changes[0, 0, 1] = changes[0, 1, 0] = 0.4
     >>> ax = plot_change_path([0.1, 1.0], changes, changed=changes[0] != 0, names=["a", "b", "c"])

@@ -74,7 +74,7 @@ def plot_class_networks(
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_class_networks
+    >>> from edgewise.plot.classify import plot_class_networks
     >>> tied = Graph([[0, 0.5], [0, 0]], directed=True)
     >>> loose = Graph([[0, 0], [0, 0]], directed=True)
     >>> figure = plot_class_networks({"sick": tied, "well": loose})
@@ -130,7 +130,7 @@ def plot_arc_changes(changes: pd.DataFrame, ax: Axes | None = None, *, most: int
     Examples
     --------
     >>> import pandas as pd
-    >>> from edgewise.plot import plot_arc_changes
+    >>> from edgewise.plot.classify import plot_arc_changes
     >>> row = {"class": "sick", "source": "a", "target": "b", "before": 0.1, "after": 0.4}
     >>> ax = plot_arc_changes(pd.DataFrame([row]))
     >>> ax.get_yticklabels()[0].get_text()

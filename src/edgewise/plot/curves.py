@@ -29,10 +29,10 @@ from edgewise.plot._canvas import (
     draw_legend,
     tidy,
 )
-from edgewise.selection import Selection
+from edgewise.selection.choose import Selection
 
 if TYPE_CHECKING:
-    from edgewise.inference import PermutationTest
+    from edgewise.inference.permutation import PermutationTest
 
 
 def plot_path(
@@ -181,7 +181,7 @@ def plot_permutation(
     --------
     >>> from types import SimpleNamespace
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_permutation
+    >>> from edgewise.plot.curves import plot_permutation
     >>> observed = Graph([[0, -0.5], [-0.5, 0]])
     >>> test = SimpleNamespace(observed=observed, null_max=[0.1, 0.2, 0.3], pvalue=0.25)
     >>> plot_permutation(test).get_title()
@@ -461,7 +461,7 @@ def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
     --------
     >>> import numpy as np
     >>> from edgewise import GaussianGraph
-    >>> from edgewise.plot import plot_selection
+    >>> from edgewise.plot.curves import plot_selection
     >>> model = GaussianGraph().fit(np.random.default_rng(0).normal(size=(50, 3)))
     >>> plot_selection(model.selection_).get_ylabel()
     'extended BIC (smaller is better)'
@@ -500,7 +500,7 @@ def plot_score_history(history: ArrayLike, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from edgewise.plot import plot_score_history
+    >>> from edgewise.plot.curves import plot_score_history
     >>> plot_score_history([-10.0, -7.0, -6.5]).get_xlabel()
     'pair flipped'
     """

@@ -252,7 +252,7 @@ def plot_arc_confidence(
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_arc_confidence
+    >>> from edgewise.plot.directed import plot_arc_confidence
     >>> graph = Graph([[0, 1], [0, 0]], directed=True, confidence=[[0, 0.7], [0.2, 0]])
     >>> bars = plot_arc_confidence(graph, [[0, 0.6], [0.1, 0]]).patches
     >>> [round(float(bar.get_width()), 2) for bar in bars]

@@ -54,7 +54,7 @@ def plot_group_networks(networks: Mapping[Any, Graph]) -> Figure:
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_group_networks
+    >>> from edgewise.plot.groups import plot_group_networks
     >>> low, high = Graph([[0, 0.5], [0.5, 0]]), Graph([[0, 0.1], [0.1, 0]])
     >>> figure = plot_group_networks({"low": low, "high": high})
     >>> [ax.get_title() for ax in figure.axes]
@@ -94,7 +94,7 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import pandas as pd
-    >>> from edgewise.plot import plot_group_pairs
+    >>> from edgewise.plot.groups import plot_group_pairs
     >>> pairs = pd.DataFrame({"first": ["a"], "second": ["b"], "pvalue_holm": [0.02]})
     >>> ax = plot_group_pairs(pairs)
     >>> [text.get_text() for text in ax.texts]
@@ -170,7 +170,7 @@ def plot_group_edges(
     Examples
     --------
     >>> import pandas as pd
-    >>> from edgewise.plot import plot_group_edges
+    >>> from edgewise.plot.groups import plot_group_edges
     >>> table = pd.DataFrame({"source": ["x"], "target": ["y"], "low": [0.1], "high": [0.6]})
     >>> ax = plot_group_edges(table, ["low", "high"])
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
@@ -236,7 +236,7 @@ def plot_group_strengths(
     Examples
     --------
     >>> import pandas as pd
-    >>> from edgewise.plot import plot_group_strengths
+    >>> from edgewise.plot.groups import plot_group_strengths
     >>> nodes = pd.DataFrame({"node": ["x"], "strength_a": [1.0], "strength_b": [0.4]})
     >>> ax = plot_group_strengths(nodes, ["a", "b"])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]

@@ -215,7 +215,7 @@ def plot_coefficients(
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_coefficients
+    >>> from edgewise.plot.matrix import plot_coefficients
     >>> graph = Graph([[0, 0], [0.5, 0]], names=["wet", "rain"], directed=True)
     >>> ax = plot_coefficients(graph)
     >>> [label.get_text() for label in ax.get_yticklabels()]

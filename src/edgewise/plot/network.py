@@ -394,7 +394,8 @@ def shared_layout(graphs: Sequence[Graph]) -> FloatArray:
     Examples
     --------
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_network, shared_layout
+    >>> from edgewise.plot import plot_network
+    >>> from edgewise.plot.network import shared_layout
     >>> before, after = Graph([[0, 0.5], [0.5, 0]]), Graph([[0, 0.1], [0.1, 0]])
     >>> places = shared_layout([before, after])
     >>> ax = plot_network(after, layout=places)

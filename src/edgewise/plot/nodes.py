@@ -20,7 +20,8 @@ from edgewise.plot.curves import COLORS, draw_grid
 if TYPE_CHECKING:
     import pandas as pd
 
-    from edgewise.inference import CaseDropping, Differences
+    from edgewise.inference.bootstrap import Differences
+    from edgewise.inference.stability import CaseDropping
 
 #: Height in inches of a node, of the rest, and width of a panel of a centrality plot.
 _ROW, _REST, _PANEL = 0.19, 1.0, 2.3
@@ -159,8 +160,8 @@ def plot_case_dropping(dropping: CaseDropping, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from edgewise.inference import CaseDropping
-    >>> from edgewise.plot import plot_case_dropping
+    >>> from edgewise.inference.stability import CaseDropping
+    >>> from edgewise.plot.nodes import plot_case_dropping
     >>> found = CaseDropping(
     ...     statistics=("strength",),
     ...     dropped=np.array([0.25, 0.5]),
@@ -228,7 +229,7 @@ def plot_differences(
     Examples
     --------
     >>> from edgewise import BootstrapGraph, GaussianGraph
-    >>> from edgewise.plot import plot_differences
+    >>> from edgewise.plot.nodes import plot_differences
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> X[:, 1] += X[:, 0]
     >>> model = BootstrapGraph(GaussianGraph(0.1), n_resamples=20, random_state=0).fit(X)

@@ -65,7 +65,7 @@ def plot_partition(
     --------
     >>> import numpy as np
     >>> from edgewise import GraphTree
-    >>> from edgewise.plot import plot_partition
+    >>> from edgewise.plot.partition import plot_partition
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.uniform(size=(400, 2)), rng.normal(size=(400, 2))
     >>> Y[:, 0] += np.where(X[:, 0] > 0.5, 2, -2) * Y[:, 1]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.data import site_positions
+from edgewise.data.neighbors import site_positions
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.plot._canvas import DIVERGING, INK, PLAIN, axes_or_new, tidy
@@ -235,7 +235,7 @@ def plot_seed_maps(
     --------
     >>> import numpy as np
     >>> from edgewise import Graph
-    >>> from edgewise.plot import plot_seed_maps
+    >>> from edgewise.plot.seed_maps import plot_seed_maps
     >>> figure = plot_seed_maps(Graph(np.zeros((64, 64))), shape=(8, 8))
     >>> [ax.get_title() for ax in figure.axes[:3]]
     ['x9', 'x12', 'x14']

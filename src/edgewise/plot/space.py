@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.data import site_positions
+from edgewise.data.neighbors import site_positions
 from edgewise.graph import Graph
 from edgewise.plot import _layout
 from edgewise.plot._canvas import (

@@ -218,7 +218,7 @@ def plot_tree_risk(tree: GraphTree, ax: Axes | None = None) -> Axes:
     --------
     >>> import numpy as np
     >>> from edgewise import GraphTree
-    >>> from edgewise.plot import plot_tree_risk
+    >>> from edgewise.plot.tree import plot_tree_risk
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.uniform(size=(400, 1)), rng.normal(size=(400, 2))
     >>> Y[:, 0] += np.where(X[:, 0] > 0.5, 2, -2) * Y[:, 1]

@@ -177,7 +177,8 @@ def choose_by_ebic(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.selection import choose_by_ebic, gaussian_log_likelihood
+    >>> from edgewise.selection.choose import choose_by_ebic
+    >>> from edgewise.selection.criteria import gaussian_log_likelihood
     >>> from edgewise.solvers import graphical_lasso_path
     >>> S = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.05], [0.0, 0.05, 1.0]])
     >>> alphas = np.array([0.6, 0.05, 0.01])
@@ -263,7 +264,7 @@ def choose_by_cv(
     --------
     >>> import numpy as np
     >>> from types import SimpleNamespace
-    >>> from edgewise.selection import choose_by_cv
+    >>> from edgewise.selection.choose import choose_by_cv
     >>> def fit_path(rows, weights, alphas):
     ...     return [SimpleNamespace(mean=rows.mean() / (1 + a), converged=True) for a in alphas]
     >>> def score(fit, rows, weights):
@@ -323,7 +324,7 @@ def choose_by_stars(
     n_subsamples : int
         Subsamples drawn, at least 2.
     subsample_size : int, optional
-        Rows in each; by default that of `edgewise.selection.stars_subsample_size`.
+        Rows in each; by default that of `edgewise.selection.criteria.stars_subsample_size`.
     sample_weight : ndarray of shape (n,), optional
         Weights of the rows, used in the fits.
     random_state : int, Generator, RandomState or None
@@ -345,7 +346,7 @@ def choose_by_stars(
     --------
     >>> import numpy as np
     >>> from types import SimpleNamespace
-    >>> from edgewise.selection import choose_by_stars
+    >>> from edgewise.selection.choose import choose_by_stars
     >>> def fit_path(rows, weights, alphas):
     ...     R = np.abs(np.corrcoef(rows.T))
     ...     return [SimpleNamespace(joined=R > a, converged=True) for a in alphas]
@@ -513,7 +514,7 @@ def choose_pair_by_cv(
     score : callable
         ``score(fit, rows, weights)``, the mean log-likelihood per row.
     cv, sample_weight, random_state
-        As in `edgewise.selection.choose_by_cv`.
+        As in `edgewise.selection.choose.choose_by_cv`.
     n_jobs, verbose : int
         The pairs of an alpha and a fold run in parallel; a progress bar is drawn when ``verbose``
         is above 0.
@@ -527,7 +528,7 @@ def choose_pair_by_cv(
     --------
     >>> import numpy as np
     >>> from types import SimpleNamespace
-    >>> from edgewise.selection import choose_pair_by_cv
+    >>> from edgewise.selection.choose import choose_pair_by_cv
     >>> def fit_taus(alpha, rows, weights, taus):
     ...     mean = rows.mean() / (1 + alpha)
     ...     return [SimpleNamespace(mean=mean + tau, converged=True) for tau in taus]

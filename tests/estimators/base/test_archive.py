@@ -20,7 +20,7 @@ from edgewise import (
     StabilitySelection,
 )
 from edgewise.io.archive import read_archive, write_archive
-from edgewise.selection import PairSelection, Selection
+from edgewise.selection.choose import PairSelection, Selection
 
 
 @pytest.fixture

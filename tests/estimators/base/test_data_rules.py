@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from edgewise import CV, EBIC, GaussianGraph, InputError, NeighborhoodGraph, StARS
-from edgewise.stats import correlation_from_covariance, em_covariance, pairwise_covariance
+from edgewise.stats import em_covariance, pairwise_covariance
+from edgewise.stats.positive import correlation_from_covariance
 from tests.guarantees import assert_guarantees
 
 BOTH = pytest.mark.parametrize("estimator", [GaussianGraph, NeighborhoodGraph])

@@ -16,7 +16,8 @@ from edgewise import (
 )
 from edgewise.data import make_gaussian_graph
 from edgewise.solvers import learn_structure
-from edgewise.stats import Counts, Moments, stream_counts, stream_covariance
+from edgewise.stats import Moments, stream_counts, stream_covariance
+from edgewise.stats.counts import Counts
 
 
 @pytest.fixture(scope="module")

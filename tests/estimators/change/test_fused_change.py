@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from edgewise import CV, DataWarning, InputError, SolverError
 from edgewise.estimators.change.density_ratio import NetworkChange
 from edgewise.estimators.change.fused import FusedNetworkChange
-from edgewise.solvers import joint_graphical_lasso_path
 from edgewise.solvers.change.fused_neighborhood import fused_neighborhood
+from edgewise.solvers.change.joint_path import joint_graphical_lasso_path
 from edgewise.stats import nonparanormal_correlation
 from tests.estimators.change.change_rows import UNITS, moments, odd_groups, spread, standardized
 

@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import edgewise
 from edgewise import CV, DataWarning, InputError, NetworkChange, SolverError
-from edgewise.solvers import density_ratio, ratio_alpha_max, ratio_alpha_min
+from edgewise.solvers import density_ratio
+from edgewise.solvers.change.density_ratio import ratio_alpha_max, ratio_alpha_min
 from tests.estimators.change.change_rows import signs, standardized, two_groups
 
 

@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 import edgewise
 from edgewise import CV, FusedNetworkChange, InputError, SampledLikelihood, SeparateNetworkChange
-from edgewise.solvers import density_ratio, draw_proposals, sampled_fused_path
+from edgewise.solvers import density_ratio
+from edgewise.solvers.change.sampled_likelihood import draw_proposals, sampled_fused_path
 
 FUSED = FusedNetworkChange(coupling=0.05, method=SampledLikelihood(n_proposals=400), random_state=0)
 SEPARATE = SeparateNetworkChange(

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import edgewise
 from edgewise import BayesNetClassifier, GaussianBayesNet, InputError, JointLearning
-from edgewise.solvers import fisher_vectors
+from edgewise.solvers.classify.fisher_scores import fisher_vectors
 
 LEARNINGS = ("generative", "fisher", "margin")
 

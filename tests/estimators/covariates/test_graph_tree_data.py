@@ -10,7 +10,8 @@ import edgewise
 from edgewise import DataWarning, GraphTree, HeldOut, InputError, Penalized
 from edgewise.data import load_climate
 from edgewise.estimators.covariates.tree import REFUTED
-from edgewise.solvers import alpha_max, graphical_lasso_path, refit_precision
+from edgewise.solvers import graphical_lasso_path, refit_precision
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from tests.estimators.covariates.tree_rows import assert_same_tree, changing_rows
 
 

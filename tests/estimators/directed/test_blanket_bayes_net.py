@@ -11,7 +11,7 @@ import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, GaussianBayesNet, InputError
 from edgewise.data import load_network
 from edgewise.metrics import cpdag
-from edgewise.solvers import separating_sets
+from edgewise.solvers.directed.separation import separating_sets
 from tests.estimators.directed.bayes_net_rows import network_rows, pair_and_others
 from tests.solvers.directed.blanket_problems import EXACT, moral_graph, random_weights, shuffled
 

@@ -7,7 +7,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from edgewise import BlanketBayesNet, DirectedGraph, InputError, load
 from edgewise.data import load_dag, make_linear_sem
 from edgewise.metrics import cpdag, pdag_errors
-from edgewise.solvers import boss_bayes_net, ges_bayes_net, stable_skeleton
+from edgewise.solvers import boss_bayes_net, ges_bayes_net
+from edgewise.solvers.directed.separation import stable_skeleton
 from tests.solvers.directed.bayes_net_problems import linear_network
 
 METHODS = ("boss", "ges", "exact", "pc", "blankets")

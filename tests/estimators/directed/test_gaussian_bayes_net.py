@@ -6,7 +6,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from edgewise import EBIC, GaussianBayesNet
-from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
+from edgewise.solvers.directed.blankets import lasso_blankets
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from tests.estimators.directed.bayes_net_rows import network_rows, pair_and_others
 
 VARIANTS = [

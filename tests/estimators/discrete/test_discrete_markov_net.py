@@ -18,8 +18,10 @@ from edgewise import (
     InputError,
     StabilitySelection,
 )
-from edgewise.data import MarkovModel, make_markov_model
-from edgewise.solvers import fit_potentials, learn_structure, log_score
+from edgewise.data import make_markov_model
+from edgewise.data.markov import MarkovModel
+from edgewise.solvers import learn_structure, log_score
+from edgewise.solvers.discrete.potentials import fit_potentials
 
 LEVELS = {
     "sky": ("clear", "dull", "rain"),

@@ -12,12 +12,8 @@ from sklearn.datasets import load_iris
 from edgewise import BootstrapGraph, GaussianGraph, NeighborhoodGraph
 from edgewise._core.errors import InputError
 from edgewise.selection import CV, EBIC
-from edgewise.stats import (
-    latent_correlation,
-    ordinal_columns,
-    polychoric_correlation,
-    stream_covariance,
-)
+from edgewise.stats import latent_correlation, polychoric_correlation, stream_covariance
+from edgewise.stats.polychoric import ordinal_columns
 
 N_ITEMS = 8
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise.solvers import joint_alpha_max, joint_graphical_lasso
+from edgewise.solvers import joint_graphical_lasso
 from edgewise.solvers.change import joint_graphical_lasso as front
 from edgewise.solvers.change.group_penalties import ALL_PAIRS, GROUP, PATHS, KernelPlaces, Layers
+from edgewise.solvers.change.joint_graphical_lasso import joint_alpha_max
 from edgewise.solvers.device.group_penalties import ArrayPlaces
 from tests.solvers.array_libraries import array_of, host
 

@@ -6,13 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError, SolverError
-from edgewise.solvers import (
-    graphical_lasso,
-    joint_alpha_max,
-    joint_graphical_lasso,
-    joint_graphical_lasso_path,
-)
-from edgewise.solvers.change.joint_graphical_lasso import _make_layers
+from edgewise.solvers import graphical_lasso, joint_graphical_lasso
+from edgewise.solvers.change.joint_graphical_lasso import _make_layers, joint_alpha_max
+from edgewise.solvers.change.joint_path import joint_graphical_lasso_path
 
 
 def covariances(rng, n_groups, p, n=12):

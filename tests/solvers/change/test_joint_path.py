@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from edgewise import InputError, SolverError
-from edgewise.solvers import graphical_lasso, joint_coupling_max, joint_graphical_lasso_path
+from edgewise.solvers import graphical_lasso
+from edgewise.solvers.change.joint_path import joint_coupling_max, joint_graphical_lasso_path
 from tests.solvers.change.test_fused_neighborhood import covariances, two_samples
 
 SIZES = [(60, 40), (8, 7), (150, 5)]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 from sklearn.svm import SVC
 
-from edgewise.solvers import network_residuals
+from edgewise.solvers.classify.fisher_scores import network_residuals
 
 
 @dataclass(frozen=True)

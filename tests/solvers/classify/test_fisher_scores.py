@@ -5,8 +5,12 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from edgewise import InputError
-from edgewise.solvers import fisher_kernel, fisher_vectors
-from edgewise.solvers.classify.fisher_scores import score_correlations, select_arcs
+from edgewise.solvers.classify.fisher_scores import (
+    fisher_kernel,
+    fisher_vectors,
+    score_correlations,
+    select_arcs,
+)
 from tests.solvers.classify.class_problems import class_problem, log_likelihoods
 
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from edgewise.solvers import (
-    alpha_max,
-    graphical_lasso,
-    graphical_lasso_path,
-    refit_precision,
-)
+from edgewise.solvers import graphical_lasso, graphical_lasso_path, refit_precision
 from edgewise.solvers.covariates.cell_fits import (
     BEST,
     LASSO,
@@ -20,6 +15,7 @@ from edgewise.solvers.covariates.cell_fits import (
     fit_cells,
     n_sums,
 )
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 
 RULES = PathRules(
     estimate=LASSO,

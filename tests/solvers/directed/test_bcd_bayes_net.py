@@ -5,7 +5,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.linear_model import Lasso
 
 from edgewise import InputError
-from edgewise.solvers import bcd_bayes_net, order_bayes_net
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from tests.solvers.directed.bayes_net_problems import (
     is_acyclic,
     lasso_objective,

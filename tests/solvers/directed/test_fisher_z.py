@@ -4,8 +4,11 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from edgewise import InputError
-from edgewise.solvers import fisher_z_test, partial_correlation
-from edgewise.solvers.directed.partial_correlation import significant_from
+from edgewise.solvers.directed.partial_correlation import (
+    fisher_z_test,
+    partial_correlation,
+    significant_from,
+)
 
 
 def rows(seed, n_rows=60, n_columns=6):

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
 from edgewise.metrics import cpdag
-from edgewise.solvers import greedy_bayes_net
+from edgewise.solvers.directed.greedy import greedy_bayes_net
 from tests.solvers.directed.bayes_net_problems import is_acyclic, linear_network
 from tests.solvers.directed.blanket_problems import exact_correlations
 

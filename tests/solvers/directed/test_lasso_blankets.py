@@ -4,7 +4,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.linear_model import lars_path_gram
 
 from edgewise import InputError
-from edgewise.solvers import lasso_blankets
+from edgewise.solvers.directed.blankets import lasso_blankets
 from tests.solvers.directed.bayes_net_problems import linear_network
 
 

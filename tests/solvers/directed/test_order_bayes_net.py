@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
-from edgewise.solvers import order_bayes_net
 from edgewise.solvers.directed.arc_lassos import arc_lassos
+from edgewise.solvers.directed.order import order_bayes_net
 from tests.solvers.directed.bayes_net_problems import (
     is_acyclic,
     lasso_objective,

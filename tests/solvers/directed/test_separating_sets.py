@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError
-from edgewise.solvers import markov_blankets, separating_sets, stable_skeleton
+from edgewise.solvers import markov_blankets
+from edgewise.solvers.directed.separation import separating_sets, stable_skeleton
 from tests.solvers.directed.bayes_net_problems import linear_network
 from tests.solvers.directed.blanket_problems import (
     EXACT,

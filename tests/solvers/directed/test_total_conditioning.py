@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from edgewise import InputError, SolverError
-from edgewise.solvers import total_conditioning
+from edgewise.solvers.directed.blankets import total_conditioning
 from tests.solvers.directed.bayes_net_problems import linear_network
 from tests.solvers.directed.blanket_problems import (
     EXACT,

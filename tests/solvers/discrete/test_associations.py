@@ -9,7 +9,7 @@ from scipy import stats
 from edgewise import BootstrapGraph, DiscreteMarkovNet, Graph
 from edgewise._core.errors import InputError
 from edgewise.plot import plot_network
-from edgewise.solvers import edge_associations
+from edgewise.solvers.discrete.scores import edge_associations
 
 PAIR = np.array([[False, True], [True, False]])
 

@@ -5,12 +5,8 @@ import pytest
 
 import edgewise.solvers.discrete.search as blanket_search
 from edgewise import InputError
-from edgewise.data import (
-    MarkovModel,
-    load_network,
-    make_graph,
-    make_markov_model,
-)
+from edgewise.data import load_network, make_graph, make_markov_model
+from edgewise.data.markov import MarkovModel
 from edgewise.solvers import independence_logposterior, learn_structure, log_score
 from edgewise.solvers.discrete.scores import IndependenceRows, ScoreSettings, code_table
 from tests.oracle import slow_blankets

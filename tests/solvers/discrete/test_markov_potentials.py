@@ -8,11 +8,10 @@ from hypothesis import given, settings, strategies as st
 from scipy import optimize
 
 from edgewise import InputError
-from edgewise.data import MarkovModel, make_graph, make_markov_model
+from edgewise.data import make_graph, make_markov_model
 from edgewise.data.levels import check_codes
-from edgewise.data.markov import CliqueLayout
-from edgewise.solvers import fit_potentials
-from edgewise.solvers.discrete.potentials import _Problem
+from edgewise.data.markov import CliqueLayout, MarkovModel
+from edgewise.solvers.discrete.potentials import _Problem, fit_potentials
 
 LEVELS = [2, 3, 2, 4, 2]
 #: Members of one clique out of order, and one clique inside another.

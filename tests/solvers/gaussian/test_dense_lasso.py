@@ -9,8 +9,9 @@ import pytest
 from edgewise import GaussianGraph, LocallyConstantGraph
 from edgewise._core import arrays
 from edgewise._core.errors import InputError
-from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path
+from edgewise.solvers import graphical_lasso, graphical_lasso_path
 from edgewise.solvers.device.graphical_lasso import DenseProblem, split_dense
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from tests.solvers.array_libraries import array_of, host, torch_on
 
 __all__ = ["array_of"]

@@ -7,7 +7,8 @@ from hypothesis import given, settings, strategies as st
 from scipy.signal import lfilter
 
 from edgewise import InputError, SolverError
-from edgewise.solvers import alpha_max, graphical_lasso, graphical_lasso_path
+from edgewise.solvers import graphical_lasso, graphical_lasso_path
+from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from tests.solvers.gaussian.glasso_problems import (
     clipped_gap,
     kkt_residual,

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from edgewise.cli.input import Source
-    from edgewise.estimators import DirectionCheck
+    from edgewise.estimators.change.density_ratio import DirectionCheck
     from edgewise.graph import Graph
-    from edgewise.inference import NetworkComparison
+    from edgewise.inference.comparison import NetworkComparison
 
 #: Estimator of each method. The first learns the ratio of densities; the others are for Gaussian
 #: columns.
@@ -512,13 +512,13 @@ def _draw(
 
 def draw_verdict(test: NetworkComparison | None) -> dict[str, Figure | SubFigure]:
     """Draw the evidence beside that of permutations, if there was a test."""
-    from edgewise import plot
+    from edgewise.plot.curves import plot_permutation
 
     if test is None:
         return {}
     verdict: Any = SimpleNamespace(
         observed=test.evidence, null_max=test.null_evidence, pvalue=test.pvalue
     )
-    ax = plot.plot_permutation(verdict)
+    ax = plot_permutation(verdict)
     ax.set_xlabel("evidence for a difference (-log10 of the joint p-value), labels permuted")
     return {"permutation.png": ax.figure}

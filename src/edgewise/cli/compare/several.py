@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from edgewise.cli.input import Source
     from edgewise.graph import Graph
-    from edgewise.inference import NetworkComparison
+    from edgewise.inference.comparison import NetworkComparison
 
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
@@ -96,7 +96,7 @@ def compare_several(
         }
         shown = {"Pairs of groups": test.groups, **shown, "Nodes": test.nodes}
     if method == "ratio":
-        from edgewise.estimators import group_changes
+        from edgewise.estimators.change.density_ratio import group_changes
 
         ratio = estimator_of(
             "NetworkChange", {k: v for k, v in parameters.items() if k not in ("tol", "max_iter")}
@@ -352,13 +352,18 @@ def _draw(
     model: Any, networks: dict[str, Graph], changes: pd.DataFrame, test: NetworkComparison | None
 ) -> dict[str, Figure | SubFigure]:
     """Draw the networks and, if they were tested, which groups, edges and nodes differ."""
-    from edgewise import plot
+    from edgewise.plot.groups import (
+        plot_group_edges,
+        plot_group_networks,
+        plot_group_pairs,
+        plot_group_strengths,
+    )
 
     labels = list(networks)
-    drawn: dict[str, Figure | SubFigure] = {"networks.png": plot.plot_group_networks(networks)}
+    drawn: dict[str, Figure | SubFigure] = {"networks.png": plot_group_networks(networks)}
     if len(changes):
-        drawn["edges.png"] = plot.plot_group_edges(changes, labels).figure
+        drawn["edges.png"] = plot_group_edges(changes, labels).figure
     if test is not None:
-        drawn["pairs.png"] = plot.plot_group_pairs(test.groups).figure
-        drawn["strength.png"] = plot.plot_group_strengths(test.nodes, labels).figure
+        drawn["pairs.png"] = plot_group_pairs(test.groups).figure
+        drawn["strength.png"] = plot_group_strengths(test.nodes, labels).figure
     return {**drawn, **draw_verdict(test), **draw_search(model)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from edgewise.cli.input import Source
     from edgewise.graph import Graph
-    from edgewise.inference import WindowChange
+    from edgewise.inference.windows import WindowChange
 
 #: Windows that the summary lists.
 LISTED: Final = 12
@@ -154,7 +154,7 @@ def _found(window: WindowChange) -> dict[str, Any]:
 
 def _draw(model: Any, windows: Sequence[WindowChange], titles: Sequence[str]) -> dict[str, Any]:
     """Draw the changes of each window that has any."""
-    from edgewise.plot import plot_change_strip
+    from edgewise.plot.change import plot_change_strip
 
     changed = [k for k, window in enumerate(windows) if window.graph.n_edges]
     if not changed:

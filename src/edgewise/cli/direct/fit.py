@@ -370,8 +370,9 @@ def _found(both: _Networks) -> dict[str, Any]:
 
 def _draw(both: _Networks) -> dict[str, Figure | SubFigure]:
     """Draw both networks, the directions that are identified, and the confidence of the first."""
-    from edgewise.plot import plot_arc_confidence, plot_coefficients, plot_dag
-    from edgewise.plot.directed import columns_of
+    from edgewise.plot import plot_dag
+    from edgewise.plot.directed import columns_of, plot_arc_confidence
+    from edgewise.plot.matrix import plot_coefficients
 
     graph, second = both.graph, both.second
     tiers = columns_of(graph, None)

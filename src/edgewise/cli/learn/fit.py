@@ -308,6 +308,7 @@ def _about_nodes(
 ) -> AboutNodes:
     """Describe the nodes, with intervals where there are resamples, and their stability."""
     from edgewise import plot
+    from edgewise.plot.nodes import plot_case_dropping
 
     graph = resampled.graph_
     rows, few = complete_rows(source.frame, "predictability")
@@ -341,7 +342,7 @@ def _about_nodes(
                 members, names=graph.names, members=table["community"]
             ).figure
         if dropping is not None:
-            drawn[STABILITY] = plot.plot_case_dropping(dropping).figure
+            drawn[STABILITY] = plot_case_dropping(dropping).figure
         return drawn
 
     return AboutNodes(
@@ -600,6 +601,7 @@ def draw(
     were fused bundled and outlined, and on a grid as maps of what single sites are joined to.
     """
     from edgewise import plot
+    from edgewise.plot.seed_maps import plot_seed_maps
 
     groups = getattr(fit, "groups_", None)
     figures: dict[str, Figure | SubFigure] = {
@@ -609,20 +611,20 @@ def draw(
     if groups is not None:
         figures["sites.png"] = plot.plot_sites(graph, _sites(fit), groups=groups).figure
         if isinstance(fit.neighbors, tuple):
-            figures["seeds.png"] = plot.plot_seed_maps(graph, shape=fit.neighbors)
+            figures["seeds.png"] = plot_seed_maps(graph, shape=fit.neighbors)
     return {**figures, **draw_intervals(resampled), **draw_search(fit)}
 
 
 def draw_search(fit: Any) -> dict[str, Figure | SubFigure]:
     """Draw how alpha was chosen or how a structure was found, for the page alone."""
-    from edgewise import plot
-    from edgewise.selection import Selection
+    from edgewise.plot.curves import plot_score_history, plot_selection
+    from edgewise.selection.choose import Selection
 
     selection = getattr(fit, "selection_", None)
     if isinstance(selection, Selection):
-        return {SEARCH: plot.plot_selection(selection).figure}
+        return {SEARCH: plot_selection(selection).figure}
     if hasattr(fit, "criterion_value_") and len(fit.history_) > 1:
-        return {SEARCH: plot.plot_score_history(fit.history_).figure}
+        return {SEARCH: plot_score_history(fit.history_).figure}
     return {}
 
 
@@ -635,7 +637,7 @@ def _sites(fit: Any) -> Any:
 
 def _positions(fit: Any) -> FloatArray | None:
     """Say where on a page each column sits, if they sit in space."""
-    from edgewise.data import site_positions
+    from edgewise.data.neighbors import site_positions
 
     if not hasattr(fit, "groups_"):
         return None

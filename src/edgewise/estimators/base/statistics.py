@@ -21,13 +21,10 @@ from edgewise.selection.criteria import smallest_p_value
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.stats import (
     Moments,
-    check_covariance,
-    correlation_from_covariance,
     covariance as covariance_of,
     em_covariance,
     kendall_correlation,
     latent_correlation,
-    nonparanormal,
     nonparanormal_correlation,
     pairwise_covariance,
     repair_covariance,
@@ -35,8 +32,13 @@ from edgewise.stats import (
 )
 from edgewise.stats.effective import PairScores
 from edgewise.stats.polychoric import describe_kinds, level_scores
-from edgewise.stats.positive import find_relations, rows_are_independent
-from edgewise.stats.rank import average_ranks
+from edgewise.stats.positive import (
+    check_covariance,
+    correlation_from_covariance,
+    find_relations,
+    rows_are_independent,
+)
+from edgewise.stats.rank import average_ranks, nonparanormal
 
 MISSING: Final = ("error", "pairwise", "em")
 REPAIRS: Final = ("ridge", "clip")

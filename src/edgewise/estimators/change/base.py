@@ -30,7 +30,8 @@ from edgewise.estimators.base.fits import ChangePath
 from edgewise.estimators.base.statistics import labels
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
-from edgewise.graph import Graph, classify_changes
+from edgewise.graph import Graph
+from edgewise.graph.compare import classify_changes
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV
 from edgewise.selection.choose import Selection, decreasing
@@ -38,13 +39,13 @@ from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
 from edgewise.solvers import Solution
 from edgewise.stats import (
-    check_covariance,
     covariance as covariance_of,
     kendall_correlation,
     nonparanormal_correlation,
     repair_covariance,
     spearman_correlation,
 )
+from edgewise.stats.positive import check_covariance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +163,7 @@ class ChangeEstimator(TableEstimator):
         -------
         pandas.DataFrame
             ``source``, ``target``, ``change``, ``before``, ``after`` and ``kind``, as
-            `edgewise.graph.classify_changes` gives them.
+            `edgewise.graph.compare.classify_changes` gives them.
         """
         check_is_fitted(self)
         if X is not None:

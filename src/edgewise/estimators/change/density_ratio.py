@@ -31,16 +31,16 @@ from edgewise.estimators.change.base import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import Selection, choose_by_cv
+from edgewise.selection.choose import Selection, choose_by_cv
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import fit_rows
-from edgewise.solvers import (
-    density_ratio_path,
-    log_density_ratio,
+from edgewise.solvers import density_ratio_path, log_density_ratio
+from edgewise.solvers.change.density_ratio import (
+    GPU_FROM,
+    SOLVERS,
     ratio_alpha_max,
     ratio_alpha_min,
 )
-from edgewise.solvers.change.density_ratio import GPU_FROM, SOLVERS
 from edgewise.stats.pair_features import BASES
 
 if TYPE_CHECKING:
@@ -585,7 +585,7 @@ def group_changes(estimator: Any, X: Any, y: Any, *, against: Any = "rest") -> p
     --------
     >>> import numpy as np
     >>> from edgewise import NetworkChange
-    >>> from edgewise.estimators import group_changes
+    >>> from edgewise.estimators.change.density_ratio import group_changes
     >>> X, dose = np.random.default_rng(0).normal(size=(300, 3)), np.repeat(["a", "b", "c"], 100)
     >>> X[dose == "c", 1] += X[dose == "c", 0]
     >>> table = group_changes(NetworkChange(alpha=0.3), X, dose, against="a")

@@ -31,15 +31,16 @@ from edgewise.estimators.change.sampled import (
     check_sampled,
 )
 from edgewise.graph import Graph
-from edgewise.selection import gaussian_log_likelihood
+from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
-from edgewise.solvers import Solution, joint_coupling_max, joint_graphical_lasso_path
+from edgewise.solvers import Solution
 from edgewise.solvers.change.fused_neighborhood import (
     RULES,
     FusedNeighborhoodSolution,
     fused_neighborhood_alpha_max,
     fused_neighborhood_path,
 )
+from edgewise.solvers.change.joint_path import joint_coupling_max, joint_graphical_lasso_path
 
 #: Arrays of p x p that each method holds at its peak, at least.
 MATRICES_HELD: Final = {"neighborhood": 14.0, "joint": 27.0, "sampled": 20.0}

@@ -21,12 +21,18 @@ from edgewise.estimators.base.statistics import constant_columns, labels
 from edgewise.estimators.base.table import TableEstimator, follow, followed
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, gaussian_log_likelihood
+from edgewise.selection import CV, EBIC
+from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
-from edgewise.solvers import joint_alpha_max, joint_graphical_lasso
-from edgewise.solvers.change.joint_graphical_lasso import GPU_FROM, JointPrecisionSolution
-from edgewise.stats import correlation_from_covariance, covariance as covariance_of
+from edgewise.solvers import joint_graphical_lasso
+from edgewise.solvers.change.joint_graphical_lasso import (
+    GPU_FROM,
+    JointPrecisionSolution,
+    joint_alpha_max,
+)
+from edgewise.stats import covariance as covariance_of
+from edgewise.stats.positive import correlation_from_covariance
 
 #: Couplings that ``coupling="search"`` tries, in units of alpha over the groups that a group has.
 RATIOS = (0.0, 0.3, 1.0, 3.0)

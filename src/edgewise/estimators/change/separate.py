@@ -36,7 +36,8 @@ from edgewise.estimators.change.sampled import (
 )
 from edgewise.estimators.gaussian.graphical_lasso import GaussianProblem
 from edgewise.graph import Graph
-from edgewise.selection import EBIC, gaussian_log_likelihood
+from edgewise.selection import EBIC
+from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength, rule_name
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 

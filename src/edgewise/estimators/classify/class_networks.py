@@ -16,7 +16,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
-from edgewise.solvers import bcd_bayes_net, order_bayes_net
 from edgewise.solvers.classify.fisher_scores import (
     fisher_kernel,
     network_residuals,
@@ -25,6 +24,7 @@ from edgewise.solvers.classify.fisher_scores import (
     with_constant,
 )
 from edgewise.solvers.directed.arc_lassos import BayesNetSolution
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 
 if TYPE_CHECKING:
     import pandas as pd

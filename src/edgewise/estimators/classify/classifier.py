@@ -162,7 +162,8 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         Where the networks differ: arcs of any class, weighted by the coefficient of the last class
         minus that of the first; by the range over the classes where there are more than two.
     objective_, start_objective_, history_, gap_
-        Of the learning, see `edgewise.solvers.ClassNetworksSolution`; of all networks together if
+        Of the learning, see `edgewise.solvers.classify.class_networks.ClassNetworksSolution`; of
+        all networks together if
         ``learning="generative"``.
     location_, scale_ : ndarray of shape (m,)
         Mean and standard deviation of the columns over all classes.

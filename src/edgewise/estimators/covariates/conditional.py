@@ -21,7 +21,8 @@ from edgewise.estimators.covariates.tree_nodes import Covariate
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, gaussian_log_likelihood
+from edgewise.selection import CV, EBIC
+from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max, graphical_lasso_path

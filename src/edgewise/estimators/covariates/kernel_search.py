@@ -15,8 +15,8 @@ from edgewise._core.plain_values import archived
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.table import Table
 from edgewise.estimators.covariates.tree_nodes import Covariate
-from edgewise.selection import CV, alpha_grid
-from edgewise.selection.choose import make_folds
+from edgewise.selection import CV
+from edgewise.selection.choose import alpha_grid, make_folds
 from edgewise.selection.search import default_ratio
 from edgewise.solvers.covariates.cell_fits import path_risks
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max

@@ -16,14 +16,10 @@ from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.directed.known_arcs import KnownArcs, refuse_forced_cycle
 from edgewise.estimators.directed.linear_network import LinearNetwork, network_problem
 from edgewise.graph.equivalence import complete_dag, extend_pattern, orient_skeleton
-from edgewise.solvers import (
-    greedy_bayes_net,
-    lasso_blankets,
-    markov_blankets,
-    separating_sets,
-    total_conditioning,
-)
-from edgewise.solvers.directed.separation import SkeletonSolution
+from edgewise.solvers import markov_blankets
+from edgewise.solvers.directed.blankets import lasso_blankets, total_conditioning
+from edgewise.solvers.directed.greedy import greedy_bayes_net
+from edgewise.solvers.directed.separation import SkeletonSolution, separating_sets
 
 METHODS: Final = (
     "iamb",
@@ -191,7 +187,8 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
     linear Gaussian data can tell it. ``graph_`` and ``coef_`` take one direction for each that
     agrees with it.
 
-    All tests are of partial correlations by Fisher's z, see `edgewise.solvers.fisher_z_test`; with
+    All tests are of partial correlations by Fisher's z, see
+    `edgewise.solvers.directed.partial_correlation.fisher_z_test`; with
     exact correlations of a network that hides no independence, every method finds its
     ``cpdag_``. The result does not depend on the order or the units of the columns. On simulated
     networks it makes fewer errors than `GaussianBayesNet`.
@@ -203,13 +200,15 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         ``"inter-iamb"``, ``"fast-iamb"``, ``"iamb-npc"``, ``"inter-iamb-npc"``, ``"gs"``,
         `edgewise.solvers.markov_blankets`); by the partial correlations given all other columns,
         as they are or by backward elimination, which takes more rows than columns plus 3
-        (``"tc"``, ``"tc-bw"``, `edgewise.solvers.total_conditioning`); or by lasso paths
-        (``"l1mb"``, `edgewise.solvers.lasso_blankets`).
+        (``"tc"``, ``"tc-bw"``, `edgewise.solvers.directed.blankets.total_conditioning`); or by
+        lasso paths
+        (``"l1mb"``, `edgewise.solvers.directed.blankets.lasso_blankets`).
     significance : float
         Level of each test. Larger ones find more edges, and more false ones.
     search : {"tests", "greedy"}
         Find neighbours and directions inside the blankets by tests; or by adding, deleting and
-        reversing arcs as long as the BIC improves (`edgewise.solvers.greedy_bayes_net`), which with
+        reversing arcs as long as the BIC improves
+        (`edgewise.solvers.directed.greedy.greedy_bayes_net`), which with
         ``"l1mb"`` is L1MB as published and finds directions less reliably.
     forbidden : array of bool of shape (m, m) or iterable of pairs, optional
         Arcs that cannot be: as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of

@@ -40,7 +40,6 @@ from edgewise.estimators.directed.linear_network import (
 )
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import longest_paths
-from edgewise.solvers import stable_skeleton
 from edgewise.solvers.directed.boss import best_order
 from edgewise.solvers.directed.ges import search_classes
 from edgewise.solvers.directed.greedy import MOST_EXACT, search_all
@@ -51,6 +50,7 @@ from edgewise.solvers.directed.scores import (
     gaussian_score,
     scored_problem,
 )
+from edgewise.solvers.directed.separation import stable_skeleton
 from edgewise.solvers.directed.tables import LevelTable, table_problem, table_skeleton
 
 #: Most columns for which ``"boss"`` goes through all networks, which takes no longer.
@@ -91,7 +91,8 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         ``"exact"``; by greedy search among equivalence classes (`edgewise.solvers.ges_bayes_net`);
         the best score of all, for up to 20 columns (`edgewise.solvers.exact_bayes_net`); by tests
         of independence:
-        PC-stable with colliders by the largest p-value (`edgewise.solvers.stable_skeleton`), or
+        PC-stable with colliders by the largest p-value
+        (`edgewise.solvers.directed.separation.stable_skeleton`), or
         IAMB as in `BlanketBayesNet`. Where tests contradict each other on directions, the surest
         count.
     criterion : {"bic", "bge", "bdeu"}

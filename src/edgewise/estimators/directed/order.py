@@ -38,10 +38,10 @@ from edgewise.graph.equivalence import cpdag
 from edgewise.selection import CV, EBIC, StARS, ebic
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
-from edgewise.solvers import bcd_bayes_net, lasso_blankets, order_bayes_net
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
-from edgewise.stats import correlation_from_covariance
-from edgewise.stats.positive import find_relations
+from edgewise.solvers.directed.blankets import lasso_blankets
+from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
+from edgewise.stats.positive import correlation_from_covariance, find_relations
 
 #: With more parents than this share of the rows, a refitted equation fits anything.
 PARENTS_PER_ROW = 1 / 3
@@ -223,7 +223,8 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
     init : {"lasso", "least-squares", "l1mb"} or array-like of shape (m, m)
         Coefficients to start from: the lasso of each column on all others at the same alpha; least
         squares, which needs more rows than columns; least squares on the blankets of
-        `edgewise.solvers.lasso_blankets`; or any, in the units of X. The start decides most of the
+        `edgewise.solvers.directed.blankets.lasso_blankets`; or any, in the units of X. The start
+        decides most of the
         order, least squares badly; ``"homotopy"`` forgets much of it, and all of it with
         ``"bcd"``.
     bias : {"free", "penalized"}

@@ -36,7 +36,7 @@ from edgewise.solvers.discrete.pair_tests import smallest_pair_p_value
 from edgewise.solvers.discrete.potentials import fit_potentials
 from edgewise.solvers.discrete.scores import edge_associations
 from edgewise.solvers.discrete.search import StructureSolution, learn_structure
-from edgewise.stats import Counts
+from edgewise.stats.counts import Counts
 
 #: Prior by the number of columns, with a test before any edge.
 SPARSE: Final = "sparse"
@@ -94,7 +94,8 @@ class DiscreteMarkovNet(BaseEstimator):
     missing : {"error", "drop"}
         Refuse missing values, or leave out rows that have any.
     ridge : float
-        Strength that keeps the potentials finite, in rows, see `edgewise.solvers.fit_potentials`.
+        Strength that keeps the potentials finite, in rows, see
+        `edgewise.solvers.discrete.potentials.fit_potentials`.
     random_state : int, Generator, RandomState or None
         Seed of ``sample``.
     verbose : int
@@ -104,7 +105,8 @@ class DiscreteMarkovNet(BaseEstimator):
     ----------
     graph_ : Graph
         The weight of an edge is how strong the dependence is given the neighbours, see
-        `edgewise.solvers.edge_associations`: Kendall's tau-b, from -1 to 1, where both columns hold
+        `edgewise.solvers.discrete.scores.edge_associations`: Kendall's tau-b, from -1 to 1, where
+        both columns hold
         numbers or booleans; Cramér's V, from 0 to 1 and without a sign, where one holds text.
         ``confidence`` is the posterior probability of dependence, by ``support_``.
     support_ : ndarray of shape (n_features, n_features)

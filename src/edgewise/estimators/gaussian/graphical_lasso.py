@@ -46,8 +46,8 @@ from edgewise.estimators.base.table import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, FDR, StARS, Stepwise, row_log_likelihood
-from edgewise.selection.criteria import squared_distances
+from edgewise.selection import CV, EBIC, FDR, StARS, Stepwise
+from edgewise.selection.criteria import row_log_likelihood, squared_distances
 from edgewise.selection.graph_choice import choose_stepwise, choose_tested
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
@@ -99,7 +99,8 @@ class GaussianGraph(TableEstimator):
         ``"kendall"``, correlations that see ranks only; ``"polychoric"``, those of the normal
         variables behind ordered answers; ``"auto"``, polychoric, polyserial or Pearson
         correlations by the kinds of each pair, where at most 10 different whole numbers in a
-        column are ordered answers (`edgewise.stats.ordinal_columns`), and Pearson correlations of
+        column are ordered answers (`edgewise.stats.polychoric.ordinal_columns`), and Pearson
+        correlations of
         all where those are not positive definite together, or next to singular; or
         ``"precomputed"``, where ``fit`` takes a covariance matrix instead of rows.
     penalize_diagonal : bool

@@ -39,7 +39,8 @@ from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
 from edgewise.solvers import Solution
 from edgewise.solvers.lasso.gram import neighborhood_lasso
-from edgewise.stats import correlation_from_covariance, covariance as covariance_of
+from edgewise.stats import covariance as covariance_of
+from edgewise.stats.positive import correlation_from_covariance
 
 
 class NeighborhoodGraph(TableEstimator):

@@ -46,8 +46,8 @@ from edgewise.estimators.base.table import (
     read_table,
 )
 from edgewise.graph import Graph
-from edgewise.selection import CV, PairSelection, SelectionWarning, alpha_grid, choose_pair_by_cv
-from edgewise.selection.choose import decreasing
+from edgewise.selection import CV, SelectionWarning
+from edgewise.selection.choose import PairSelection, alpha_grid, choose_pair_by_cv, decreasing
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, warn_of_smallest, warn_of_unconverged
 from edgewise.solvers.device.fused_rows import GPU_FROM

@@ -266,7 +266,7 @@ def ratio_alpha_max(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import ratio_alpha_max
+    >>> from edgewise.solvers.change.density_ratio import ratio_alpha_max
     >>> round(ratio_alpha_max(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0]])), 9)
     3.0
     """
@@ -368,7 +368,7 @@ def ratio_alpha_min(
     No weights of one row can change its product, so everything below the slack is out of reach.
 
     >>> import numpy as np
-    >>> from edgewise.solvers import ratio_alpha_min
+    >>> from edgewise.solvers.change.density_ratio import ratio_alpha_min
     >>> round(ratio_alpha_min(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0], [1.0, 1.5]])), 6)
     1.75
     """

@@ -191,7 +191,7 @@ def dtrace_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import dtrace_path
+    >>> from edgewise.solvers.change.dtrace import dtrace_path
     >>> before = np.eye(3)
     >>> after = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.1], [0.0, 0.1, 1.0]])
     >>> path = dtrace_path(before, after, [0.7, 0.3, 0.0])
@@ -222,7 +222,7 @@ def dtrace_alpha_max(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import dtrace_alpha_max
+    >>> from edgewise.solvers.change.dtrace import dtrace_alpha_max
     >>> dtrace_alpha_max(np.eye(2), np.array([[1.0, -0.6], [-0.6, 1.0]]))
     0.6
     """

@@ -94,7 +94,7 @@ def joint_graphical_lasso_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import joint_graphical_lasso_path
+    >>> from edgewise.solvers.change.joint_path import joint_graphical_lasso_path
     >>> S = np.stack([np.eye(3), [[1.0, 0.6, 0.2], [0.6, 1.0, 0.0], [0.2, 0.0, 1.0]]])
     >>> path = joint_graphical_lasso_path(S, 0.0, [0.4, 0.2, 0.05], penalize_diagonal="coupling")
     >>> [int(np.count_nonzero(np.triu(s.value[1] != s.value[0], 1))) for s in path]
@@ -155,7 +155,7 @@ def joint_coupling_max(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import joint_coupling_max
+    >>> from edgewise.solvers.change.joint_path import joint_coupling_max
     >>> S = np.stack([np.eye(2), [[1.0, 0.6], [0.6, 1.0]]])
     >>> round(joint_coupling_max(S, 0.0, penalize_diagonal="coupling"), 3)
     0.3

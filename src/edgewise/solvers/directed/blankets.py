@@ -96,7 +96,7 @@ def lasso_blankets(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import lasso_blankets
+    >>> from edgewise.solvers.directed.blankets import lasso_blankets
     >>> S = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
     >>> lasso_blankets(S, 1000).blankets.astype(int)
     array([[0, 1, 0],
@@ -329,7 +329,7 @@ def total_conditioning(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import total_conditioning
+    >>> from edgewise.solvers.directed.blankets import total_conditioning
     >>> S = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
     >>> total_conditioning(S, 1000).value.astype(int)
     array([[0, 1, 0],

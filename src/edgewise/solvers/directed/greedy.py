@@ -223,7 +223,7 @@ def greedy_bayes_net(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import greedy_bayes_net
+    >>> from edgewise.solvers.directed.greedy import greedy_bayes_net
     >>> effects = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     >>> greedy_bayes_net(effects.T @ effects, 1000).value.astype(int)
     array([[0, 0, 1],

@@ -103,7 +103,7 @@ def order_bayes_net(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import order_bayes_net
+    >>> from edgewise.solvers.directed.order import order_bayes_net
     >>> S = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
     >>> found = order_bayes_net(S, 0.1)
     >>> found.value.round(2)
@@ -241,7 +241,7 @@ def bcd_bayes_net(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import bcd_bayes_net
+    >>> from edgewise.solvers.directed.order import bcd_bayes_net
     >>> S = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
     >>> bcd_bayes_net(S, 0.1).value.round(2)
     array([[0. , 0.4, 0. ],

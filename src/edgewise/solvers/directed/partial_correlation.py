@@ -55,7 +55,7 @@ def partial_correlation(S: FloatArray, i: int, j: int, given: Sequence[int] = ()
     Two causes of one effect are independent, but not given the effect:
 
     >>> import numpy as np
-    >>> from edgewise.solvers import partial_correlation
+    >>> from edgewise.solvers.directed.partial_correlation import partial_correlation
     >>> S = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 3.0]])
     >>> partial_correlation(S, 0, 1), round(partial_correlation(S, 0, 1, [2]), 3)
     (0.0, -0.5)
@@ -105,7 +105,7 @@ def fisher_z_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import fisher_z_test
+    >>> from edgewise.solvers.directed.partial_correlation import fisher_z_test
     >>> S = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
     >>> fisher_z_test(S, 103, 0, 2).p_value < 0.05, fisher_z_test(S, 103, 0, 2, [1]).p_value
     (True, 1.0)

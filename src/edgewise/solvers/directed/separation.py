@@ -101,7 +101,8 @@ def separating_sets(
     In 0 -> 2 <- 1, 2 -> 3 the parents of 2 are not joined:
 
     >>> import numpy as np
-    >>> from edgewise.solvers import markov_blankets, separating_sets
+    >>> from edgewise.solvers import markov_blankets
+    >>> from edgewise.solvers.directed.separation import separating_sets
     >>> effects = np.eye(4)
     >>> effects[[0, 1], 2] = effects[[0, 1, 2], 3] = 1.0
     >>> S = effects.T @ effects
@@ -211,7 +212,7 @@ def stable_skeleton(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import stable_skeleton
+    >>> from edgewise.solvers.directed.separation import stable_skeleton
     >>> effects = np.eye(4)
     >>> effects[[0, 1], 2] = effects[[0, 1, 2], 3] = 1.0
     >>> stable_skeleton(effects.T @ effects, 1000).colliders

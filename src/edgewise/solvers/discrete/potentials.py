@@ -189,7 +189,7 @@ def fit_potentials(
         Levels, numbered from 0.
     cliques : iterable of sequence of int
         Distinct sets of variables, every variable in at least one; the maximal cliques of a
-        graph, for instance (`edgewise.data.maximal_cliques`).
+        graph, for instance (`edgewise.data.markov.maximal_cliques`).
     cardinalities : int or array-like of shape (n_features,)
         Number of levels of all variables, or of each, whether they occur or not.
     sample_weight : array-like of shape (n_samples,), optional
@@ -217,7 +217,7 @@ def fit_potentials(
 
     Examples
     --------
-    >>> from edgewise.solvers import fit_potentials
+    >>> from edgewise.solvers.discrete.potentials import fit_potentials
     >>> X = [[0, 0], [0, 0], [0, 1], [1, 0], [1, 1], [1, 1]]
     >>> fit = fit_potentials(X, [(0, 1)], 2, ridge=0.1)
     >>> fit.converged

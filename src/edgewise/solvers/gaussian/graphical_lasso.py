@@ -240,7 +240,7 @@ def alpha_max(S: FloatArray, *, weights: FloatArray | None = None) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import alpha_max
+    >>> from edgewise.solvers.gaussian.graphical_lasso import alpha_max
     >>> alpha_max(np.array([[1.0, -0.6], [-0.6, 1.0]]))
     0.6
     """
