@@ -1,41 +1,42 @@
-"""Count how often a reader of a fit changes files before its solver is called.
+"""Count the functions and files between a ``fit`` and its solver, over all stages.
 
-A switch is a function of ``estimators/`` entered in another file than the last one. Run with
-``python tools/trace_fit.py``; fails where a fit has more than `MOST` switches.
+``python tools/trace_fit.py`` prints, for each of a few fits, the calls and the changes of file
+before the first function of ``solvers/`` is entered. ``tools/house.py`` holds them.
 """
 
 import sys
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from edgewise import (
-    BlanketBayesNet,
+    DirectedGraph,
+    DiscreteMarkovNet,
     GaussianGraph,
     GraphTree,
+    JointGraphs,
     LocallyConstantGraph,
     NetworkChange,
 )
 
-MOST = 12
 
-
-def files_before_solver(model: Any, *data: Any) -> list[str]:
-    """List the files of ``estimators/`` that a fit goes through, each time it enters one."""
-    files: list[str] = []
+def places_before_solver(model: Any, *data: Any) -> list[str]:
+    """List the file of each function of ours that a fit calls before its solver."""
+    places: list[str] = []
     is_solving = False
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         nonlocal is_solving
         name = frame.f_code.co_filename.replace("\\", "/")
-        if event != "call" or is_solving or "/edgewise/" not in name:
+        # Comprehensions and lambdas belong to the function that they stand in.
+        if event != "call" or is_solving or frame.f_code.co_name.startswith("<"):
             return
-        place = name.split("/edgewise/")[-1]
-        # A solver that is imported on the way is not called yet.
-        is_solving = place.startswith("solvers/") and frame.f_code.co_name != "<module>"
-        if place.startswith("estimators/") and (not files or files[-1] != place):
-            files.append(place)
+        if "/edgewise/" in name:
+            place = name.split("/edgewise/")[-1]
+            is_solving = place.startswith("solvers/")
+            places.append(place)
 
     model.fit(*data)  # Imports and compiles; only the second fit is watched.
     sys.setprofile(watch)
@@ -43,7 +44,12 @@ def files_before_solver(model: Any, *data: Any) -> list[str]:
         model.fit(*data)
     finally:
         sys.setprofile(None)
-    return files
+    return places[:-1] if is_solving else places
+
+
+def count_walk(places: list[str]) -> tuple[int, int]:
+    """Count calls, and how often the file changes from one to the next."""
+    return len(places), sum(a != b for a, b in pairwise(places))
 
 
 def traced_fits() -> list[tuple[Any, ...]]:
@@ -56,24 +62,23 @@ def traced_fits() -> list[tuple[Any, ...]]:
         (GaussianGraph(), X),
         (GaussianGraph(alpha=0.2), X),
         (LocallyConstantGraph(0.1, 0.1), X),
-        (LocallyConstantGraph(0.1, "cv", random_state=0), X),
         (NetworkChange(alpha=0.3), X, halves),
-        (NetworkChange(random_state=0), X, halves),
+        (JointGraphs(alpha=0.1, coupling=0.1), X, halves),
         (GraphTree(random_state=0), X[:, :2], X[:, 2:]),
-        (BlanketBayesNet(), X),
+        (DirectedGraph(), X),
+        (DiscreteMarkovNet(), (X > 0).astype(int)),
     ]
 
 
-def main() -> int:
-    """Print the switches of each estimator; return how many have too many."""
-    n_bad = 0
-    for model, *data in traced_fits():
-        n_switches = len(files_before_solver(model, *data)) - 1
-        n_bad += n_switches > MOST
+def walks() -> dict[str, tuple[int, int]]:
+    """Return calls and changes of file of each fit, by name."""
+    return {
         # The name and the parameters, on one line.
-        sys.stdout.write(f"{n_switches:3d}  {' '.join(repr(model).split())}\n")
-    return n_bad
+        " ".join(repr(model).split()): count_walk(places_before_solver(model, *data))
+        for model, *data in traced_fits()
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    for name, (n_calls, n_switches) in walks().items():
+        sys.stdout.write(f"{n_calls:4d} calls {n_switches:4d} switches  {name}\n")

@@ -6,7 +6,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from edgewise import ConditionalGraph, GraphTree, KernelGraph
 from tests.roster import ROSTER
-from tools.trace_fit import MOST, files_before_solver, traced_fits
 
 
 class TwoResponses:
@@ -71,13 +70,3 @@ def test_scikit_learn_conventions_with_other_options(estimator, check):
 
 def test_every_estimator_is_checked():
     assert all(entry.conventions for entry in ROSTER)
-
-
-@pytest.mark.parametrize(
-    ("model", "data"),
-    [(model, data) for model, *data in traced_fits()],
-    ids=lambda part: type(part).__name__,
-)
-def test_a_fit_reaches_its_solver_within_a_few_files(model, data):
-    files = files_before_solver(model, *data)
-    assert len(files) - 1 <= MOST, files

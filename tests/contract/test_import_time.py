@@ -57,8 +57,12 @@ def test_learn_loads_one_family(tmp_path):
     families = {
         name for name in loaded if name.startswith("edgewise.solvers.") and "._" not in name
     }
-    # Those of the lasso and of linear algebra serve all families.
-    assert {name.split(".")[2] for name in families} == {"gaussian", "lasso", "linalg"}
+    # Those of the lasso and of linear algebra serve all families; graphs are completed by kernels
+    # of the directed room, and arrays of other libraries are known by that of devices.
+    rooms = {name.split(".")[2] for name in families}
+    assert rooms == {"device", "directed", "gaussian", "lasso", "linalg"}
+    searches = {"boss", "ges", "greedy", "order", "blankets", "separation"}
+    assert families.isdisjoint({f"edgewise.solvers.directed.{name}" for name in searches})
     # scikit-learn imports scipy.stats at the top of a file, and nothing uses it here.
     assert "scipy.stats._stats_py" not in loaded
     # Bokeh and networkx take longer to import than such a table to learn.
