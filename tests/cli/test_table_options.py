@@ -289,6 +289,16 @@ def test_long_fits_are_announced_with_their_time_and_short_ones_are_not(
     assert silent.stderr == ""
 
 
+@pytest.mark.usefixtures("lines_at_once")
+def test_long_fits_tell_that_they_go_on(run, table, monkeypatch):
+    table.to_csv("data.csv", index=False)
+    options = ("--out", "out", "--no-confidence")
+    assert "Still at work" not in run("learn", "data.csv", *options).stderr
+    monkeypatch.setattr("edgewise.cli.run.LONG", 0.0)
+    assert "Still at work, after 1 second\n" in run("learn", "data.csv", *options).stderr
+    assert run("learn", "data.csv", *options, "--quiet").stderr == ""
+
+
 def test_one_row_in_so_many(run, table):
     table.to_csv("data.csv", index=False)
     assert record_of(run, "learn", "--every", "4")["data"]["n_samples"] == 15

@@ -5,7 +5,14 @@ import time
 import numpy as np
 import pytest
 
-from edgewise._core.parallel import counted, parallel_map, progress, spawn, step_counter
+from edgewise._core.parallel import (
+    counted,
+    parallel_map,
+    progress,
+    spawn,
+    step_counter,
+    time_told,
+)
 
 
 def slow_first(position, delay):
@@ -94,3 +101,14 @@ def test_silence_is_the_default(capsys):
     parallel_map(abs, [(k,) for k in range(3)], description="counting")
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
+
+
+def test_work_that_tells_nothing_of_its_steps_is_told_of(monkeypatch, capsys):
+    monkeypatch.setattr("edgewise._core.parallel.LINE_EVERY", 0.1)
+    with time_told():
+        time.sleep(0.35)
+    lines = capsys.readouterr().err.splitlines()
+    assert set(lines) == {"Still at work, after 1 second"}
+    assert 1 <= len(lines) <= 3
+    time.sleep(0.15)
+    assert capsys.readouterr().err == ""

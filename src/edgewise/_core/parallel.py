@@ -8,9 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,6 +18,9 @@ from joblib import Parallel, delayed
 from edgewise._core.errors import InputError
 from edgewise._core.resume import Key, kept_tasks, not_resumable
 from edgewise._core.typing import RandomState
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 @contextmanager
@@ -166,6 +169,21 @@ def _call(sender: int, k: int, function: Callable[..., Result], *task: Any) -> t
 
 #: Seconds from one line of progress to the next, and to the first, where there is no terminal.
 LINE_EVERY = 10.0
+#: When the last of them was written, whatever wrote it.
+_written = {"last": 0.0}
+#: Bars that a terminal shows at present.
+_bars: list[object] = []
+
+
+@contextmanager
+def _on_terminal(bar: Progress) -> Iterator[Progress]:
+    """Show a bar, and keep lines off the terminal meanwhile."""
+    _bars.append(bar)
+    try:
+        with bar:
+            yield bar
+    finally:
+        _bars.remove(bar)
 
 
 @contextmanager
@@ -199,7 +217,7 @@ def progress(
 
         yield count
         return
-    with Progress(console=console, transient=True) as bar:
+    with _on_terminal(Progress(console=console, transient=True)) as bar:
         task = bar.add_task(label, completed=n_done, total=total)
         yield lambda: bar.advance(task)
 
@@ -219,11 +237,38 @@ def _lines() -> Callable[[str], None]:
     def write(text: str) -> None:
         nonlocal last
         if (now := time.monotonic()) - last >= LINE_EVERY:
-            last = now
+            last = _written["last"] = now
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
 
     return write
+
+
+@contextmanager
+def time_told() -> Iterator[None]:
+    """Write how long the work of a block has taken, where no other line of progress is written.
+
+    A terminal has no such lines while a bar is on it.
+    """
+    start = _written["last"] = time.monotonic()
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(max(LINE_EVERY, 0.01)):
+            now = time.monotonic()
+            if not _bars and now - _written["last"] >= LINE_EVERY / 2:
+                # Where nobody listens any more, work goes on.
+                with suppress(OSError, ValueError):
+                    sys.stderr.write(f"Still at work, after {duration(now - start)}\n")
+                    sys.stderr.flush()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
 
 
 def duration(seconds: float) -> str:
@@ -285,6 +330,7 @@ def step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
         write = _lines()
         yield lambda step, score: write(words(step, score))
         return
-    with Progress(TextColumn("{task.description}"), console=console, transient=True) as bar:
+    words_only = Progress(TextColumn("{task.description}"), console=console, transient=True)
+    with _on_terminal(words_only) as bar:
         task = bar.add_task("Searching")
         yield lambda step, score: bar.update(task, description=words(step, score))

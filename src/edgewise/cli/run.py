@@ -11,7 +11,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -26,8 +26,10 @@ from edgewise.cli.shell import (
     cleared,
     compilation_told,
     is_interrupted,
+    is_watched,
     not_stopped,
     printable,
+    shows_progress,
     tell,
     tell_all,
     warnings_told,
@@ -297,8 +299,17 @@ def run(
             tell_all(f"{message}: {duration(seconds)} or more ...")
         else:
             tell(f"{message} ...")
-        result, report = carry_out(command, source, fit, folder, seed=seed, formats=formats)
+        with _time_told(is_long=seconds > LONG):
+            result, report = carry_out(command, source, fit, folder, seed=seed, formats=formats)
     wording.announce(result, report.record, out, as_json=as_json)
+
+
+def _time_told(*, is_long: bool) -> AbstractContextManager[None]:
+    """Say now and then that long work goes on, also where it reports no steps of its own."""
+    from edgewise._core.parallel import time_told
+
+    is_said = is_watched() or (is_long and shows_progress())
+    return time_told() if is_said else nullcontext()
 
 
 def carry_out(
