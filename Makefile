@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Where it is set, every process that a test starts would compile all the sources once more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench studies clean
+.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench studies nulls clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -94,6 +94,11 @@ bench: $(VENV)/.installed-test
 STUDIES ?= all --pages docs/studies/results
 studies: $(VENV)/.installed
 	$(RUN) -m studies $(STUDIES)
+
+# Fails where commands, or what they advise, find more in tables without effects than they may.
+nulls: $(VENV)/.installed
+	$(RUN) -m studies null-tables --jobs -1
+	$(RUN) -c "import json, sys; r = json.load(open('studies-out/null-tables/run.json')); sys.exit(any(c['holds'] != 'yes' for c in r['claims']))"
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit("edgewise needs Python >= 3.11, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
