@@ -239,10 +239,14 @@ def report(frame: pd.DataFrame) -> Report:
 
 
 def _shares(part: pd.DataFrame) -> list[str]:
-    """Count tables, and those refused, judged, with any edge and with a claim."""
+    """Count tables, and those refused, judged, with any edge and with a claim.
+
+    What `compare` lists without a test is a ranking, no network.
+    """
     claims = part["claims"].astype(float)
     share = f"{claims.mean():.1%} ± {standard_error(claims):.1%}"
-    drawn = f"{(part['edges'] > 0).mean():.1%}"
+    is_network = (part["command"] == "learn").all()
+    drawn = f"{(part['edges'] > 0).mean():.1%}" if is_network else ""
     return [str(len(part)), str(part["refused"].sum()), str(part["judged"].sum()), drawn, share]
 
 
