@@ -182,3 +182,17 @@ def test_rows_of_clusters_are_counted():
     scaled = centred_within(rows, member, is_scaled=True)[0]
     assert np.allclose(scaled[:8].std(axis=0), 1)
     assert centred_within(rows, np.r_[member[:-1], 100])[1].tolist().count(False) == 1
+
+
+def test_columns_of_whole_clusters_do_not_count_more_rows_than_they_have():
+    """The error of a correlation with such a column is that of means of clusters."""
+    draw = rng(4)
+    each, found = 3, []
+    member = np.repeat(np.arange(80), each)
+    for _ in range(20):
+        labs = np.repeat(draw.normal(size=(80, 5)), each, axis=0) + draw.normal(size=(240, 5))
+        whole = np.repeat(draw.normal(size=(80, 2)), each, axis=0)
+        rows = np.column_stack([labs, whole])
+        found.append(clustered_rows(rows, member, is_centred=False))
+    # Variance of a correlation of the two kinds: 80 clusters, with half of a lab's variance.
+    assert np.mean(found) < 240 / (1 + (each - 1) * 0.5) * 1.1

@@ -605,11 +605,16 @@ def centred_within(
     return left, counts[member] > 1
 
 
+#: Largest share of the variance of a column that is the same in all rows of a cluster.
+SAME: Final = 1e-8
+
+
 def clustered_rows(Z: FloatArray, member: IntArray, *, is_centred: bool) -> float:
     """Count the independent rows that say as much of correlations as those of clusters do.
 
     The mean of the squared products of two columns, summed over the rows of a cluster, is compared
-    with that of single rows.
+    with that of single rows; where columns are the same in all rows of a cluster, over their pairs
+    alone too, which say less, and the fewer rows count.
 
     Parameters
     ----------
@@ -638,15 +643,19 @@ def clustered_rows(Z: FloatArray, member: IntArray, *, is_centred: bool) -> floa
     R = Z.T @ Z / n
     off = ~np.eye(Z.shape[1], dtype=bool)
     squares = Z**2
-    by_row = float((squares.T @ squares - n * R**2)[off].sum())
-    by_cluster = 0.0
+    by_row = squares.T @ squares - n * R**2
+    by_cluster, within = np.zeros_like(R), np.zeros(len(R))
     order = np.argsort(member, kind="stable")
     counts = np.bincount(member)
     for rows in np.split(order, np.cumsum(counts[counts > 0])[:-1]):
-        by_cluster += float((((Z[rows].T @ Z[rows]) - len(rows) * R)[off] ** 2).sum())
-    ratio = by_cluster / by_row if by_row > 0 else 1.0
+        by_cluster += ((Z[rows].T @ Z[rows]) - len(rows) * R) ** 2
+        within += len(rows) * Z[rows].var(axis=0)
+    is_whole = (within < n * SAME) & (spread > 0)
+    kinds = [off, off & (is_whole[:, None] | is_whole)]
+    sums = [(by_cluster[pairs].sum(), by_row[pairs].sum()) for pairs in kinds]
+    ratio = max([1.0, *(float(many / one) for many, one in sums if one > 0)])
     n_free = n - np.count_nonzero(counts) if is_centred else n
-    return float(n_free / max(ratio, 1.0))
+    return float(n_free / ratio)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
