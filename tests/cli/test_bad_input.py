@@ -132,7 +132,7 @@ def test_whole_numbers_have_an_order(learn):
     beyond = at_limit.copy()
     beyond.loc[0, "a"] = 10
     assert learn(beyond, "--alpha", "0.1").record["parameters"]["covariance"] == "auto"
-    more = at_limit + 7 * np.arange(60)[:, None]
+    more = at_limit + 7 * rng.permuted(np.tile(np.arange(60)[:, None], (1, 2)), axis=0)
     assert learn(more, "--alpha", "0.1").record["treatment"] == []
     # 15 rows: limit 3
     few = pd.DataFrame(

@@ -246,7 +246,7 @@ def test_rows_with_gaps(run, regress, rows, tmp_path):
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     said = complaint(run, tmp_path / "gaps.csv", "--on", "lat,lon")
     assert "'rain' (1), 'lat' (1)" in said
-    assert "2 rows that have any, of 900" in said
+    assert "of 900 rows, 2 rows have any" in said
     assert "--on lat,lon --missing drop`" in said
     found = regress(gaps, "--on", "lat,lon", "--missing", "drop")
     assert "2 of 900 rows have missing values, left out" in found.record["treatment"]

@@ -83,9 +83,18 @@ def records(content, delimiter):
     ]
 
 
+def is_utf8(content):
+    """Whether Python's own reader can read the text; ours tries other encodings, too."""
+    try:
+        content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def assert_safe_text(folder, name, content):
     table = assert_safe(folder, name, content)
-    if table is not None:
+    if table is not None and is_utf8(content):
         note = " ".join(table.notes)
         other = {"split at the comma": ",", "split at the semicolon": ";", "split at the tab": "\t"}
         found = [delimiter for words, delimiter in other.items() if words in note]

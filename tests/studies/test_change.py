@@ -344,7 +344,7 @@ def test_senate_task(senate_rows):
         assert 0.1 <= edge["familywise"] <= 1
     sizes = np.abs([edge["change"] for edge in edges])
     assert (np.diff(sizes) <= 0).all()
-    assert summary["kept"] == sum(edge["in_shuffles"] <= 0.05 for edge in edges)
+    assert summary["kept"] == sum(edge["familywise"] <= 0.05 for edge in edges)
     assert summary["effective_sample_size"] == pytest.approx(model.effective_sample_size_, rel=1e-3)
     assert summary["agreement"] == model.check_directions(votes, years).agreement
 

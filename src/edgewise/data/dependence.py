@@ -174,7 +174,7 @@ def row_order(
     ('independent', 'trend')
     >>> smooth = noise[2:] + noise[1:-1] + noise[:-2]
     >>> row_order(smooth, "abc").block_length(298)
-    10
+    13
     """
     n = len(values)
     if n < FEWEST_ROWS:

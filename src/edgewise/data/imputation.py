@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
 from edgewise._core.errors import InputError
@@ -133,6 +132,9 @@ def _donors(
     n_donors = min(DONORS, len(there))
     # Rows that are predicted alike to the digit come in a random order.
     order = generator.permutation(there)
+    # Loaded where gaps are filled only.
+    from scipy.spatial import cKDTree
+
     tree = cKDTree(predicted[order])
     _, near = tree.query(predicted[is_gap], k=n_donors)
     near = near.reshape(int(is_gap.sum()), n_donors)

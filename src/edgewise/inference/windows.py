@@ -134,7 +134,7 @@ def window_changes(
     >>> from edgewise import NetworkChange
     >>> from edgewise.inference import window_changes
     >>> X = np.random.default_rng(0).normal(size=(300, 3))
-    >>> X[200:, 1] += X[200:, 0]
+    >>> X[200:, 1] += 2 * X[200:, 0]
     >>> found = window_changes(
     ...     NetworkChange(alpha=0.3), X, window=100, step=100, n_permutations=20, random_state=0
     ... )

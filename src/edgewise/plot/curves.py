@@ -464,7 +464,7 @@ def plot_selection(selection: Selection, ax: Axes | None = None) -> Axes:
     >>> from edgewise.plot.curves import plot_selection
     >>> model = GaussianGraph().fit(np.random.default_rng(0).normal(size=(50, 3)))
     >>> plot_selection(model.selection_).get_ylabel()
-    'extended BIC (smaller is better)'
+    'extended BIC of refitted graphs (smaller is better)'
     """
     ax = axes_or_new(ax, _SEARCH_SIZE)
     is_known = np.isfinite(selection.values)

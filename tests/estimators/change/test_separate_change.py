@@ -54,7 +54,10 @@ def test_certificates_add_up():
     X, y = odd_groups()
     rows = standardized(X, y)
     model = SeparateNetworkChange(0.1).fit(X, y)
-    single = [GaussianGraph(0.1, assume_centered=True, tol=5e-7).fit(one) for one in rows]
+    single = [
+        GaussianGraph(0.1, covariance="empirical", assume_centered=True, tol=5e-7).fit(one)
+        for one in rows
+    ]
     assert model.objective_ == pytest.approx(sum(graph.objective_ for graph in single))
     assert model.gap_ == pytest.approx(sum(graph.gap_ for graph in single), abs=1e-12)
     assert model.n_iter_ == max(graph.n_iter_ for graph in single)

@@ -273,7 +273,9 @@ def test_variables_without_neighbours_and_separate_parts_are_treated_and_said():
     np.testing.assert_allclose(model.precision_ * unit, expected.value, atol=1e-6)
     alone = fit(X, neighbors=np.empty((0, 2), dtype=int), tol=1e-9)
     assert alone.treatment_ == ["6 of 6 variables have no neighbour."]
-    lasso = GaussianGraph(0.1 * unit, penalize_diagonal=True, tol=1e-9).fit(X)
+    lasso = GaussianGraph(0.1 * unit, covariance="empirical", penalize_diagonal=True, tol=1e-9).fit(
+        X
+    )
     np.testing.assert_allclose(alone.precision_, lasso.precision_, atol=1e-5)
 
 
@@ -354,7 +356,9 @@ def test_one_or_two_columns(n_columns):
     variance = X.var(axis=0)
     model = fit(X, tol=1e-10)
     unit = np.mean(variance)
-    lasso = GaussianGraph(0.1 * unit, penalize_diagonal=True, tol=1e-10).fit(X)
+    lasso = GaussianGraph(
+        0.1 * unit, covariance="empirical", penalize_diagonal=True, tol=1e-10
+    ).fit(X)
     np.testing.assert_allclose(model.precision_, lasso.precision_, rtol=1e-6)
     assert model.pairs_.tolist() == [[0, 1]][: n_columns - 1]
     searched = LocallyConstantGraph(**SMALL_SEARCH).fit(X)

@@ -122,4 +122,7 @@ def test_steps_of_several_alphas_find_the_graph_that_single_ones_do():
     fits = [fit_graph(R, graph.adjacency) for graph in path.graphs]
     costs = [np.inf if fit is None else fit.cost(price) for fit in fits]
     assert len(model.alphas_) < len(path.graphs)
-    assert path.alphas[int(np.argmin(costs))] == pytest.approx(model.alpha_)
+    best = int(np.argmin(costs))
+    assert path.alphas[best] == pytest.approx(
+        model.alphas_[int(np.argmin(model.selection_.values))]
+    )
