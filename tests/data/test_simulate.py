@@ -141,11 +141,19 @@ def test_samples_are_normal_along_any_direction():
     assert stats.kstest(projected / scale, "norm").pvalue > 0.01
 
 
+def test_a_precision_may_be_symmetric_to_rounding_only():
+    Theta = np.array([[1.0, 0.1 + 2e-17], [0.1, 1.0]])
+    model = GaussianModel.from_precision(Theta)
+    np.testing.assert_array_equal(model.precision, model.precision.T)
+
+
 def test_bad_samples():
     with pytest.raises(InputError, match="positive definite"):
         GaussianModel.from_precision([[1, 2], [2, 1]])
     with pytest.raises(InputError, match="symmetric"):
         GaussianModel.from_precision(np.ones((2, 3)))
+    with pytest.raises(InputError, match="symmetric"):
+        GaussianModel.from_precision([[1.0, 0.1], [0.1001, 1.0]])
     with pytest.raises(InputError, match="n_samples"):
         GaussianModel.from_precision(np.eye(2)).sample(0)
     with pytest.raises(InputError, match="mean"):

@@ -194,8 +194,11 @@ class GaussianModel:
         0.5
         """
         Theta = np.array(precision, dtype=np.float64)
-        if Theta.ndim != 2 or not np.array_equal(Theta, Theta.T):
+        # A precision that was inverted or scaled is symmetric to rounding only.
+        is_square = Theta.ndim == 2 and Theta.shape[0] == Theta.shape[1]
+        if not is_square or not np.allclose(Theta, Theta.T, 1e-10, 1e-12 * np.abs(Theta).max()):
             raise InputError("precision must be a symmetric matrix.")
+        Theta = (Theta + Theta.T) / 2.0
         spectrum = linalg.eigvalsh(Theta)
         if not spectrum[0] > 0:
             raise InputError(
