@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from docutils.nodes import SkipNode, math_block
 from docutils.utils.math.latex2mathml import tex2mathml
-from make_api import members
+from make_api import REFERENCE, listed_names, lists, members
 from make_gallery import SETTINGS
 
 project = "edgewise"
@@ -51,17 +51,13 @@ myst_heading_anchors = 4
 exclude_patterns = ["_build"]
 
 
-#: Pages of single names, written from the docstrings; not kept.
-REFERENCE = "reference"
-
-
 def write_reference(app: Any) -> None:
     """Write a page for every public name."""
     folder = Path(app.srcdir) / REFERENCE
     folder.mkdir(exist_ok=True)
-    for module_name, names in reference_names().items():
+    for module_name, names in listed_names().items():
         module = importlib.import_module(module_name)
-        for name in names:
+        for name in (name for name in names if callable(getattr(module, name))):
             value, full = getattr(module, name), f"{module_name}.{name}"
             lines = [name, "=" * len(name), ""]
             if inspect.isclass(value):
@@ -73,36 +69,6 @@ def write_reference(app: Any) -> None:
             else:
                 lines += [f".. autofunction:: {full}"]
             (folder / f"{full}.rst").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def reference_names() -> dict[str, list[str]]:
-    """Classes and functions that have a page, by the module they are listed under."""
-    package = importlib.import_module("edgewise")
-    found = {}
-    stages = [name for name in dir(package) if name not in package.__all__]
-    for stage in ("edgewise", *(f"edgewise.{stage}" for stage in stages)):
-        module = importlib.import_module(stage)
-        known = set() if module is package else set(package.__all__)
-        names = [name for name in module.__all__ if name not in known]
-        found[stage] = [name for name in names if callable(getattr(module, name))]
-    return found
-
-
-def link_names(text: str) -> str:
-    """Lead from each name of the page of public names to its own page."""
-    toctree = []
-    sections = re.split(r"(?=^## )", text, flags=re.MULTILINE)
-    pages = reference_names()
-    for k, section in enumerate(sections):
-        named = re.search(r"^Module `([\w.]+)`", section, flags=re.MULTILINE)
-        module = named[1] if named else "edgewise" if section.startswith("## The top") else ""
-        for name in pages.get(module, ()):
-            page = f"{REFERENCE}/{module}.{name}"
-            toctree.append(f"{name} <{page}>")
-            sections[k] = re.sub(
-                rf"^- (`{name}\b[^`]*`)", rf"- [\1]({page}.rst)", sections[k], flags=re.MULTILINE
-            )
-    return "".join(sections) + "\n```{toctree}\n:hidden:\n\n" + "\n".join(toctree) + "\n```\n"
 
 
 #: What the head of every page leads to, before the chapters.
@@ -142,7 +108,7 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
 
     Files above the folder of the guide are no pages of the site; the words of links to them stay,
     but for examples, whose pages are those of the gallery. The start page gets its contents in
-    the order of its own tables, and the page of public names leads on to the docstrings.
+    the order of its own tables, and the page of the API every public name.
     """
     above = r"\.\./" * (1 + name.count("/"))
     below = "../" * name.count("/")
@@ -161,7 +127,7 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
     if name == "studies/index":
         text += "\n```{toctree}\n:hidden:\n:glob:\n\nresults/*\n```\n"
     if name == "api":
-        text = link_names(text)
+        text += lists()
     if name in WORDS:
         text = add_words(name, text)
     source[0] = text

@@ -1,4 +1,4 @@
-"""Write the lists of docs/api.md anew from the code: python docs/make_api.py."""
+"""The lists of public names that the site adds to docs/api.md, from signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).with_name("api.md")
-SECTION = re.compile(r"^## .*?(?=^## |\Z)", flags=re.MULTILINE | re.DOTALL)
-LIST = re.compile(r"^- .*\Z", flags=re.MULTILINE | re.DOTALL)
+#: Pages of single names, written from the docstrings; not kept.
+REFERENCE = "reference"
 
 
 def signature(name: str, value: Any) -> str:
@@ -41,45 +39,40 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
             yield signature(f".{name}", member), member
 
 
-def line(text: str, value: Any) -> str:
-    """One line of the page: the name and the first sentence of its docstring, as Markdown."""
+def summary(value: Any) -> str:
+    """Return the first sentence of a docstring, as Markdown."""
     if isinstance(value, tuple):
-        return f"- `{text}`: {', '.join(value)}."
-    summary = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
-    summary = re.sub(r":math:`(.*?)`", r"$\1$", summary).replace("``", "`")
-    return f"- `{text}`: {summary}"
+        return f"{', '.join(value)}."
+    text = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return re.sub(r":math:`(.*?)`", r"$\1$", text).replace("``", "`")
 
 
-def lines_of(module_name: str, skip: set[str]) -> list[str]:
-    """Lines of all public names of a module, with their members indented."""
-    module = importlib.import_module(module_name)
-    lines = []
-    for name in module.__all__:
-        if name not in skip:
+def listed_names() -> dict[str, list[str]]:
+    """Public names by the module under which they are listed, each once."""
+    package = importlib.import_module("edgewise")
+    found = {"edgewise": [name for name in package.__all__ if name != "__version__"]}
+    for stage in (name for name in dir(package) if name not in package.__all__):
+        module = importlib.import_module(f"edgewise.{stage}")
+        names = [name for name in module.__all__ if name not in package.__all__]
+        if names:
+            found[module.__name__] = names
+    return found
+
+
+def lists() -> str:
+    """Every public name with its signature and first sentence, a section for each module."""
+    sections, pages = [], []
+    for module_name, names in listed_names().items():
+        module = importlib.import_module(module_name)
+        lines = [f"\n## `{module_name}`\n"]
+        for name in names:
             value = getattr(module, name)
-            lines.append(line(signature(name, value), value))
-            lines += ["  " + line(text, member) for text, member in members(value)]
-    return lines
-
-
-def renew(section: str, top_level: set[str]) -> str:
-    """Replace the list at the end of a section that names its module."""
-    if section.startswith("## The top level"):
-        lines = lines_of("edgewise", {"__version__"})
-    else:
-        module = re.search(r"^Module `([\w.]+)`", section, flags=re.MULTILINE)
-        if module is None:
-            return section
-        lines = lines_of(module[1], top_level)
-    return LIST.sub(lambda _: "\n".join(lines) + "\n\n", section)
-
-
-def main() -> None:
-    """Rewrite the page in place."""
-    top_level = set(importlib.import_module("edgewise").__all__)
-    page = SECTION.sub(lambda found: renew(found[0], top_level), PAGE.read_text(encoding="utf-8"))
-    PAGE.write_text(page.rstrip() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+            text = f"`{signature(name, value)}`"
+            if callable(value):
+                page = f"{REFERENCE}/{module_name}.{name}"
+                pages.append(f"{name} <{page}>")
+                text = f"[{text}]({page}.rst)"
+            lines.append(f"- {text}: {summary(value)}")
+            lines += [f"  - `{text}`: {summary(member)}" for text, member in members(value)]
+        sections.append("\n".join(lines))
+    return "\n".join(sections) + "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n"
