@@ -83,7 +83,7 @@ docs: $(VENV)/.installed
 	$(INSTALL) --group docs
 	$(RUN) -m sphinx --fail-on-warning --keep-going -b html docs docs/_build
 
-# Writes docs/benchmark-tables.md; `make bench BENCH="space --quick"` runs a part. What cannot be installed
+# Writes docs/benchmarks.md; `make bench BENCH="space --quick"` runs a part. What cannot be installed
 # here is skipped, and the page says so.
 bench: $(VENV)/.installed-test
 	-$(RUN) -m pip install --quiet --group bench

@@ -1,4 +1,4 @@
-"""Run the benchmarks one after the other and write their tables as one page, all of one commit.
+"""Run the benchmarks one after the other and write docs/benchmarks.md, all of one commit.
 
 ``python -m benchmarks.page [SUBJECT ...] [--quick] [--out FILE]``: all subjects unless some are
 named. What is not installed is skipped, and the page says what was.
@@ -72,17 +72,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
     parser.add_argument("--quick", action="store_true", help="small problems")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmark-tables.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
     options = parser.parse_args()
     if unknown := set(options.subjects) - set(SUBJECTS):
         parser.error(f"no subject {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
+    small = ", small problems only" if options.quick else ""
     page = [
-        "---\norphan: true\n---\n\n# Tables of the benchmarks",
-        (
-            f"Written by `make bench`, of commit {commit()}"
-            f"{', small problems only' if options.quick else ''}. What the figures mean and where "
-            "others are ahead is in [benchmarks](benchmarks.md)."
-        ),
+        Path(__file__).with_name("page.md").read_text(encoding="utf-8").strip(),
+        f"Written by `make bench`, of commit {commit()}{small}.",
     ]
     for subject in options.subjects or SUBJECTS:
         page += [f"## {SUBJECTS[subject]}", tables_of(subject, options.quick)]
