@@ -284,13 +284,11 @@ ROSTER = [
         searches=(SeparateNetworkChange(CV(3, n_alphas=3), random_state=0),),
         conventions=(
             SeparateNetworkChange(),
-            SeparateNetworkChange(alpha=0.3, likelihood=SampledLikelihood(n_proposals=50)),
+            SeparateNetworkChange(alpha=0.3, method=SampledLikelihood(n_proposals=50)),
         ),
         options=(
             SeparateNetworkChange(),
-            SeparateNetworkChange(
-                0.3, likelihood=SampledLikelihood(n_proposals=50), random_state=0
-            ),
+            SeparateNetworkChange(0.3, method=SampledLikelihood(n_proposals=50), random_state=0),
         ),
     ),
     Entry(

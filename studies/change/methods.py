@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,9 @@ def by_difference(kind: str, *, centered: bool = True) -> Method:
     return rank
 
 
-def gaussian_rivals(kind: str, *, standardize: bool = True) -> dict[str, Method]:
+def gaussian_rivals(
+    kind: str, *, standardize: str | Literal[False] = "pooled"
+) -> dict[str, Method]:
     """All methods but the density ratio that model rows, or their normal scores, as Gaussian."""
     options: dict[str, Any] = {"covariance": kind, "standardize": standardize}
     return {
@@ -109,7 +111,7 @@ def gaussian_rivals(kind: str, *, standardize: bool = True) -> dict[str, Method]
         JOINT: by_path(FusedNetworkChange(method="joint", **options)),
         GLASSO: by_path(SeparateNetworkChange(**options)),
         DTRACE: by_path(DTraceChange(**options)),
-        DIFFERENCE: by_difference(kind, centered=standardize),
+        DIFFERENCE: by_difference(kind, centered=bool(standardize)),
     }
 
 
@@ -120,7 +122,11 @@ def sampled_flasso(
     rule = CV(n_alphas=SAMPLED_ALPHAS, alpha_ratio=alpha_ratio)
     return by_path(
         FusedNetworkChange(
-            coupling=rule, method=likelihood, tol=SAMPLED_TOL, random_state=random_state
+            coupling=rule,
+            method=likelihood,
+            standardize="pooled",
+            tol=SAMPLED_TOL,
+            random_state=random_state,
         )
     )
 
@@ -132,7 +138,11 @@ def sampled_glasso(
     rule = CV(n_alphas=SAMPLED_ALPHAS, alpha_ratio=alpha_ratio)
     return by_path(
         SeparateNetworkChange(
-            rule, likelihood=likelihood, tol=SAMPLED_TOL, random_state=random_state
+            rule,
+            method=likelihood,
+            standardize="pooled",
+            tol=SAMPLED_TOL,
+            random_state=random_state,
         )
     )
 

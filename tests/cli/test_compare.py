@@ -142,7 +142,7 @@ def test_record_tells_what_was_done(compare, groups):
     assert record["parameters"]["method"] == "ratio"
     assert record["parameters"]["basis"] == "gaussian"
     assert record["parameters"]["n_permutations"] == 99
-    assert record["parameters"]["scale"] == "within"
+    assert record["parameters"]["standardize"] == "within"
     assert (record["alpha"], record["alpha_rule"]) == (0.3, None)
     assert 0 < record["effective_sample_size"] <= 90
     assert 0 <= record["directions"]["agreement"] <= 1
@@ -595,7 +595,7 @@ def test_spreads_are_no_network(compare):
     assert set(run.learned.kind) <= {"increased", "decreased"}
     columns = pd.read_csv(run.out / "columns.csv")
     assert (columns.spread_pvalue_familywise <= 0.05).sum() >= 3
-    pooled = compare(frame, "--by", "kind", "--scale", "pooled", "--alpha", "0.3")
+    pooled = compare(frame, "--by", "kind", "--standardize", "pooled", "--alpha", "0.3")
     assert np.abs(pooled.model.change_.diagonal()).max() > np.abs(run.model.change_).max()
 
 

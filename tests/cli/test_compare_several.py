@@ -190,7 +190,7 @@ def test_clusters_are_a_column_and_dask_an_address(compare, doses, monkeypatch):
         (["--block", "dose"], ["nothing to permute"]),
         (["--adjust", "nobody"], ["--adjust names 'nobody'"]),
         (["--cluster", "subject,age"], ["--cluster takes one column"]),
-        (["--scale", "pooled"], ["--scale pooled is for the methods of two groups"]),
+        (["--standardize", "pooled"], ["--standardize pooled is for the methods of two groups"]),
         (["--pair", "low,top", "--ordered"], ["--ordered is for three groups or more"]),
         (["--pair", "low,top", "--against", "low"], ["--against is for --method ratio"]),
         (["--pair", "low,other,top"], ["'other'", "no label in column 'dose'"]),

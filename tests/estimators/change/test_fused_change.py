@@ -23,7 +23,7 @@ def test_regressions_are_those_of_the_solver():
     X, y = odd_groups()
     rows, scale = standardized(X, y), spread(X, y)
     expected = fused_neighborhood(moments(rows), 0.1, sparsity=0.03)
-    model = FusedNetworkChange(0.03, coupling=0.1).fit(X, y)
+    model = FusedNetworkChange(0.03, coupling=0.1, standardize="pooled").fit(X, y)
     np.testing.assert_allclose(model.change_, expected.change("or"), atol=1e-10)
     np.testing.assert_allclose(
         model.coefs_, expected.value * scale / scale[:, None], rtol=1e-9, atol=1e-12
@@ -47,7 +47,7 @@ def test_precisions_are_those_of_the_solver():
     X, y = odd_groups()
     rows, scale = standardized(X, y), spread(X, y)
     expected = fused(moments(rows), 0.1, sparsity=0.03)
-    model = FusedNetworkChange(0.03, coupling=0.1, method="joint").fit(X, y)
+    model = FusedNetworkChange(0.03, coupling=0.1, method="joint", standardize="pooled").fit(X, y)
     np.testing.assert_allclose(
         model.precisions_, expected.value / np.outer(scale, scale), rtol=1e-6, atol=1e-12
     )
@@ -64,7 +64,7 @@ def test_precisions_are_those_of_the_solver():
 @pytest.mark.parametrize("method", METHODS)
 def test_finds_the_link_that_is_new(method):
     X, y = odd_groups(sizes=(200, 150))
-    model = FusedNetworkChange(coupling=0.2, method=method).fit(X, y)
+    model = FusedNetworkChange(coupling=0.2, method=method, standardize="pooled").fit(X, y)
     assert model.graph_.edges()[["source", "target"]].to_numpy().tolist() == [["x0", "x1"]]
     direct = NetworkChange(alpha=0.3).fit(X, y)
     assert np.sign(model.change_[0, 1]) == np.sign(direct.change_[0, 1]) == 1
@@ -95,19 +95,23 @@ def test_the_other_way_round_the_change_has_the_other_sign(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_path_begins_without_a_change(method):
     X, y = odd_groups()
-    model = FusedNetworkChange(coupling=CV(n_alphas=5, alpha_ratio=0.2), method=method)
+    model = FusedNetworkChange(
+        coupling=CV(n_alphas=5, alpha_ratio=0.2), method=method, standardize="pooled"
+    )
     path = model.path(X, y)
     assert len(path.alphas) == 5
     assert path.alphas[-1] == pytest.approx(0.2 * path.alphas[0])
     assert path.n_edges[0] == 0 < path.n_edges[1] < path.n_edges[-1]
     assert path.converged.all()
     assert (path.gaps <= 1e-6 * 6).all()
-    alone = FusedNetworkChange(coupling=path.alphas[2], method=method, tol=1e-9).fit(X, y)
+    alone = FusedNetworkChange(
+        coupling=path.alphas[2], method=method, tol=1e-9, standardize="pooled"
+    ).fit(X, y)
     np.testing.assert_allclose(path.changes[2], alone.change_, atol=5e-3)
     assert not hasattr(model, "change_")
     given = model.path(X, y, alphas=[0.3, 0.1])
     np.testing.assert_array_equal(given.alphas, [0.3, 0.1])
-    default = FusedNetworkChange(method=method).path(X, y).alphas
+    default = FusedNetworkChange(method=method, standardize="pooled").path(X, y).alphas
     assert len(default) == 30
     assert default[-1] == pytest.approx(0.1 * default[0])
 
@@ -115,7 +119,7 @@ def test_path_begins_without_a_change(method):
 def test_score_of_regressions_is_minus_the_mean_squared_residual():
     X, y = odd_groups()
     other, labels = odd_groups(seed=1, sizes=(30, 50))
-    model = FusedNetworkChange(coupling=0.1).fit(X, y)
+    model = FusedNetworkChange(coupling=0.1, standardize="pooled").fit(X, y)
     expected = []
     for g, label in enumerate("ab"):
         rows = other[labels == label] - X[y == label].mean(axis=0)
@@ -126,7 +130,7 @@ def test_score_of_regressions_is_minus_the_mean_squared_residual():
 def test_score_of_precisions_is_the_mean_log_likelihood():
     X, y = odd_groups()
     other, labels = odd_groups(seed=1, sizes=(30, 50))
-    model = FusedNetworkChange(coupling=0.1, method="joint").fit(X, y)
+    model = FusedNetworkChange(coupling=0.1, method="joint", standardize="pooled").fit(X, y)
     expected = []
     for g, label in enumerate("ab"):
         mean = X[y == label].mean(axis=0)
@@ -162,16 +166,16 @@ def test_held_out_rows_choose_alpha(method):
 
 def test_sparsity_thins_the_networks():
     X, y = odd_groups()
-    free = FusedNetworkChange(coupling=0.05).fit(X, y)
-    sparse = FusedNetworkChange(0.2, coupling=0.05).fit(X, y)
+    free = FusedNetworkChange(coupling=0.05, standardize="pooled").fit(X, y)
+    sparse = FusedNetworkChange(0.2, coupling=0.05, standardize="pooled").fit(X, y)
     assert np.count_nonzero(free.coefs_) == 2 * 30
     assert np.count_nonzero(sparse.coefs_) < 30
 
 
 def test_rules():
     X, y = odd_groups(seed=3)
-    either = FusedNetworkChange(coupling=0.05, rule="or").fit(X, y)
-    both = FusedNetworkChange(coupling=0.05, rule="and").fit(X, y)
+    either = FusedNetworkChange(coupling=0.05, rule="or", standardize="pooled").fit(X, y)
+    both = FusedNetworkChange(coupling=0.05, rule="and", standardize="pooled").fit(X, y)
     np.testing.assert_array_equal(either.coefs_, both.coefs_)
     assert both.graph_.n_edges < either.graph_.n_edges
     assert (either.graph_.adjacency | ~both.graph_.adjacency).all()
@@ -213,11 +217,17 @@ def test_tolerance_and_iterations(method):
 def test_more_variables_than_rows(method):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(16, 10)), np.repeat([0, 1], 8)
-    assert FusedNetworkChange(coupling=0.1, method=method).fit(X, y).converged_
+    assert (
+        FusedNetworkChange(coupling=0.1, method=method, standardize="pooled").fit(X, y).converged_
+    )
     wide = rng.normal(size=(16, 30))
     with pytest.raises(SolverError, match="Pass sparsity above 0"):
-        FusedNetworkChange(coupling=0.1, method=method).fit(wide, y)
-    assert FusedNetworkChange(0.2, coupling=0.1, method=method).fit(wide, y).converged_
+        FusedNetworkChange(coupling=0.1, method=method, standardize="pooled").fit(wide, y)
+    assert (
+        FusedNetworkChange(0.2, coupling=0.1, method=method, standardize="pooled")
+        .fit(wide, y)
+        .converged_
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -225,7 +235,9 @@ def test_a_column_that_is_constant_in_one_group(method):
     X, y = odd_groups()
     X[y == "a", 4] = 3.0
     with pytest.warns(DataWarning, match="x4"):
-        model = FusedNetworkChange(0.02, coupling=0.1, method=method).fit(X, y)
+        model = FusedNetworkChange(0.02, coupling=0.1, method=method, standardize="pooled").fit(
+            X, y
+        )
     assert model.converged_
     # Its coefficient in the group where it says nothing costs least where it is that of the other.
     assert not model.graph_.adjacency[4].any()
@@ -234,7 +246,7 @@ def test_a_column_that_is_constant_in_one_group(method):
 def test_columns_keep_their_names():
     X, y = odd_groups()
     frame = pd.DataFrame(X, columns=list("uvwxyz"))
-    model = FusedNetworkChange(coupling=0.2).fit(frame, y)
+    model = FusedNetworkChange(coupling=0.2, standardize="pooled").fit(frame, y)
     assert model.graph_.names == tuple("uvwxyz")
     assert model.changes()[["source", "target"]].iloc[0].tolist() == ["u", "v"]
 

@@ -11,17 +11,18 @@ from edgewise import CV, FusedNetworkChange, InputError, SampledLikelihood, Sepa
 from edgewise.solvers import density_ratio
 from edgewise.solvers.change.sampled_likelihood import draw_proposals, sampled_fused_path
 
-FUSED = FusedNetworkChange(coupling=0.05, method=SampledLikelihood(n_proposals=400), random_state=0)
+FUSED = FusedNetworkChange(
+    coupling=0.05, method=SampledLikelihood(n_proposals=400), random_state=0, standardize="pooled"
+)
 SEPARATE = SeparateNetworkChange(
-    alpha=0.1, likelihood=SampledLikelihood(n_proposals=400), random_state=0
+    alpha=0.1, method=SampledLikelihood(n_proposals=400), random_state=0, standardize="pooled"
 )
 
 
 def with_likelihood(model, **option):
     """Copy a model, with other parameters of its likelihood."""
-    name = "method" if isinstance(model, FusedNetworkChange) else "likelihood"
-    likelihood = dataclasses.replace(getattr(model, name), **option)
-    return clone(model).set_params(**{name: likelihood})
+    likelihood = dataclasses.replace(model.method, **option)
+    return clone(model).set_params(method=likelihood)
 
 
 BOTH = [pytest.param(FUSED, id="fused"), pytest.param(SEPARATE, id="separate")]
@@ -135,7 +136,7 @@ def test_changes_have_no_sign(model):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"standardize": False}, "standardize=True"),
+        ({"standardize": False}, "standardize must not be False"),
         ({"covariance": "nonparanormal"}, "sees the rows"),
     ],
 )
@@ -162,8 +163,8 @@ def test_bad_likelihoods(option, message):
 def test_options_that_contradict_each_other():
     X, y = make_rows()
     with pytest.raises(InputError, match="extended BIC"):
-        SeparateNetworkChange(likelihood="sampled").fit(X, y)
-    with pytest.raises(InputError, match="likelihood must be"):
-        SeparateNetworkChange(likelihood="poisson").fit(X, y)
+        SeparateNetworkChange(method="sampled", standardize="pooled").fit(X, y)
+    with pytest.raises(InputError, match="method must be"):
+        SeparateNetworkChange(method="poisson", standardize="pooled").fit(X, y)
     with pytest.raises(InputError, match="alpha has no meaning"):
-        FusedNetworkChange(method="sampled", alpha=0.1).fit(X, y)
+        FusedNetworkChange(method="sampled", alpha=0.1, standardize="pooled").fit(X, y)

@@ -39,7 +39,7 @@ def test_agrees_with_two_graphical_lassos_of_scikit_learn():
     X, y = odd_groups()
     rows, scale = standardized(X, y), spread(X, y)
     expected = lassos([one.T @ one / len(one) for one in rows], 0.1)
-    model = SeparateNetworkChange(0.1, tol=1e-10).fit(X, y)
+    model = SeparateNetworkChange(0.1, tol=1e-10, standardize="pooled").fit(X, y)
     np.testing.assert_allclose(model.precisions_ * np.outer(scale, scale), expected, atol=1e-4)
     difference = expected[1] - expected[0]
     off = ~np.eye(6, dtype=bool)
@@ -53,7 +53,7 @@ def test_agrees_with_two_graphical_lassos_of_scikit_learn():
 def test_certificates_add_up():
     X, y = odd_groups()
     rows = standardized(X, y)
-    model = SeparateNetworkChange(0.1).fit(X, y)
+    model = SeparateNetworkChange(0.1, standardize="pooled").fit(X, y)
     single = [
         GaussianGraph(0.1, covariance="empirical", assume_centered=True, tol=5e-7).fit(one)
         for one in rows
@@ -65,7 +65,7 @@ def test_certificates_add_up():
 
 def test_finds_the_link_that_is_new_and_both_networks():
     X, y = odd_groups(sizes=(300, 250))
-    model = SeparateNetworkChange(negligible=0.3).fit(X, y)
+    model = SeparateNetworkChange(negligible=0.3, standardize="pooled").fit(X, y)
     assert model.graph_.edges()[["source", "target"]].to_numpy().tolist() == [["x0", "x1"]]
     assert model.change_[0, 1] > 0
     assert model.classes_.tolist() == ["a", "b"]
@@ -89,11 +89,11 @@ def test_extended_bic_is_that_of_both_groups():
     X, y = odd_groups()
     rows = standardized(X, y)
     moments = [one.T @ one / len(one) for one in rows]
-    model = SeparateNetworkChange(EBIC(n_alphas=6)).fit(X, y)
+    model = SeparateNetworkChange(EBIC(n_alphas=6), standardize="pooled").fit(X, y)
     assert model.selection_.rule == "ebic"
     expected = []
     for alpha in model.alphas_:
-        fit = SeparateNetworkChange(alpha).fit(X, y)
+        fit = SeparateNetworkChange(alpha, standardize="pooled").fit(X, y)
         scaled = fit.precisions_ * np.outer(fit.scale_, fit.scale_)
         expected.append(
             sum(
@@ -109,14 +109,21 @@ def test_extended_bic_is_that_of_both_groups():
     np.testing.assert_allclose(model.selection_.values, expected, atol=1e-3)
     assert model.alpha_ == model.alphas_[np.argmin(expected)]
     np.testing.assert_allclose(
-        model.change_, SeparateNetworkChange(model.alpha_).fit(X, y).change_, atol=1e-4
+        model.change_,
+        SeparateNetworkChange(model.alpha_, standardize="pooled").fit(X, y).change_,
+        atol=1e-4,
     )
 
 
 def test_gamma_makes_the_networks_sparser():
     X, y = odd_groups(change=0.35)
     edges = [
-        sum(graph.n_edges for graph in SeparateNetworkChange(EBIC(gamma=gamma)).fit(X, y).networks_)
+        sum(
+            graph.n_edges
+            for graph in SeparateNetworkChange(EBIC(gamma=gamma), standardize="pooled")
+            .fit(X, y)
+            .networks_
+        )
         for gamma in (0.0, 1.0)
     ]
     assert edges[0] > edges[1]
@@ -142,20 +149,20 @@ def test_permuted_columns_rows_and_other_units():
 
 def test_the_other_way_round_the_change_has_the_other_sign():
     X, y = odd_groups(sizes=(100, 25))
-    model = SeparateNetworkChange(0.1).fit(X, y)
-    back = SeparateNetworkChange(0.1).fit(X, np.where(y == "a", "z", y))
+    model = SeparateNetworkChange(0.1, standardize="pooled").fit(X, y)
+    back = SeparateNetworkChange(0.1, standardize="pooled").fit(X, np.where(y == "a", "z", y))
     np.testing.assert_allclose(back.change_, -model.change_, atol=1e-9)
     np.testing.assert_allclose(back.precisions_, model.precisions_[::-1])
 
 
 def test_groups_of_very_different_size_and_few_rows():
     X, y = odd_groups(sizes=(400, 12))
-    assert SeparateNetworkChange().fit(X, y).graph_.adjacency[0, 1]
+    assert SeparateNetworkChange(standardize="pooled").fit(X, y).graph_.adjacency[0, 1]
     rng = np.random.default_rng(0)
     wide, labels = rng.normal(size=(60, 40)), np.repeat([0, 1], 30)
     wide[:, 1] = np.where(labels == 1, 1, -1) * wide[:, 0] + 0.1 * rng.normal(size=60)
     for alpha in ("ebic", "cv"):
-        model = SeparateNetworkChange(alpha, random_state=0).fit(wide, labels)
+        model = SeparateNetworkChange(alpha, random_state=0, standardize="pooled").fit(wide, labels)
         assert model.converged_
         assert model.graph_.adjacency[0, 1]
         assert model.change_[0, 1] > 0
@@ -163,7 +170,7 @@ def test_groups_of_very_different_size_and_few_rows():
 
 def test_path_begins_with_empty_networks():
     X, y = odd_groups()
-    model = SeparateNetworkChange(EBIC(n_alphas=5, alpha_ratio=0.2))
+    model = SeparateNetworkChange(EBIC(n_alphas=5, alpha_ratio=0.2), standardize="pooled")
     path = model.path(X, y)
     rows = standardized(X, y)
     largest = max(np.abs(np.triu(one.T @ one / len(one), 1)).max() for one in rows)
@@ -171,10 +178,10 @@ def test_path_begins_with_empty_networks():
     assert path.n_edges[0] == 0 < path.n_edges[1] < path.n_edges[-1]
     assert path.converged.all()
     assert (path.gaps <= 1e-6 * 6).all()
-    alone = SeparateNetworkChange(path.alphas[2]).fit(X, y)
+    alone = SeparateNetworkChange(path.alphas[2], standardize="pooled").fit(X, y)
     np.testing.assert_allclose(path.changes[2], alone.change_, atol=5e-3)
     assert not hasattr(model, "change_")
-    default = SeparateNetworkChange().path(X, y).alphas
+    default = SeparateNetworkChange(standardize="pooled").path(X, y).alphas
     assert len(default) == 30
     assert default[-1] == pytest.approx(0.1 * default[0])
 
@@ -182,7 +189,7 @@ def test_path_begins_with_empty_networks():
 def test_score_is_the_mean_log_likelihood():
     X, y = odd_groups()
     other, labels = odd_groups(seed=1, sizes=(30, 50))
-    model = SeparateNetworkChange(0.1).fit(X, y)
+    model = SeparateNetworkChange(0.1, standardize="pooled").fit(X, y)
     total = 0.0
     for g, label in enumerate("ab"):
         mean = X[y == label].mean(axis=0)
@@ -196,12 +203,16 @@ def test_score_is_the_mean_log_likelihood():
 def test_held_out_rows_choose_alpha():
     X, y = odd_groups(sizes=(60, 50))
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
-    model = SeparateNetworkChange(CV(folds, n_alphas=6, alpha_ratio=0.05)).fit(X, y)
+    model = SeparateNetworkChange(
+        CV(folds, n_alphas=6, alpha_ratio=0.05), standardize="pooled"
+    ).fit(X, y)
     assert model.selection_.rule == "cv"
     assert model.alpha_ == model.alphas_[np.argmax(model.selection_.values)]
     scores = [
         [
-            SeparateNetworkChange(alpha).fit(X[train], y[train]).score(X[test], y[test])
+            SeparateNetworkChange(alpha, standardize="pooled")
+            .fit(X[train], y[train])
+            .score(X[test], y[test])
             for train, test in folds
         ]
         for alpha in model.alphas_[[0, 3]]
@@ -213,10 +224,15 @@ def test_grid_search_over_alpha():
     X, y = odd_groups(sizes=(60, 50))
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     grid = {"alpha": [0.5, 0.2, 0.02]}
-    search = GridSearchCV(SeparateNetworkChange(), grid, cv=folds).fit(X, y)
+    search = GridSearchCV(SeparateNetworkChange(standardize="pooled"), grid, cv=folds).fit(X, y)
     splits = list(folds.split(X, y))
     scores = [
-        np.mean([SeparateNetworkChange(a).fit(X[i], y[i]).score(X[j], y[j]) for i, j in splits])
+        np.mean(
+            [
+                SeparateNetworkChange(a, standardize="pooled").fit(X[i], y[i]).score(X[j], y[j])
+                for i, j in splits
+            ]
+        )
         for a in grid["alpha"]
     ]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores)
@@ -225,14 +241,18 @@ def test_grid_search_over_alpha():
 @pytest.mark.parametrize("covariance", list(RANKS))
 def test_ranks_do_not_see_the_scale(covariance):
     X, y = odd_groups()
-    model = SeparateNetworkChange(0.1, covariance=covariance, tol=1e-10).fit(X, y)
+    model = SeparateNetworkChange(0.1, covariance=covariance, tol=1e-10, standardize="pooled").fit(
+        X, y
+    )
     S = [RANKS[covariance](X[y == label]) for label in "ab"]
     np.testing.assert_allclose(model.precisions_, lassos(S, 0.1), atol=1e-4)
     bent = np.exp(X / (3 * UNITS))
-    same = SeparateNetworkChange(0.1, covariance=covariance, tol=1e-10).fit(bent, y)
+    same = SeparateNetworkChange(0.1, covariance=covariance, tol=1e-10, standardize="pooled").fit(
+        bent, y
+    )
     np.testing.assert_allclose(same.change_, model.change_, atol=1e-9)
     assert same.score(bent, y) == pytest.approx(model.score(X, y))
-    plain = SeparateNetworkChange(0.1).fit(X, y)
+    plain = SeparateNetworkChange(0.1, standardize="pooled").fit(X, y)
     assert (plain.change_ != model.change_).any()
 
 
@@ -241,30 +261,32 @@ def test_repair_of_rank_correlations(repair):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(16, 12)), np.repeat([0, 1], 8)
     with pytest.raises(InputError, match=r"not positive semi-definite.*Pass repair"):
-        SeparateNetworkChange(0.3, covariance="spearman").fit(X, y)
-    model = SeparateNetworkChange(0.3, covariance="spearman", repair=repair, tol=1e-9).fit(X, y)
+        SeparateNetworkChange(0.3, covariance="spearman", standardize="pooled").fit(X, y)
+    model = SeparateNetworkChange(
+        0.3, covariance="spearman", repair=repair, tol=1e-9, standardize="pooled"
+    ).fit(X, y)
     S = [repair_covariance(spearman_correlation(X[y == g]), repair)[0] for g in (0, 1)]
     np.testing.assert_allclose(model.precisions_, lassos(S, 0.3), atol=1e-3)
     assert f'repair="{repair}": in the second group' in model.treatment_[1]
-    assert SeparateNetworkChange(0.3).fit(X, y).treatment_ == []
+    assert SeparateNetworkChange(0.3, standardize="pooled").fit(X, y).treatment_ == []
 
 
 def test_tolerance_and_iterations():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 20)) + rng.normal(size=(60, 1))
     y = np.repeat([0, 1], 30)
-    rough = SeparateNetworkChange(0.02, tol=0.1).fit(X, y)
-    fine = SeparateNetworkChange(0.02, tol=1e-9).fit(X, y)
+    rough = SeparateNetworkChange(0.02, tol=0.1, standardize="pooled").fit(X, y)
+    fine = SeparateNetworkChange(0.02, tol=1e-9, standardize="pooled").fit(X, y)
     assert fine.gap_ <= 1e-9 * 20 < rough.gap_
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
-        stopped = SeparateNetworkChange(0.02, tol=1e-9, max_iter=1).fit(X, y)
+        stopped = SeparateNetworkChange(0.02, tol=1e-9, max_iter=1, standardize="pooled").fit(X, y)
     assert not stopped.converged_
 
 
 def test_smallest_alpha_of_a_search_is_said():
     X, y = odd_groups(sizes=(2000, 2000))
     with pytest.warns(SelectionWarning, match='alpha="ebic" chose .*alpha_ratio'):
-        SeparateNetworkChange(EBIC(n_alphas=3, alpha_ratio=0.7)).fit(X, y)
+        SeparateNetworkChange(EBIC(n_alphas=3, alpha_ratio=0.7), standardize="pooled").fit(X, y)
 
 
 def test_a_column_that_is_constant_in_one_group():
@@ -275,24 +297,24 @@ def test_a_column_that_is_constant_in_one_group():
             pytest.warns(DataWarning, match="x4"),
             pytest.raises(InputError, match="In the second group, 'x4' has a single value and no"),
         ):
-            SeparateNetworkChange(alpha).fit(X, y)
+            SeparateNetworkChange(alpha, standardize="pooled").fit(X, y)
     X[:, 4] = 1.0
     with pytest.raises(InputError, match="x4"):
-        SeparateNetworkChange(0.3).fit(X, y)
+        SeparateNetworkChange(0.3, standardize="pooled").fit(X, y)
 
 
 def test_columns_keep_their_names():
     X, y = odd_groups()
     frame = pd.DataFrame(X, columns=list("uvwxyz"))
-    model = SeparateNetworkChange(0.2).fit(frame, y)
+    model = SeparateNetworkChange(0.2, standardize="pooled").fit(frame, y)
     assert model.graph_.names == model.networks_[0].names == tuple("uvwxyz")
     assert model.changes()[["source", "target"]].iloc[0].tolist() == ["u", "v"]
 
 
 def test_clone_and_parameters():
-    model = SeparateNetworkChange(0.2, covariance="kendall", repair="clip")
+    model = SeparateNetworkChange(0.2, covariance="kendall", repair="clip", standardize="pooled")
     assert clone(model).get_params() == model.get_params()
-    assert SeparateNetworkChange().get_params()["alpha"] == "ebic"
+    assert SeparateNetworkChange(standardize="pooled").get_params()["alpha"] == "ebic"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ design_option: Final = partial(
 ChangeMethod: TypeAlias = Literal["ratio", "dtrace", "fused", "separate", "joint"]
 
 #: What columns are divided by.
-Scale: TypeAlias = Literal["within", "pooled"]
+Standardization: TypeAlias = Literal["within", "pooled"]
 
 #: What a change is a change of.
 Basis: TypeAlias = Literal["gaussian", "power", "polynomial", "ising"]
@@ -98,10 +98,10 @@ Degree: TypeAlias = Annotated[
         show_default="2",
     ),
 ]
-ScaleOption: TypeAlias = Annotated[
-    Scale,
+StandardizeOption: TypeAlias = Annotated[
+    Standardization,
     typer.Option(
-        "--scale",
+        "--standardize",
         help=(
             "Divide columns by their spread within each group, so that networks are compared; or "
             "by one of both groups, so that a change of spread counts."
@@ -251,7 +251,7 @@ def compare(
     method: ChangeMethodOption = None,
     basis: BasisOption = None,
     degree: Degree = None,
-    scale: ScaleOption = "within",
+    standardize: StandardizeOption = "within",
     alpha: ChangeAlpha = None,
     ridge: Ridge = None,
     coupling: Coupling = None,
@@ -305,7 +305,7 @@ def compare(
     n_groups = 2 if groups is None else len(groups.names)
     method = method or ("ratio" if n_groups == 2 or is_ratio else "joint")
     _check_method(method, device=gpu, coupling=coupling)
-    _check_groups(method, groups, scale, negligible, ordered=ordered, against=against)
+    _check_groups(method, groups, standardize, negligible, ordered=ordered, against=against)
     parameters = given(
         alpha=penalty(alpha),
         ridge=ridge,
@@ -320,12 +320,12 @@ def compare(
     if method == "ratio":
         parameters["basis"] = basis or (TWO_VALUES if source.is_discrete else "gaussian")
         parameters |= given(degree=_degrees(degree, parameters["basis"]), device=device)
-        if parameters["basis"] != TWO_VALUES:
-            parameters["standardize"] = scale
+    if method != "joint" and parameters.get("basis") != TWO_VALUES:
+        parameters["standardize"] = standardize
     what: dict[str, Any] = {"method": method, "n_permutations": n_permutations}
     sizes: dict[str, Any] = {"window": window, "step": step, "reference": reference}
     several = {"risk": risk, "ordered": ordered, "against": against}
-    message, fit = _fit(source, groups, parameters, what, sizes, several, scale)
+    message, fit = _fit(source, groups, parameters, what, sizes, several)
     run(
         "compare",
         source,
@@ -346,7 +346,6 @@ def _fit(
     what: dict[str, Any],
     sizes: dict[str, Any],
     several: dict[str, Any],
-    scale: Scale,
 ) -> tuple[str, Callable[[], Result]]:
     """Say what will be compared, and return the call that does it."""
     from edgewise.cli.compare.groups import compare_groups
@@ -364,7 +363,7 @@ def _fit(
         message = f"Comparing {len(groups.names)} groups in {source.extent}"
         return message, partial(compare_several, source, groups, parameters, **several, **what)
     message = f"Comparing two groups in {source.extent}"
-    options = {"scale": scale, "risk": several["risk"], **what}
+    options = {"risk": several["risk"], **what}
     return message, partial(compare_groups, source, groups, parameters, **options)
 
 
@@ -424,7 +423,7 @@ def _check_method(method: ChangeMethod, **options: Any) -> None:
 def _check_groups(
     method: ChangeMethod,
     groups: Groups | None,
-    scale: Scale,
+    standardize: Standardization,
     negligible: float,
     *,
     ordered: bool,
@@ -443,8 +442,8 @@ def _check_groups(
         raise InputError("--ordered is for three groups or more, and there are two. Leave it out.")
     if against is not None and (n_groups == 2 or method != "ratio"):
         raise InputError("--against is for --method ratio with three groups or more.")
-    if method == "joint" and (scale != "within" or negligible):
-        option = "--negligible" if scale == "within" else "--scale pooled"
+    if method == "joint" and (standardize != "within" or negligible):
+        option = "--negligible" if standardize == "within" else "--standardize pooled"
         raise InputError(
             f"{option} is for the methods of two groups; --method joint compares correlations. "
             "Leave it out."

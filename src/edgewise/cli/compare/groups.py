@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
 from edgewise.cli.dependence import AS_THEY_ARE, about_order, why_untested
-from edgewise.cli.labels import TWO_VALUES, Groups
+from edgewise.cli.labels import Groups
 from edgewise.cli.learn.fit import draw_search
 from edgewise.cli.prepare import preparation
 from edgewise.cli.run import SEARCH, Result, estimator_of
@@ -79,15 +79,13 @@ def compare_groups(
     *,
     method: str,
     n_permutations: int,
-    scale: str = "within",
     risk: float | None = None,
 ) -> Result:
     """Learn the change, test it, and look at it from both directions."""
     frame, notes = adjusted(source.frame, groups), []
-    if scale == "within" and parameters.get("basis") != TWO_VALUES:
-        notes.append("columns standardised within each group; --scale pooled counts spreads too")
-        if method != RATIO:
-            frame = _standardized(frame, groups)
+    if parameters.get("standardize") == "within":
+        each = "columns standardised within each group"
+        notes.append(f"{each}; --standardize pooled counts spreads too")
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(shows_progress()))
     model = learner.fit(frame, groups.y)
     test, more = run_test(source, groups, groups.y, model, n_permutations, risk)
@@ -109,7 +107,6 @@ def compare_groups(
             **parameters_of(model),
             "method": method,
             "n_permutations": n_permutations,
-            "scale": scale,
         },
         found=_found(model, test, directions, source, groups),
         notes=[*notes, *more, *about, *getattr(model, "treatment_", ())],
@@ -204,13 +201,6 @@ def is_signed(model: Any) -> bool:
     return getattr(model, "basis", None) != "polynomial"
 
 
-def _standardized(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Columns without the mean and the spread of their group."""
-    parts = frame.groupby(groups.y.to_numpy(), observed=True)
-    spread = parts.transform("std", ddof=0)
-    return (frame - parts.transform("mean")) / spread.where(spread > 0, 1.0)
-
-
 def adjusted(frame: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Columns without what the covariates explain of them within groups."""
     if groups.design is None:
@@ -255,13 +245,11 @@ def _learned(
     learned: pd.DataFrame = model.changes()
     notes: tuple[str, ...] = ()
     if model.graph_.n_edges:
-        # In one unit, so that all columns count alike in the networks as they do in the change.
-        scaled = frame if _has_two_values(model) else frame / frame.std()
         try:
             with warnings.catch_warnings():
                 # They only serve to name the kinds, and advice about them would mislead.
                 warnings.simplefilter("ignore")
-                learned = model.changes(scaled, groups.y)
+                learned = model.changes(frame, groups.y)
         except InputError as error:
             notes = (
                 f"kinds of change go by its sign, without the networks of the groups: {error}",
@@ -280,10 +268,6 @@ def _learned(
         found = signs < 0 if directions.is_signed else signs != 0
         learned = learned.assign(both_directions=found.to_numpy())
     return learned, notes
-
-
-def _has_two_values(model: Any) -> bool:
-    return getattr(model, "basis", None) == TWO_VALUES
 
 
 def _ends(changes: pd.DataFrame, graph: Graph) -> list[list[int]]:

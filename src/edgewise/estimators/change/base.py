@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from edgewise._core.constraints import Constraint, Number, check_parameters
+from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import DataWarning, InputError, SolverError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
@@ -57,6 +57,7 @@ FARTHEST: Final = 1e70
 HELD_OUT: Final = CV(n_alphas=30, alpha_ratio=0.1)
 #: Constraints of parameters that all estimators of a change have.
 CONSTRAINTS: Final[Mapping[str, Constraint]] = {
+    "standardize": OneOf("within", "pooled", False),
     "negligible": Number(at_least=0),
     "tol": Number(above=0),
     "max_iter": Number(at_least=1),
@@ -318,9 +319,15 @@ class ChangeEstimator(TableEstimator):
                 )
 
     def _unit(self) -> FloatArray:
-        """Return the standard deviations that take standardised values to the units of X."""
-        is_scaled = self.covariance == "empirical"
-        return self.scale_ if is_scaled else np.ones_like(self.scale_)
+        """Return what takes standardised values of each group to the units of X."""
+        scale = self.scale_ if self.covariance == "empirical" else np.ones_like(self.scale_)
+        return np.broadcast_to(scale, self.locations_.shape)
+
+    def _squares(self) -> FloatArray:
+        """Return the products of the units of two columns, in each group."""
+        unit = self._unit()
+        squares: FloatArray = unit[:, :, None] * unit[:, None, :]
+        return squares
 
 
 def _network_of(rows: FloatArray, names: Sequence[str]) -> Graph:
@@ -455,9 +462,9 @@ class ChangeLoss(ABC):
 
     Attributes
     ----------
-    standardize : {True, "pooled", "within", False}
-        Whether rows are centred and scaled first: by the spread that both groups have in common
-        (True, ``"pooled"``), or each group by its own.
+    standardize : {"within", "pooled", False}
+        Whether rows are centred and scaled first: each group by its own spread, or both by the
+        one that they have in common.
     tol : float
         Largest duality gap per variable.
     max_iter : int

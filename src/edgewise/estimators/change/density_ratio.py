@@ -52,9 +52,6 @@ FEW: Final = (0.05, 5.0)
 #: What to make of directions that disagree.
 TRUST: Final = "Trust those that both found."
 
-#: How columns can be put on one scale.
-STANDARDIZATIONS: Final = ("within", "pooled", False)
-
 
 class NetworkChange(ChangeEstimator):
     r"""Learn what changed between two networks directly, without learning either.
@@ -364,10 +361,6 @@ class NetworkChange(ChangeEstimator):
         if not callable(self.basis) and self.basis not in BASES:
             names = ", ".join(f'"{name}"' for name in BASES)
             raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
-        if self.standardize not in STANDARDIZATIONS:
-            raise InputError(
-                f'standardize must be "within", "pooled" or False, got {self.standardize!r}.'
-            )
         one: Any = getattr(self, "degree_", self.degree) if degree is None else degree
         if np.ndim(one):
             raise InputError(

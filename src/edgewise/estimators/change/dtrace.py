@@ -82,9 +82,11 @@ class DTraceChange(ChangeEstimator):
         What to do with rank correlations that are not positive semidefinite: refuse them, or raise
         their small eigenvalues, by adding to the diagonal or one by one. ``treatment_`` then says
         how.
-    standardize : bool
-        Subtract the mean of its group from every column and divide by the standard deviation
-        within groups. With False the rows are used as they are, as if their means were 0.
+    standardize : {"within", "pooled", False}
+        Subtract the mean of its group from every column and divide by the standard deviation in
+        its group, so that networks are compared and spreads do not count; or by one that both
+        groups have in common (``"pooled"``), so that a change of the spread counts. With False
+        the rows are used as they are, as if their means were 0.
     negligible : float
         Changes up to this size are left out of ``graph_``.
     tol : float
@@ -105,16 +107,18 @@ class DTraceChange(ChangeEstimator):
         sign turned and half of its diagonal, which are the coefficients of products and squares
         in the log ratio of the densities, as in `NetworkChange`.
     precision_difference_ : ndarray of shape (d, d)
-        :math:`\Delta`, precision after less precision before, in the units of X, or of normal
-        scores with covariances of ranks.
+        :math:`\Delta`, precision after less precision before: of standardised columns, and in
+        the units of X with ``standardize="pooled"`` and False; of normal scores with covariances
+        of ranks.
     graph_ : Graph
         Pairs that changed by more than ``negligible``.
     classes_ : ndarray of shape (2,)
         Labels before and after.
     alpha_, alphas_, selection_
         The penalty used, those tried, and the criterion along them (None for a number).
-    locations_, scale_ : ndarray
-        Means of the groups and standard deviations that were taken out.
+    locations_, scale_ : ndarray of shape (2, d)
+        Means of the groups and standard deviations that were taken out; ``scale_`` has shape
+        (d,) unless ``standardize="within"``.
     treatment_ : list of str
         What was done to the covariances.
     gap_, objective_, converged_, n_iter_
@@ -172,7 +176,7 @@ class DTraceChange(ChangeEstimator):
         covariance: str = "empirical",
         penalize_diagonal: bool = True,
         repair: str | None = None,
-        standardize: bool = True,
+        standardize: str | bool = "within",
         negligible: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -210,7 +214,8 @@ class DTraceChange(ChangeEstimator):
         """
         problem = self._pose(X, y)
         fit = self._learn(problem, self._rule(problem))
-        unit = self._unit()
+        # Two groups of different units have no difference in the units of X.
+        unit = np.ones(len(fit.values)) if self.standardize == "within" else self._unit()[0]
         self.precision_difference_ = fit.values / np.outer(unit, unit)
         self.treatment_ = list(fit.treatment)
         return self

@@ -92,9 +92,11 @@ class FusedNetworkChange(ChangeEstimator):
     rule : {"or", "and"}
         Regressions give two changes for a pair. Take the larger, which is there if one of them
         is, or the smaller, which takes both. Precision matrices are symmetric and need no rule.
-    standardize : bool
-        Subtract the mean of its group from every column and divide by the standard deviation
-        within groups. With False the rows are used as they are, as if their means were 0.
+    standardize : {"within", "pooled", False}
+        Subtract the mean of its group from every column and divide by the standard deviation in
+        its group, so that networks are compared and spreads do not count; or by one that both
+        groups have in common (``"pooled"``), so that a change of the spread counts. With False
+        the rows are used as they are, as if their means were 0.
     negligible : float
         Changes up to this size are left out of ``graph_``.
     tol : float
@@ -134,8 +136,9 @@ class FusedNetworkChange(ChangeEstimator):
         The strengths used.
     couplings_, selection_
         The couplings tried, and the criterion along them (None for a number).
-    locations_, scale_ : ndarray
-        Means of the groups and standard deviations that were taken out.
+    locations_, scale_ : ndarray of shape (2, d)
+        Means of the groups and standard deviations that were taken out; ``scale_`` has shape
+        (d,) unless ``standardize="within"``.
     gap_, objective_, converged_, n_iter_
         Certificate of the solver.
     n_features_in_ : int
@@ -194,7 +197,7 @@ class FusedNetworkChange(ChangeEstimator):
         method: str | SampledLikelihood = "neighborhood",
         covariance: str = "empirical",
         rule: str = "or",
-        standardize: bool = True,
+        standardize: str | bool = "within",
         negligible: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 5000,
@@ -238,9 +241,9 @@ class FusedNetworkChange(ChangeEstimator):
             self.thetas_ = values
             self.power_scale_ = fit.features["power_scale"]
         elif self.method == "joint":
-            self.precisions_ = values / np.outer(unit, unit)
+            self.precisions_ = values / self._squares()
         else:
-            self.coefs_ = values * (unit / unit[:, None])
+            self.coefs_ = values * _quotients(unit)
         return self
 
     def _loss(self) -> ChangeLoss:
@@ -284,8 +287,8 @@ class FusedNetworkChange(ChangeEstimator):
         if sampled := as_sampled(self.method):
             return self.thetas_, sampled.features(self.power_scale_)
         if self.method == "joint":
-            return self.precisions_ * np.outer(unit, unit), {}
-        return self.coefs_ / (unit / unit[:, None]), {}
+            return self.precisions_ * self._squares(), {}
+        return self.coefs_ / _quotients(unit), {}
 
     def _is_signed(self) -> bool:
         return as_sampled(self.method) is None
@@ -297,6 +300,12 @@ class FusedNetworkChange(ChangeEstimator):
         if self.method == "joint":
             return [Graph.from_precision(one, names=names) for one in values]
         return [Graph((one + one.T) / 2, names=names) for one in values]
+
+
+def _quotients(unit: FloatArray) -> FloatArray:
+    """Divide the unit of the response by that of the predictor, in each group."""
+    quotients: FloatArray = unit[:, None, :] / unit[:, :, None]
+    return quotients
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -82,7 +82,8 @@ def check_sampled(model: Any, likelihood: SampledLikelihood) -> dict[str, Any]:
     """Check that the parameters of an estimator go with it, and return the fields of a loss."""
     if not model.standardize:
         raise InputError(
-            "Importance sampling draws rows in standardised units, so it takes standardize=True."
+            "Importance sampling draws rows in standardised units, so standardize must not be "
+            "False."
         )
     if model.covariance != "empirical":
         raise InputError(
@@ -94,7 +95,7 @@ def check_sampled(model: Any, likelihood: SampledLikelihood) -> dict[str, Any]:
         "likelihood": likelihood,
         # The same rows for every alpha, fold and score: a generator would give others each time.
         "seed": int(model.random_state) if is_seed else 0,
-        "standardize": True,
+        "standardize": model.standardize,
         "tol": model.tol,
         "max_iter": model.max_iter,
     }

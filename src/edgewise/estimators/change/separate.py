@@ -63,7 +63,7 @@ class SeparateNetworkChange(ChangeEstimator):
     also where nothing changed, so that ``graph_`` has most edges of both; ``negligible`` leaves
     the small differences out. `DTraceChange` and `NetworkChange` learn the change itself.
 
-    With ``likelihood="sampled"``, log-linear models with polynomial features take the place of
+    With ``method="sampled"``, log-linear models with polynomial features take the place of
     Gaussian ones, normalised by importance sampling, for links that no correlation shows.
 
     Parameters
@@ -76,15 +76,17 @@ class SeparateNetworkChange(ChangeEstimator):
     covariance : {"empirical", "nonparanormal", "spearman", "kendall"}
         What stands for the covariances. All but the first see only ranks within each group, for
         rows that are Gaussian on some other scale of each variable.
-    likelihood : {"gaussian", "sampled"} or SampledLikelihood
-        Of Gaussian networks, or of log-linear ones; for these alpha is a number or ``"cv"``.
+    method : {"gaussian", "sampled"} or SampledLikelihood
+        Gaussian networks, or log-linear ones; for these alpha is a number or ``"cv"``.
     repair : {None, "ridge", "clip"}
         What to do with rank correlations that are not positive semidefinite: refuse them, or raise
         their small eigenvalues, by adding to the diagonal or one by one. ``treatment_`` then says
         how.
-    standardize : bool
-        Subtract the mean of its group from every column and divide by the standard deviation
-        within groups. With False the rows are used as they are, as if their means were 0.
+    standardize : {"within", "pooled", False}
+        Subtract the mean of its group from every column and divide by the standard deviation in
+        its group, so that networks are compared and spreads do not count; or by one that both
+        groups have in common (``"pooled"``), so that a change of the spread counts. With False
+        the rows are used as they are, as if their means were 0.
     negligible : float
         Changes up to this size are left out of ``graph_``.
     tol : float
@@ -109,20 +111,21 @@ class SeparateNetworkChange(ChangeEstimator):
         of ranks.
     networks_ : tuple of Graph
         Networks before and after; weights are partial correlations, or lengths of vectors of
-        coefficients with ``likelihood="sampled"``.
+        coefficients with ``method="sampled"``.
     thetas_ : ndarray of shape (2, d, d, b)
-        Of ``likelihood="sampled"``: coefficients of both models, in standardised units.
+        Of ``method="sampled"``: coefficients of both models, in standardised units.
         ``change_`` is then the length of their difference, without a sign.
     power_scale_ : ndarray of shape (degree, d)
-        Of ``likelihood="sampled"``: what powers were divided by.
+        Of ``method="sampled"``: what powers were divided by.
     graph_ : Graph
         Pairs that changed by more than ``negligible``.
     classes_ : ndarray of shape (2,)
         Labels before and after.
     alpha_, alphas_, selection_
         The penalty used, those tried, and the criterion along them (None for a number).
-    locations_, scale_ : ndarray
-        Means of the groups and standard deviations that were taken out.
+    locations_, scale_ : ndarray of shape (2, d)
+        Means of the groups and standard deviations that were taken out; ``scale_`` has shape
+        (d,) unless ``standardize="within"``.
     treatment_ : list of str
         What was done to the covariances.
     gap_, objective_, converged_, n_iter_
@@ -178,9 +181,9 @@ class SeparateNetworkChange(ChangeEstimator):
         alpha: float | str | Rule = "ebic",
         *,
         covariance: str = "empirical",
-        likelihood: str | SampledLikelihood = "gaussian",
+        method: str | SampledLikelihood = "gaussian",
         repair: str | None = None,
-        standardize: bool = True,
+        standardize: str | bool = "within",
         negligible: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 5000,
@@ -190,7 +193,7 @@ class SeparateNetworkChange(ChangeEstimator):
     ) -> None:
         self.alpha = alpha
         self.covariance = covariance
-        self.likelihood = likelihood
+        self.method = method
         self.repair = repair
         self.standardize = standardize
         self.negligible = negligible
@@ -217,12 +220,11 @@ class SeparateNetworkChange(ChangeEstimator):
         """
         problem = self._pose(X, y)
         fit = self._learn(problem, self._rule(problem))
-        if as_sampled(self.likelihood):
+        if as_sampled(self.method):
             self.thetas_ = fit.values
             self.power_scale_ = fit.features["power_scale"]
         else:
-            unit = self._unit()
-            self.precisions_ = fit.values / np.outer(unit, unit)
+            self.precisions_ = fit.values / self._squares()
         self.treatment_ = list(fit.treatment)
         return self
 
@@ -230,7 +232,7 @@ class SeparateNetworkChange(ChangeEstimator):
     def networks_(self) -> tuple[Graph, Graph]:
         """Networks before and after."""
         names = self.graph_.names
-        if as_sampled(self.likelihood):
+        if as_sampled(self.method):
             lengths = np.sqrt(np.sum(self.thetas_**2, axis=3))
             lengths[:, range(self.n_features_in_), range(self.n_features_in_)] = 0.0
             before, after = (Graph(one, names=names) for one in lengths)
@@ -240,20 +242,20 @@ class SeparateNetworkChange(ChangeEstimator):
 
     @property
     def _alpha(self) -> Strength:  # type: ignore[override]
-        return SAMPLED_RULES if as_sampled(self.likelihood) else GAUSSIAN_RULES
+        return SAMPLED_RULES if as_sampled(self.method) else GAUSSIAN_RULES
 
     def _loss(self) -> ChangeLoss:
-        if sampled := as_sampled(self.likelihood):
+        if sampled := as_sampled(self.method):
             if rule_name(self.alpha) == EBIC.name:
                 raise InputError(
-                    'The extended BIC needs a likelihood that is exact. With likelihood="sampled" '
+                    'The extended BIC needs a likelihood that is exact. With method="sampled" '
                     'pass a number for alpha, or "cv".'
                 )
             return SampledSeparateLoss(**check_sampled(self, sampled))
-        if self.likelihood != "gaussian":
+        if self.method != "gaussian":
             raise InputError(
-                "likelihood must be one of 'gaussian' and 'sampled', or a SampledLikelihood, got "
-                f"{self.likelihood!r}."
+                "method must be one of 'gaussian' and 'sampled', or a SampledLikelihood, got "
+                f"{self.method!r}."
             )
         return SeparateLoss(
             covariance=self.covariance,
@@ -265,13 +267,12 @@ class SeparateNetworkChange(ChangeEstimator):
         )
 
     def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
-        if sampled := as_sampled(self.likelihood):
+        if sampled := as_sampled(self.method):
             return self.thetas_, sampled.features(self.power_scale_)
-        unit = self._unit()
-        return self.precisions_ * np.outer(unit, unit), {}
+        return self.precisions_ * self._squares(), {}
 
     def _is_signed(self) -> bool:
-        return as_sampled(self.likelihood) is None
+        return as_sampled(self.method) is None
 
     def _own_networks(self) -> tuple[Graph, Graph]:
         return self.networks_
