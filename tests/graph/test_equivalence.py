@@ -10,6 +10,7 @@ import pytest
 from edgewise import Graph, InputError
 from edgewise.graph.equivalence import apply_meek_rules, find_cycle
 from edgewise.metrics import adjacency_metrics, arrowhead_metrics, cpdag, pdag_errors, shd
+from tests.messages import raises
 
 
 def all_dags(n):
@@ -96,9 +97,9 @@ def test_cycles_are_named():
     cyclic = np.zeros((5, 5))
     cyclic[0, 1] = cyclic[1, 2] = cyclic[2, 3] = cyclic[3, 1] = cyclic[3, 4] = 1
     graph = Graph(cyclic, names=["a", "b", "c", "d", "e"], directed=True)
-    with pytest.raises(InputError, match=r"not acyclic: ([bcd]) -> [bcd] -> [bcd] -> \1\. Remove"):
+    with raises(InputError, code="cyclic_graph"):
         cpdag(graph)
-    with pytest.raises(InputError, match=r"([01]) -> [01] -> \1\."):
+    with raises(InputError, code="cyclic_graph"):
         cpdag([[0, 1], [1, 0]])
 
 

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from edgewise import Graph, InputError
+from edgewise._core.messages import Note
+from tests.messages import raises
 
 WEIGHTS = np.array([[0, 0.5, 0, 0], [0.5, 0, -0.7, 0], [0, -0.7, 0, 0.5], [0, 0, 0.5, 0]])
 
@@ -87,41 +89,68 @@ def test_confidence_ignores_the_diagonal_and_keeps_absent_pairs():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code"),
     [
-        ({"weights": [[0, 1]]}, r"square.*\(1, 2\)"),
-        ({"weights": np.zeros((0, 0))}, r"\(0, 0\)"),
-        ({"weights": [[0, "a"], ["b", 0]]}, "numbers"),
-        ({"weights": [[0, 1], [1]]}, "numbers"),
-        ({"weights": [[0, np.nan], [np.nan, 0]]}, r"weights\[0, 1\] is nan"),
-        ({"weights": [[0, np.inf], [np.inf, 0]]}, "inf"),
-        ({"weights": [[0, 1], [2, 0]]}, "'x0' to 'x1' has 1 but the way back has 2.*directed=True"),
-        ({"weights": np.eye(2)}, "diagonal at 'x0' and 'x1'.*from_precision"),
-        ({"weights": np.zeros((2, 2)), "names": ["a", "a"]}, "repeated: 'a'"),
-        ({"weights": np.zeros((2, 2)), "names": ["a", ""]}, "Name 1 is empty"),
-        ({"weights": np.zeros((2, 2)), "names": ["a"]}, "2 nodes but 1 names"),
-        ({"weights": np.zeros((2, 2)), "names": ["a", 1]}, "Name 1 is 1, a int"),
-        ({"weights": np.zeros((2, 2)), "names": "ab"}, "single string 'ab'"),
-        ({"weights": np.zeros((2, 2)), "adjacency": np.zeros((3, 3))}, r"\(3, 3\)"),
-        ({"weights": np.zeros((2, 2)), "adjacency": [[0, 2], [2, 0]]}, "True and False"),
-        ({"weights": np.zeros((2, 2)), "adjacency": np.eye(2)}, "True on the diagonal"),
-        ({"weights": np.zeros((2, 2)), "adjacency": [[0, 1], [0, 0]]}, "not symmetric: .*'x0'"),
-        ({"weights": [[0, 1], [1, 0]], "adjacency": np.zeros((2, 2))}, "adjacency says"),
-        ({"weights": np.zeros((2, 2)), "confidence": [[0, 2], [2, 0]]}, "from 0 to 2"),
-        ({"weights": np.zeros((2, 2)), "confidence": [[0, -1], [-1, 0]]}, "from -1 to 0"),
-        ({"weights": np.zeros((2, 2)), "confidence": np.zeros((3, 3))}, r"\(3, 3\)"),
-        ({"weights": np.zeros((2, 2)), "confidence": [[0, 1], [0, 0]]}, "confidence is not symm"),
+        ({"weights": [[0, 1]]}, Note("not_square", shape=(1, 2))),
+        ({"weights": np.zeros((0, 0))}, Note("not_square", shape=(0, 0))),
+        ({"weights": [[0, "a"], ["b", 0]]}, "not_numeric_matrix"),
+        ({"weights": [[0, 1], [1]]}, "not_numeric_matrix"),
+        (
+            {"weights": [[0, np.nan], [np.nan, 0]]},
+            Note("matrix_not_finite", what="weights", row=0, column=1),
+        ),
+        ({"weights": [[0, np.inf], [np.inf, 0]]}, "matrix_not_finite"),
+        (
+            {"weights": [[0, 1], [2, 0]]},
+            Note("not_symmetric", row="x0", column="x1", value=1.0, reverse=2.0),
+        ),
+        ({"weights": np.eye(2)}, Note("weights_diagonal", nodes=("x0", "x1"))),
+        ({"weights": np.zeros((2, 2)), "names": ["a", "a"]}, Note("repeated_names", names=("a",))),
+        ({"weights": np.zeros((2, 2)), "names": ["a", ""]}, Note("empty_name", position=1)),
+        ({"weights": np.zeros((2, 2)), "names": ["a"]}, Note("name_count", n_nodes=2, n_names=1)),
+        (
+            {"weights": np.zeros((2, 2)), "names": ["a", 1]},
+            Note("name_not_text", position=1, name=1, type="int"),
+        ),
+        ({"weights": np.zeros((2, 2)), "names": "ab"}, Note("single_string", got="ab")),
+        (
+            {"weights": np.zeros((2, 2)), "adjacency": np.zeros((3, 3))},
+            Note("shapes_differ", first_shape=(3, 3)),
+        ),
+        ({"weights": np.zeros((2, 2)), "adjacency": [[0, 2], [2, 0]]}, "adjacency_not_boolean"),
+        ({"weights": np.zeros((2, 2)), "adjacency": np.eye(2)}, "adjacency_diagonal"),
+        (
+            {"weights": np.zeros((2, 2)), "adjacency": [[0, 1], [0, 0]]},
+            Note("adjacency_not_symmetric", source="x0"),
+        ),
+        ({"weights": [[0, 1], [1, 0]], "adjacency": np.zeros((2, 2))}, "weight_without_edge"),
+        (
+            {"weights": np.zeros((2, 2)), "confidence": [[0, 2], [2, 0]]},
+            Note("confidence_range", low=0.0, high=2.0),
+        ),
+        (
+            {"weights": np.zeros((2, 2)), "confidence": [[0, -1], [-1, 0]]},
+            Note("confidence_range", low=-1.0, high=0.0),
+        ),
+        (
+            {"weights": np.zeros((2, 2)), "confidence": np.zeros((3, 3))},
+            Note("confidence_shape", shape=(3, 3)),
+        ),
+        (
+            {"weights": np.zeros((2, 2)), "confidence": [[0, 1], [0, 0]]},
+            Note("not_symmetric", what="confidence"),
+        ),
     ],
 )
-def test_bad_arguments_are_named(arguments, message):
+def test_bad_arguments_are_named(arguments, code):
     weights = arguments.pop("weights")
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=code):
         Graph(weights, **arguments)
 
 
 def test_many_repeated_names_are_counted():
     names = [f"n{i // 2}" for i in range(16)]
-    with pytest.raises(InputError, match="'n0', 'n1', 'n2', 'n3', 'n4' and 3 more"):
+    with raises(InputError, code="repeated_names"):
         Graph(np.zeros((16, 16)), names=names)
 
 
@@ -186,14 +215,14 @@ def test_from_precision_keeps_exact_zeros():
 
 
 @pytest.mark.parametrize(
-    ("precision", "message"),
+    ("precision", "code"),
     [
-        ([[1, 0], [0, -2]], "-2 on the diagonal at 'x1'"),
-        ([[1, 0.5], [0.1, 1]], "precision is not symmetric"),
+        ([[1, 0], [0, -2]], Note("precision_diagonal", node="x1", value=-2.0)),
+        ([[1, 0.5], [0.1, 1]], Note("not_symmetric", what="precision")),
     ],
 )
-def test_from_precision_refuses(precision, message):
-    with pytest.raises(InputError, match=message):
+def test_from_precision_refuses(precision, code):
+    with raises(InputError, code=code):
         Graph.from_precision(precision)
 
 
@@ -260,9 +289,9 @@ def test_diff_of_directed_graphs():
 
 def test_diff_names_missing_nodes():
     a, b = Graph(np.zeros((2, 2)), names=["a", "b"]), Graph(np.zeros((2, 2)), names=["b", "c"])
-    with pytest.raises(InputError, match=r"second graph lacks 'a' and the first graph lacks 'c'"):
+    with raises(InputError, code="nodes_differ", missing=("a",), surplus=("c",)):
         a.diff(b)
-    with pytest.raises(InputError, match="directed"):
+    with raises(InputError, code="mixed_directions"):
         a.diff(Graph(np.zeros((2, 2)), names=["a", "b"], directed=True))
 
 
@@ -273,7 +302,7 @@ def test_plot_draws_what_was_asked_for():
     assert not graph.plot(labels="none").texts
     ax = graph.plot().figure.add_subplot()
     assert graph.plot("matrix", ax=ax) is ax
-    with pytest.raises(InputError, match="'network' or 'matrix', got 'tree'"):
+    with raises(InputError, code="invalid_value", got="tree"):
         graph.plot("tree")
 
 

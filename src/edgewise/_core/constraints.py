@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 from edgewise._core.errors import InputError
+from edgewise._core.messages import Note
 
 
-class Constraint(Protocol):
-    """What a parameter may be; ``str`` of it completes the sentence "alpha must be ..."."""
+class Constraint(ABC):
+    """What a parameter may be; its note completes the sentence "alpha must be ..."."""
 
+    @abstractmethod
     def allows(self, value: Any) -> bool:
         """Whether the parameter may have this value."""
-        ...
+
+    @property
+    @abstractmethod
+    def note(self) -> Note:
+        """What is allowed."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an `InputError` if a parameter may not have this value."""
+        if not self.allows(value):
+            raise InputError("invalid_value", name, allowed=self.note, got=value)
+
+    def __str__(self) -> str:
+        return str(self.note)
 
 
 def check_parameters(owner: Any, constraints: Mapping[str, Constraint]) -> None:
@@ -30,9 +45,7 @@ def check_parameters(owner: Any, constraints: Mapping[str, Constraint]) -> None:
         The constraint of each parameter, by name.
     """
     for name, constraint in constraints.items():
-        value = getattr(owner, name)
-        if not constraint.allows(value):
-            raise InputError(f"{name} must be {constraint}, got {value!r}.", parameter=name)
+        constraint.check(name, getattr(owner, name))
 
 
 def is_number(value: Any, *, least: float = -math.inf) -> bool:
@@ -42,7 +55,7 @@ def is_number(value: Any, *, least: float = -math.inf) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number:
+class Number(Constraint):
     """A finite number between bounds, of which ``above`` and ``below`` are not included.
 
     Attributes
@@ -70,20 +83,24 @@ class Number:
         is_inside = is_number(value) and self.at_least <= value <= self.at_most
         return bool(is_kind and is_inside and self.above < value < self.below)
 
-    def __str__(self) -> str:
+    @property
+    def note(self) -> Note:
+        """Bounds and kind."""
         low, high = max(self.at_least, self.above), min(self.at_most, self.below)
-        noun = "a whole number" if self.is_whole else "a number"
+        kind: dict[str, Any] = {"is_whole": self.is_whole, "or_none": self.or_none}
+        if low > -math.inf and high < math.inf:
+            return Note("allowed_between", low=low, high=high, **kind)
         if high < math.inf:
-            words = f"{'a whole number ' if self.is_whole else ''}between {low:g} and {high:g}"
-        elif self.above == 0:
-            words = f"{noun} above 0" if self.is_whole else "positive"
-        else:
-            words = f"{noun} of at least {low:g}"
-        return f"{words}, or None" if self.or_none else words
+            return Note("allowed_at_most", high=high, **kind)
+        if self.above == 0:
+            return Note("allowed_positive", **kind)
+        if low > -math.inf:
+            return Note("allowed_at_least", low=low, **kind)
+        return Note("allowed_number", **kind)
 
 
 @dataclass(frozen=True, init=False)
-class OneOf:
+class OneOf(Constraint):
     """One of several values, most of them text; None may be among them, or any array allowed."""
 
     choices: tuple[Any, ...]
@@ -99,7 +116,7 @@ class OneOf:
             return value in self.choices
         return self.or_array
 
-    def __str__(self) -> str:
-        *others, last = [repr(choice) for choice in self.choices]
-        listed = f"one of {', '.join(others)} and {last}" if others else last
-        return f"{listed}, or an array" if self.or_array else listed
+    @property
+    def note(self) -> Note:
+        """The choices."""
+        return Note("allowed_choices", choices=self.choices, or_array=self.or_array)

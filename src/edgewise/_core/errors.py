@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from edgewise._core.messages import Message
 
-class EdgewiseError(Exception):
+
+class EdgewiseError(Message, Exception):
     """Base of every error that edgewise raises on purpose."""
 
 
@@ -12,23 +14,17 @@ class InputError(EdgewiseError, ValueError):
 
     Parameters
     ----------
-    message : str
-        The message.
+    code : str
+        What is wrong, under which `edgewise.words` has the sentence.
     parameter : str, optional
         The parameter that the message is about, under which the command line names its option.
+    **values
+        What the sentence needs: numbers, names of columns, other messages.
     """
-
-    parameter: str | None = None
-
-    def __init__(self, message: str, parameter: str | None = None) -> None:
-        super().__init__(message)
-        if parameter is not None:
-            # In the state, so that the error keeps it on the way out of a worker process.
-            self.parameter = parameter
 
 
 class InputTypeError(InputError, TypeError):
-    """What was handed in is not data of any kind; also a `TypeError`, as elsewhere in Python."""
+    """The argument is not data of a supported type; also a `TypeError`, as elsewhere in Python."""
 
 
 class SolverError(EdgewiseError, RuntimeError):
@@ -36,8 +32,8 @@ class SolverError(EdgewiseError, RuntimeError):
 
 
 class NotEnoughMemoryError(EdgewiseError, MemoryError):
-    """What was asked for takes more memory than there is, as seen before it was begun."""
+    """Estimated memory exceeds what is available; raised before fitting."""
 
 
-class DataWarning(UserWarning):
+class DataWarning(Message, UserWarning):
     """The data were used, but only after a treatment that changes how to read the result."""

@@ -24,6 +24,7 @@ import typer
 from typer.core import TyperGroup
 
 from edgewise._core.errors import EdgewiseError
+from edgewise._core.messages import COMMAND_LINE, Audience, Message, in_words, literal
 
 #: Seconds that the run has to end by itself, before it is ended.
 PATIENCE: Final = 1.0
@@ -250,8 +251,7 @@ class Commands(TyperGroup):
                 raise typer.Exit(exit_code()) from None
             if (sentence := _about(error)) is None:
                 raise
-            about = getattr(error, "parameter", None)
-            typer.echo(f"Error: {printable(in_options(sentence, about))}", err=True)
+            typer.echo(f"Error: {printable(sentence)}", err=True)
             raise typer.Exit(BAD_INPUT) from None
         finally:
             # Not every command could take it back itself: some have no such option.
@@ -265,7 +265,7 @@ _NO_MEMORY: Final = ("could not be made C-contiguous", "bad allocation", "std::b
 def _about(error: Exception) -> str | None:
     """Say what was expected to go wrong; None for an error that nobody foresaw."""
     if isinstance(error, EdgewiseError):
-        return str(error)
+        return worded(error)
     if isinstance(error, OSError):
         where = f"'{error.filename}': " if error.filename else ""
         return f"{where}{error.strerror or error}."
@@ -355,7 +355,7 @@ def warnings_told() -> Iterator[list[str]]:
     told: list[str] = []
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = in_options(str(message))
+        text = worded(message)
         if issubclass(category, (UserWarning, RuntimeWarning)) and text not in told:
             told.append(text)
             typer.echo(f"Warning: {printable(text)}", err=True)
@@ -435,6 +435,36 @@ def drop_command(names: Sequence[str], *more: str) -> str:
     has_comma = any("," in name for name in names)
     texts = names if has_comma else [",".join(names)]
     return again(*(word for text in texts if text for word in ("--drop", text)), *more)
+
+
+def command_line(option: Callable[[str], str | None]) -> Audience:
+    """Return the audience that types options, given what stands for a parameter, if anything."""
+
+    def setting(name: str, value: str) -> str:
+        found = option(name)
+        if found is None:
+            return f"{name}={value}"
+        return found if value == "True" else f"{found} {value.strip(QUOTES)}"
+
+    return Audience(
+        name=COMMAND_LINE,
+        parameter=lambda name: option(name) or name,
+        setting=setting,
+        literal=lambda value: value if isinstance(value, str) else literal(value),
+        command=lambda options: advised(options) or f"`{options}`",
+    )
+
+
+#: Around text in Python, and not around the value of an option.
+QUOTES: Final = "\"'"
+AT_THE_SHELL: Final = command_line(lambda name: _options.get().get(name))
+
+
+def worded(message: Warning | Exception | str) -> str:
+    """Put a message into the words of the command line."""
+    if isinstance(message, Message) and " " not in message.code:
+        return in_words(message, AT_THE_SHELL)
+    return in_options(str(message), getattr(message, "parameter", None))
 
 
 def in_options(message: str, parameter: str | None = None) -> str:

@@ -47,7 +47,7 @@ def difference(before: Graph, after: Graph, *, tol: float = 0.0) -> GraphDiffere
     import pandas as pd
 
     if before.directed != after.directed:
-        raise InputError("One graph is directed and the other is not. Compare two of a kind.")
+        raise InputError("mixed_directions")
     order = positions_by_name(before, after)
     after_weights = after.weights[np.ix_(order, order)]
     after_adjacency = after.adjacency[np.ix_(order, order)]
@@ -88,10 +88,7 @@ def positions_by_name(reference: Graph, other: Graph) -> IntArray:
     if missing or surplus:
         parts = [f"the second graph lacks {quote_names(missing)}"] if missing else []
         parts += [f"the first graph lacks {quote_names(surplus)}"] if surplus else []
-        raise InputError(
-            f"The graphs have different nodes: {' and '.join(parts)}. Compare graphs over the "
-            "same variables."
-        )
+        raise InputError("nodes_differ", missing=missing, surplus=surplus)
     return np.array([where[name] for name in reference.names])
 
 
@@ -154,7 +151,7 @@ def classify_changes(
     import pandas as pd
 
     if not change.directed == before.directed == after.directed:
-        raise InputError("Some graphs are directed and others are not. Compare graphs of a kind.")
+        raise InputError("mixed_directions")
     rows, columns = edge_positions(change.adjacency, directed=change.directed)
     size = change.weights[rows, columns]
     by_size = np.argsort(-np.abs(size), kind="stable")

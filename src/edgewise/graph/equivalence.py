@@ -89,8 +89,7 @@ def cpdag(dag: GraphLike) -> Graph | BoolArray:
     arcs, _ = as_adjacency(dag)
     names = dag.names if isinstance(dag, Graph) else [str(node) for node in range(len(arcs))]
     if cycle := find_cycle(arcs):
-        shown = " -> ".join(names[node] for node in cycle)
-        raise InputError(f"The graph is not acyclic: {shown}. Remove an arc of that cycle.")
+        raise InputError("cyclic_graph", cycle=[names[node] for node in cycle])
     pattern = complete_dag(arcs)
     return Graph(pattern, names=names, directed=True) if isinstance(dag, Graph) else pattern
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.memory import Arrays, require_memory
+from edgewise._core.messages import Note
 from edgewise.graph.graph import Graph, check_names, edge_positions
 from edgewise.io.archive import atomic_path
-from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -58,7 +58,7 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
     """Build a graph; an edge given twice must be given alike."""
     checked_names = check_names(names, len(names))
     if not checked_names:
-        raise InputError("There are no nodes; a graph needs at least one.")
+        raise InputError("no_nodes")
     shape = (len(checked_names), len(checked_names))
     require_memory(
         f"A graph of {len(checked_names):,} nodes",
@@ -69,13 +69,11 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
     adjacency, signed = np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool)
     for edge in edges:
         source, target = edge.source, edge.target
-        label = f"{checked_names[source]!r} to {checked_names[target]!r}"
+        ends = checked_names[source], checked_names[target]
         if source == target:
-            raise InputError(
-                f"Node {checked_names[source]!r} has an edge to itself. Remove that edge."
-            )
-        weight = _number(edge.weight, 1.0, f"weight of the edge from {label}")
-        sureness = _number(edge.confidence, np.nan, f"confidence of the edge from {label}")
+            raise InputError("self_loop", node=checked_names[source])
+        weight = _number(edge.weight, 1.0, "weight", *ends)
+        sureness = _number(edge.confidence, np.nan, "confidence", *ends)
         # NaN stands for "not known" and must equal itself here, hence array_equal.
         if adjacency[source, target] and not np.array_equal(
             (weights[source, target], confidence[source, target]),
@@ -83,8 +81,10 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
             equal_nan=True,
         ):
             raise InputError(
-                f"The edge from {label} is given twice with different values. Keep one of them"
-                + (", or read the graph as directed." if not directed else ".")
+                "conflicting_edges",
+                source=checked_names[source],
+                target=checked_names[target],
+                directed=directed,
             )
         ways = [(source, target)] if directed else [(source, target), (target, source)]
         for way in ways:
@@ -100,7 +100,7 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
     )
 
 
-def _number(value: Any, missing: float, label: str) -> float:
+def _number(value: Any, missing: float, label: str, source: str, target: str) -> float:
     if value is None:
         return missing
     try:
@@ -109,7 +109,7 @@ def _number(value: Any, missing: float, label: str) -> float:
         number = np.nan
     if not np.isfinite(number):
         raise InputError(
-            f"The {label} is {value!r}, which is not a finite number. Give every edge one."
+            "edge_not_finite", attribute=label, source=source, target=target, got=value
         )
     return number
 
@@ -121,10 +121,7 @@ def _complete(confidence: Any, adjacency: Any, names: Sequence[str]) -> Any:
         return None
     if unknown.any():
         row, column = np.argwhere(unknown)[0]
-        raise InputError(
-            f"The edge from {names[row]!r} to {names[column]!r} has no confidence although others "
-            "do. Give one to every edge, or to none."
-        )
+        raise InputError("confidence_incomplete", source=names[row], target=names[column])
     return np.where(adjacency, confidence, 0.0)
 
 
@@ -325,9 +322,7 @@ def _read(content: bytes, reader: Callable[[IO[bytes]], Any]) -> Graph:
     try:
         graph = reader(io.BytesIO(content))
     except (nx.NetworkXException, *UNREADABLE) as error:
-        raise InputError(
-            f"networkx cannot read this graph: {error}. Write it again, or as a csv of edges."
-        ) from None
+        raise InputError("unreadable_by_networkx", reason=str(error)) from None
     return from_networkx(graph, _names(graph))
 
 
@@ -335,10 +330,7 @@ def _refuse_doctype(content: bytes) -> None:
     """Check that the XML is whole and declares no document type, the way to expansion attacks."""
 
     def refuse(*_: Any) -> None:
-        raise InputError(
-            "The file declares a document type (<!DOCTYPE ...>), which graph files do not need "
-            "and which can be made to exhaust memory. Remove the declaration."
-        )
+        raise InputError("doctype_refused")
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
@@ -347,7 +339,7 @@ def _refuse_doctype(content: bytes) -> None:
     except InputError:
         raise
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise InputError(f"This is not valid XML: {error}. Write the file again.") from None
+        raise InputError("invalid_format", format="XML", reason=str(error)) from None
 
 
 def _names(graph: Any) -> list[str]:
@@ -411,25 +403,22 @@ def read(path: Path, directed: bool | None) -> Graph:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(
-            f"Cannot read '{path}': {error.strerror}. Check the name and the folder."
-        ) from None
+        raise InputError("cannot_read_file", path=path, reason=error.strerror) from None
     more: tuple[bytes, ...] = ()
     if path.suffix.lower() == ".csv" and nodes_beside(path).is_file():
         more = (nodes_beside(path).read_bytes(),)
     try:
         graph = reader(content, directed, *more)
     except InputError as error:
-        raise InputError(f"'{path}': {error}") from None
+        raise InputError("in_file", path=path, problem=error) from None
     except (UnicodeDecodeError, RecursionError, csv.Error) as error:
         raise InputError(
-            f"'{path}' is not a valid {path.suffix} file: {error}. Write it again."
+            "in_file",
+            path=path,
+            problem=Note("invalid_format", format=path.suffix, reason=str(error)),
         ) from None
     if directed is not None and graph.directed != directed:
-        raise InputError(
-            f"'{path}' says that it is {'' if graph.directed else 'un'}directed, against "
-            f"directed={directed}. Leave directed out."
-        )
+        raise InputError("direction_mismatch", path=path, directed=directed)
     return graph
 
 
@@ -438,8 +427,7 @@ def _format(path: Path) -> tuple[Callable[..., None], Callable[..., Graph]]:
         return _FORMATS[path.suffix.lower()]
     except KeyError:
         raise InputError(
-            f"'{path}' has the suffix '{path.suffix}'; graphs are written to and read from "
-            f"{', '.join(_FORMATS)}. Use one of those."
+            "unknown_graph_suffix", path=path, suffix=path.suffix, known=list(_FORMATS)
         ) from None
 
 
@@ -480,10 +468,7 @@ def _read_csv(content: bytes, directed: bool | None, nodes: bytes | None = None)
     reader = _cells(content)
     columns = [column.strip().lower() for column in next(reader, [])]
     if not {"source", "target"} <= set(columns):
-        raise InputError(
-            f"The columns are {', '.join(map(repr, columns)) or 'missing'}; an edge list needs "
-            "'source' and 'target', separated by commas."
-        )
+        raise InputError("edge_list_columns", columns=columns)
     order: dict[str, float] = {}
     said: set[str] = set()
     pairs = []
@@ -503,10 +488,7 @@ def _read_csv(content: bytes, directed: bool | None, nodes: bytes | None = None)
         if DIRECTED in head:
             said |= {row[head.index(DIRECTED)] for row in rows}
         if unknown := [unguard_cell(node) for node in listed if node not in {*known}]:
-            raise InputError(
-                f"Its edges join {quote_names(unknown)}, which the file of nodes beside it does "
-                "not list. Write both files again, or delete that of the nodes."
-            )
+            raise InputError("unlisted_nodes", nodes=unknown)
         listed = known
     place = {node: position for position, node in enumerate(listed)}
     edges = [
@@ -529,17 +511,14 @@ def _position(text: str, column: str) -> float:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"Column '{column}' holds {text!r}, not a whole number.") from None
+        raise InputError("not_whole_in_column", column=column, text=text) from None
 
 
 def _direction(said: set[str], wanted: bool | None) -> bool:
     known = {"true": True, "false": False}
     answers = {known[text] for text in said - {""} if text in known}
     if len(answers) > 1 or not said <= {"", *known}:
-        raise InputError(
-            "The column 'directed' must be 'true' in every row or 'false' in every row; it holds "
-            f"{', '.join(map(repr, sorted(said)))}."
-        )
+        raise InputError("direction_column", found=sorted(said))
     return answers.pop() if answers else bool(wanted)
 
 
@@ -580,7 +559,7 @@ def _read_json(content: bytes, directed: bool | None) -> Graph:
         document = json.loads(content)
     # Besides its own errors, json lets out that a number has too many digits to be read.
     except ValueError as error:
-        raise InputError(f"This is not valid JSON: {error}. Write the file again.") from None
+        raise InputError("invalid_format", format="JSON", reason=str(error)) from None
     try:
         nodes = [node["id"] for node in document["nodes"]]
         links = document["edges"] if "edges" in document else document["links"]
@@ -598,13 +577,9 @@ def _read_json(content: bytes, directed: bool | None) -> Graph:
         absent = (document.get("graph") or {}).get("confidence_of_absent_edges")
         said = document.get("directed", bool(directed))
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"This is not a node-link graph ({type(error).__name__}: {error}). It needs 'nodes', "
-            "a list of objects with 'id', and 'edges', a list of objects with 'source' and "
-            "'target' among those ids."
-        ) from None
+        raise InputError("not_node_link", error=type(error).__name__, reason=str(error)) from None
     if not isinstance(said, bool):
-        raise InputError(f"'directed' must be true or false, found {said!r}.")
+        raise InputError("direction_not_boolean", found=said)
     graph = from_edge_list([str(node) for node in nodes], edges, directed=said)
     return graph if absent is None else _with_absent(graph, absent)
 
@@ -621,7 +596,7 @@ def _with_absent(graph: Graph, absent: Any) -> Graph:
             if not graph.directed:
                 confidence[column, row] = float(value)
     except (TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"'confidence_of_absent_edges' cannot be used: {error}.") from None
+        raise InputError("absent_edges_unusable", reason=str(error)) from None
     return Graph(
         graph.weights,
         names=graph.names,

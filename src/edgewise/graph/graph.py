@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from edgewise._core.constraints import OneOf
 from edgewise._core.errors import InputError
 from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.io.messages import quote_names, repeated
+from edgewise.io.messages import repeated
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,21 +35,24 @@ def square_matrix(values: ArrayLike, label: str) -> FloatArray:
     try:
         matrix = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{label} must be a matrix of numbers: {error}.") from None
+        raise InputError("not_numeric_matrix", what=label, reason=str(error)) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-        raise InputError(
-            f"{label} must be a square matrix with a row for every node; "
-            f"its shape is {matrix.shape}."
-        )
+        raise InputError("not_square", what=label, shape=matrix.shape)
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise InputError(
-            f"{label}[{row}, {column}] is {matrix[row, column]}; every entry must be finite."
+            "matrix_not_finite",
+            what=label,
+            row=int(row),
+            column=int(column),
+            value=matrix[row, column],
         )
     return matrix
 
 
-def symmetric(matrix: FloatArray, names: Sequence[str], label: str, remedy: str) -> FloatArray:
+def symmetric(
+    matrix: FloatArray, names: Sequence[str], label: str, *, can_be_directed: bool = False
+) -> FloatArray:
     """Return ``matrix`` made exactly symmetric; more than rounding to repair is an error."""
     if np.array_equal(matrix, matrix.T):
         return matrix
@@ -56,8 +60,13 @@ def symmetric(matrix: FloatArray, names: Sequence[str], label: str, remedy: str)
     if asymmetry.max() > SYMMETRY_TOLERANCE * np.abs(matrix).max():
         row, column = divmod(int(asymmetry.argmax()), len(matrix))
         raise InputError(
-            f"{label} is not symmetric: {names[row]!r} to {names[column]!r} has "
-            f"{matrix[row, column]:g} but the way back has {matrix[column, row]:g}. {remedy}"
+            "not_symmetric",
+            what=label,
+            row=names[row],
+            column=names[column],
+            value=matrix[row, column],
+            reverse=matrix[column, row],
+            can_be_directed=can_be_directed,
         )
     return (matrix + matrix.T) / 2
 
@@ -67,31 +76,29 @@ def check_names(names: Iterable[str] | None, n_nodes: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{index}" for index in range(n_nodes))
     if isinstance(names, str):
-        raise InputError(f"names must be a sequence of strings, got the single string {names!r}.")
+        raise InputError("single_string", what="names", got=names)
     checked = tuple(names)
     for position, name in enumerate(checked):
         if not isinstance(name, str):
             raise InputError(
-                f"Name {position} is {name!r}, a {type(name).__name__}; names must be strings. "
-                "Pass names=[str(name) for name in names]."
+                "name_not_text", position=position, name=name, type=type(name).__name__
             )
         if not name:
-            raise InputError(f"Name {position} is empty; every node needs a name.")
+            raise InputError("empty_name", position=position)
     if len(checked) != n_nodes:
-        raise InputError(f"There are {n_nodes} nodes but {len(checked)} names.")
+        raise InputError("name_count", n_nodes=n_nodes, n_names=len(checked))
     if twice := repeated(checked):
-        raise InputError(f"Names must be unique; repeated: {quote_names(twice)}. Rename them.")
+        raise InputError("repeated_names", names=twice)
     return tuple(str(name) for name in checked)
 
 
 def partial_correlations(Theta: FloatArray, names: Sequence[str]) -> FloatArray:
     """Return -Theta_ij / sqrt(Theta_ii Theta_jj) with a zero diagonal; exact zeros stay."""
-    Theta = symmetric(Theta, names, "precision", "Symmetrise it.")
+    Theta = symmetric(Theta, names, "precision")
     diagonal = Theta.diagonal()
     if diagonal.min() <= 0:
         raise InputError(
-            f"precision has {diagonal.min():g} on the diagonal at "
-            f"{names[int(diagonal.argmin())]!r}; a precision matrix has a positive diagonal."
+            "precision_diagonal", node=names[int(diagonal.argmin())], value=diagonal.min()
         )
     scale = np.sqrt(diagonal)
     correlations: FloatArray = -Theta / np.outer(scale, scale)
@@ -102,12 +109,9 @@ def partial_correlations(Theta: FloatArray, names: Sequence[str]) -> FloatArray:
 def check_weights(weights: FloatArray, names: Sequence[str], directed: bool) -> FloatArray:
     """Return ``weights``, symmetric unless ``directed``; its diagonal must be zero."""
     if not directed:
-        weights = symmetric(weights, names, "weights", "Symmetrise it, or pass directed=True.")
+        weights = symmetric(weights, names, "weights", can_be_directed=True)
     if loops := [names[i] for i in np.flatnonzero(weights.diagonal()).tolist()]:
-        raise InputError(
-            f"weights has a non-zero diagonal at {quote_names(loops)}; a node has no edge to "
-            "itself. Set the diagonal to 0, or use Graph.from_precision for a precision matrix."
-        )
+        raise InputError("weights_diagonal", nodes=loops)
     # Adding zero turns a negative zero into a plain one, so that files print "0.0".
     return weights + 0.0
 
@@ -122,25 +126,27 @@ def check_adjacency(
     matrix = square_matrix(adjacency, "adjacency")
     if matrix.shape != weights.shape:
         raise InputError(
-            f"adjacency has shape {matrix.shape} but weights has shape {weights.shape}."
+            "shapes_differ",
+            first="adjacency",
+            first_shape=matrix.shape,
+            second="weights",
+            second_shape=weights.shape,
         )
     if not np.isin(matrix, (0.0, 1.0)).all():
-        raise InputError("adjacency must hold only True and False (or 1 and 0).")
+        raise InputError("adjacency_not_boolean")
     present: BoolArray = matrix == 1
     if present.diagonal().any():
-        raise InputError("adjacency has True on the diagonal; a node has no edge to itself.")
+        raise InputError("adjacency_diagonal")
     if not directed and not np.array_equal(present, present.T):
         row, column = np.argwhere(present & ~present.T)[0]
-        raise InputError(
-            f"adjacency is not symmetric: it has {names[row]!r} to {names[column]!r} but not the "
-            "way back. Symmetrise it, or pass directed=True."
-        )
+        raise InputError("adjacency_not_symmetric", source=names[row], target=names[column])
     if (has_weight & ~present).any():
         row, column = np.argwhere(has_weight & ~present)[0]
         raise InputError(
-            f"The edge from {names[row]!r} to {names[column]!r} has weight "
-            f"{weights[row, column]:g} but adjacency says that it is not there. Set one to agree "
-            "with the other."
+            "weight_without_edge",
+            source=names[row],
+            target=names[column],
+            weight=weights[row, column],
         )
     return present
 
@@ -153,18 +159,13 @@ def check_confidence(
         return None
     matrix = square_matrix(confidence, "confidence")
     if len(matrix) != len(names):
-        raise InputError(
-            f"confidence has shape {matrix.shape} but the graph has {len(names)} nodes."
-        )
+        raise InputError("confidence_shape", shape=matrix.shape, n_nodes=len(names))
     np.fill_diagonal(matrix, 0.0)
     if matrix.min() < 0 or matrix.max() > 1:
-        raise InputError(
-            f"confidence must lie between 0 and 1; it runs from {matrix.min():g} to "
-            f"{matrix.max():g}."
-        )
+        raise InputError("confidence_range", low=matrix.min(), high=matrix.max())
     if directed:
         return matrix
-    return symmetric(matrix, names, "confidence", "Symmetrise it, or pass directed=True.")
+    return symmetric(matrix, names, "confidence", can_be_directed=True)
 
 
 def check_signed(
@@ -176,15 +177,16 @@ def check_signed(
     matrix = np.array(signed)
     if matrix.shape != adjacency.shape or matrix.dtype != bool:
         raise InputError(
-            f"signed must hold True or False for every pair of {len(names)} nodes; got an array of "
-            f"{matrix.dtype} and shape {matrix.shape}."
+            "signed_shape", n_nodes=len(names), dtype=str(matrix.dtype), shape=matrix.shape
         )
     lacks: BoolArray = adjacency & ~(matrix & matrix.T)
     if (lacks & (weights < 0)).any():
         row, column = np.argwhere(lacks & (weights < 0))[0]
         raise InputError(
-            f"The edge from {names[row]!r} to {names[column]!r} has weight "
-            f"{weights[row, column]:g} although signed says that it has no sign. Pass its size."
+            "negative_unsigned_edge",
+            source=names[row],
+            target=names[column],
+            weight=weights[row, column],
         )
     return ~lacks if lacks.any() else None
 
@@ -547,7 +549,7 @@ class Graph:
             return plot_network(self, ax=ax, **options)
         if kind == "matrix":
             return plot_matrix(self, ax=ax, **options)
-        raise InputError(f"kind must be 'network' or 'matrix', got {kind!r}.")
+        raise InputError("invalid_value", "kind", allowed=OneOf("network", "matrix").note, got=kind)
 
     def to_html(self) -> str:
         """Return one HTML page to explore the network in; it needs nothing from outside.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from edgewise._core.constraints import OneOf
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray, RandomState
@@ -189,7 +190,11 @@ def gaussian_kl(
     Omega = _positive_definite(learned_precision, "learned_precision")
     if Theta.shape != Omega.shape:
         raise InputError(
-            f"true_precision has shape {Theta.shape} but learned_precision has {Omega.shape}."
+            "shapes_differ",
+            first="true_precision",
+            first_shape=Theta.shape,
+            second="learned_precision",
+            second_shape=Omega.shape,
         )
     shift = _mean(learned_mean, len(Theta), "learned_mean")
     shift = shift - _mean(true_mean, len(Theta), "true_mean")
@@ -198,10 +203,7 @@ def gaussian_kl(
     except np.linalg.LinAlgError:
         ratios = np.zeros(1)
     if ratios.min() <= 0:
-        raise InputError(
-            "The precisions are too badly conditioned to compare in floating point. Rescale the "
-            "variables, or add a ridge."
-        )
+        raise InputError("precisions_ill_conditioned")
     # Eigenvalues of Omega Theta^-1: every term of the sum is at least 0, so the result is too.
     return float(np.sum(ratios - 1.0 - np.log(ratios)) + shift @ Omega @ shift) / 2
 
@@ -241,12 +243,12 @@ def precision_recall_curve(
     path = _path(graphs_or_scores)
     if path is None:
         if thresholds is not None:
-            raise InputError("thresholds go with a path of graphs; a score brings its own.")
+            raise InputError("thresholds_with_scores")
         return _curve_of_scores(true, graphs_or_scores)  # type: ignore[arg-type]
     points = [edge_metrics(true, graph) for graph in path]
     marks = np.arange(len(points)) if thresholds is None else np.asarray(thresholds)
     if marks.shape != (len(points),):
-        raise InputError(f"There are {len(points)} graphs but {marks.size} thresholds.")
+        raise InputError("threshold_count", n_graphs=len(points), n_thresholds=marks.size)
     precision = np.array([point.precision for point in points])
     recall = np.array([point.recall for point in points])
     _require_edges(sum(point.tp + point.fn for point in points))
@@ -283,7 +285,7 @@ def irregularity(graph: GraphLike) -> int:
     """
     adjacency, directed = as_adjacency(graph)
     if directed:
-        raise InputError("irregularity is defined for undirected graphs; this one is directed.")
+        raise InputError("undirected_only", measure="irregularity")
     degree = adjacency.sum(axis=0)
     return int(np.abs(degree[:, None] - degree)[np.triu(adjacency)].sum())
 
@@ -304,9 +306,7 @@ def aligned(true: GraphLike, learned: GraphLike) -> tuple[BoolArray, BoolArray, 
         order = positions_by_name(true, learned)
         guess = guess[np.ix_(order, order)]
     if truth.shape != guess.shape:
-        raise InputError(
-            f"The true graph has {len(truth)} nodes but the learned graph has {len(guess)}."
-        )
+        raise InputError("node_counts_differ", n_true=len(truth), n_learned=len(guess))
     return truth, guess, true_directed or guess_directed
 
 
@@ -328,15 +328,12 @@ def _path(graphs_or_scores: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLi
     try:
         stacked = np.asarray(graphs_or_scores)
     except ValueError:
-        raise InputError("The graphs along the path have different numbers of nodes.") from None
+        raise InputError("path_sizes_differ") from None
     if stacked.ndim == 3:
         return list(stacked)
     if stacked.ndim == 2:
         return None
-    raise InputError(
-        "Expected a sequence of graphs of the same size, or one square matrix of scores; got an "
-        f"array of shape {stacked.shape}."
-    )
+    raise InputError("not_graphs_or_scores", shape=stacked.shape)
 
 
 def _curve_of_scores(true: GraphLike, scores: GraphLike) -> PrecisionRecallCurve:
@@ -373,20 +370,16 @@ def _curve(
 
 def _require_edges(n_edges: int) -> None:
     if n_edges == 0:
-        raise InputError(
-            "The true graph has no edges (or the path no graphs), so there is no recall to plot."
-        )
+        raise InputError("no_true_edges")
 
 
 def _positive_definite(precision: ArrayLike, label: str) -> FloatArray:
     matrix = square_matrix(precision, label)
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-8 * np.abs(matrix).max()):
-        raise InputError(f"{label} is not symmetric.")
+        raise InputError("matrix_not_symmetric", what=label)
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest <= 0:
-        raise InputError(
-            f"{label} is not positive definite: its smallest eigenvalue is {smallest:.3g}."
-        )
+        raise InputError("not_positive_definite", what=label, smallest=smallest)
     return matrix
 
 
@@ -395,9 +388,7 @@ def _mean(mean: ArrayLike | None, n_features: int, label: str) -> FloatArray:
         return np.zeros(n_features)
     vector = np.asarray(mean, dtype=np.float64)
     if vector.shape != (n_features,) or not np.isfinite(vector).all():
-        raise InputError(
-            f"{label} must hold {n_features} finite numbers; its shape is {vector.shape}."
-        )
+        raise InputError("vector_shape", what=label, n=n_features, shape=vector.shape)
     return vector
 
 
@@ -497,10 +488,7 @@ def node_statistics(graph: GraphLike, *, communities: Sequence[Any] | None = Non
     if communities is not None:
         labels = np.asarray(communities, dtype=object)
         if labels.shape != (graph.n_nodes,):
-            raise InputError(
-                f"communities must name one for each of the {graph.n_nodes} nodes, got "
-                f"{len(labels)}."
-            )
+            raise InputError("community_count", n_nodes=graph.n_nodes, n_labels=len(labels))
         lengths_of_paths = np.array(net.distances(weights=lengths))
         found |= _bridges(W, lengths_of_paths, labels[:, None] != labels, directed=graph.directed)
     return pd.DataFrame(found, index=list(graph.names))
@@ -510,10 +498,7 @@ def _weighted(graph: GraphLike) -> Graph:
     """Return a graph whose edges all have a weight, or refuse it."""
     graph = graph if isinstance(graph, Graph) else Graph(square_matrix(graph, "graph"))
     if not graph.weights[graph.adjacency].all():
-        raise InputError(
-            "An edge has a weight of 0, so that it has no length. Give the edges weights, or pass "
-            "graph.adjacency."
-        )
+        raise InputError("zero_weight_edge")
     return graph
 
 
@@ -614,8 +599,7 @@ def communities(
     """
     import igraph
 
-    if method not in ("walktrap", "louvain", "leiden"):
-        raise InputError(f'method must be "walktrap", "louvain" or "leiden", got {method!r}.')
+    OneOf("walktrap", "louvain", "leiden").check("method", method)
     graph = _weighted(graph)
     size = np.where(graph.adjacency, np.abs(graph.weights), 0.0)
     size = np.triu(size + size.T)

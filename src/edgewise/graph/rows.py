@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgewise._core.constraints import Number
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import FloatArray, RandomState
@@ -96,17 +97,14 @@ def r2_sortability(X: Any, dag: GraphLike) -> float:
     """
     rows = _aligned_rows(X, dag)
     if len(rows) <= rows.shape[1]:
-        raise InputError(
-            f"With {len(rows)} rows, every one of the {rows.shape[1]} columns follows exactly from "
-            "the others. Take more rows than columns."
-        )
+        raise InputError("too_few_rows_for_r2", n_rows=len(rows), n_columns=rows.shape[1])
     return _sortability(explained_variance(covariance(rows)[1]), dag)
 
 
 def _sortability(values: FloatArray, dag: GraphLike) -> float:
     arcs, _ = as_adjacency(dag)
     if find_cycle(arcs):
-        raise InputError("The graph is not acyclic, so that there is no order to find.")
+        raise InputError("cyclic_graph_order")
     margin = EQUAL * np.maximum(values[:, None], values)
     rises = values - values[:, None]
     # 1 for a rise, 1/2 for a tie.
@@ -126,9 +124,9 @@ def _aligned_rows(X: Any, dag: GraphLike) -> FloatArray:
     rows = np.asarray(X, dtype=np.float64)
     n_nodes = len(as_adjacency(dag)[0])
     if rows.ndim != 2 or rows.shape[1] != n_nodes:
-        raise InputError(f"X has shape {rows.shape} for a graph of {n_nodes} nodes.")
+        raise InputError("rows_shape", shape=rows.shape, n_nodes=n_nodes)
     if not np.isfinite(rows).all():
-        raise InputError("X holds NaN or inf. Drop those rows.")
+        raise InputError("rows_not_finite")
     return rows
 
 
@@ -200,7 +198,7 @@ def predictability(
         graph = clone(model).fit(take_rows(X, train)).graph_ if is_learned else model
         joined, _ = as_adjacency(graph)
         if len(joined) != len(names):
-            raise InputError(f"X has {len(names)} columns for a graph of {len(joined)} nodes.")
+            raise InputError("column_count", n_columns=len(names), n_nodes=len(joined))
         for k in range(len(names)):
             features = level_columns(rows[:, joined[:, k]], is_level[joined[:, k]])
             predict = _predict_level if is_level[k] else _predict_number
@@ -222,11 +220,8 @@ def match_columns(graph: Any, X: Any) -> Table:
 
 def _check_folds(table: Table, cv: int) -> None:
     if table.missing.any():
-        raise InputError("X has missing values. Drop or fill those rows.")
-    if not 2 <= cv <= table.n_samples:
-        raise InputError(
-            f"cv must be a number of folds from 2 to the {table.n_samples} rows, got {cv!r}."
-        )
+        raise InputError("missing_values_refused")
+    Number(at_least=2, at_most=table.n_samples, is_whole=True).check("cv", cv)
 
 
 def are_levels(table: Table) -> Any:

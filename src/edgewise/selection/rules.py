@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters, is_number
 from edgewise._core.errors import InputError
+from edgewise._core.messages import Note
 from edgewise._core.plain_values import archived
 
 _GRID: Final[Mapping[str, Constraint]] = {
@@ -228,7 +229,7 @@ class FDR(Rule):
 
 
 @dataclass(frozen=True, init=False)
-class Strength:
+class Strength(Constraint):
     """Constraint of a parameter that is a number or a rule, with the defaults of an estimator.
 
     Parameters
@@ -236,7 +237,7 @@ class Strength:
     *rules : Rule
         The rules that are allowed, as their short forms stand for them.
     why_positive : str
-        Why the number cannot be 0, where it cannot.
+        Code of the note on why the number cannot be 0, where it cannot.
     """
 
     rules: tuple[Rule, ...]
@@ -254,13 +255,15 @@ class Strength:
             return True
         return is_number(value, least=0) and not (self.why_positive and value == 0)
 
-    def __str__(self) -> str:
-        number = (
-            f"positive ({self.why_positive})" if self.why_positive else ("a number of at least 0")
+    @property
+    def note(self) -> Note:
+        """A number or the names of rules."""
+        rules = [rule.name for rule in self.rules]
+        return Note(
+            "allowed_strength",
+            rules=rules,
+            why=Note(self.why_positive) if self.why_positive else None,
         )
-        names = [f"'{rule.name}'" for rule in self.rules]
-        listed = names[0] if len(names) == 1 else f"one of {', '.join(names[:-1])} and {names[-1]}"
-        return f"{number} or {listed}"
 
     def resolve(self, value: Any) -> Rule | float:
         """Return a number as it is, and a rule with the defaults of the estimator filled in."""

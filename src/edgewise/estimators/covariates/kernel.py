@@ -166,7 +166,7 @@ class KernelGraph(CovariateEstimator):
 
     _copies_held = 3.0
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "bandwidth": Strength(KernelCV(), why_positive="a kernel of width 0 sees no rows"),
+        "bandwidth": Strength(KernelCV(), why_positive="kernel_without_rows"),
         "alpha": Strength(KernelCV()),
         "mean": OneOf("local", "global"),
         "scale": OneOf("range", "none"),

@@ -317,7 +317,7 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
     )
     _cites = ("zhou2016",)
 
-    _alpha = Strength(EBIC(), CV(), StARS(), why_positive="without a penalty every pair is joined")
+    _alpha = Strength(EBIC(), CV(), StARS(), why_positive="complete_without_penalty")
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "method": OneOf(*METHODS),

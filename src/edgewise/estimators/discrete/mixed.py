@@ -196,7 +196,7 @@ class MixedGraph(TableEstimator):
     )
     _cites = ("haslbeck2020", "lee2015")
 
-    _alpha = Strength(EBIC(), CV(), why_positive="without a penalty every pair is joined")
+    _alpha = Strength(EBIC(), CV(), why_positive="complete_without_penalty")
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "method": OneOf("nodewise", "joint"),

@@ -149,7 +149,7 @@ class NeighborhoodGraph(TableEstimator):
     )
     _cites = ("meinshausen2006",)
 
-    _alpha = Strength(EBIC(), CV(), StARS(), why_positive="without a penalty every pair is joined")
+    _alpha = Strength(EBIC(), CV(), StARS(), why_positive="complete_without_penalty")
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "alpha": _alpha,
         "rule": OneOf("and", "or"),

@@ -184,7 +184,7 @@ class LocallyConstantGraph(TableEstimator):
 
     _alpha = Strength(
         CV(n_alphas=8, alpha_ratio=RATIO),
-        why_positive="without sparsity there may be no solution",
+        why_positive="unbounded_without_penalty",
     )
     _tau = Strength(CV(n_alphas=6))
     _constraints: ClassVar[Mapping[str, Constraint]] = {
