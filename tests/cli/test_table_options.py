@@ -104,6 +104,22 @@ def test_levels_with_an_order_are_numbers(run, table, command):
         assert words in complaint(run, command, "data.csv", *COMMANDS[command], *more)
 
 
+@pytest.mark.parametrize(
+    ("levels", "is_ordered"),
+    [
+        (("T2", "T1", "T4a"), True),
+        (("grade 3", "grade 1", "grade 10"), True),
+        (("A1", "A3", "A2"), False),
+    ],
+)
+def test_numbered_stages_have_an_order(run, table, levels, is_ordered):
+    table.assign(stage=np.resize(levels, 60)).to_csv("data.csv", index=False)
+    notes = " ".join(record_of(run, "learn", "--no-confidence")["treatment"])
+    assert ("levels of 'stage' have the order" in notes) == is_ordered
+    if is_ordered:
+        assert f"{levels[1]} < {levels[0]} < {levels[2]}" in notes
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_limits_of_detection_are_asked_about(run, table, command):
     dose = [f"{value + 5:.2f}" if value > -1 else "<4" for value in table["dose"]]
@@ -111,7 +127,7 @@ def test_limits_of_detection_are_asked_about(run, table, command):
     remark = ["", *(f"see file {k}" for k in range(59))]
     table.assign(dose=dose, remark=remark).to_csv("data.csv", index=False)
     line = complaint(run, command, "data.csv", *COMMANDS[command])
-    assert "values beyond a limit of detection, such as '<4'" in line
+    assert "values beyond a limit of detection, such as '<4'. 'n.d.' in 'dose' stands for" in line
     options = ("--limits", "half", "--na", "n.d.", "--missing", "auto")
     assert f"{' '.join(options)}`" in line
     record = record_of(run, command, *options)

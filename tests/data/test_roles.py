@@ -29,6 +29,26 @@ def found_in(**columns):
     return {one.kind: one.columns for one in set_apart(columns)}
 
 
+@pytest.mark.parametrize("name", ["Pat-Nr", "Fallnummer", "lfd. Nr.", "Case No", "MRN", "nr"])
+def test_numbers_of_patients(name):
+    numbers = np.random.default_rng(0).permutation(np.arange(1000, 1900, 10))
+    values = np.random.default_rng(1).normal(size=90)
+    (found,) = set_apart({name: numbers, "a": values}, first=name)
+    assert found.columns == (name,)
+
+
+def test_a_first_column_that_counts_rows_is_no_variable_unless_it_is_time():
+    values = np.random.default_rng(1).normal(size=90)
+    for name, column, n_found in (
+        ("Pat", np.arange(1, 91), 1),
+        ("week", np.arange(1, 91), 0),
+        ("year", np.arange(1901, 1991), 0),
+        ("age", np.arange(90) ** 2, 0),
+    ):
+        assert len(set_apart({name: column, "a": values}, first=name)) == n_found
+        assert not set_apart({name: column, "a": values}, first="b")
+
+
 def test_numbers_and_texts_stay():
     rng = np.random.default_rng(0)
     levels = rng.integers(0, 3, 60)

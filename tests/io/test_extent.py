@@ -89,6 +89,23 @@ def test_sums_without_a_label(tmp_path):
     assert read_table(tmp_path / "a.csv").n_rows == 10
 
 
+@pytest.mark.parametrize("label", ["Total n=9", "Mean (n = 9):", "Mean \u00b1 SD", "Summe:"])
+def test_sums_that_say_of_how_many_rows(tmp_path, label):
+    rows = "".join(f"P{k},{k * k},{k + 0.5}\n" for k in range(9))
+    (tmp_path / "a.csv").write_text(f"id,a,b\n{rows}{label},,4.5\n", encoding="utf-8")
+    assert read_table(tmp_path / "a.csv").n_rows == 9
+
+
+def test_text_as_spreadsheets_save_it(tmp_path):
+    (tmp_path / "a.txt").write_text("x\ty\n1\t2,5\n3\t4\n", encoding="utf-16")
+    table = read_table(tmp_path / "a.txt")
+    assert values(table) == {"x": [1, 3], "y": [2.5, 4]}
+    assert "read as utf-16" in " ".join(table.notes)
+    (tmp_path / "a.xls").write_bytes(b"\xd0\xcf\x11\xe0")
+    with pytest.raises(InputError, match=r"save it as \.xlsx"):
+        read_table(tmp_path / "a.xls")
+
+
 def test_the_line_of_the_names_may_be_named(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\nu,v\n1,2\n3,4\n")
     assert read_table(tmp_path / "a.csv", header=2).names == ("u", "v")

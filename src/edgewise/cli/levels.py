@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 MOST_LEVELS, ROWS_PER_LEVEL = 20, 5
 #: Grades and stages: a Roman numeral, and a letter for what is between.
 _ROMAN: Final = re.compile(r"(I{1,3}|IV|VI{0,3}|IX|X)([a-d]?)", re.IGNORECASE)
+#: Grades and stages that are numbered behind a letter or a word: T1, pN2b, Grade 2.
+_NUMBERED: Final = re.compile(
+    r"([cpy]{0,2}[tnmgf]|grade|grad|stage|stadium|level|cin|nyha|asa|ecog|ccs|gleason)[ .-]?"
+    r"(\d{1,2})([a-d]?)",
+    re.IGNORECASE,
+)
 _NUMERALS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 
@@ -86,7 +92,7 @@ def with_orders(
 ) -> tuple[RawTable, tuple[str, ...]]:
     """Give numbers to levels of text that have an order; also return which columns these are.
 
-    Stages that are Roman numerals have one by themselves, unless their column is ``kept``.
+    Stages and grades (I to IV, T1 to T4) have one by themselves, unless their column is ``kept``.
     """
     import numpy as np
 
@@ -96,7 +102,7 @@ def with_orders(
         if name not in names:
             continue
         words = _words(columns[k])
-        order = orders.get(name) or (() if name in kept else _roman_order(words or ()))
+        order = orders.get(name) or (() if name in kept else _natural_order(words or ()))
         if name in orders and (words is None or {*words} - {*order}):
             raise InputError(_about_order(name, words, order))
         if not order:
@@ -114,18 +120,25 @@ def with_orders(
     return table, tuple(ordered)
 
 
-def _roman_order(words: Sequence[str]) -> tuple[str, ...]:
-    """Order levels that are Roman numerals, all of them and three or more."""
-    found = {word: _ROMAN.fullmatch(word) for word in words}
-    if len(found) < 3 or not all(found.values()):
+def _natural_order(words: Sequence[str]) -> tuple[str, ...]:
+    """Order three or more levels that are Roman numerals, or numbered behind the same word.
+
+    Examples
+    --------
+    >>> _natural_order(["IV", "II", "I"]), _natural_order(["T3", "T1", "T2a"])
+    (('I', 'II', 'IV'), ('T1', 'T2a', 'T3'))
+    """
+    places: dict[str, tuple[str, int, str]] = {}
+    for word in words:
+        if roman := _ROMAN.fullmatch(word):
+            places[word] = ("", _NUMERALS.index(roman[1].lower()), roman[2].lower())
+        elif numbered := _NUMBERED.fullmatch(word):
+            places[word] = (numbered[1].lower(), int(numbered[2]), numbered[3].lower())
+        else:
+            return ()
+    if len(places) < 3 or len({head for head, _, _ in places.values()}) > 1:
         return ()
-
-    def place(word: str) -> tuple[int, str]:
-        match = found[word]
-        numeral, letter = match.groups() if match else ("i", "")
-        return _NUMERALS.index(numeral.lower()), letter.lower()
-
-    return tuple(sorted(found, key=place))
+    return tuple(sorted(places, key=places.__getitem__))
 
 
 def _about_order(name: str, words: Sequence[str] | None, order: Sequence[str]) -> str:

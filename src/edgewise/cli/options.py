@@ -114,7 +114,7 @@ DataFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
         help=(
-            "Table with a line of column names: csv, tsv, parquet, npz, xlsx, ods, sav, dta, "
+            "Table with a line of column names: csv, tsv, txt, parquet, npz, xlsx, ods, sav, dta, "
             "sas7bdat, feather or jsonl; - for csv from standard input."
         ),
         metavar="DATA",

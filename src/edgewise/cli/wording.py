@@ -270,11 +270,18 @@ def _about_written(path: Path | str, table: Table, text: Sequence[str]) -> str:
         more += ["--drop", ",".join(others)]
     more += _gaps_beside(table, others) or for_gaps(bool(missing))
     if not names:
-        words_too = f", words for missing values ({quote_names(missing)})" if missing else ""
-        text_too = f"; {quote_names(others)} text" if others else ""
+        if missing:
+            holders = [name for name in text if words[name]]
+            stand = "stand" if len(missing) > 1 else "stands"
+            found.append(
+                f"{quote_names(missing)} in {quote_names(holders)} {stand} for missing values, "
+                "it seems"
+            )
+        if others:
+            found.append(f"{quote_names(others)} {'holds' if len(others) == 1 else 'hold'} text")
         return (
-            f"{found[0]}{words_too}{text_too}. Use {again(*more)}, which counts half of a lower "
-            "limit; --limits missing counts such values as missing."
+            f"{'. '.join(found)}. Use {again(*more)}, which counts half of a lower limit; "
+            "--limits missing counts such values as missing."
         )
     # A plain number would show nothing.
     plain = [level for level in levels[names[0]] if level not in words[names[0]]]

@@ -11,17 +11,20 @@ import numpy as np
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
+from edgewise.data.dependence import is_in_time
 from edgewise.data.kinds import FEW_ROWS
 from edgewise.io.messages import quote_names
 
 #: What a first column of row labels is called, and what any column of them is.
 _FIRST: Final = re.compile(
     r"(.*[ _.-])?(id|index|key|uuid|row ?names?)|unnamed: 0|row"
-    r"|(subject|sample|patient|participant|respondent|case|record|observation)s?",
+    r"|(subject|sample|patient|participant|respondent|case|record|observation)s?|n[ro]\.?|number",
     re.IGNORECASE,
 )
 _ANY: Final = re.compile(
-    r"(.*[ _.-])?(id|uuid)|(subject|patient|participant|respondent)([ _.-]?(no|nr|number))?",
+    r"(.*[ _.-])?(id|uuid|mrn|pid)|(subject|patient|participant|respondent)"
+    r"|(subject|subj|patient|pat|participant|respondent|case|record|sample|specimen|lab|study|order"
+    r"|fall|proben?|auftrags?|studien|lfd|laufende|vp)[ _.-]*(no|nr|num|number|nummer)\.?",
     re.IGNORECASE,
 )
 _CAMEL_CASE: Final = re.compile(r".*[a-z]I[Dd]")
@@ -161,7 +164,11 @@ def set_apart(columns: Mapping[str, AnyArray], *, first: str = "") -> list[LeftO
     >>> [(one.kind, one.columns) for one in set_apart(table)]
     [('constant', ('site',))]
     """
-    labels = [n for n, c in columns.items() if is_label(n, c, is_first=n == first)]
+    labels = [
+        n
+        for n, c in columns.items()
+        if is_label(n, c, is_first=n == first) or (n == first and _counts_rows(n, c))
+    ]
     rest = {n: c for n, c in columns.items() if n not in labels}
     dates = [n for n, c in rest.items() if is_dates(c)]
     names = [n for n, c in rest.items() if n not in dates and _is_all_different_text(c)]
@@ -188,6 +195,12 @@ def set_apart(columns: Mapping[str, AnyArray], *, first: str = "") -> list[LeftO
         text = f"column{'s'[: len(pairs) - 1]} {', '.join(pairs[:MOST_NAMED])}{more}"
         found.append(LeftOut(kind="copies", columns=tuple(copies), text=text))
     return found
+
+
+def _counts_rows(name: str, column: AnyArray) -> bool:
+    """Whether a column holds 1, 2, 3 and so on, and is no time."""
+    is_counting = column.dtype.kind in "iuf" and np.array_equal(column, np.arange(len(column)) + 1)
+    return len(column) >= FEW_ROWS and is_counting and not is_in_time(name, column)
 
 
 def _is_gone(value: Any) -> bool:

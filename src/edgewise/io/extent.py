@@ -32,6 +32,10 @@ _SUMS: Final = re.compile(
     r"promedio|totaal|gemiddelde|som",
     re.IGNORECASE,
 )
+#: What may follow such a word: how many rows there are, or what else is in the row.
+_AFTER_SUMS: Final = re.compile(
+    r"[ :,;(]*(n\s*[=:]\s*\d+|(\+/?-|\u00b1)\s*s\.?[de]\.?m?)?[ :.=)]*$", re.IGNORECASE
+)
 
 
 class Extent(NamedTuple):
@@ -214,7 +218,7 @@ def rows_below(last: Sequence[Sequence[Any]], n_columns: int) -> tuple[int, tupl
     for row in reversed(last):
         filled = _filled(row)
         label = str(row[filled[0]]).strip() if filled else ""
-        is_sum = len(filled) > 1 and bool(_SUMS.fullmatch(label.rstrip(" :.=")))
+        is_sum = len(filled) > 1 and bool(_SUMS.fullmatch(_AFTER_SUMS.sub("", label)))
         is_sum = is_sum and all(_is_number(row[k]) for k in filled[1:])
         is_note = len(filled) == 1 and n_columns > 2 and _is_word(label) and " " in label
         # A quoted nothing alone in its line is no empty row.

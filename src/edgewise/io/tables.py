@@ -230,6 +230,11 @@ def reader_of(file: Path, readers: Mapping[str, Reader]) -> Reader:
         raise InputError(f"There is no file {file}. Check the name and the folder.")
     reader = readers.get(file.suffix.lower())
     if reader is None:
+        if file.suffix.lower() in (".xls", ".xlsb"):
+            raise InputError(
+                f"{file} is of a format of spreadsheets that is not read. Open it there and save "
+                "it as .xlsx."
+            )
         found = f"the suffix '{file.suffix}'" if file.suffix else "no suffix"
         raise InputError(
             f"{file} has {found}; tables are read from {', '.join(readers)}. "
@@ -268,7 +273,7 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
 
 
 def _read_text(file: Path, options: ReadOptions, content: bytes | None = None) -> RawTable:
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+    delimiter = _delimiter(file)
     if content is None and file.stat().st_size <= AT_ONCE:
         content = file.read_bytes()
     layout = text_layout(file, delimiter, options, check_names=_check_named, content=content)
@@ -291,6 +296,11 @@ def _read_text(file: Path, options: ReadOptions, content: bytes | None = None) -
         notes = (*notes, note)
     digest = None if content is None else hashlib.sha256(content).hexdigest()
     return replace(from_frame(frame, file, notes), row_names=row_names, sha256=digest)
+
+
+def _delimiter(file: Path) -> str:
+    """Return the delimiter that a suffix promises; spreadsheets save text (txt) with tabs."""
+    return "," if file.suffix.lower() in (".csv", "") else "\t"
 
 
 def _find_words(words: Sequence[str], content: bytes, encoding: str) -> None:
@@ -519,7 +529,7 @@ def _read_npz(file: Path, options: ReadOptions) -> RawTable:
     return RawTable(names=names, columns=tuple(values.T), n_rows=len(values), source=str(file))
 
 
-TEXT_FILES: Final = (".csv", ".tsv")
+TEXT_FILES: Final = (".csv", ".tsv", ".txt")
 _SPREADSHEETS: Final = (".xlsx", ".xlsm", ".ods")
 #: Package that reads a format, and the function that does.
 _OTHER: Final[dict[str, tuple[str, Callable[[Path, ReadOptions], Frame]]]] = {
@@ -685,7 +695,7 @@ def rows_of(rows: int | None, n_columns: int) -> int:
 def _text_chunks(
     file: Path, columns: Sequence[str] | None, rows: int | None, options: ReadOptions
 ) -> Iterator[RawTable]:
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+    delimiter = _delimiter(file)
     layout = text_layout(file, delimiter, options, check_names=check_names)
     chosen = _chosen(layout.columns, columns, file)
     for frame, notes in parse_text_chunks(layout, chosen, rows_of(rows, len(chosen))):
@@ -720,5 +730,6 @@ def _parquet_chunks(
 _CHUNK_READERS: Final[dict[str, ChunkReader]] = {
     ".csv": _text_chunks,
     ".tsv": _text_chunks,
+    ".txt": _text_chunks,
     ".parquet": _parquet_chunks,
 }
