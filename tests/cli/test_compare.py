@@ -503,7 +503,7 @@ def test_tables_that_cannot_be_used(run, tmp_path, content, words):
         (["--by", "era", "--pair", "old"], ["--pair takes two labels", "'old'"]),
         (["--by", "era", "--pair", "old,newer"], ["'newer'", "no label in column 'era'", "'new'"]),
         (["--by", "era", "--pair", "old,old"], ["one label twice"]),
-        (["--by", "era", "--alpha", "ebic"], ["alpha must be", "'ebic'"]),
+        (["--by", "era", "--alpha", "ebic"], ["alpha must be", "got ebic"]),
         (["--by", "era", "--alpha", "-1"], ["alpha must be"]),
         (["--by", "era", "--ridge", "-1"], ["ridge must be"]),
         (["--by", "era", "--negligible", "-1"], ["negligible must be"]),

@@ -109,7 +109,6 @@ def a_column_that_is_the_sum_of_others(values):
     GaussianBayesNet=refused("linear relation"),
     BlanketBayesNet=refused("linear relation"),
     DirectedGraph=refused("linear relation"),
-    FusedNetworkChange=refused("fitted perfectly"),
     levels=refused("measurements"),
 )
 def shares_that_add_up_to_one(values):

@@ -161,7 +161,10 @@ def in_words(message: Message, audience: Audience = PYTHON) -> str:
     -------
     str
     """
-    template = catalogue(audience.name).get(message.code, message.code)
+    template = catalogue(audience.name).get(message.code)
+    if template is None:
+        # Errors of other packages carry sentences, which may hold braces.
+        return message.code
     return _fill(template, {"parameter": message.parameter, **message.values}, audience)
 
 

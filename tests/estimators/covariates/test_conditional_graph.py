@@ -224,10 +224,10 @@ def test_grid_search_and_clone(rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": "stars"}, "alpha must be a number of at least 0 or one of 'ebic' and 'cv'"),
-        ({"alpha": -0.1}, "alpha must be a number"),
-        ({"covariate_alpha": "cv"}, "covariate_alpha must be a number of at least 0 or 'ebic'"),
-        ({"tol": 0}, "tol must be positive"),
+        ({"alpha": "stars"}, "alpha must be"),
+        ({"alpha": -0.1}, "alpha must be"),
+        ({"covariate_alpha": "cv"}, "covariate_alpha must be"),
+        ({"tol": 0}, "tol must be"),
     ],
 )
 def test_bad_parameters(rows, parameters, message):

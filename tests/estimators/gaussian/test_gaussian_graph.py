@@ -660,7 +660,7 @@ def test_a_refit_that_stops_early_is_said(monkeypatch):
 
 
 def test_only_gaussian_graphs_are_searched_edge_by_edge():
-    with pytest.raises(InputError, match=r"alpha must be .*'ebic', 'cv' and 'stars'"):
+    with pytest.raises(InputError, match="alpha must be"):
         NeighborhoodGraph(alpha="stepwise").fit(chain())
 
 
