@@ -12,6 +12,6 @@ STUDY = Study(
         "H. Liu, X. Chen, J. Lafferty and L. Wasserman (2010), Graph-valued regression, Advances "
         "in Neural Information Processing Systems 23. https://doi.org/10.48550/arXiv.1006.3972"
     ),
-    version=2,
+    version=3,
     parts=(partition.PART, drift.PART, climate.PART),
 )

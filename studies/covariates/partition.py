@@ -46,6 +46,8 @@ RULES: Final[dict[str, dict[str, Any]]] = {
     AHEAD: {"search": "halving", "mean": "global", "split_for": "all"},
     SHIPPED: {},
 }
+#: Data sets of either layout that the default, ten times as dear as the others, is fitted to.
+N_SHIPPED: Final = 15
 #: The rule of Table 1 and of the figures: of those that stop at once, the one that finds most.
 SHOWN: Final = COMMON
 #: What the paper may have done: it estimates a mean in every cell, and knows that they are 0.
@@ -70,10 +72,15 @@ def run_task(
 ) -> list[Row]:
     """Draw the rows and grow a tree by each rule."""
     data = make_tree_partition(n_samples, layout=layout, rng=rng)  # type: ignore[arg-type]
+    # Permutations of the rules that have some.
+    seed = int(rng.integers(2**31))
     rows = []
     for rule, options in RULES.items():
+        if rule == SHIPPED and repetition >= N_SHIPPED:
+            continue
         start = time.process_time()
-        tree = GraphTree(bounds=(0, 1), **options).fit(data.X, data.Y, data.X_val, data.Y_val)
+        tree = GraphTree(bounds=(0, 1), random_state=seed, **options)
+        tree.fit(data.X, data.Y, data.X_val, data.Y_val)
         seconds = time.process_time() - start
         cells = _score_cells(tree, data)
         rows.append({"kind": FIT, "rule": rule, "seconds": seconds, **_describe(tree, cells, data)})

@@ -13,6 +13,6 @@ STUDY = Study(
         "score for learning Markov network structures, International Journal of Approximate "
         "Reasoning 92. https://doi.org/10.48550/arXiv.1608.02315"
     ),
-    version=2,
+    version=3,
     parts=(six_nodes.PART, networks.PART, networks.KARATE),
 )

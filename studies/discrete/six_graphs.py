@@ -16,18 +16,18 @@ _SIX_NODES: Final[tuple[str, ...]] = (
     "01 02 03 14 15",
     "01 02 03 04 05",
     "45 04 14 24 34 05 15 25 35",
-    "01 02 12 13 14 23 24 25",
+    "01 02 03 04 05 12 13 14 15",
 )
 
 
 def six_node_graph(number: int) -> BoolArray:
     """Give one of six graphs with six nodes, from even to uneven degrees.
 
-    In order: a cycle; a cycle with a chord; two joined hubs with two leaves each; a star; two
-    joined hubs that share four neighbours, the most irregular graph of its size; and eight edges
-    with one node of degree 5. Their irregularities, the sums over edges of the difference in
-    degree, are 0, 4, 8, 20, 24 and 20. The paper says that its last two have the largest
-    irregularity of all, which only one graph of six nodes has, 24; ours of the sixth is the next.
+    In order: a cycle; a cycle with a chord; two joined hubs with two leaves each; a star; and two
+    joined hubs that share four neighbours, with the hubs last and first. Their irregularities, the
+    sums over edges of the difference in degree, are 0, 4, 8, 20, 24 and 24. The paper says that
+    its last two have the largest irregularity of all. That is 24, and up to the names of the nodes
+    one graph alone has it.
 
     Parameters
     ----------

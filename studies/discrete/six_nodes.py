@@ -26,7 +26,7 @@ STRUCTURES: Final = {
     3: "double star",
     4: "star",
     5: "two hubs, four shared",
-    6: "eight edges",
+    6: "the same, hubs first",
 }
 SAMPLES: Final = tuple(250 * 2**k for k in range(7))
 

@@ -13,7 +13,7 @@ STUDY = Study(
         "constant Gaussian graphical models, Advances in Neural Information Processing Systems 22, "
         "745-753. https://papers.nips.cc/paper_files/paper/2009"
     ),
-    version=2,
+    version=3,
     parts=(blocks.PART, images.PART, contour.PART, stalls.PART, stalls.GOLDEN_PART),
     order=("contour", "blocks", "images", "stalls"),
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.datasets import load_digits
 from sklearn.linear_model import Lasso
 
 from edgewise.data import GaussianModel, load_table, neighbor_pairs
@@ -276,7 +277,7 @@ def test_sizes_of_the_study():
     assert sizes == {
         "contour": (24, 200),
         "blocks": (2, 30),
-        "images": (2, 12),
+        "images": (2, 16),
         "stalls": (12, 100),
         "golden": (1, 1),
     }
@@ -303,10 +304,14 @@ def test_digits_and_their_folds():
     whole, few = images.load_images("digits 3"), images.load_images("digits 3, first 40")
     assert (len(whole.values), len(few.values)) == (183, 40)
     # Pixels that never change are no sites; fewer images have more of them.
-    assert whole.values.shape[1] == whole.sites.sum() < 64
-    assert few.values.shape[1] == few.sites.sum() <= whole.sites.sum()
-    is_kept = few.sites.ravel()[whole.sites.ravel()]
-    np.testing.assert_array_equal(whole.values[:40][:, is_kept], few.values)
+    pixels, labels = load_digits(return_X_y=True)
+    threes = pixels[labels == 3]
+    varies, varies_in_few = (np.ptp(rows, axis=0) > 0 for rows in (threes, threes[:40]))
+    assert whole.values.shape[1] == varies.sum() < 64
+    assert few.values.shape[1] == varies_in_few.sum() < varies.sum()
+    np.testing.assert_array_equal(whole.values[:40][:, varies_in_few[varies]], few.values)
+    pairs = neighbor_pairs(varies_in_few.reshape(8, 8), varies_in_few.sum())
+    np.testing.assert_array_equal(few.pairs, pairs)
     order = np.random.default_rng(1).permutation(40)
     for fold in range(5):
         np.testing.assert_array_equal(np.sort(order[fold::5]), np.flatnonzero(few.fold == fold))
@@ -326,12 +331,38 @@ def test_maps_of_the_atmosphere(name, column):
     assert (found.group[14], found.fold[14]) == (3, 1)
 
 
+def test_clouds_lie_above_each_other():
+    found = images.load_images("clouds at three heights")
+    assert found.values.shape == (72, 48)
+    # Three layers of 4 x 4: 24 pairs in each and 16 from each to the next.
+    assert len(found.pairs) == 3 * 24 + 2 * 16
+    frame = load_table("nasa-atmos").frame
+    month = frame[(frame.year == 1995) & (frame.month == 1)]
+    corner = month.lat.isin(np.sort(month.lat.unique())[:6])
+    corner &= month.lon.isin(np.sort(month.lon.unique())[:6])
+    assert found.values[0, 16] == pytest.approx(month.loc[corner, "cloudmid"].mean())
+    assert found.values[0, 0] == pytest.approx(month.loc[corner, "cloudlow"].mean())
+
+
+def test_outlines_run_round_the_middle():
+    found = images.load_images("outline of 0")
+    assert found.values.shape == (178, 24)
+    assert len(found.pairs) == 24
+    pixels, labels = load_digits(return_X_y=True)
+    image = pixels[labels == 0][0].reshape(8, 8)
+    _, column = (np.indices((8, 8)) * image).sum(axis=(1, 2)) / image.sum()
+    # A 0 is a stroke to the right of its middle and one to the left, 2 to 3 pixels away.
+    assert 1 < found.values[0, 0] < 7 - column
+    assert 1 < found.values[0, 12] < column
+    assert np.median(found.values) == pytest.approx(2.6, abs=0.5)
+
+
 def two_groups():
     values = np.random.default_rng(0).normal(size=(30, 4)) * [1, 2, 3, 4] + 5
     values[1::2] += 3
     group = np.arange(30) % 2
-    sites, fold = np.ones((2, 2), bool), np.arange(30) // 10
-    return images.Images(values=values, sites=sites, group=group, fold=fold)
+    fold = np.arange(30) // 10
+    return images.Images(values=values, pairs=neighbor_pairs((2, 2), 4), group=group, fold=fold)
 
 
 def test_split_uses_training_rows_only():
@@ -340,7 +371,7 @@ def test_split_uses_training_rows_only():
     is_test = found.fold == 1
     changed = images.Images(
         values=np.where(is_test[:, None], 1e3, found.values),
-        sites=np.ones((2, 2), bool),
+        pairs=found.pairs,
         group=found.group,
         fold=found.fold,
     )
