@@ -110,6 +110,9 @@ def test_options_reach_the_classifier(classify, patients):
         "--alpha": ("alpha", 0.3),
         "--edges": ("n_edges", 2),
         "--slack": ("slack", 0.05),
+        "--method": ("method", "bcd"),
+        "--cost": ("C", 3.0),
+        "--nu": ("nu", 0.3),
         "--bias": ("bias", "penalized"),
     }
     given = [text for key, (_, value) in options.items() for text in (key, str(value))]

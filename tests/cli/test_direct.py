@@ -12,9 +12,10 @@ import pytest
 
 import edgewise
 from edgewise import BlanketBayesNet, BootstrapGraph, DirectedGraph, GaussianBayesNet, Graph
-from edgewise.cli.direct import DirectMethod
+from edgewise.cli.direct import PENALIZED_METHODS, DirectMethod
 from edgewise.cli.direct.fit import _about_rare, arc_table
 from edgewise.estimators.directed.blankets import METHODS
+from edgewise.estimators.directed.order import METHODS as NETWORK_METHODS
 from edgewise.metrics import cpdag, varsortability
 from tests.cli.files import DIRECT_FILES
 
@@ -149,9 +150,32 @@ def test_method_is_heeded(direct, lawn, method):
     assert second == ("blankets" if method == "exact" else "boss")
 
 
+@pytest.mark.parametrize("method", ["order", "bcd"])
+def test_penalised_methods_are_heeded(direct, lawn, method):
+    run = direct(lawn, "--method", method, "--alpha", "0.15", "--no-standardize")
+    expected = GaussianBayesNet(0.15, method, standardize=False).fit(lawn)
+    np.testing.assert_allclose(run.graph.weights, expected.graph_.weights, atol=1e-9)
+    assert run.model.method == method
+    assert run.record["alpha"] == 0.15
+    assert run.record["second"]["parameters"]["method"] == "boss"
+    assert "at alpha 0.15, as given, with standardised coefficients" in run.result.stdout
+    assert "sees columns in their units" in run.result.stdout
+
+
+def test_penalised_methods_know_what_is_known(direct, lawn):
+    options = ["--forbid", "rain,wet", "--forbid", "wet,rain", "--require", "ice, heat"]
+    run = direct(lawn, "--method", "order", "--alpha", "0.1", "--bootstrap", "5", *options)
+    assert ("ice", "heat") in arcs_of(run.graph)
+    assert not {("rain", "wet"), ("wet", "rain"), ("heat", "ice")} & arcs_of(run.graph)
+    # The forbidden reverse tells the direction.
+    assert ("heat", "ice") not in arcs_of(Graph.read(run.out / "cpdag.graphml"))
+    assert any("almost unpenalised" in note for note in run.record["treatment"])
+
+
 def test_methods_are_those_of_the_estimators():
     scored = {"boss", "ges", "exact", "pc"}
-    assert {*get_args(DirectMethod)} == {*METHODS, *scored}
+    assert {*get_args(DirectMethod)} == {*METHODS, *scored, *PENALIZED_METHODS}
+    assert NETWORK_METHODS[:2] == PENALIZED_METHODS
 
 
 @pytest.mark.parametrize("second", ["boss", "blankets", "penalized"])
@@ -318,6 +342,7 @@ def test_nothing_found_is_said(direct):
         (["--tier", "wet", "--tier", "rain", "--require", "rain,wet"], "lower tier"),
         (["--method", "pc", "--significance", "2"], "significance"),
         (["--alpha", "0"], "alpha must be positive"),
+        (["--method", "order", "--second", "penalized"], "--method order is penalised itself"),
         (["--bootstrap", "1"], "at least 2"),
         (["--jobs", "0"], "--jobs 0"),
         (["--columns", "rain"], "at least 2 columns"),

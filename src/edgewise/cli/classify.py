@@ -44,6 +44,9 @@ Learning: TypeAlias = Literal["margin", "fisher", "generative"]
 #: What decides about a row.
 Decision: TypeAlias = Literal["likelihood", "svm"]
 
+#: How the network of each class is learned: OR-SGBN or H-SGBN.
+ClassMethod: TypeAlias = Literal["order", "bcd"]
+
 #: How intercepts are treated.
 Bias: TypeAlias = Literal["free", "penalized"]
 
@@ -87,6 +90,23 @@ Edges: TypeAlias = Annotated[
 Slack: TypeAlias = Annotated[
     float, typer.Option(help="Share by which a network may then fit its own class worse.")
 ]
+ClassMethodOption: TypeAlias = Annotated[
+    ClassMethod,
+    typer.Option(
+        "--method", help="Learn each network by an order of all columns, or column by column."
+    ),
+]
+Cost: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--cost",
+        help="Cost of rows on the wrong side, in Fisher learning and in support vector machines.",
+    ),
+]
+Nu: TypeAlias = Annotated[
+    float,
+    typer.Option(help="Share of the rows, of smallest margin, that count in margin learning."),
+]
 BiasOption: TypeAlias = Annotated[
     Bias,
     typer.Option(
@@ -115,6 +135,9 @@ def classify(
     alpha: ClassAlpha = 0.15,
     n_edges: Edges = 100,
     slack: Slack = 0.01,
+    method: ClassMethodOption = "order",
+    C: Cost = 1.0,
+    nu: Nu = 0.5,
     bias: BiasOption = "free",
     columns: Columns = None,
     drop: Drop = None,
@@ -141,6 +164,9 @@ def classify(
         alpha=alpha,
         n_edges=n_edges,
         slack=slack,
+        method=method,
+        C=C,
+        nu=nu,
         bias=bias,
         random_state=random_state,
     )

@@ -40,11 +40,14 @@ SECONDS_PER_PAIR: Final = 5e-6
 Blankets: TypeAlias = Literal[
     "iamb", "inter-iamb", "fast-iamb", "iamb-npc", "inter-iamb-npc", "gs", "tc", "tc-bw", "l1mb"
 ]
-#: How directions are learned: by a score, by PC, or by Markov blankets.
-DirectMethod: TypeAlias = Literal["boss", "ges", "exact", "pc", Blankets]
+#: Penalised networks: by an order of all columns, or column by column.
+PenalizedMethod: TypeAlias = Literal["order", "bcd"]
+#: How directions are learned: by a score, by PC, by Markov blankets, or by a penalty.
+DirectMethod: TypeAlias = Literal["boss", "ges", "exact", "pc", Blankets, PenalizedMethod]
 
-#: Those that go by a score.
+#: Those that go by a score, and those that go by a penalty.
 SCORED_METHODS: Final = ("boss", "ges", "exact")
+PENALIZED_METHODS: Final = ("order", "bcd")
 #: How the second opinion is learned.
 SecondMethod: TypeAlias = Literal["boss", "blankets", "penalized"]
 
@@ -55,7 +58,8 @@ DirectMethodOption: TypeAlias = Annotated[
         help=(
             "How directions are learned: by the best score (boss: by an order of the columns; ges: "
             "greedily; exact: the best of all, up to 20 columns), or by tests of independence (pc, "
-            "or Markov blankets: the IAMB variants, gs, tc, tc-bw, and l1mb by lasso paths)."
+            "or Markov blankets: the IAMB variants, gs, tc, tc-bw, and l1mb by lasso paths), or by "
+            "a penalty (order: by an order of all columns; bcd: column by column)."
         ),
     ),
 ]
@@ -67,7 +71,7 @@ SecondMethodOption: TypeAlias = Annotated[
             "The second opinion: tests (blankets) beside a score, a score (boss) beside tests, or "
             "a penalised order of the columns, which gets fewer directions right."
         ),
-        show_default="blankets beside a score, boss beside tests",
+        show_default="blankets beside a score, boss beside tests or a penalty",
     ),
 ]
 Significance: TypeAlias = Annotated[
@@ -79,8 +83,8 @@ DirectAlpha: TypeAlias = Annotated[
     typer.Option(
         "--alpha",
         help=(
-            "Penalty of --second penalized, in units of correlation: a number, or the rule that "
-            "picks it."
+            "Penalty of --method order or bcd, else of --second penalized, in units of "
+            "correlation: a number, or the rule that picks it."
         ),
         metavar="NUMBER|ebic|cv|stars",
         show_default="ebic",
@@ -91,8 +95,9 @@ Standardize: TypeAlias = Annotated[
     typer.Option(
         "--standardize/--no-standardize",
         help=(
-            "Whether --second penalized sees standardised columns. In their units, columns of "
-            "small variance tend to come out as causes. The others never depend on units."
+            "Whether --method order or bcd, else --second penalized, sees standardised columns. In "
+            "their units, columns of small variance tend to come out as causes. The others never "
+            "depend on units."
         ),
     ),
 ]
@@ -196,8 +201,17 @@ def direct(
         "required": _arcs(require or (), "--require", names) or None,
         "tiers": _tiers(tier or (), names) or None,
     }
-    first = {"method": method, "significance": significance, **both, **known}
-    if second is None and (alpha is not None or not standardize):
+    is_penalized = method in PENALIZED_METHODS
+    about_penalty = {
+        "alpha": penalty(alpha or "ebic"), "standardize": standardize, "n_jobs": n_jobs
+    }  # fmt: skip
+    first = {"method": method, **both, **known}
+    first |= about_penalty if is_penalized else {"significance": significance}
+    if is_penalized and second == "penalized":
+        raise InputError(
+            f"--method {method} is penalised itself. Use --second boss or blankets, or none."
+        )
+    if not is_penalized and second is None and (alpha is not None or not standardize):
         second = "penalized"
     chosen: str | None = second
     if source.interventions is not None:
@@ -209,7 +223,7 @@ def direct(
         first["kinds"] = both["kinds"]
     other = {"method": chosen, **both}
     if second == "penalized":
-        other |= {"alpha": penalty(alpha or "ebic"), "standardize": standardize, "n_jobs": n_jobs}
+        other |= about_penalty
     run(
         "direct",
         source,
@@ -237,9 +251,10 @@ def _second_of_experiments(method: DirectMethod, second: SecondMethod | None) ->
 def _second_of_levels(method: DirectMethod, second: SecondMethod | None) -> str:
     """Choose the second opinion on columns with levels; refuse methods that have none for them."""
     if method not in (*SCORED_METHODS, "pc"):
+        does = "regresses columns" if method in PENALIZED_METHODS else "tests partial correlations"
         raise InputError(
-            f"--method {method} tests partial correlations, and some columns have levels. Use "
-            "--method pc for tests, or boss, ges or exact for scores."
+            f"--method {method} {does}, and some columns have levels. Use --method pc for tests, "
+            "or boss, ges or exact for scores."
         )
     if second not in (None, "boss"):
         raise InputError(

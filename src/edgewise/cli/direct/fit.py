@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from edgewise._core.typing import BoolArray, FloatArray
     from edgewise.cli.input import Source
+    from edgewise.estimators.directed.known_arcs import KnownArcs
     from edgewise.graph import Graph
 
 
@@ -47,6 +48,13 @@ SCORED: Final = {
 }
 TESTED: Final = {"pc": "tests of independence (PC)", "blankets": "tests of independence (IAMB)"}
 PENALIZED: Final = "penalized"
+#: Methods of `GaussianBayesNet`.
+BY_PENALTY: Final = {
+    "order": "a penalised order",
+    "bcd": "a penalty on paths, column by column",
+}
+#: Parameters of what is known in advance.
+KNOWN: Final = ("forbidden", "required", "tiers")
 #: In which of the two networks an arc is, in the order of the table.
 BOTH: Final = "both"
 OPPOSITE: Final = "both, in opposite directions"
@@ -70,14 +78,16 @@ class _Networks:
 
     Attributes
     ----------
-    fit : DirectedGraph or BlanketBayesNet
+    fit : DirectedGraph, BlanketBayesNet or GaussianBayesNet
         Fitted to all rows.
     graph : Graph
         Its network, with confidence if there are resamples.
-    second : DirectedGraph or GaussianBayesNet
+    cpdag : ndarray of bool
+        Its completed partially directed graph.
+    second : DirectedGraph, BlanketBayesNet or GaussianBayesNet
         The second opinion.
     second_pattern : ndarray of bool
-        Its completed partially directed graph.
+        The completed partially directed graph of that.
     arcs : DataFrame
         Arcs of both networks, those of the first before others.
     varsortability : float
@@ -90,6 +100,7 @@ class _Networks:
 
     fit: Any
     graph: Graph
+    cpdag: BoolArray
     second: Any
     second_pattern: BoolArray
     arcs: pd.DataFrame
@@ -104,15 +115,14 @@ class _Networks:
 
         from edgewise.graph import Graph
 
-        graph, cpdag = self.graph, self.fit.cpdag_.adjacency
+        graph, cpdag = self.graph, self.cpdag
         both = np.where(cpdag, graph.weights + graph.weights.T, 0.0)
         return Graph(both, names=graph.names, directed=True, adjacency=cpdag)
 
     @property
     def n_untold(self) -> int:
         """Number of arcs whose direction is not identified."""
-        adjacency = self.fit.cpdag_.adjacency
-        return int((adjacency & adjacency.T).sum()) // 2
+        return int((self.cpdag & self.cpdag.T).sum()) // 2
 
     def n_found_by(self, kind: str) -> int:
         """Count the pairs of a kind."""
@@ -134,9 +144,9 @@ def direct_columns(
     source : Source
         The table.
     first, second : dict
-        Keywords of `DirectedGraph`, or of `BlanketBayesNet` where the method is one of its own;
-        for a second opinion with the method ``"penalized"`` those of `GaussianBayesNet`. What is
-        known in advance is among the first, and holds for both.
+        Keywords of `DirectedGraph`, or of `BlanketBayesNet` or `GaussianBayesNet` where the method
+        is one of theirs; ``"penalized"`` as a second opinion is the ``"order"`` of the last. What
+        is known in advance is among the first, and holds for both.
     confidence : Confidence
         Resamples that were asked for.
     n_jobs : int
@@ -147,9 +157,8 @@ def direct_columns(
         rows = counted_rows(source.dependence, source.frame)
     weights = rows.weights
     labels = source.interventions
-    fit, seconds = timed_fit(
-        _learner(first), source.frame, sample_weight=weights, interventions=labels
-    )
+    learner, known = _learner(first, list(source.frame.columns))
+    fit, seconds = timed_fit(learner, source.frame, sample_weight=weights, interventions=labels)
     resampled, skipped = bootstrap_edges(
         fit,
         source.frame,
@@ -162,20 +171,15 @@ def direct_columns(
         draws=rows.draws,
     )
     other, pattern, notes = _second_opinion(source.frame, fit, first, second, weights, labels)
-    graph = resampled.graph_
+    graph, cpdag = resampled.graph_, _pattern(fit, known)
     directions = getattr(resampled, "direction_frequency_", None)
     both = _Networks(
         fit=fit,
         graph=graph,
+        cpdag=cpdag,
         second=other,
         second_pattern=pattern,
-        arcs=arc_table(
-            graph,
-            fit.cpdag_.adjacency,
-            other.graph_,
-            pattern,
-            directions,
-        ),
+        arcs=arc_table(graph, cpdag, other.graph_, pattern, directions),
         varsortability=_varsortability(source.frame, graph) if hasattr(fit, "coef_") else math.nan,
         consensus=resampled.consensus() if resampled is not fit else None,
         directions=directions,
@@ -187,9 +191,15 @@ def direct_columns(
         model=resampled,
         graph=graph,
         text=_summary(both, source),
-        parameters={**parameters_of(fit), "n_resamples": n_resamples},
+        parameters={**_parameters(fit), **_known(first), "n_resamples": n_resamples},
         found=_found(both),
-        notes=[*notes, *rows.notes(has_resamples=bool(n_resamples)), *skipped, *fit.treatment_],
+        notes=[
+            *_about_known(fit, known),
+            *notes,
+            *rows.notes(has_resamples=bool(n_resamples)),
+            *skipped,
+            *fit.treatment_,
+        ],
         figures=lambda: {**_draw(both), **draw_intervals(resampled)},
         words=ALT,
         tables={"arcs.csv": both.arcs, **interval_table(resampled)},
@@ -204,12 +214,27 @@ def direct_columns(
     )
 
 
-def _learner(options: dict[str, Any]) -> Any:
-    """Estimator of a network, by its method."""
-    from edgewise.estimators import BlanketBayesNet, DirectedGraph
+def _learner(options: dict[str, Any], names: list[str]) -> tuple[Any, KnownArcs | None]:
+    """Estimator of a network by its method, and what it knows in advance where as weights."""
+    import numpy as np
 
-    is_general = options.get("method", "boss") in (*SCORED, *TESTED)
-    return DirectedGraph(**options) if is_general else BlanketBayesNet(**options)
+    from edgewise.estimators import BlanketBayesNet, DirectedGraph, GaussianBayesNet
+    from edgewise.estimators.directed.known_arcs import known_arcs
+
+    method = options.get("method", "boss")
+    if method in (*SCORED, *TESTED):
+        return DirectedGraph(**options), None
+    if method not in BY_PENALTY:
+        return BlanketBayesNet(**options), None
+    options = dict(options)
+    forbidden, required, tiers = (options.pop(name, None) for name in KNOWN)
+    known = known_arcs(forbidden, required, tiers, names)
+    weights: FloatArray = np.where(known.required, NEARLY_FREE, 1.0)
+    weights[~known.allowed] = np.inf
+    learner = GaussianBayesNet(
+        weights=None if known.is_empty else weights, verbose=int(shows_progress()), **options
+    )
+    return learner, known
 
 
 def _second_opinion(
@@ -220,49 +245,47 @@ def _second_opinion(
     sample_weight: FloatArray | None,
     interventions: Any = None,
 ) -> tuple[Any, BoolArray, list[str]]:
-    """Fit the second network: beside a score by tests, and beside tests by a score, unless told."""
-    options = dict(second)
-    method = options.pop("method", None)
-    if method == PENALIZED:
-        return _by_order(frame, first, options, sample_weight)
-    if method is None:
-        method = "blankets" if fit.method in SCORED else "boss"
-    known = {name: first.get(name) for name in ("forbidden", "required", "tiers")}
-    learner = _learner({"method": method, **options, **known})
-    options = {} if interventions is None else {"interventions": interventions}
-    other = learner.fit(frame, sample_weight=sample_weight, **options)
-    return other, other.cpdag_.adjacency, []
+    """Fit the second network: tests beside a score, and a score beside all others, unless told."""
+    method = second["method"] or ("blankets" if fit.method in SCORED else "boss")
+    options = {**_known(first), **second, "method": "order" if method == PENALIZED else method}
+    learner, known = _learner(options, list(frame.columns))
+    about = {} if interventions is None else {"interventions": interventions}
+    other = learner.fit(frame, sample_weight=sample_weight, **about)
+    return other, _pattern(other, known), _about_known(other, known)
 
 
-def _by_order(
-    frame: pd.DataFrame,
-    first: dict[str, Any],
-    penalized: dict[str, Any],
-    sample_weight: FloatArray | None,
-) -> tuple[Any, BoolArray, list[str]]:
-    """Fit the second network, with what is known in advance as weights of the penalty."""
-    import numpy as np
+def _parameters(fit: Any) -> dict[str, Any]:
+    """Record parameters but for weights, which only hold what is known in advance."""
+    return {name: value for name, value in parameters_of(fit).items() if name != "weights"}
 
-    from edgewise.estimators import GaussianBayesNet
-    from edgewise.estimators.directed.known_arcs import known_arcs
+
+def _known(first: dict[str, Any]) -> dict[str, Any]:
+    """Record what is known in advance, whichever network was given it."""
+    return {name: first.get(name) for name in KNOWN}
+
+
+def _pattern(fit: Any, known: KnownArcs | None) -> BoolArray:
+    """Directions that are identified, also by what is known in advance."""
     from edgewise.graph.equivalence import complete_dag
 
-    names = list(frame.columns)
-    forbidden, required, tiers = (first.get(k) for k in ("forbidden", "required", "tiers"))
-    known = known_arcs(forbidden, required, tiers, names)
-    weights: FloatArray = np.where(known.required, NEARLY_FREE, 1.0)
-    weights[~known.allowed] = np.inf
-    fit = GaussianBayesNet(
-        weights=None if known.is_empty else weights, verbose=int(shows_progress()), **penalized
-    ).fit(frame, sample_weight=sample_weight)
-    notes = []
-    if known.required.any():
-        notes.append("required arcs are almost unpenalised in the penalised fit")
-        lacking = known.required & ~fit.graph_.adjacency
-        if lacking.any():
-            arcs = ", ".join(f"{names[i]} -> {names[j]}" for i, j in np.argwhere(lacking).tolist())
-            notes.append(f"the penalised order has no place for {arcs}")
-    return fit, complete_dag(fit.graph_.adjacency, known.allowed), notes
+    if known is None:
+        found: BoolArray = fit.cpdag_.adjacency
+        return found
+    return complete_dag(fit.graph_.adjacency, known.allowed)
+
+
+def _about_known(fit: Any, known: KnownArcs | None) -> list[str]:
+    """Say what a penalised network made of required arcs."""
+    if known is None or not known.required.any():
+        return []
+    import numpy as np
+
+    names, lacking = fit.graph_.names, known.required & ~fit.graph_.adjacency
+    notes = ["required arcs are almost unpenalised in the penalised fit"]
+    if lacking.any():
+        arcs = ", ".join(f"{names[i]} -> {names[j]}" for i, j in np.argwhere(lacking).tolist())
+        notes.append(f"the penalised fit has no place for {arcs}")
+    return notes
 
 
 def _experiments(fit: Any, labels: Any) -> str:
@@ -354,11 +377,11 @@ def _found(both: _Networks) -> dict[str, Any]:
         "n_found_by": {name: both.n_found_by(kind) for name, kind in kinds.items()},
         "n_tests": getattr(fit, "n_tests_", None),
         "score": getattr(fit, "criterion_value_", None),
-        "is_consistent": bool(fit.is_consistent_),
+        "is_consistent": bool(getattr(fit, "is_consistent_", True)),
+        **(about_fit(fit) if hasattr(fit, "alpha_") else {}),
         "varsortability": None if math.isnan(both.varsortability) else both.varsortability,
         "second": {
-            # Weights are only what is known in advance, which is recorded with the first.
-            "parameters": {k: v for k, v in parameters_of(other).items() if k != "weights"},
+            "parameters": _parameters(other),
             "n_edges": other.graph_.n_edges,
             **(about_fit(other) if hasattr(other, "alpha_") else {}),
             "score": getattr(other, "criterion_value_", None),
@@ -422,7 +445,14 @@ def _how(fit: Any) -> str:
         return f"{SCORED[fit.method]} ({fit.criterion.upper()})"
     if fit.method in TESTED:
         return TESTED[fit.method]
-    return "a penalised order" if hasattr(fit, "alpha") else f"Markov blankets ({fit.method})"
+    return BY_PENALTY.get(fit.method, f"Markov blankets ({fit.method})")
+
+
+def _penalty(fit: Any) -> str:
+    """Say how strong a penalty is, and how it was chosen; nothing of other networks."""
+    if not hasattr(fit, "alpha_"):
+        return ""
+    return f" at alpha {fit.alpha_:.3g}, {choice(fit.alpha, len(fit.alphas_))}"
 
 
 def _arcs(both: _Networks) -> list[str]:
@@ -430,7 +460,7 @@ def _arcs(both: _Networks) -> list[str]:
     arcs = both.arcs[both.arcs["found_by"] != SECOND]
     is_linear = hasattr(both.fit, "coef_")
     strength = "standardised coefficients" if is_linear else "strengths from 0 to 1"
-    head = f"By {_how(both.fit)}, with {strength}"
+    head = f"By {_how(both.fit)}{_penalty(both.fit)}, with {strength}"
     if "confidence" in arcs.columns:
         head += ",\nand the share of the resamples with the arc, and with its reverse"
     return [head + ":", *short_rows(_rows(arcs, "+.3f" if is_linear else ".3f"), SHOWN, "arcs.csv")]
@@ -462,6 +492,8 @@ def _rows(arcs: pd.DataFrame, form: str) -> list[str]:
 def _nothing(fit: Any) -> str:
     if fit.method in SCORED:
         return f"No arc between two columns improves the {fit.criterion.upper()}."
+    if fit.method in BY_PENALTY:
+        return f"No arc is worth the penalty{_penalty(fit)}."
     return (
         f"No two columns are dependent at significance {fit.significance:g}, given the "
         "columns that shield them."
@@ -497,7 +529,7 @@ def _directions(both: _Networks) -> list[str]:
         joined = arcs["confidence"] + arcs["confidence_reversed"]
         if n_rare := int(((joined < 0.5) & (arcs["told"] != "")).sum()):
             lines.append(_about_rare(n_rare, both.graph.n_edges))
-    if not both.fit.is_consistent_:
+    if not getattr(both.fit, "is_consistent_", True):
         lines.append("The tests contradict each other on some directions: take arrows with care.")
     lines.append("Arrows are causes only if no common cause of two columns is missing.")
     return lines
@@ -516,10 +548,7 @@ def _about_rare(n_rare: int, n_arcs: int) -> str:
 def _opinions(both: _Networks) -> list[str]:
     """Tell what the second network says about the first."""
     other, n_arcs = both.second, both.graph.n_edges
-    how = _how(other)
-    if hasattr(other, "alpha_"):
-        chosen = choice(other.alpha, len(other.alphas_))
-        how += f" at alpha {other.alpha_:.3g}, {chosen}"
+    how = f"{_how(other)}{_penalty(other)}"
     text = f"Second opinion, by {how}: {count(other.graph_.n_edges, 'arc')}."
     if n_arcs:
         text += (
@@ -545,13 +574,14 @@ def _opinions(both: _Networks) -> list[str]:
 
 def _scale(both: _Networks) -> list[str]:
     """Say what the units of the columns would have told."""
-    share, is_standardized = both.varsortability, getattr(both.second, "standardize", True)
+    share, fits = both.varsortability, (both.fit, both.second)
+    is_standardized = all(getattr(fit, "standardize", True) for fit in fits)
     if math.isnan(share):
         return []
     seen = (
         "both methods see standardised columns"
         if is_standardized
-        else "the penalised order sees columns in their units"
+        else "the penalised network sees columns in their units"
     )
     text = (
         f"Varsortability {share:.2f}: share of directed paths along which variance increases, "
