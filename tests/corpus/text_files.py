@@ -26,9 +26,9 @@ def a_folder(folder):
     return folder / "data.csv"
 
 
-@BAD_TEXT.add(refused("suffix '.txt'"))
+@BAD_TEXT.add(refused("suffix '.dat'"))
 def unknown_suffix(folder):
-    return write(folder, joined(clean_rows()), "data.txt")
+    return write(folder, joined(clean_rows()), "data.dat")
 
 
 @BAD_TEXT.add(refused("no suffix"))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -175,6 +175,31 @@ _written = {"last": 0.0}
 _bars: list[object] = []
 
 
+#: What hears of progress in place of a terminal: its label, the share done and the seconds left,
+#: the last two None where they are not known.
+Listener: TypeAlias = Callable[[str, float | None, float | None], None]
+_listeners: list[Listener] = []
+#: Seconds from one call of a listener to the next.
+CALL_EVERY = 0.1
+
+
+def hear_progress(listener: Listener | None) -> None:
+    """Call a function of the progress of all work from now on, instead of writing it; None: write.
+
+    Examples
+    --------
+    >>> hear_progress(lambda label, share, left: print(label, share))
+    >>> with progress("Resamples", total=2, verbose=1) as advance:
+    ...     advance()
+    ...     advance()
+    Resamples 0.0
+    Resamples 0.5
+    Resamples 1.0
+    >>> hear_progress(None)
+    """
+    _listeners[:] = [] if listener is None else [listener]
+
+
 @contextmanager
 def _on_terminal(bar: Progress) -> Iterator[Progress]:
     """Show a bar, and keep lines off the terminal meanwhile."""
@@ -199,6 +224,9 @@ def progress(
     if verbose <= 0:
         yield lambda: None
         return
+    if _listeners:
+        yield _heard(label, total, n_done, is_even, _listeners[0])
+        return
     from rich.console import Console
     from rich.progress import Progress
 
@@ -222,6 +250,26 @@ def progress(
         yield lambda: bar.advance(task)
 
 
+def _heard(
+    label: str, total: int, n_done: int, is_even: bool, listener: Listener
+) -> Callable[[], None]:
+    """Return a function that counts a task as done, for a listener."""
+    start = called = time.monotonic()
+    done = n_done
+    listener(label, done / max(total, 1), None)
+
+    def count() -> None:
+        nonlocal called, done
+        done += 1
+        now = time.monotonic()
+        if done == total or done == n_done + 1 or now - called >= CALL_EVERY:
+            called = now
+            left = (now - start) / (done - n_done) * (total - done)
+            listener(label, done / max(total, 1), left if is_even else None)
+
+    return count
+
+
 def counted(items: Iterable[Result], label: str, total: int, verbose: int) -> Iterator[Result]:
     """Yield the items, and count each when it is done with; later ones may take longer."""
     with progress(label, total, verbose, is_even=False) as advance:
@@ -230,14 +278,19 @@ def counted(items: Iterable[Result], label: str, total: int, verbose: int) -> It
             advance()
 
 
-def _lines() -> Callable[[str], None]:
+def _lines(
+    every: float | None = None, put: Callable[[str], None] | None = None
+) -> Callable[[str], None]:
     """Return a function that writes a line to standard error if the last is long ago."""
     last = time.monotonic()
 
     def write(text: str) -> None:
         nonlocal last
-        if (now := time.monotonic()) - last >= LINE_EVERY:
+        if (now := time.monotonic()) - last >= (LINE_EVERY if every is None else every):
             last = _written["last"] = now
+            if put is not None:
+                put(text)
+                return
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
 
@@ -256,7 +309,7 @@ def time_told() -> Iterator[None]:
     def watch() -> None:
         while not is_over.wait(max(LINE_EVERY, 0.01)):
             now = time.monotonic()
-            if not _bars and now - _written["last"] >= LINE_EVERY / 2:
+            if not (_bars or _listeners) and now - _written["last"] >= LINE_EVERY / 2:
                 # Where nobody listens any more, work goes on.
                 with suppress(OSError, ValueError):
                     sys.stderr.write(f"Still at work, after {duration(now - start)}\n")
@@ -319,11 +372,16 @@ def step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
     if verbose <= 0:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
 
     def words(step: int, score: float) -> str:
         return f"Searching: step {step}, score {score:.2f}"
+
+    if _listeners:
+        listener, write = _listeners[0], _lines(CALL_EVERY, lambda text: listener(text, None, None))
+        yield lambda step, score: write(words(step, score))
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
 
     console = Console(file=sys.stderr)
     if not console.is_terminal:

@@ -16,6 +16,7 @@ from edgewise.cli.export import export
 from edgewise.cli.info import info
 from edgewise.cli.learn import learn
 from edgewise.cli.prepare import reads_table
+from edgewise.cli.progress import tells_progress
 from edgewise.cli.regress import regress
 from edgewise.cli.shell import Commands, say
 from edgewise.cli.simulate import simulate
@@ -62,4 +63,5 @@ EXAMPLES: Final = {
 on_tables: list[Callable[..., None]] = [learn, compare, regress, direct, classify]
 others: list[Callable[..., None]] = [demo, export, simulate, info]
 for command in (*map(reads_table, on_tables), *others):
-    app.command(epilog=f"Example: {EXAMPLES[command.__name__]}")(command)
+    epilog = f"Example: {EXAMPLES[command.__name__]}"
+    app.command(epilog=epilog)(tells_progress(command))

@@ -25,6 +25,7 @@ from typer.core import TyperGroup
 
 from edgewise._core.errors import EdgewiseError
 from edgewise._core.messages import COMMAND_LINE, Audience, Message, in_words, literal
+from edgewise.cli import progress
 
 #: Seconds that the run has to end by itself, before it is ended.
 PATIENCE: Final = 1.0
@@ -147,6 +148,9 @@ def _tell(kept: str | None) -> None:
             f"what was finished is kept in '{kept}'. Run the same command again to go on from "
             "there."
         )
+    if progress.is_json():
+        progress.trouble("error", f"Interrupted; {what}", "interrupted", {})
+        return
     # The terminal may be gone.
     with suppress(OSError):
         # A progress bar may have hidden the cursor.
@@ -221,6 +225,8 @@ _options: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # n
 #: The command that runs with its arguments, and its options that may be given several times.
 _arguments: ContextVar[tuple[list[str], frozenset[str]]] = ContextVar("arguments")
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+#: Commands that messages of this run have written, with their arguments.
+_advised: dict[str, list[str]] = {}
 
 
 class Commands(TyperGroup):
@@ -251,7 +257,10 @@ class Commands(TyperGroup):
                 raise typer.Exit(exit_code()) from None
             if (sentence := _about(error)) is None:
                 raise
-            typer.echo(f"Error: {printable(sentence)}", err=True)
+            if progress.is_json():
+                progress.trouble("error", sentence, _code(error), _advised)
+            else:
+                typer.echo(f"Error: {printable(sentence)}", err=True)
             raise typer.Exit(BAD_INPUT) from None
         finally:
             # Not every command could take it back itself: some have no such option.
@@ -269,9 +278,19 @@ def _about(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = f"'{error.filename}': " if error.filename else ""
         return f"{where}{error.strerror or error}."
+    if progress.is_json() and (usage := getattr(error, "format_message", None)) is not None:
+        # Of options that cannot be read, which typer else writes in a box.
+        return str(usage())
     if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return "There is not enough memory for a table of this size. Drop columns."
     return None
+
+
+def _code(error: Exception | Warning | str) -> str:
+    """Return the code of a message; of others, the kind of error in snake case."""
+    if isinstance(error, Message) and " " not in error.code:
+        return error.code
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()
 
 
 def be_quiet(value: bool) -> bool:
@@ -303,7 +322,7 @@ def say_json(document: dict[str, Any]) -> None:
 
 def is_watched() -> bool:
     """Whether somebody follows the run at a terminal, so that progress is worth showing."""
-    return sys.stderr.isatty() and not _is_quiet.get()
+    return (sys.stderr.isatty() or progress.is_json()) and not _is_quiet.get()
 
 
 def shows_progress() -> bool:
@@ -319,7 +338,11 @@ def tell(text: str) -> None:
 
 def tell_all(text: str) -> None:
     """Say what goes on, on standard error, also where that is a file."""
-    if shows_progress():
+    if not shows_progress():
+        return
+    if progress.is_json():
+        progress.stage(text)
+    else:
         typer.echo(printable(text), err=True)
 
 
@@ -358,7 +381,10 @@ def warnings_told() -> Iterator[list[str]]:
         text = worded(message)
         if issubclass(category, (UserWarning, RuntimeWarning)) and text not in told:
             told.append(text)
-            typer.echo(f"Warning: {printable(text)}", err=True)
+            if progress.is_json():
+                progress.trouble("warning", text, _code(message), _advised)
+            else:
+                typer.echo(f"Warning: {printable(text)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -394,7 +420,9 @@ def again(*changes: str, without: Sequence[str] = ()) -> str:
         for word in ([f"{option}={value}"] if value.startswith("-") else [option, value])
         if word
     ]
-    return f"`{' '.join(map(_quoted, ['edgewise', *kept, *more]))}`"
+    text = f"`{' '.join(map(_quoted, ['edgewise', *kept, *more]))}`"
+    _advised[text] = [*kept, *more]
+    return text
 
 
 def _quoted(word: str) -> str:
