@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from edgewise._core.errors import InputError
+from edgewise._core.listening import Listener, listener
 from edgewise._core.resume import Key, kept_tasks, not_resumable
 from edgewise._core.typing import RandomState
 
@@ -171,33 +172,10 @@ def _call(sender: int, k: int, function: Callable[..., Result], *task: Any) -> t
 LINE_EVERY = 10.0
 #: When the last of them was written, whatever wrote it.
 _written = {"last": 0.0}
-#: Bars that a terminal shows at present.
-_bars: list[object] = []
-
-
-#: What hears of progress in place of a terminal: its label, the share done and the seconds left,
-#: the last two None where they are not known.
-Listener: TypeAlias = Callable[[str, float | None, float | None], None]
-_listeners: list[Listener] = []
 #: Seconds from one call of a listener to the next.
 CALL_EVERY = 0.1
-
-
-def hear_progress(listener: Listener | None) -> None:
-    """Call a function of the progress of all work from now on, instead of writing it; None: write.
-
-    Examples
-    --------
-    >>> hear_progress(lambda label, share, left: print(label, share))
-    >>> with progress("Resamples", total=2, verbose=1) as advance:
-    ...     advance()
-    ...     advance()
-    Resamples 0.0
-    Resamples 0.5
-    Resamples 1.0
-    >>> hear_progress(None)
-    """
-    _listeners[:] = [] if listener is None else [listener]
+#: Bars that a terminal shows at present.
+_bars: list[object] = []
 
 
 @contextmanager
@@ -224,8 +202,8 @@ def progress(
     if verbose <= 0:
         yield lambda: None
         return
-    if _listeners:
-        yield _heard(label, total, n_done, is_even, _listeners[0])
+    if (told := listener()) is not None:
+        yield _heard(label, total, n_done, is_even, told)
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -251,12 +229,12 @@ def progress(
 
 
 def _heard(
-    label: str, total: int, n_done: int, is_even: bool, listener: Listener
+    label: str, total: int, n_done: int, is_even: bool, told: Listener
 ) -> Callable[[], None]:
     """Return a function that counts a task as done, for a listener."""
     start = called = time.monotonic()
     done = n_done
-    listener(label, done / max(total, 1), None)
+    told(label, done / max(total, 1), None)
 
     def count() -> None:
         nonlocal called, done
@@ -265,7 +243,7 @@ def _heard(
         if done == total or done == n_done + 1 or now - called >= CALL_EVERY:
             called = now
             left = (now - start) / (done - n_done) * (total - done)
-            listener(label, done / max(total, 1), left if is_even else None)
+            told(label, done / max(total, 1), left if is_even else None)
 
     return count
 
@@ -309,7 +287,7 @@ def time_told() -> Iterator[None]:
     def watch() -> None:
         while not is_over.wait(max(LINE_EVERY, 0.01)):
             now = time.monotonic()
-            if not (_bars or _listeners) and now - _written["last"] >= LINE_EVERY / 2:
+            if not (_bars or listener()) and now - _written["last"] >= LINE_EVERY / 2:
                 # Where nobody listens any more, work goes on.
                 with suppress(OSError, ValueError):
                     sys.stderr.write(f"Still at work, after {duration(now - start)}\n")
@@ -376,8 +354,8 @@ def step_counter(verbose: int) -> Iterator[Callable[[int, float], None] | None]:
     def words(step: int, score: float) -> str:
         return f"Searching: step {step}, score {score:.2f}"
 
-    if _listeners:
-        listener, write = _listeners[0], _lines(CALL_EVERY, lambda text: listener(text, None, None))
+    if (told := listener()) is not None:
+        write = _lines(CALL_EVERY, lambda text: told(text, None, None))
         yield lambda step, score: write(words(step, score))
         return
     from rich.console import Console

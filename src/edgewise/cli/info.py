@@ -1,18 +1,47 @@
-"""``edgewise info``: what is installed, and what this machine offers."""
+"""``edgewise info``: what is installed, what this machine offers, and what a table holds."""
 
 from __future__ import annotations
 
 import os
 import platform
 import textwrap
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
+
+from edgewise.cli.describe import describe_table, in_words
 from edgewise.cli.options import Json
+from edgewise.cli.prepare import DecimalOption, Encoding, Header, Na, Sheet
 from edgewise.cli.shell import say, say_json
 
 
-def info(json: Json = False) -> None:
-    """Show versions, processor, caches and the data that come with the package."""
+def info(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Table to describe instead: its columns, and what each is taken for.",
+            metavar="[TABLE]",
+            show_default=False,
+        ),
+    ] = None,
+    na: Na = None,
+    decimal: DecimalOption = None,
+    header: Header = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    json: Json = False,
+) -> None:
+    """Show versions, processor, caches and bundled data; or what the columns of a table hold."""
+    if table is not None:
+        described = describe_table(
+            table, na=na or (), decimal=decimal, header=header, encoding=encoding, sheet=sheet
+        )
+        if json:
+            say_json(described)
+        else:
+            say(in_words(described))
+        return
     found = _gather()
     if json:
         say_json(found)

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from edgewise._core.parallel import hear_progress
+from edgewise._core.listening import hear_progress
 
 
 class _Reader:
