@@ -13,6 +13,9 @@ from .design import (
 from .edges import (
     edge_intervals as edge_intervals,
 )
+from .effects import (
+    causal_effects as causal_effects,
+)
 from .intervals import (
     change_intervals as change_intervals,
 )

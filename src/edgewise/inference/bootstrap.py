@@ -23,6 +23,7 @@ from edgewise.inference.resample import (
     Draw,
     Outcome,
     Problem,
+    Resample,
     ResamplingGraph,
     cluster_codes,
     frequency,
@@ -422,10 +423,24 @@ class BootstrapGraph(ResamplingGraph):
         return graphs_of(self._outcomes, self.graph_)
 
 
+def resamples_of(bootstrap: BootstrapGraph, X: Any) -> list[tuple[Resample, Graph]]:
+    """Return the rows of each resample of a fitted bootstrap, with the graph that was learned."""
+    graphs = list(bootstrap._graphs())
+    failed = {number for number, _ in bootstrap.failures_}
+    drawn = bootstrap._redraw.again(X)
+    kept = [resample for k, resample in enumerate(drawn) if k not in failed]
+    return list(zip(kept, graphs, strict=True))
+
+
+def classes_by(learner: Any) -> Callable[[BoolArray], BoolArray]:
+    """Return what tells the equivalence class of another graph of the same columns."""
+    # What is known in advance, or was set in experiments, directs more.
+    return learner._class_of if hasattr(learner, "_allowed") else complete_dag
+
+
 def _directions(outcomes: Sequence[Outcome], learner: Any, n_nodes: int) -> FloatArray:
     """Share of the outcomes in which each arc is identified."""
-    # What is known in advance, or was set in experiments, directs more.
-    class_of = learner._class_of if hasattr(learner, "_allowed") else complete_dag
+    class_of = classes_by(learner)
     counts = np.zeros((n_nodes, n_nodes))
     for outcome in outcomes:
         dag = np.zeros(n_nodes * n_nodes, dtype=bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -197,6 +198,19 @@ def rows_of_clusters(member: IntArray, rows: IntArray) -> list[IntArray]:
     """List the rows of each cluster, of those given."""
     order = rows[np.argsort(member[rows], kind="stable")]
     return np.split(order, np.flatnonzero(np.diff(member[order])) + 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Redraw:
+    """How resamples were drawn, so that their rows need not be kept."""
+
+    draw: Draw
+    groups: list[IntArray]
+    generators: Sequence[np.random.Generator]
+
+    def again(self, X: Any) -> list[Resample]:
+        """Draw the same rows once more."""
+        return draw_resamples(X, self.groups, self.draw, deepcopy(self.generators))[0]
 
 
 def draw_resamples(
@@ -431,6 +445,7 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
         if problem.interventions is not None:
             groups = alike_rows(problem.interventions)
         generators = spawn(generator, n_draws)
+        self._redraw = Redraw(draw=draw, groups=groups, generators=deepcopy(generators))
         resamples, self.n_redrawn_ = draw_resamples(problem.X, groups, draw, generators)
         outcomes, self.failures_ = run_resamples(
             problem,

@@ -73,7 +73,7 @@ def test_every_method_finds_the_network_of_levels(method, score):
     weights = model.graph_.edges()["weight"]
     assert ((weights > 0) & (weights < 1)).all()
     with pytest.raises(InputError, match="no linear equations"):
-        _ = model.total_effects_
+        model.predict_node(0, survey())
 
 
 def test_scores_of_levels_against_plain_formulas():

@@ -251,8 +251,6 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         Which columns are in each other's Markov blankets.
     order_ : ndarray of shape (m,)
         Tier of each column in ``graph_``, from 0: the longest path of arcs that ends in it.
-    total_effects_ : ndarray of shape (m, m)
-        Entry [i, j] is by how much j rises when i is set one unit higher, over all paths.
     location_ : ndarray of shape (m,)
         Mean of the columns.
     n_tests_ : int

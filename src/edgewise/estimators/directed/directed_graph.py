@@ -154,8 +154,6 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         Of each column's equation.
     order_ : ndarray of shape (m,)
         Tier of each column in ``graph_``, from 0: the longest path of arcs that ends in it.
-    total_effects_ : ndarray of shape (m, m)
-        Entry [i, j] is by how much j rises when i is set one unit higher, over all paths.
     location_ : ndarray of shape (m,)
         Mean of the columns.
     kinds_ : dict of str to str
@@ -392,8 +390,10 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         """Mean of every column, or probabilities of its levels, when some are set from outside.
 
         Arcs into the columns that are set no longer count; all others follow their equations, or
-        the probabilities given their parents. Only as good as the directions of the arcs. Not for
-        levels beside numbers.
+        the probabilities given their parents. Only as good as the directions of the arcs, of which
+        those that are not identified could as well be turned round:
+        `edgewise.inference.causal_effects` has the range, and intervals. Not for levels beside
+        numbers.
 
         Parameters
         ----------

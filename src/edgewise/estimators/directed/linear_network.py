@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
@@ -265,18 +264,6 @@ class LinearNetwork:
                 "levels, score() and do() go by their probabilities."
             )
 
-    @property
-    def total_effects_(self) -> FloatArray:
-        """Matrix whose entry [i, j] is by how much j rises when i is set one unit higher."""
-        self._require_equations()
-        rank = np.argsort(self.order_, kind="stable")
-        system = np.eye(self.n_features_in_) - self.coef_[np.ix_(rank, rank)]
-        inverse = linalg.solve_triangular(system, np.eye(len(rank)), unit_diagonal=True)
-        effects = np.zeros_like(inverse)
-        effects[np.ix_(rank, rank)] = inverse
-        np.fill_diagonal(effects, 0.0)
-        return effects
-
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean Gaussian log-likelihood per row.
 
@@ -301,7 +288,8 @@ class LinearNetwork:
         """Mean of every column when some are set from outside.
 
         Arcs into the columns that are set no longer count; all others follow their equations. Only
-        as good as the directions of the arcs.
+        as good as the directions of the arcs, of which those that are not identified could as well
+        be turned round: `edgewise.inference.causal_effects` has the range, and intervals.
 
         Parameters
         ----------

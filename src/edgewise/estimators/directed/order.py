@@ -265,8 +265,6 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         Directed; the weight of an arc is its coefficient for standardised columns.
     cpdag_ : Graph
         Arrows that every network with the same independences has; the others both ways.
-    total_effects_ : ndarray of shape (m, m)
-        Entry [i, j] is by how much j rises when i is set one unit higher, over all paths.
     history_ : ndarray of shape (``n_iter_``, 2)
         Objective after each alternation or sweep, and the :math:`\lambda` it is for. With
         ``method="order"`` it never rises while :math:`\lambda` stays.

@@ -200,3 +200,28 @@ def may_be_sink(pdag: BoolArray, neighbors: IntArray, node: int, is_left: BoolAr
                 if is_left[third] and third != other and not is_joined:
                     return False
     return True
+
+
+@kernel
+def reach_unshielded(pdag: BoolArray, source: int, reached: BoolArray) -> None:
+    """Mark the nodes to which a path of arcs leads from a node in some graph of a class.
+
+    There is one exactly where a path without an arc against it leads there, of which no three nodes
+    in a row are all joined (Perkovic, Kalisch and Maathuis 2017).
+    """
+    m = len(pdag)
+    seen = np.zeros((m, m), np.bool_)
+    before, here = np.empty(m * m + m, np.int64), np.empty(m * m + m, np.int64)
+    before[0], here[0], n_left = -1, source, 1
+    while n_left:
+        n_left -= 1
+        a, b = before[n_left], here[n_left]
+        for c in range(m):
+            if not pdag[b, c] or c == source or seen[b, c]:
+                continue
+            if a >= 0 and (c == a or pdag[a, c] or pdag[c, a]):
+                continue
+            seen[b, c] = True
+            reached[c] = True
+            before[n_left], here[n_left] = b, c
+            n_left += 1
