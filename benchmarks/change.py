@@ -42,8 +42,8 @@ from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
 from edgewise.data import make_gaussian_change
 from edgewise.inference import compare_networks
-from edgewise.solvers import density_ratio, density_ratio_path
-from edgewise.solvers.change.density_ratio import RatioSolution, ratio_alpha_max
+from edgewise.solvers import density_ratio
+from edgewise.solvers.change.density_ratio import RatioSolution, density_ratio_path, ratio_alpha_max
 
 Row = dict[str, Any]
 Array = NDArray[Any]

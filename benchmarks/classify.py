@@ -34,8 +34,11 @@ from benchmarks.space import cpu
 from benchmarks.tables import Benchmark, Row
 from edgewise import BayesNetClassifier
 from edgewise.estimators.classify.class_networks import hard_machine
-from edgewise.solvers import fisher_networks, margin_networks
-from edgewise.solvers.classify.class_networks import ClassNetworksSolution
+from edgewise.solvers.classify.class_networks import (
+    ClassNetworksSolution,
+    fisher_networks,
+    margin_networks,
+)
 from edgewise.solvers.classify.fisher_scores import score_correlations, select_arcs
 
 Array = NDArray[Any]

@@ -24,12 +24,11 @@ from edgewise.data import neighbor_pairs
 from edgewise.data.simulate.space import _draw_blocks, joined_boxes
 from edgewise.solvers import (
     density_ratio,
-    density_ratio_path,
     graphical_lasso,
     joint_graphical_lasso,
     locally_constant,
 )
-from edgewise.solvers.change.density_ratio import ratio_alpha_max
+from edgewise.solvers.change.density_ratio import density_ratio_path, ratio_alpha_max
 
 #: Whether the CPU is timed too.
 HAS_CPU = "--no-cpu" not in sys.argv

@@ -52,6 +52,7 @@ from .graph.graph import Graph as Graph
 from .inference.bootstrap import BootstrapGraph as BootstrapGraph
 from .inference.permutation import permutation_test as permutation_test
 from .inference.stability import StabilitySelection as StabilitySelection
+from .selection.choose import SelectionWarning as SelectionWarning
 from .selection.rules import (
     CV as CV,
     EBIC as EBIC,

@@ -16,7 +16,7 @@ from edgewise.data.labels import TwoSamples
 from edgewise.estimators import NetworkChange
 from edgewise.estimators.base.fits import ChangePath
 from edgewise.plot import plot_precision_recall
-from edgewise.solvers import log_density_ratio
+from edgewise.solvers.change.density_ratio import log_density_ratio
 from studies import tables
 from studies.change import methods
 from studies.figures import COLORS, legend_above, panels, standard_error

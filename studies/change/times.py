@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from edgewise._core.typing import FloatArray
 from edgewise.data import make_gaussian_change
 from edgewise.data.simulate.change import GaussianChange
-from edgewise.solvers import density_ratio_path
-from edgewise.solvers.change.density_ratio import ratio_alpha_max
+from edgewise.solvers.change.density_ratio import density_ratio_path, ratio_alpha_max
 from studies.figures import COLORS, numbered_log, panels
 from studies.study import Claim, Part, Report, Row, combinations
 from studies.tables import Case, fill, judge, markdown_table, rows_of

@@ -17,7 +17,8 @@ from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import GaussianModel, make_block_model, neighbor_pairs
 from edgewise.graph import Graph
 from edgewise.plot import plot_matrix
-from edgewise.solvers import difference_penalized, locally_constant
+from edgewise.solvers import locally_constant
+from edgewise.solvers.space.difference_penalty import difference_penalized
 from studies import tables
 from studies.figures import name_outer, panels, plain_log, points
 from studies.space import methods

@@ -84,6 +84,12 @@ def test_stages_are_attributes_of_the_package(stage, monkeypatch):
     assert name in dir(edgewise)
 
 
+def test_no_two_names_differ_by_case_only():
+    names = {name for stage in STAGES for name in importlib.import_module(stage).__all__}
+    names |= set(edgewise.__all__)
+    assert len({name.lower() for name in names}) == len(names)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Grpah'"):
         _ = edgewise.Grpah

@@ -3,8 +3,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from edgewise import InputError, SolverError
-from edgewise.selection import ebic
 from edgewise.selection.criteria import (
+    ebic,
     gaussian_log_likelihood,
     instability,
     row_log_likelihood,

@@ -5,9 +5,8 @@ import pytest
 from sklearn.model_selection import KFold
 
 from edgewise import InputError
-from edgewise.selection import ebic
 from edgewise.selection.choose import alpha_grid, choose_by_cv, choose_by_ebic, choose_by_stars
-from edgewise.selection.criteria import instability
+from edgewise.selection.criteria import ebic, instability
 
 ALPHAS = np.array([0.9, 0.6, 0.3, 0.1])
 

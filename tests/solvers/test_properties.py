@@ -11,8 +11,6 @@ from scipy import stats
 import edgewise.solvers
 from edgewise.solvers import (
     density_ratio,
-    density_ratio_path,
-    fisher_networks,
     generalized_lasso,
     graphical_lasso,
     graphical_lasso_path,
@@ -20,12 +18,15 @@ from edgewise.solvers import (
     learn_structure,
     locally_constant,
     locally_constant_path,
-    log_density_ratio,
     log_score,
-    margin_networks,
     screened_graphical_lasso,
 )
-from edgewise.solvers.change.density_ratio import ratio_alpha_max, ratio_alpha_min
+from edgewise.solvers.change.density_ratio import (
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+    ratio_alpha_min,
+)
 from edgewise.solvers.change.fused_neighborhood import (
     fused_neighborhood,
     fused_neighborhood_alpha_max,
@@ -37,6 +38,7 @@ from edgewise.solvers.change.sampled_likelihood import (
     sampled_fused_alpha_max,
     sampled_fused_path,
 )
+from edgewise.solvers.classify.class_networks import fisher_networks, margin_networks
 from edgewise.solvers.classify.fisher_scores import fisher_kernel, fisher_vectors, network_residuals
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.solvers.lasso.gram import neighborhood_lasso

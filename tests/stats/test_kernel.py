@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.stats import effective_samples
-from edgewise.stats.moments import bandwidth_for, kernel_weights, weighted_moments
+from edgewise.stats.moments import (
+    bandwidth_for,
+    effective_samples,
+    kernel_weights,
+    weighted_moments,
+)
 
 
 @pytest.fixture

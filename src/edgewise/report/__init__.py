@@ -1,5 +1,8 @@
-"""One self-contained HTML page that answers the question and shows the network behind it."""
+"""One self-contained HTML page that answers the question and shows the network behind it.
 
-from edgewise.report.page import Picture as Picture, Report as Report, render
+None of it is public: `edgewise.Graph.to_html` and the commands write pages.
+"""
 
-__all__ = ["render"]
+from edgewise.report.page import Picture as Picture, Report as Report, render as render
+
+__all__: list[str] = []

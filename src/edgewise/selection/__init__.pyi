@@ -1,9 +1,6 @@
 from .choose import (
     SelectionWarning as SelectionWarning,
 )
-from .criteria import (
-    ebic as ebic,
-)
 from .rules import (
     CV as CV,
     EBIC as EBIC,

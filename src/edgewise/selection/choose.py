@@ -168,7 +168,7 @@ def choose_by_ebic(
     count_edges : callable
         Number of edges of a fit.
     n_samples, n_features, gamma
-        As in `edgewise.selection.ebic`.
+        As in `edgewise.selection.criteria.ebic`.
 
     Returns
     -------

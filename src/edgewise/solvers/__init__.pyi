@@ -3,18 +3,12 @@ from ._solution import (
 )
 from .change.density_ratio import (
     density_ratio as density_ratio,
-    density_ratio_path as density_ratio_path,
-    log_density_ratio as log_density_ratio,
 )
 from .change.dtrace import (
     dtrace as dtrace,
 )
 from .change.joint_graphical_lasso import (
     joint_graphical_lasso as joint_graphical_lasso,
-)
-from .classify.class_networks import (
-    fisher_networks as fisher_networks,
-    margin_networks as margin_networks,
 )
 from .directed.blankets import (
     markov_blankets as markov_blankets,

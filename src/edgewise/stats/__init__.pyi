@@ -5,7 +5,6 @@ from .missing import (
 from .moments import (
     Moments as Moments,
     covariance as covariance,
-    effective_samples as effective_samples,
 )
 from .polychoric import (
     latent_correlation as latent_correlation,

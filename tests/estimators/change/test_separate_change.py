@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from edgewise import CV, EBIC, DataWarning, GaussianGraph, InputError
 from edgewise.estimators.change.separate import SeparateNetworkChange
-from edgewise.selection import SelectionWarning, ebic
-from edgewise.selection.criteria import gaussian_log_likelihood
+from edgewise.selection import SelectionWarning
+from edgewise.selection.criteria import ebic, gaussian_log_likelihood
 from edgewise.stats import (
     kendall_correlation,
     nonparanormal_correlation,

@@ -34,8 +34,8 @@ from edgewise import (
     Stepwise,
 )
 from edgewise.data import make_gaussian_graph, make_graph
-from edgewise.selection import SelectionWarning, ebic
-from edgewise.selection.criteria import gaussian_log_likelihood
+from edgewise.selection import SelectionWarning
+from edgewise.selection.criteria import ebic, gaussian_log_likelihood
 from edgewise.solvers import refit_precision
 from edgewise.solvers.gaussian.graph_search import fit_graph
 from tests.cases import by_default

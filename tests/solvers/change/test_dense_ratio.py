@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from edgewise._core.errors import InputError
-from edgewise.solvers import density_ratio, density_ratio_path, log_density_ratio
+from edgewise.solvers import density_ratio
 from edgewise.solvers.change import density_ratio as module
-from edgewise.solvers.change.density_ratio import ratio_alpha_max, ratio_alpha_min
+from edgewise.solvers.change.density_ratio import (
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+    ratio_alpha_min,
+)
 from edgewise.solvers.device import density_ratio as on_device
 from edgewise.solvers.device.density_ratio import SLAB, MonomialPairs, ProductPairs, _outer
 from edgewise.stats import Moments

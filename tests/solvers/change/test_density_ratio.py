@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from edgewise import InputError
-from edgewise.solvers import density_ratio, density_ratio_path, log_density_ratio
-from edgewise.solvers.change.density_ratio import ratio_alpha_max, ratio_alpha_min
+from edgewise.solvers import density_ratio
+from edgewise.solvers.change.density_ratio import (
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+    ratio_alpha_min,
+)
 from edgewise.stats import stream_covariance
 from tests.cases import by_default
 from tests.solvers.change.ratio_problems import (

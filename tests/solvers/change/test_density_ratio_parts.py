@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from edgewise import SolverError
-from edgewise.solvers import density_ratio, density_ratio_path, log_density_ratio
-from edgewise.solvers.change.density_ratio import ratio_alpha_max, ratio_alpha_min
+from edgewise.solvers import density_ratio
+from edgewise.solvers.change.density_ratio import (
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+    ratio_alpha_min,
+)
 from edgewise.solvers.change.ratio_newton import DualProblem, Proximal, _direction, _System, newton
 from edgewise.solvers.change.ratio_path import Stop, _dual, solve_with_screening, starting_point
 from edgewise.solvers.change.ratio_problem import Coefficients, RatioProblem

@@ -5,8 +5,13 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from edgewise import InputError
-from edgewise.solvers import fisher_networks, margin_networks
-from edgewise.solvers.classify.class_networks import ClassArcs, _Margins, _PairBound
+from edgewise.solvers.classify.class_networks import (
+    ClassArcs,
+    _Margins,
+    _PairBound,
+    fisher_networks,
+    margin_networks,
+)
 from edgewise.solvers.classify.fisher_scores import fisher_kernel
 from edgewise.solvers.linalg.ball_descent import Balls, minimize_over_balls
 from tests.cases import by_default

@@ -14,9 +14,8 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.estimators.base.statistics import Statistics, Summarizer
 from edgewise.estimators.base.table import ON_LATENT_SCALE
 from edgewise.graph import Graph
-from edgewise.selection import ebic
 from edgewise.selection.choose import decreasing
-from edgewise.selection.criteria import gaussian_log_likelihood, row_log_likelihood
+from edgewise.selection.criteria import ebic, gaussian_log_likelihood, row_log_likelihood
 from edgewise.selection.search import Choice, Grid, PathProblem
 from edgewise.solvers import Solution
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution

@@ -34,10 +34,11 @@ from edgewise.io.messages import quote_names
 from edgewise.selection.choose import Selection, choose_by_cv
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import fit_rows
-from edgewise.solvers import density_ratio_path, log_density_ratio
 from edgewise.solvers.change.density_ratio import (
     GPU_FROM,
     SOLVERS,
+    density_ratio_path,
+    log_density_ratio,
     ratio_alpha_max,
     ratio_alpha_min,
 )

@@ -15,8 +15,12 @@ from edgewise._core.typing import FloatArray
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators.change.base import ChangeFit, ChangeLoss
 from edgewise.estimators.change.density_ratio import power_scale
-from edgewise.solvers import Solution, density_ratio_path, log_density_ratio
-from edgewise.solvers.change.density_ratio import ratio_alpha_max
+from edgewise.solvers import Solution
+from edgewise.solvers.change.density_ratio import (
+    density_ratio_path,
+    log_density_ratio,
+    ratio_alpha_max,
+)
 from edgewise.solvers.change.sampled_likelihood import (
     Proposals,
     draw_proposals,

@@ -99,9 +99,9 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
     .. math:: \hat y(x) = \arg\max_c \; -\tfrac12 | x - b_c - \Theta_c^\top x |^2 + \log \pi_c .
 
     With ``learning="margin"`` (MM-SGBN [1]_) or ``"fisher"`` (KL-SGBN [1]_) the coefficients of
-    some arcs then move so that the classes come further apart: see
-    `edgewise.solvers.margin_networks` and `edgewise.solvers.fisher_networks`. No network may fit
-    its own class worse by more than ``slack``, so that each still describes it; no arc is added,
+    some arcs then move so that the classes come further apart: see ``margin_networks`` and
+    ``fisher_networks`` in ``edgewise.solvers.classify.class_networks``. No network may fit its own
+    class worse by more than ``slack``, so that each still describes it; no arc is added,
     so that there are no cycles.
 
     The published gain of such learning appears where the intercepts are penalised

@@ -35,7 +35,8 @@ from edgewise.estimators.base.table import TableEstimator, read_rows
 from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork, fit_equations
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import cpdag
-from edgewise.selection import CV, EBIC, StARS, ebic
+from edgewise.selection import CV, EBIC, StARS
+from edgewise.selection.criteria import ebic
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution

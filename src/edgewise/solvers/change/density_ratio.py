@@ -214,7 +214,7 @@ def density_ratio_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import density_ratio_path
+    >>> from edgewise.solvers.change.density_ratio import density_ratio_path
     >>> rng = np.random.default_rng(0)
     >>> before, after = rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
     >>> path = density_ratio_path(after, before, [0.5, 0.1, 0.05])
@@ -323,7 +323,7 @@ def log_density_ratio(
     Examples
     --------
     >>> import numpy as np
-    >>> from edgewise.solvers import log_density_ratio
+    >>> from edgewise.solvers.change.density_ratio import log_density_ratio
     >>> theta = np.array([[0.0, 0.5], [0.5, 1.0]])[:, :, None]
     >>> log_density_ratio(np.array([[1.0, 2.0]]), theta)
     array([5.])
