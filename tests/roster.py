@@ -209,7 +209,7 @@ ROSTER = [
     ),
     Entry(
         takes="rows",
-        plain=DirectedGraph(n_starts=1),
+        plain=DirectedGraph(),
         fixed=(DirectedGraph(), DirectedGraph("ges"), DirectedGraph("pc")),
         searches=(DirectedGraph(random_state=0),),
         conventions=(DirectedGraph(), DirectedGraph("ges", criterion="bge"), DirectedGraph("pc")),

@@ -41,7 +41,11 @@ from .estimators.covariates.tree import (
     Penalized as Penalized,
 )
 from .estimators.directed.blankets import BlanketBayesNet as BlanketBayesNet
-from .estimators.directed.directed_graph import DirectedGraph as DirectedGraph
+from .estimators.directed.directed_graph import (
+    BIC as BIC,
+    BDeu as BDeu,
+    DirectedGraph as DirectedGraph,
+)
 from .estimators.directed.order import GaussianBayesNet as GaussianBayesNet
 from .estimators.discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovNet
 from .estimators.discrete.mixed import MixedGraph as MixedGraph

@@ -42,6 +42,8 @@ from .directed.blankets import (
     BlanketBayesNet as BlanketBayesNet,
 )
 from .directed.directed_graph import (
+    BIC as BIC,
+    BDeu as BDeu,
     DirectedGraph as DirectedGraph,
 )
 from .directed.order import (

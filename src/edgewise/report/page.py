@@ -461,12 +461,9 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         cited += keys
     if parameters.get("method") in SCORED:
         name, keys = SCORES[parameters["criterion"]]
-        discount = parameters.get("penalty_discount")
         penalty = "doubled, or that of the extended BIC with gamma = 1 where this is more"
         if parameters.get("kinds") is not None:
             penalty = "as it is"
-        if discount is not None:
-            penalty = f"times {discount:g}"
         more = f", its penalty {penalty}" if parameters["criterion"] == "bic" else ""
         parts.append(f"Graphs were scored by {name}{more}.")
         cited += keys

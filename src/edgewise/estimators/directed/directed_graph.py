@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
 from edgewise._core.errors import InputError
+from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, IntArray, RandomState
 from edgewise.estimators.base.statistics import CONSTRAINTS
 from edgewise.estimators.base.table import TableEstimator, column_number
@@ -59,6 +61,63 @@ FEW = 5
 MOST_COMPARED = 20
 
 
+@archived
+@dataclass(frozen=True)
+class BIC:
+    r"""Score a `DirectedGraph` by the log-likelihood less a penalty on each parameter.
+
+    Parameters
+    ----------
+    penalty_discount : float, optional
+        Factor of the penalty, :math:`\tfrac12 \log n` for each parameter. By default 2, or what
+        makes it the extended BIC with gamma = 1 where that is more; 1 where some columns have
+        levels.
+
+    Examples
+    --------
+    >>> from edgewise import BIC, DirectedGraph
+    >>> plain = DirectedGraph(criterion=BIC(penalty_discount=1))
+    """
+
+    penalty_discount: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_parameters(self, {"penalty_discount": Number(above=0, or_none=True)})
+
+
+@archived
+@dataclass(frozen=True)
+class BDeu:
+    """Score a `DirectedGraph` of levels by their marginal likelihood under a Dirichlet prior.
+
+    Parameters
+    ----------
+    ess : float
+        Rows that the prior is worth (equivalent sample size), shared out among the cells of each
+        table.
+
+    Examples
+    --------
+    >>> from edgewise import BDeu, DirectedGraph
+    >>> firm = DirectedGraph(criterion=BDeu(ess=10))
+    """
+
+    ess: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_parameters(self, {"ess": Number(above=0)})
+
+
+class Scored(NamedTuple):
+    """A criterion: its name, the factor of its penalty, and the rows that its prior is worth."""
+
+    name: str
+    discount: float | None = None
+    ess: float = 1.0
+
+
 class Found(NamedTuple):
     """A directed acyclic graph, and how the search for it went."""
 
@@ -95,15 +154,10 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         (`edgewise.solvers.directed.separation.stable_skeleton`), or
         IAMB as in `BlanketBayesNet`. Where tests contradict each other on directions, the surest
         count.
-    criterion : {"bic", "bge", "bdeu"}
-        BIC; or the marginal likelihood: of numbers under a normal-Wishart prior (BGe), of levels
-        under a Dirichlet prior (BDeu), and under both for a table of both, by either name. Whatever
-        the method, ``criterion_value_`` is in its terms.
-    penalty_discount : float, optional
-        Factor of the penalty of ``"bic"``. By default 2, or what makes it the extended BIC with
-        gamma = 1 where that is more; 1 where some columns have levels.
-    ess : float
-        Rows that the prior of ``"bdeu"`` is worth.
+    criterion : {"bic", "bge", "bdeu"}, BIC or BDeu
+        `BIC`; or the marginal likelihood: of numbers under a normal-Wishart prior (BGe), of levels
+        under a Dirichlet prior (`BDeu`), and under both for a table of both, by either name.
+        Whatever the method, ``criterion_value_`` is in its terms.
     kinds : mapping of str to str, sequence of str or "guess", optional
         Kind of columns by name, or of every column: ``"binary"``, ``"ordinal"`` and ``"nominal"``
         have levels, without an order; ``"continuous"`` and ``"count"`` are numbers. By default
@@ -119,9 +173,6 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     tiers : sequence of m numbers or mapping of columns to numbers, optional
         No arc leads from a column to one in a lower tier, such as from later to earlier
         measurements. None or NaN, or no entry, where nothing is known.
-    n_starts : int, optional
-        Most orders that ``"boss"`` starts from. It stops once the best score was found twice. By
-        default 5 for up to 200 columns, 1000 / m for more, and at least one.
     missing : {"error", "pairwise", "em", "drop"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns; or
         maximise the Gaussian likelihood of what is there; with levels, leave out the row. Scores
@@ -162,7 +213,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         Levels of each column that has some, None for the others.
     probabilities_ : list of ndarray
         Where all columns have levels: of each column given its parents, an axis for each parent and
-        the last for the column, with a prior worth ``ess`` rows.
+        the last for the column, with a prior worth ``BDeu.ess`` rows.
     is_consistent_ : bool
         Whether tests did not contradict each other on directions; True for scores.
     converged_, n_iter_, treatment_
@@ -219,11 +270,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "method": OneOf("boss", "ges", "exact", "pc", "blankets"),
-        "criterion": OneOf("bic", "bge", "bdeu"),
-        "penalty_discount": Number(above=0, or_none=True),
-        "n_starts": Number(at_least=1, is_whole=True, or_none=True),
         "missing": OneOf("error", "pairwise", "em", "drop"),
-        "ess": Number(above=0),
         "repair": CONSTRAINTS["repair"],
     }
     _matrices_held = 10.0
@@ -233,15 +280,12 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         self,
         method: str = "boss",
         *,
-        criterion: str = "bic",
-        penalty_discount: float | None = None,
-        ess: float = 1.0,
+        criterion: str | BIC | BDeu = "bic",
         kinds: Any = None,
         significance: float = 0.01,
         forbidden: Any = None,
         required: Any = None,
         tiers: Any = None,
-        n_starts: int | None = None,
         missing: str = "error",
         repair: str | None = None,
         n_jobs: int | None = None,
@@ -249,14 +293,11 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     ) -> None:
         self.method = method
         self.criterion = criterion
-        self.penalty_discount = penalty_discount
-        self.ess = ess
         self.kinds = kinds
         self.significance = significance
         self.forbidden = forbidden
         self.required = required
         self.tiers = tiers
-        self.n_starts = n_starts
         self.missing = missing
         self.repair = repair
         self.n_jobs = n_jobs
@@ -297,7 +338,8 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         kinds = level_kinds(X, self.kinds)
         if kinds is not None:
             return self._fit_levels(X, kinds, sample_weight, interventions)
-        self._check_numbers()
+        scored = self._scored()
+        self._check_numbers(scored.name)
         problem = network_problem(
             self,
             X,
@@ -318,16 +360,14 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         if found is None:
             allowed = None if known.is_empty else known.allowed
             found = self._by_score(
-                scored_problem(
-                    sample, self.criterion, self.penalty_discount, allowed, known.required
-                )
+                scored_problem(sample, scored.name, scored.discount, allowed, known.required)
             )
         cpdag = identified_arcs(found.dag, known.allowed, sample.told)
         if is_scored:
             found = found._replace(dag=representative(found.dag, cpdag, known.allowed))
         self.cpdag_ = self._store_network(found.dag, cpdag, statistics, problem.free)
         most = int(found.dag.sum(axis=0).max())
-        score = gaussian_score(sample, self.criterion, self.penalty_discount, most)
+        score = gaussian_score(sample, scored.name, scored.discount, most)
         restored = statistics.restored
         told = None if sample.told is None else restored(sample.told)
         self._store_search(found, -dag_cost(score, found.dag), restored(known.allowed), told)
@@ -344,7 +384,8 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         interventions: Any,
     ) -> Self:
         """Learn the network of columns of which some have levels."""
-        check_level_score(self.criterion, self.method, kinds)
+        scored = self._scored()
+        check_level_score(scored.name, self.method, kinds)
         names = list(kinds)
         is_set = read_interventions(interventions, len(X), names)
         table, mixed, _ = read_level_rows(self, X, kinds, sample_weight, is_set)
@@ -357,7 +398,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         allowed = None if known.is_empty else known.allowed
         told = None if is_set is None else told_apart(is_set)
         problem = table_problem(
-            table, self.criterion, self.penalty_discount, self.ess, allowed, known.required, told
+            table, scored.name, scored.discount, scored.ess, allowed, known.required, told
         )
         if self.method == "pc":
             found = self._by_level_tests(table, known, names, problem.place)
@@ -383,7 +424,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         for name in ("coef_", "intercept_", "noise_variance_", "location_", "probabilities_"):
             self.__dict__.pop(name, None)
         if (table.n_levels > 0).all():
-            self.probabilities_ = conditional_tables(table, dag, self.ess)
+            self.probabilities_ = conditional_tables(table, dag, scored.ess)
         return self
 
     def do(self, values: Mapping[Any, Any]) -> Any:
@@ -439,13 +480,22 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         logs = level_log_likelihood(self.probabilities_, self.graph_.adjacency, codes)
         return float(np.average(logs, weights=weights))
 
-    def _check_numbers(self) -> None:
+    def _scored(self) -> Scored:
+        """Return the criterion by its name and numbers."""
+        if isinstance(self.criterion, BIC):
+            return Scored("bic", discount=self.criterion.penalty_discount)
+        if isinstance(self.criterion, BDeu):
+            return Scored("bdeu", ess=self.criterion.ess)
+        check_parameters(self, {"criterion": OneOf("bic", "bge", "bdeu")})
+        return Scored(self.criterion)
+
+    def _check_numbers(self, criterion: str) -> None:
         """Refuse options that are for columns with levels."""
-        for parameter, value, instead in (
-            ("criterion", "bdeu", '"bge", its like for numbers, or "bic"'),
-            ("missing", "drop", '"em" or "pairwise", which leave out no row'),
+        for parameter, value, refused, instead in (
+            ("criterion", criterion, "bdeu", '"bge", its like for numbers, or "bic"'),
+            ("missing", self.missing, "drop", '"em" or "pairwise", which leave out no row'),
         ):
-            if getattr(self, parameter) == value:
+            if value == refused:
                 raise InputError(
                     f'{parameter}="{value}" is for columns with levels, and all are numbers. Pass '
                     f"{parameter}={instead}; or say by kinds which columns have levels.",
@@ -514,9 +564,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             found = search_classes(problem)
         else:
             seed = 0 if self.random_state is None else self.random_state
-            found = best_order(
-                problem, n_starts=self.n_starts, random_state=seed, n_jobs=self.n_jobs
-            )
+            found = best_order(problem, random_state=seed, n_jobs=self.n_jobs)
             if m <= MOST_COMPARED:
                 found = min(found, search_classes(problem), key=lambda one: one.objective)
         return Found(found.value, True, found.n_iter, found.converged)
