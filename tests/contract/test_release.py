@@ -127,7 +127,7 @@ def test_no_release_without_date_and_address(copy):
     assert problems_of(copy) == []
     date, section = changes_of(copy)
     assert date == "2026-12-01"
-    assert section.startswith("### Renamed")
+    assert section.startswith("The first release.")
 
 
 def test_a_release_is_of_one_version(copy):
