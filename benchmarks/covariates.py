@@ -26,7 +26,7 @@ from benchmarks.report import duration, say
 from benchmarks.space import cpu
 from benchmarks.tables import Benchmark
 from benchmarks.worker import peak_memory
-from edgewise import GraphTree, HeldOut, LeafLasso, Penalized
+from edgewise import GraphTree, HeldOut, Penalized
 from edgewise.data import make_tree_partition
 from edgewise.data.simulate.covariates import PartitionedGraphs
 
@@ -81,7 +81,7 @@ def draw(n: int = N, d: int = D, p: int = P, seed: int = 1) -> PartitionedGraphs
 
 
 def grow(data: PartitionedGraphs, **options: Any) -> GraphTree:
-    tree = GraphTree(search="halving", bounds=(0, 1), **PAPER, **options)
+    tree = GraphTree(search="halving", scale=(0, 1), **PAPER, **options)
     return tree.fit(data.X, data.Y, data.X_val, data.Y_val)
 
 
@@ -148,7 +148,7 @@ def exact_rows(plan: Plan) -> list[Row]:
         trees = {}
         for search in ("halving", "optimal"):
             say(f"{search} search, {name}")
-            tree = GraphTree(criterion, search, bounds=(0, 1), **where)
+            tree = GraphTree(criterion, search, scale=(0, 1), **where)
             seconds, trees[search] = cpu(tree.fit, data.X[:, :2], data.Y, *given)
             found = trees[search]
             rows.append(
@@ -169,8 +169,7 @@ def peer_rows(plan: Plan) -> list[Row]:
     data = draw(plan.n)
     # scikit-learn leaves the diagonal free, and so does this tree.
     options: Row = {
-        "criterion": HeldOut(exchange=False),
-        "lasso": LeafLasso(penalize_diagonal=False, standardize=False),
+        "criterion": HeldOut(exchange=False, penalize_diagonal=False, standardize=False),
     }
     rows = []
     for lookahead in (0, 2):

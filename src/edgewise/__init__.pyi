@@ -29,7 +29,6 @@ from .estimators.change.sampled import SampledLikelihood as SampledLikelihood
 from .estimators.change.separate import SeparateNetworkChange as SeparateNetworkChange
 from .estimators.classify.classifier import (
     BayesNetClassifier as BayesNetClassifier,
-    JointLearning as JointLearning,
 )
 from .estimators.covariates.conditional import ConditionalGraph as ConditionalGraph
 from .estimators.covariates.kernel import KernelGraph as KernelGraph
@@ -37,7 +36,6 @@ from .estimators.covariates.kernel_search import KernelCV as KernelCV
 from .estimators.covariates.tree import (
     GraphTree as GraphTree,
     HeldOut as HeldOut,
-    LeafLasso as LeafLasso,
     Penalized as Penalized,
 )
 from .estimators.directed.blankets import BlanketBayesNet as BlanketBayesNet

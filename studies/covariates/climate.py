@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data import load_climate, load_table
-from edgewise.estimators import GraphTree, LeafLasso
+from edgewise.estimators import GraphTree
 from edgewise.estimators.covariates.tree_nodes import TreeNode
 from edgewise.graph import Graph
 from studies import figures, tables
@@ -61,7 +62,7 @@ def kilometers_to_sea(lat: float, lon: float) -> float:
 
 PLACE: Final = ["lat", "lon"]
 #: Variables as alike as temperatures want small alphas: a path that goes on where others end.
-LONGER: Final = LeafLasso(alpha_ratio=1e-4, n_alphas=60)
+LONGER: Final = replace(RECIPE["criterion"], alpha_ratio=1e-4, n_alphas=60)
 #: Kinds of rows.
 SUMMARY: Final = "summary"
 SPLIT: Final = "split"
@@ -85,10 +86,10 @@ def run_task(rng: np.random.Generator, *, max_total_depth: int | None) -> list[R
     tree = GraphTree(max_total_depth=max_total_depth, random_state=rng, **RECIPE)
     tree.fit(X[~is_held_out], Y[~is_held_out], *held_out)
     pooled, longer = (
-        GraphTree(**RECIPE, max_depth=0, lasso=lasso).fit(
+        GraphTree(**{**RECIPE, "criterion": criterion}, max_depth=0).fit(
             X[~is_held_out], Y[~is_held_out], *held_out
         )
-        for lasso in (None, LONGER)
+        for criterion in (RECIPE["criterion"], LONGER)
     )
     stations = _stations(tree, X)
     summary = {

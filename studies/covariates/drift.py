@@ -62,7 +62,7 @@ def run_task(
         data = make_drifting_grid(side, rng=rng)
         line = np.linspace(0, side - 1, n_points[GRID]).round().astype(np.int64)
         points = (side * line[:, None] + line).ravel()
-    tree = GraphTree(bounds=(0, 1), **RECIPE).fit(data.X, data.Y, data.X_val, data.Y_val)
+    tree = GraphTree(scale=(0, 1), **RECIPE).fit(data.X, data.Y, data.X_val, data.Y_val)
     rows: list[Row] = []
     for method, graphs in _learn(tree, data, data.X[points]).items():
         scores = _score(data, points, graphs)

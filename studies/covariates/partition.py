@@ -79,7 +79,7 @@ def run_task(
         if rule == SHIPPED and repetition >= N_SHIPPED:
             continue
         start = time.process_time()
-        tree = GraphTree(bounds=(0, 1), random_state=seed, **options)
+        tree = GraphTree(scale=(0, 1), random_state=seed, **options)
         tree.fit(data.X, data.Y, data.X_val, data.Y_val)
         seconds = time.process_time() - start
         cells = _score_cells(tree, data)
@@ -387,7 +387,7 @@ def run_cuts(rng: np.random.Generator, *, truth: str, n_samples: int, draw: int)
     rows = []
     for rule, options in CUT_RULES.items():
         began = time.process_time()
-        tree = GraphTree(bounds=(0, 1), random_state=draw, **options).fit(X, Y)
+        tree = GraphTree(scale=(0, 1), random_state=draw, **options).fit(X, Y)
         seconds = time.process_time() - began
         first = tree.nodes_[0].split
         at = math.nan

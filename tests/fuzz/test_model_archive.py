@@ -22,8 +22,8 @@ from edgewise import (
     ConditionalGraph,
     GaussianGraph,
     GraphTree,
+    HeldOut,
     InputError,
-    LeafLasso,
 )
 from edgewise.io import read_archive
 from tests.fuzz.mutation import examples, mutated, outcome
@@ -47,7 +47,7 @@ def seeds(tmp_path_factory):
         GaussianGraph(alpha=0.1).fit(ROWS),
         BootstrapGraph(GaussianGraph(alpha=0.1), n_resamples=2, random_state=0).fit(ROWS),
         ConditionalGraph(alpha=0.1).fit(COVARIATE, ROWS),
-        GraphTree(max_depth=1, random_state=0, lasso=LeafLasso(n_alphas=3)).fit(COVARIATE, ROWS),
+        GraphTree(HeldOut(n_alphas=3), max_depth=1, random_state=0).fit(COVARIATE, ROWS),
     )
     contents = []
     for model in models:

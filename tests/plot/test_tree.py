@@ -51,7 +51,7 @@ def many():
     Y = rng.normal(size=(8800, 2))
     slope = np.floor(X["a"] * 16) - 7.5 + 0.5 * np.where(X["a"] < 6 / 16, X["b"] > 0.5, 0)
     Y[:, 0] = 0.3 * Y[:, 0] + slope * Y[:, 1]
-    return GraphTree(random_state=0, bounds=(0, 1), min_samples_leaf=50, split_for="all").fit(X, Y)
+    return GraphTree(random_state=0, scale=(0, 1), min_samples_leaf=50, split_for="all").fit(X, Y)
 
 
 def texts(ax):

@@ -51,7 +51,7 @@ def test_partition_task(partition_rows):
     data = make_tree_partition(1500, layout="spread", rng=np.random.default_rng(1))
     for rule, options in partition.RULES.items():
         rows = [row for row in partition_rows if row["rule"] == rule]
-        tree = GraphTree(bounds=(0, 1), **options).fit(data.X, data.Y, data.X_val, data.Y_val)
+        tree = GraphTree(scale=(0, 1), **options).fit(data.X, data.Y, data.X_val, data.Y_val)
         (fit,) = (row for row in rows if row["kind"] == partition.FIT)
         assert fit["n_leaves"] == len(tree.leaves_)
         assert fit["root_edges"] == tree.graph_.n_edges
@@ -111,7 +111,7 @@ def test_drift_task(drift_rows):
         assert summary.loc[drift.POOLED, "edges"] > 30
     chain = drift_rows["chain"]
     data = make_drifting_chain(900, rng=np.random.default_rng(2))
-    tree = GraphTree(bounds=(0, 1), **partition.RECIPE).fit(data.X, data.Y, data.X_val, data.Y_val)
+    tree = GraphTree(scale=(0, 1), **partition.RECIPE).fit(data.X, data.Y, data.X_val, data.Y_val)
     last = [row for row in chain if row.get("method") == drift.TREE][-1]
     (graph,) = tree.predict_graphs([[1.0]])
     expected = edge_metrics(data.adjacencies[data.graph[-1]], graph.adjacency)

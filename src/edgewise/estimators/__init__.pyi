@@ -21,7 +21,6 @@ from .change.separate import (
 )
 from .classify.classifier import (
     BayesNetClassifier as BayesNetClassifier,
-    JointLearning as JointLearning,
 )
 from .covariates.conditional import (
     ConditionalGraph as ConditionalGraph,
@@ -35,7 +34,6 @@ from .covariates.kernel_search import (
 from .covariates.tree import (
     GraphTree as GraphTree,
     HeldOut as HeldOut,
-    LeafLasso as LeafLasso,
     Penalized as Penalized,
 )
 from .directed.blankets import (

@@ -69,7 +69,7 @@ def plot_partition(
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.uniform(size=(400, 2)), rng.normal(size=(400, 2))
     >>> Y[:, 0] += np.where(X[:, 0] > 0.5, 2, -2) * Y[:, 1]
-    >>> tree = GraphTree(bounds=(0, 1), random_state=0).fit(X, Y)
+    >>> tree = GraphTree(scale=(0, 1), random_state=0).fit(X, Y)
     >>> ax = plot_partition(tree, ["x0", "x1"])
     >>> [text.get_text() for text in ax.texts], [round(float(x), 2) for x in ax.get_xticks()]
     (['0', '1'], [0.0, 0.5, 1.0])

@@ -153,7 +153,7 @@ def plot_tree(tree: GraphTree, ax: Axes | None = None) -> Axes:
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.uniform(size=(400, 1)), rng.normal(size=(400, 2))
     >>> Y[:, 0] += np.where(X[:, 0] > 0.5, 2, -2) * Y[:, 1]
-    >>> tree = GraphTree(bounds=(0, 1), random_state=0).fit(X, Y)
+    >>> tree = GraphTree(scale=(0, 1), random_state=0).fit(X, Y)
     >>> ax = plot_tree(tree)
     >>> [text.get_text() for text in ax.texts if "=" in text.get_text()]
     ['x0 <= 0.5']
@@ -222,7 +222,7 @@ def plot_tree_risk(tree: GraphTree, ax: Axes | None = None) -> Axes:
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.uniform(size=(400, 1)), rng.normal(size=(400, 2))
     >>> Y[:, 0] += np.where(X[:, 0] > 0.5, 2, -2) * Y[:, 1]
-    >>> ax = plot_tree_risk(GraphTree(bounds=(0, 1), random_state=0).fit(X, Y))
+    >>> ax = plot_tree_risk(GraphTree(scale=(0, 1), random_state=0).fit(X, Y))
     >>> ax.lines[0].get_xdata().tolist()
     [0, 1]
     """

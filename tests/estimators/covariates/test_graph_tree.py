@@ -23,7 +23,7 @@ from tests.estimators.covariates.tree_rows import (
 @pytest.fixture(scope="module")
 def fitted():
     X, Y = changing_rows()
-    return GraphTree(random_state=0, bounds=(0, 1)).fit(X, Y), X, Y
+    return GraphTree(random_state=0, scale=(0, 1)).fit(X, Y), X, Y
 
 
 def test_finds_where_the_graph_changes(fitted):
@@ -50,7 +50,7 @@ def test_leaf_is_the_maximum_likelihood_of_its_training_rows():
     X, Y = changing_rows(400, 1)
     X_val, Y_val = changing_rows(400, 2)
     for mean in ("global", "leaf"):
-        tree = GraphTree(bounds=(0, 1), mean=mean, split_for="all").fit(X, Y, X_val, Y_val)
+        tree = GraphTree(scale=(0, 1), mean=mean, split_for="all").fit(X, Y, X_val, Y_val)
         for leaf in tree.leaves_:
             inside = Y[tree.apply(X) == leaf.leaf]
             assert leaf.n == len(inside)
@@ -107,7 +107,7 @@ def test_risk_of_a_node_is_in_the_units_of_the_responses(exchange):
     X_val, Y_val = changing_rows(200, 21)
     units = np.array([0.01, 2.0, 30.0, 1.0])
     plain, other = (
-        GraphTree(HeldOut(exchange=exchange), bounds=(0, 1)).fit(X, Y * scale, X_val, Y_val * scale)
+        GraphTree(HeldOut(exchange=exchange), scale=(0, 1)).fit(X, Y * scale, X_val, Y_val * scale)
         for scale in (np.ones(4), units)
     )
     for node, scaled in zip(plain.nodes_, other.nodes_, strict=True):

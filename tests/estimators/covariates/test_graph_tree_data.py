@@ -52,7 +52,7 @@ def test_categories_and_booleans():
 
 def test_categories_and_booleans_survive_a_file(tmp_path):
     X, Y = by_group(300)
-    tree = GraphTree(random_state=0, bounds={"noise": (-4, 4)}).fit(X, Y)
+    tree = GraphTree(random_state=0, scale={"noise": (-4, 4)}).fit(X, Y)
     tree.save(tmp_path / "tree.edgewise")
     again = edgewise.load(tmp_path / "tree.edgewise")
     assert_same_tree(again, tree)
@@ -115,7 +115,7 @@ def test_ties_and_few_values():
 
 def test_a_value_on_a_cut_lies_below_it():
     X, Y = changing_rows(400, 4)
-    tree = GraphTree(random_state=0, bounds=(0, 1), max_depth=1).fit(X, Y)
+    tree = GraphTree(random_state=0, scale=(0, 1), max_depth=1).fit(X, Y)
     at, above = tree.apply([[0.3, 0.5]]), tree.apply([[0.3, np.nextafter(0.5, 1)]])
     assert at == 0
     assert above == 1
@@ -193,7 +193,7 @@ def test_a_response_without_variance_in_a_leaf():
     Y = rng.normal(size=(400, 3))
     Y[X[:, 0] > 0.5, 2] = 0.0
     with pytest.warns(DataWarning, match="'c' hardly vary"):
-        tree = GraphTree(random_state=0, split_for="all", bounds=(0, 1)).fit(
+        tree = GraphTree(random_state=0, split_for="all", scale=(0, 1)).fit(
             X, pd.DataFrame(Y, columns=list("abc"))
         )
     assert np.isfinite(tree.risk_)
@@ -208,9 +208,9 @@ def test_a_response_without_variance_in_a_leaf():
 def test_validation_rows_in_one_half_only():
     X, Y = changing_rows(400, 11)
     left = X[:, 1] < 0.4
-    tree = GraphTree(bounds=(0, 1)).fit(X, Y, X[left], Y[left])
+    tree = GraphTree(scale=(0, 1)).fit(X, Y, X[left], Y[left])
     assert all(leaf.n_validation >= 10 for leaf in tree.leaves_)
-    few = GraphTree(bounds=(0, 1)).fit(X, Y, X[:3], Y[:3])
+    few = GraphTree(scale=(0, 1)).fit(X, Y, X[:3], Y[:3])
     assert len(few.leaves_) == 1
     assert few.leaves_[0].n_validation == 3
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgewise import GraphTree, HeldOut, InputError, LeafLasso, Penalized
+from edgewise import GraphTree, HeldOut, InputError, Penalized
 from edgewise.estimators.covariates.tree_fit import default_gain
 from tests.estimators.covariates.tree_rows import assert_same_tree, changing_rows, four_cells
 
@@ -24,21 +24,21 @@ def splits(tree):
 def test_lookahead():
     X, Y = four_cells(d=2)
     rows = halves(X, Y)
-    blind = GraphTree(lookahead=0, bounds=(0, 1)).fit(*rows)
-    seeing = GraphTree(lookahead=1, bounds=(0, 1)).fit(*rows)
+    blind = GraphTree(lookahead=0, scale=(0, 1)).fit(*rows)
+    seeing = GraphTree(lookahead=1, scale=(0, 1)).fit(*rows)
     assert len(blind.leaves_) == 1
     assert len(seeing.leaves_) == 4
     assert {split.column for split in splits(seeing)} == {0, 1}
     assert blind.n_iter_ < seeing.n_iter_
     # What is seen with one step is not lost with more.
-    assert GraphTree(lookahead=3, bounds=(0, 1)).fit(*rows).risk_ <= seeing.risk_ + 1e-9
+    assert GraphTree(lookahead=3, scale=(0, 1)).fit(*rows).risk_ <= seeing.risk_ + 1e-9
 
 
 @pytest.mark.parametrize("exchange", [False, True])
 def test_search(exchange):
     X, Y = four_cells(600, 1, d=2)
     rows = halves(X, Y)
-    common = {"max_total_depth": 4, "bounds": (0, 1), "split_for": "all"}
+    common = {"max_total_depth": 4, "scale": (0, 1), "split_for": "all"}
     default, no_gain = HeldOut(exchange=exchange), HeldOut(min_gain=0, exchange=exchange)
     optimal = GraphTree(default, "optimal", **common).fit(*rows)
     for lookahead in (0, 2):
@@ -80,10 +80,13 @@ def test_optimal_search_is_the_best_of_all_trees(is_penalized):
         B[:, 0] += np.where((A[:, 0] > 0.5) == (A[:, 1] > 0.25), 1.2, -0.6) * B[:, 1]
     trees = list(every_tree((0, 0, 0, 0)))
     assert len(trees) == 723
-    raw = LeafLasso(standardize=False)
-    plain = {"split_for": "all", "lasso": raw, "bounds": (0, 1)}
+    plain = {"split_for": "all", "scale": (0, 1)}
     gamma = 0.02
-    criterion = Penalized(gamma) if is_penalized else HeldOut(min_gain=0, exchange=False)
+    criterion = (
+        Penalized(gamma, standardize=False)
+        if is_penalized
+        else HeldOut(min_gain=0, exchange=False, standardize=False)
+    )
     risks = {}
     for key in {key for tree in trees for key in tree}:
         one, other = rows_in(X, key), rows_in(X_val, key)
@@ -144,7 +147,7 @@ def test_gamma_by_permutation_splits_few_tables_in_which_nothing_varies(search):
     # 2 are expected; more than 5 of 40 come by chance in one of 70 suites.
     assert n_split <= n_tables / 8
     X, Y = four_cells(500, 2, d=2)
-    assert len(GraphTree(Penalized(), search, bounds=(0, 1)).fit(X, Y).leaves_) > 1
+    assert len(GraphTree(Penalized(), search, scale=(0, 1)).fit(X, Y).leaves_) > 1
 
 
 @pytest.mark.parametrize("search", ["greedy", "optimal"])
@@ -225,22 +228,21 @@ def test_bounds():
     assert free.nodes_[0].box["x1"] == ends
     assert free.nodes_[0].split.cut == pytest.approx(np.mean(ends))
     for bounds in ((0, 1), [[0, 1], [0, 1]], {"x1": (0, 1)}):
-        tree = GraphTree(search="halving", bounds=bounds).fit(*rows)
+        tree = GraphTree(search="halving", scale=bounds).fit(*rows)
         assert tree.nodes_[0].split.cut == 0.5
         assert tree.nodes_[0].box["x1"] == (0.0, 1.0)
     # Half a unit further, the middle of the range is elsewhere.
-    shifted = GraphTree(bounds={"x1": (0, 2)}, max_depth=1).fit(*rows)
+    shifted = GraphTree(scale={"x1": (0, 2)}, max_depth=1).fit(*rows)
     assert all(split.cut != 0.5 for split in splits(shifted))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bounds": (1, 0)}, "increasing"),
-        ({"bounds": (0, np.inf)}, "finite"),
-        ({"bounds": {"x7": (0, 1)}}, "'x7'"),
-        ({"bounds": [[0, 1]]}, "shape"),
-        ({"bounds": (0, 1), "scale": "quantile"}, "scale"),
+        ({"scale": (1, 0)}, "increasing"),
+        ({"scale": (0, np.inf)}, "finite"),
+        ({"scale": {"x7": (0, 1)}}, "'x7'"),
+        ({"scale": [[0, 1]]}, "shape"),
     ],
 )
 def test_bad_bounds_are_named(options, message):
@@ -254,12 +256,12 @@ def test_depth_and_size_of_leaves():
     Y = rng.normal(size=(800, 3))
     Y[:, 0] += np.where(X[:, 0] < 0.25, 1.5, -1.5) * Y[:, 1]
     rows = halves(X, Y)
-    assert len(GraphTree(max_depth=1, bounds=(0, 1)).fit(*rows).leaves_) == 2
-    deep = GraphTree(search="halving", max_depth=2, bounds=(0, 1)).fit(*rows)
+    assert len(GraphTree(max_depth=1, scale=(0, 1)).fit(*rows).leaves_) == 2
+    deep = GraphTree(search="halving", max_depth=2, scale=(0, 1)).fit(*rows)
     assert [leaf.box["x0"] for leaf in deep.leaves_] == [(0.5, 1), (0, 0.25), (0.25, 0.5)]
-    anywhere = GraphTree(max_depth=2, bounds=(0, 1)).fit(*rows)
+    anywhere = GraphTree(max_depth=2, scale=(0, 1)).fit(*rows)
     assert [leaf.box["x0"] for leaf in anywhere.leaves_] == [(0, 0.25), (0.25, 1)]
-    big = GraphTree(min_samples_leaf=150, bounds=(0, 1)).fit(*rows)
+    big = GraphTree(min_samples_leaf=150, scale=(0, 1)).fit(*rows)
     assert all(leaf.n >= 150 <= leaf.n_validation for leaf in big.leaves_)
     assert len(big.leaves_) < len(deep.leaves_)
 
@@ -279,12 +281,12 @@ def test_exchange():
 def test_smallest_gain():
     X, Y = changing_rows(600, 10)
     rows = halves(X, Y)
-    tree = GraphTree(search="halving", bounds=(0, 1), **PAPER).fit(*rows)
+    tree = GraphTree(search="halving", scale=(0, 1), **PAPER).fit(*rows)
     gain = tree.nodes_[0].risk - tree.risk_
     nats = gain * 300 / 2
     for share, n_leaves in ((0.99, 2), (1.01, 1)):
         asked = GraphTree(
-            HeldOut(min_gain=share * nats), search="halving", bounds=(0, 1), **PAPER
+            HeldOut(min_gain=share * nats), search="halving", scale=(0, 1), **PAPER
         ).fit(*rows)
         assert len(asked.leaves_) == n_leaves
     # By default the gain must outweigh the choice among the covariates.
@@ -300,9 +302,10 @@ def test_smallest_gain():
             for r in noise
         )
 
-    free = LeafLasso(penalize_diagonal=False)
-    published, ours = (HeldOut(min_gain=gain, exchange=False) for gain in (0, "auto"))
-    assert total(criterion=published, lasso=free) > total(criterion=ours, lasso=free)
+    published, ours = (
+        HeldOut(min_gain=gain, exchange=False, penalize_diagonal=False) for gain in (0, "auto")
+    )
+    assert total(criterion=published) > total(criterion=ours)
 
 
 def test_default_gain_is_a_code_less_what_needless_splits_lose():
@@ -335,9 +338,7 @@ def test_penalised_diagonal():
     X, Y = changing_rows(200, 11)
     rows = halves(X, Y)
     risks = [
-        GraphTree(
-            HeldOut(exchange=False), max_depth=0, lasso=LeafLasso(penalize_diagonal=penalized)
-        )
+        GraphTree(HeldOut(exchange=False, penalize_diagonal=penalized), max_depth=0)
         .fit(*rows)
         .risk_
         for penalized in (True, False)
@@ -349,16 +350,16 @@ def test_units_of_the_responses_do_not_matter():
     X, Y = changing_rows(400, 12)
     rows = halves(X, Y)
     units = np.array([1e-3, 1.0, 50.0, 1e4])
-    plain = GraphTree(bounds=(0, 1)).fit(*rows)
+    plain = GraphTree(scale=(0, 1)).fit(*rows)
     X, Y, X_val, Y_val = rows
-    other = GraphTree(bounds=(0, 1)).fit(X, Y * units, X_val, Y_val * units)
+    other = GraphTree(scale=(0, 1)).fit(X, Y * units, X_val, Y_val * units)
     np.testing.assert_array_equal(plain.apply(X), other.apply(X))
     scaled = other.leaves_[0].precision * np.outer(units, units)
     np.testing.assert_allclose(scaled, plain.leaves_[0].precision, rtol=1e-6, atol=1e-9)
     shift = 2 * np.log(units).sum()
     assert other.risk_ == pytest.approx(plain.risk_ + shift)
     assert other.score(X, Y * units) == pytest.approx(plain.score(X, Y) - shift / 2)
-    as_they_are = GraphTree(bounds=(0, 1), lasso=LeafLasso(standardize=False)).fit(
+    as_they_are = GraphTree(HeldOut(standardize=False), scale=(0, 1)).fit(
         X, Y * units, X_val, Y_val * units
     )
     assert as_they_are.risk_ != pytest.approx(other.risk_, abs=1e-6)
@@ -368,10 +369,8 @@ def test_path_of_strengths():
     X, Y = changing_rows(300, 13)
     rows = halves(X, Y)
     base = GraphTree(HeldOut(exchange=False), max_depth=0).fit(*rows)
-    short = GraphTree(HeldOut(exchange=False), max_depth=0, lasso=LeafLasso(alpha_ratio=0.9)).fit(
-        *rows
-    )
-    coarse = GraphTree(HeldOut(exchange=False), max_depth=0, lasso=LeafLasso(n_alphas=3)).fit(*rows)
+    short = GraphTree(HeldOut(exchange=False, alpha_ratio=0.9), max_depth=0).fit(*rows)
+    coarse = GraphTree(HeldOut(exchange=False, n_alphas=3), max_depth=0).fit(*rows)
     assert short.risk_ > base.risk_
     assert coarse.leaves_[0].alpha != base.leaves_[0].alpha
 
@@ -423,7 +422,6 @@ def test_any_number_of_jobs():
         ({"max_depth": 21}, "between 0 and 20"),
         ({"min_samples_leaf": 0}, "min_samples_leaf"),
         ({"max_total_depth": -1}, "max_total_depth"),
-        ({"lasso": "none"}, "lasso must be a LeafLasso"),
         ({"random_state": -1}, "random_state"),
     ],
 )

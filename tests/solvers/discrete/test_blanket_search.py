@@ -297,7 +297,7 @@ class TestMarginalPseudoLikelihood:
         X, _ = network(9, seed=2, n_rows=150, density=0.5)
         chosen = np.stack([greedy_blanket(X, i) for i in range(9)])
         both, either, climbed = (
-            learn_structure(X, "mpl", combine=combine).value for combine in ("and", "or", "global")
+            learn_structure(X, "mpl", search=search).value for search in ("and", "or", "hill")
         )
         np.testing.assert_array_equal(both, chosen & chosen.T)
         np.testing.assert_array_equal(either, chosen | chosen.T)
@@ -500,10 +500,11 @@ def test_ways_back_are_flips_to_graphs_seen():
     [
         ({"search": "greedy"}, "search"),
         ({"criterion": "bic"}, "criterion"),
-        ({"combine": "xor"}, "combine"),
+        ({"criterion": "mpl", "search": "xor"}, "search"),
+        ({"search": "or"}, "search"),
         ({"patience": 0}, "patience"),
         ({"max_degree": -1}, "max_degree"),
-        ({"criterion": "mpl", "combine": "or", "max_degree": 2}, "cannot keep to max_degree"),
+        ({"criterion": "mpl", "search": "or", "max_degree": 2}, "cannot keep to max_degree"),
         ({"X": np.array([[0.5, 1.0]])}, "integers"),
         ({"ties": "random"}, "ties"),
     ],

@@ -11,11 +11,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from edgewise._core.parallel import as_generator
-from edgewise._core.typing import AnyArray, FloatArray, IntArray
+from edgewise._core.typing import FloatArray, IntArray
 from edgewise.solvers.classify.fisher_scores import (
     fisher_kernel,
     network_residuals,
@@ -174,21 +171,6 @@ def temperature(scores: FloatArray, labels: IntArray) -> float:
         return -float(np.sum(target * log_softmax(np.exp(log_temperature) / spread * scores, 1)))
 
     return float(np.exp(minimize_scalar(loss, bounds=RANGE, method="bounded").x) / spread)
-
-
-def held_out_scores(model: Any, rows: FloatArray, y: AnyArray) -> FloatArray:
-    """Scores of all rows from fits that did not see them."""
-    seed = int(as_generator(model.random_state).integers(2**31 - 1))
-    folds = StratifiedKFold(int(model.calibration), shuffle=True, random_state=seed)
-    decided: FloatArray = cross_val_predict(
-        clone(model).set_params(calibration=None),
-        rows,
-        y,
-        cv=folds,
-        n_jobs=model.n_jobs,
-        method="decision_function",
-    )
-    return np.column_stack([-0.5 * decided, 0.5 * decided]) if decided.ndim == 1 else decided
 
 
 #: Newton steps of a machine at most; ten are usual, and thirty where classes overlap much.

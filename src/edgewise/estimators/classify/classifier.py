@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -21,8 +19,7 @@ from edgewise._core.constraints import Constraint, Number, OneOf, check_paramete
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.memory import Arrays
-from edgewise._core.plain_values import archived
-from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
+from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.checks import check_columns, refuse_covariance, row_order
 from edgewise.data.labels import label_codes
 from edgewise.estimators.base.statistics import arrangement
@@ -33,7 +30,6 @@ from edgewise.estimators.classify.class_networks import (
     arc_supports,
     generative_networks,
     hard_machine,
-    held_out_scores,
     in_data_order,
     informative_arcs,
     pair_votes,
@@ -51,42 +47,6 @@ if TYPE_CHECKING:
 
 #: Stands for the constant parent in the names of Fisher scores.
 BIAS = "bias"
-
-
-@archived
-@dataclass(frozen=True)
-class JointLearning:
-    """How the networks of a `BayesNetClassifier` are learned together, and when to stop.
-
-    Parameters
-    ----------
-    objective : {"margin", "fisher", "generative"}
-        As ``learning`` in `BayesNetClassifier`.
-    tol : float
-        The learning stops where the gradient promises less: standard deviations of the margins, or
-        a share of the bound.
-    max_iter : int
-        Largest number of iterations.
-
-    Examples
-    --------
-    >>> from edgewise import BayesNetClassifier, JointLearning
-    >>> patient = BayesNetClassifier(JointLearning("fisher", max_iter=5000))
-    """
-
-    objective: str = "margin"
-    tol: float = 1e-4
-    max_iter: int = 500
-
-    _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "objective": OneOf("margin", "fisher", "generative"),
-        "tol": Number(above=0),
-        "max_iter": Number(at_least=1, is_whole=True),
-    }
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        check_parameters(self, self._constraints)
 
 
 class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
@@ -111,11 +71,11 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
 
     Parameters
     ----------
-    learning : {"margin", "fisher", "generative"} or JointLearning
+    learning : {"margin", "fisher", "generative"}
         Move coefficients to widen the smallest margins between likelihoods; or to lower the
         radius-margin bound of a support vector machine on Fisher scores; or leave them as learned
         class by class. With more than two classes, a margin is that to the likeliest other class,
-        and the bound is averaged over all pairs. `JointLearning` says when to stop.
+        and the bound is averaged over all pairs.
     decide : {"likelihood", "svm"}
         By the likelihoods; or by support vector machines on the Fisher scores, one for each pair
         of classes, which vote.
@@ -135,18 +95,16 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         Whether the intercepts of the networks are free, or penalised by alpha as published.
     method : {"order", "bcd"}
         How the networks are learned, as in `GaussianBayesNet`.
-    priors : array-like of shape (n_classes,), optional
-        Probabilities of the classes, in their order, for the likelihoods. By default equal, or in
-        proportion to the weights that ``class_weight`` gives.
     class_weight : dict, "balanced" or None
-        Weights of the classes in the learning and in the support vector machines.
-    calibration : int, optional
-        Folds whose held-out rows say how sure ``predict_proba`` may be; the fit takes as many
-        times longer. By default the training rows say it, which is too sure of itself.
+        Weights of the classes in the learning and in the support vector machines. Weights in a
+        dict are also the odds of the classes for the likelihoods, which are even otherwise.
+    tol : float
+        The learning stops where the gradient promises less: standard deviations of the margins, or
+        a share of the bound.
+    max_iter : int
+        Largest number of iterations of the learning.
     n_jobs : int, optional
-        Columns of a network solved, or folds fitted, at a time. The result does not depend on it.
-    random_state : int, Generator, RandomState or None
-        Shuffles the folds of ``calibration``.
+        Columns of a network solved at a time. The result does not depend on it.
 
     Attributes
     ----------
@@ -208,6 +166,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
     _matrices_held = 14.0
     _copies_held = 18.0
     _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "learning": OneOf("margin", "fisher", "generative"),
         "decide": OneOf("likelihood", "svm"),
         "alpha": Number(above=0),
         "n_edges": Number(at_least=1, is_whole=True),
@@ -216,12 +175,13 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         "nu": Number(above=0, at_most=1),
         "bias": OneOf(*BIASES),
         "method": OneOf(*METHODS),
-        "calibration": Number(at_least=2, is_whole=True, or_none=True),
+        "tol": Number(above=0),
+        "max_iter": Number(at_least=1, is_whole=True),
     }
 
     def __init__(
         self,
-        learning: str | JointLearning = "margin",
+        learning: str = "margin",
         decide: str = "likelihood",
         *,
         alpha: float = 0.15,
@@ -231,11 +191,10 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         nu: float = 0.5,
         bias: str = "free",
         method: str = "order",
-        priors: ArrayLike | None = None,
         class_weight: Any = None,
-        calibration: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 500,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ) -> None:
         self.learning = learning
         self.decide = decide
@@ -246,11 +205,10 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         self.nu = nu
         self.bias = bias
         self.method = method
-        self.priors = priors
         self.class_weight = class_weight
-        self.calibration = calibration
+        self.tol = tol
+        self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the networks of all classes.
@@ -266,17 +224,17 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         -------
         BayesNetClassifier
         """
-        learning = self._check_parameters()
+        check_parameters(self, self._constraints)
         rows, labels = self._check_input(X, y)
         # Rows and columns in an order that the values give, so that no result depends on theirs.
         order = row_order(np.column_stack([rows[:, arrangement(rows)], labels]))
         rows, labels = rows[order], labels[order]
         self.location_, self.scale_ = rows.mean(axis=0), rows.std(axis=0)
-        self.priors_ = _class_probabilities(self.priors, self.class_weight, self.classes_.tolist())
+        self.priors_ = _class_probabilities(self.class_weight, self.classes_.tolist())
         weights = compute_sample_weight(self.class_weight, self.classes_[labels])
         standard = (rows - self.location_) / self.scale_
         with blas_threads_for(rows.shape[1]):
-            self._learn(standard, labels, weights, learning)
+            self._learn(standard, labels, weights)
             m = rows.shape[1]
             self.coef_ = self.standard_coef_[:, :m] * self.scale_ / self.scale_[:, None]
             free = self.location_ + self.standard_coef_[:, m] * self.scale_
@@ -286,21 +244,8 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
                 self.support_rows_ = machines.rows
                 self.dual_coef_ = machines.dual
                 self.machine_intercept_ = machines.intercept
-            scores = (
-                self._class_scores(standard)
-                if self.calibration is None
-                else held_out_scores(self, rows, self.classes_[labels])
-            )
-            self.temperature_ = temperature(scores, labels)
+            self.temperature_ = temperature(self._class_scores(standard), labels)
         return self
-
-    def _check_parameters(self) -> JointLearning:
-        """Check the parameters, and return how to learn."""
-        check_parameters(self, self._constraints)
-        if isinstance(self.learning, JointLearning):
-            return self.learning
-        check_parameters(self, {"learning": JointLearning._constraints["objective"]})
-        return JointLearning(self.learning)
 
     def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
         """Rows as floats and the number of each row's class; learns names and classes."""
@@ -317,13 +262,11 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         flat = column_or_1d(y, warn=True) if is_column else y
         classes, labels = label_codes(flat, len(rows))
         _refuse_measurements(classes)
-        _check_counts(classes, np.bincount(labels).tolist(), self.calibration)
+        _check_counts(classes, np.bincount(labels).tolist())
         self.classes_ = np.array(classes)
         return rows, labels
 
-    def _learn(
-        self, standard: FloatArray, labels: IntArray, weights: FloatArray, learning: JointLearning
-    ) -> None:
+    def _learn(self, standard: FloatArray, labels: IntArray, weights: FloatArray) -> None:
         """Set the networks of standardised rows, before and after they are learned together."""
         order = arrangement(standard)
         rows = np.ascontiguousarray(standard[:, order])
@@ -336,17 +279,17 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
             n_jobs=self.n_jobs,
         )
         found = None
-        if learning.objective != "generative":
+        if self.learning != "generative":
             solve: Any = (
                 partial(margin_networks, nu=self.nu)
-                if learning.objective == "margin"
+                if self.learning == "margin"
                 else partial(fisher_networks, machine=hard_machine, C=self.C)
             )
             arcs = informative_arcs(rows, labels, start, self.n_edges)
             if len(arcs):
                 found = solve(
                     rows, labels, start, arcs, slack=self.slack, weights=weights,
-                    tol=learning.tol, max_iter=learning.max_iter,
+                    tol=self.tol, max_iter=self.max_iter,
                 )  # fmt: skip
         self.start_coef_ = in_data_order(start, order)
         self.standard_coef_ = (
@@ -363,8 +306,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         if not self.converged_:
             warnings.warn(
                 f"The learning stopped after {self.n_iter_} iterations at {self.gap_:.2g}, before "
-                f"it reached tol={learning.tol:g}. Raise max_iter or tol of JointLearning, or "
-                "lower n_edges.",
+                f"it reached tol={self.tol:g}. Raise max_iter or tol, or lower n_edges.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -578,18 +520,16 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         return [*held, Arrays(kernels, (n_rows, n_rows))]
 
 
-def _check_counts(classes: list[Any], counts: list[int], n_folds: int | None) -> None:
+def _check_counts(classes: list[Any], counts: list[int]) -> None:
     """Refuse a single class, and classes with too few rows."""
     if len(classes) == 1:
         raise InputError(
             f"All labels in y are of one class, {classes[0]!r}. Pass rows of at least two classes."
         )
-    needed = max(2, n_folds or 0)
-    few = [label for label, count in zip(classes, counts, strict=True) if count < needed]
+    few = [label for label, count in zip(classes, counts, strict=True) if count < 2]
     if few:
-        reason = "" if n_folds is None or n_folds <= 2 else f" with calibration={n_folds}"
         raise InputError(
-            f"Each class needs at least {needed} rows{reason}; {quote_names(few)} "
+            f"Each class needs at least 2 rows; {quote_names(few)} "
             f"{'has' if len(few) == 1 else 'have'} fewer. Leave such classes out, or join them."
         )
 
@@ -604,27 +544,14 @@ def _refuse_measurements(classes: list[Any]) -> None:
         )
 
 
-def _class_probabilities(
-    priors: ArrayLike | None, class_weight: Any, classes: list[Any]
-) -> FloatArray:
-    """Probabilities of the classes: those given, or equal but for the weights of the classes.
+def _class_probabilities(class_weight: Any, classes: list[Any]) -> FloatArray:
+    """Probabilities of the classes: equal, but for weights that are given class by class.
 
     Equal ones make up for unequal numbers of rows, so that balanced weights change nothing.
     """
-    n_classes = len(classes)
-    if priors is None:
-        known = class_weight if isinstance(class_weight, dict) else {}
-        weights = np.array([known.get(label, 1.0) for label in classes], dtype=np.float64)
-        return np.asarray(weights / weights.sum())
-    given = np.asarray(priors, dtype=np.float64)
-    if given.shape != (n_classes,):
-        raise InputError(
-            f"priors must hold one probability for each of the {n_classes} classes, got shape "
-            f"{given.shape}."
-        )
-    if not np.isfinite(given).all() or (given <= 0).any() or abs(given.sum() - 1) > 1e-6:
-        raise InputError(f"priors must be positive and add up to 1, got {given.tolist()}.")
-    return np.asarray(given / given.sum())
+    known = class_weight if isinstance(class_weight, dict) else {}
+    weights = np.array([known.get(label, 1.0) for label in classes], dtype=np.float64)
+    return np.asarray(weights / weights.sum())
 
 
 def _other_class(against: Any, decided: int, scores: FloatArray, classes: list[Any]) -> int:

@@ -345,7 +345,7 @@ def _check_bounds(bounds: Any, table: Table) -> dict[int, tuple[float, float]]:
     if isinstance(bounds, Mapping):
         if unknown := [name for name in bounds if name not in names]:
             raise InputError(
-                f"bounds names {quote_names(unknown)}; the covariates are {quote_names(names)}."
+                f"scale names {quote_names(unknown)}; the covariates are {quote_names(names)}."
             )
         pairs = {names.index(name): pair for name, pair in bounds.items()}
     else:
@@ -354,7 +354,7 @@ def _check_bounds(bounds: Any, table: Table) -> dict[int, tuple[float, float]]:
             array = np.tile(array, (len(names), 1))
         if array.shape != (len(names), 2):
             raise InputError(
-                "bounds must be one pair (lower, upper), a pair per covariate, or a dict of pairs "
+                "scale must be one pair (lower, upper), a pair per covariate, or a dict of pairs "
                 f"by name; got an array of shape {array.shape} for {len(names)} covariates."
             )
         pairs = dict(enumerate(array.tolist()))
@@ -365,7 +365,7 @@ def _check_bounds(bounds: Any, table: Table) -> dict[int, tuple[float, float]]:
         lower, upper = (float(end) for end in pair)
         if not (np.isfinite([lower, upper]).all() and lower < upper):
             raise InputError(
-                f"The bounds of '{names[column]}' must be finite and increasing, got {pair!r}."
+                f"The ends of '{names[column]}' must be finite and increasing, got {pair!r}."
             )
         limits[column] = (lower, upper)
     return limits

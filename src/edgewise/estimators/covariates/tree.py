@@ -54,9 +54,24 @@ UNTRIED: Final = "never split"
 REFUTED: Final = "differences beyond chance, but parts predict the rows of others no better"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LeafLasso:
+    """Settings that criteria share: the graphical lassos in the cells of a tree."""
+
+    n_alphas: int = 40
+    alpha_ratio: float = 0.01
+    penalize_diagonal: bool = True
+    standardize: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        counts = Number(at_least=2, is_whole=True)
+        check_parameters(self, {"n_alphas": counts, "alpha_ratio": Number(above=0, below=1)})
+
+
 @archived
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOut(LeafLasso):
     r"""Grow a `GraphTree` by the risk of validation rows.
 
     Parameters
@@ -78,6 +93,16 @@ class HeldOut:
         is the probability of any split where nothing varies with the covariates. None tests
         nothing.
 
+    n_alphas : int
+        Alphas on the path of the graphical lasso of each cell.
+    alpha_ratio : float
+        The smallest of them as a share of the largest.
+    penalize_diagonal : bool
+        Whether they shrink the diagonal, too, as published. It costs small cells more than large
+        ones, which guards against needless splits.
+    standardize : bool
+        Scale the responses to unit variance before anything else, so that units do not matter.
+
     Examples
     --------
     The published rule, section 3.3 of Liu et al. (2010), in full:
@@ -98,6 +123,7 @@ class HeldOut:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        super().__post_init__()
         check_parameters(self, {"significance": Number(above=0, below=1, or_none=True)})
         if self.min_gain != "auto":
             check_parameters(self, {"min_gain": Number(at_least=0)})
@@ -105,7 +131,7 @@ class HeldOut:
 
 @archived
 @dataclass(frozen=True)
-class Penalized:
+class Penalized(LeafLasso):
     r"""Grow a `GraphTree` by the risk of the training rows with a complexity penalty.
 
     The graphical lasso of a cell A has an alpha of :math:`\sqrt{\log p / n_A}`.
@@ -122,6 +148,16 @@ class Penalized:
     significance : float
         Of ``gamma="auto"``: 0.05 takes 19 permutations.
 
+    n_alphas : int
+        Alphas on the path of the graphical lasso of each cell.
+    alpha_ratio : float
+        The smallest of them as a share of the largest.
+    penalize_diagonal : bool
+        Whether they shrink the diagonal, too, as published. It costs small cells more than large
+        ones, which guards against needless splits.
+    standardize : bool
+        Scale the responses to unit variance before anything else, so that units do not matter.
+
     Examples
     --------
     >>> from edgewise import GraphTree, Penalized
@@ -133,46 +169,13 @@ class Penalized:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        super().__post_init__()
         check_parameters(self, {"significance": Number(at_least=0.001, below=1)})
         if self.gamma != "auto":
             check_parameters(self, {"gamma": Number(at_least=0)})
 
 
 CRITERIA: Final = {"heldout": HeldOut(), "penalized": Penalized()}
-
-
-@archived
-@dataclass(frozen=True)
-class LeafLasso:
-    """The graphical lassos in the cells of a `GraphTree`.
-
-    Parameters
-    ----------
-    n_alphas : int
-        Alphas on the path of each.
-    alpha_ratio : float
-        The smallest of them as a share of the largest.
-    penalize_diagonal : bool
-        Whether they shrink the diagonal, too, as published. It costs small cells more than large
-        ones, which guards against needless splits.
-    standardize : bool
-        Scale the responses to unit variance before anything else, so that units do not matter.
-
-    Examples
-    --------
-    >>> from edgewise import GraphTree, LeafLasso
-    >>> tree = GraphTree(lasso=LeafLasso(penalize_diagonal=False))
-    """
-
-    n_alphas: int = 40
-    alpha_ratio: float = 0.01
-    penalize_diagonal: bool = True
-    standardize: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        counts = Number(at_least=2, is_whole=True)
-        check_parameters(self, {"n_alphas": counts, "alpha_ratio": Number(above=0, below=1)})
 
 
 class GraphTree(CovariateEstimator):
@@ -225,19 +228,16 @@ class GraphTree(CovariateEstimator):
     lookahead : int
         How many levels below the last split that paid off, or was significant, the search goes on,
         before it prunes what did not. Splits that pay off only together are missed with 0.
-    scale : {"range", "quantile"}
-        Halve the range of a numeric covariate; or its rows, which does not depend on its units.
+    scale : {"range", "quantile"}, tuple, array-like of shape (d, 2) or dict
+        Halve the range of a numeric covariate, that of the training rows; or its rows, which does
+        not depend on its units. Or the ends of the ranges: one pair, a pair per covariate, or pairs
+        by name.
     max_depth : int
         How often each covariate can be halved, at most 20: it is cut between :math:`2^k` intervals.
-    min_samples_leaf : int
-        Fewest training rows in a leaf, and fewest validation rows.
-    bounds : tuple, array-like of shape (d, 2) or dict, optional
-        Ends of the ranges of numeric covariates for ``scale="range"``: one pair, a pair per
-        covariate, or pairs by name. By default the ends of the training rows.
     max_total_depth : int, optional
         Largest number of splits above a leaf.
-    lasso : LeafLasso, optional
-        Path of the graphical lassos and units of the responses.
+    min_samples_leaf : int
+        Fewest training rows in a leaf, and fewest validation rows.
     random_state : int, Generator, RandomState or None
         Chooses the validation rows where none are given.
     n_jobs : int, optional
@@ -301,7 +301,7 @@ class GraphTree(CovariateEstimator):
     >>> X = rng.uniform(size=(800, 2))
     >>> Y = rng.normal(size=(800, 3))
     >>> Y[:, 0] += np.where(X[:, 1] > 0.5, 1.0, -1.0) * Y[:, 1]
-    >>> tree = GraphTree(random_state=0, bounds=(0, 1)).fit(X, Y)
+    >>> tree = GraphTree(random_state=0, scale=(0, 1)).fit(X, Y)
     >>> [leaf.graph.weights[0, 1].round(1).item() for leaf in tree.leaves_]
     [-0.7, 0.7]
     >>> tuple(round(end, 1) for end in tree.leaves_[1].box["x1"])
@@ -321,11 +321,10 @@ class GraphTree(CovariateEstimator):
         "grow_risk": OneOf(*ESTIMATES),
         "mean": OneOf("leaf", "global"),
         "split_for": OneOf("graph", "all"),
-        "scale": OneOf("range", "quantile"),
         "lookahead": Number(at_least=0, at_most=50, is_whole=True),
         "max_depth": Number(at_least=0, at_most=20, is_whole=True),
-        "min_samples_leaf": Number(at_least=1, is_whole=True),
         "max_total_depth": Number(at_least=0, is_whole=True, or_none=True),
+        "min_samples_leaf": Number(at_least=1, is_whole=True),
     }
 
     def __init__(
@@ -337,12 +336,10 @@ class GraphTree(CovariateEstimator):
         mean: str = "leaf",
         split_for: str = "graph",
         lookahead: int = 2,
-        scale: str = "range",
+        scale: Any = "range",
         max_depth: int = 10,
-        min_samples_leaf: int = 10,
-        bounds: Any = None,
         max_total_depth: int | None = None,
-        lasso: LeafLasso | None = None,
+        min_samples_leaf: int = 10,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -354,10 +351,8 @@ class GraphTree(CovariateEstimator):
         self.lookahead = lookahead
         self.scale = scale
         self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.bounds = bounds
         self.max_total_depth = max_total_depth
-        self.lasso = lasso
+        self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -386,7 +381,6 @@ class GraphTree(CovariateEstimator):
         GraphTree
         """
         criterion = self._check_parameters()
-        lasso = self.lasso or LeafLasso()
         covariates, responses = self._read(X, Y)
         validation = None
         if (X_val is None) != (Y_val is None):
@@ -400,11 +394,15 @@ class GraphTree(CovariateEstimator):
             random_state=self.random_state,
             unit=self._units(groups, covariates.n_samples, has_validation=X_val is not None),
         )
-        described = describe_covariates(rows.X, self.bounds)
+        has_bounds = not isinstance(self.scale, str)
+        described = describe_covariates(rows.X, self.scale if has_bounds else None)
         problem = TreeProblem(
             rows=rows,
             coordinates=make_coordinates(
-                rows.X, described, scale=self.scale, max_depth=self.max_depth
+                rows.X,
+                described,
+                scale="range" if has_bounds else self.scale,
+                max_depth=self.max_depth,
             ),
             search=self.search,
             estimate=ESTIMATES[self.grow_risk],
@@ -412,14 +410,14 @@ class GraphTree(CovariateEstimator):
             lookahead=self.lookahead,
             min_samples=self.min_samples_leaf,
             max_total_depth=self.max_total_depth,
-            lasso=lasso,
+            lasso=criterion,
             gamma=criterion.gamma if isinstance(criterion, Penalized) else None,
             min_gain=criterion.min_gain if isinstance(criterion, HeldOut) else 0.0,
             exchange=isinstance(criterion, HeldOut) and criterion.exchange,
             significance=criterion.significance,
             n_jobs=self.n_jobs,
         )
-        units = make_units(rows, standardize=lasso.standardize)
+        units = make_units(rows, standardize=criterion.standardize)
         with blas_threads_for(responses.n_features):
             tried = problem.tried(units)
             self.covariates_ = [replace(c, is_tried=k in tried) for k, c in enumerate(described)]
@@ -446,7 +444,7 @@ class GraphTree(CovariateEstimator):
         self.gain_ = dict(zip(COMPONENTS, (steps[:-1] - steps[1:]).tolist(), strict=True))
         self.converged_ = True
         self.treatment_ = [*self._untried(rows.counts), *([REFUTED] if found.is_refuted else [])]
-        if lasso.standardize:
+        if criterion.standardize:
             note = "standardize=True: responses scaled to unit variance for the search"
             self.treatment_.append(note)
         self.treatment_.append(rows.counts)
@@ -477,10 +475,8 @@ class GraphTree(CovariateEstimator):
                 "criterion must be one of 'heldout' and 'penalized', or an instance of HeldOut or "
                 f"Penalized, got {self.criterion!r}."
             )
-        if not isinstance(self.lasso, (LeafLasso, type(None))):
-            raise InputError(f"lasso must be a LeafLasso or None, got {self.lasso!r}.")
-        if self.bounds is not None and self.scale != "range":
-            raise InputError(f'bounds go with scale="range" only, and scale is {self.scale!r}.')
+        if isinstance(self.scale, str):
+            OneOf("range", "quantile").check("scale", self.scale)
         return criterion
 
     def _untried(self, counts: str) -> list[str]:

@@ -65,8 +65,10 @@ class DiscreteMarkovNet(BaseEstimator):
         The score: blankets joint posterior; independence-based; or marginal pseudo-likelihood, see
         `edgewise.solvers.log_score`. With the default prior, the first finds known graphs best, see
         "What the defaults do, and why" in the guide.
-    search : {"hill", "exhaustive"}
-        Flip the least supported pair again and again, or try all structures of up to 7 variables.
+    search : {"hill", "and", "or", "exhaustive"}
+        Flip the least supported pair again and again; or try all structures of up to 7 variables.
+        For ``"mpl"`` each variable first finds neighbours by itself: ``"hill"`` climbs among the
+        pairs that either found, ``"and"`` keeps what both found, ``"or"`` what either found.
     patience : int
         Steps without a better graph before the search ends; 1 is the published rule.
     max_degree : int, optional
@@ -86,16 +88,10 @@ class DiscreteMarkovNet(BaseEstimator):
         What ``"bjp"`` takes where both columns have equally many neighbours: the mean of both
         assertions, which does not depend on the order of columns, or as published the assertion of
         the column that comes first.
-    combine : {"global", "and", "or"}
-        How ``"mpl"`` makes one graph of the neighbours that each variable found by itself: climb
-        among those that either found; keep what both found; or what either found.
     cardinalities : int or array-like, optional
         Says that the columns hold level numbers from 0, and how many levels there are.
     missing : {"error", "drop"}
         Refuse missing values, or leave out rows that have any.
-    ridge : float
-        Strength that keeps the potentials finite, in rows, see
-        `edgewise.solvers.discrete.potentials.fit_potentials`.
     random_state : int, Generator, RandomState or None
         Seed of ``sample``.
     verbose : int
@@ -182,10 +178,8 @@ class DiscreteMarkovNet(BaseEstimator):
         prior: float | str = SPARSE,
         ess: float = 1.0,
         ties: str = "mean",
-        combine: str = "global",
         cardinalities: ArrayLike | None = None,
         missing: str = "error",
-        ridge: float = 1.0,
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -197,10 +191,8 @@ class DiscreteMarkovNet(BaseEstimator):
         self.prior = prior
         self.ess = ess
         self.ties = ties
-        self.combine = combine
         self.cardinalities = cardinalities
         self.missing = missing
-        self.ridge = ridge
         self.random_state = random_state
         self.verbose = verbose
 
@@ -257,7 +249,7 @@ class DiscreteMarkovNet(BaseEstimator):
     def _search(self, table: DiscreteTable) -> StructureSolution:
         """Search for the graph, or score the empty one where no pair passes the test."""
         n_features = len(table.levels)
-        prior, max_degree, combine = self.prior, self.max_degree, self.combine
+        prior, max_degree, search = self.prior, self.max_degree, self.search
         self.smallest_p_value_ = math.nan
         if isinstance(prior, str):
             if prior != SPARSE:
@@ -267,12 +259,12 @@ class DiscreteMarkovNet(BaseEstimator):
             smallest = smallest_pair_p_value(table.codes, table.cardinalities, table.counts)
             self.smallest_p_value_ = min(n_pairs * smallest, 1.0)
             if self.smallest_p_value_ > LEVEL:
-                max_degree, combine = 0, "global"
+                max_degree, search = 0, "hill" if search == "or" else search
         with step_counter(self.verbose) as watch:
             return learn_structure(
                 table.codes,
                 self.criterion,
-                search=self.search,
+                search=search,
                 patience=self.patience,
                 cardinalities=table.cardinalities,
                 counts=table.counts,
@@ -281,7 +273,6 @@ class DiscreteMarkovNet(BaseEstimator):
                 ess=self.ess,
                 ties=self.ties,
                 max_degree=max_degree,
-                combine=combine,
                 watch=watch,
             )
 
@@ -401,16 +392,12 @@ class DiscreteMarkovNet(BaseEstimator):
             )
         table = self._table
         fitted = fit_potentials(
-            table.codes,
-            self.cliques_,
-            table.cardinalities,
-            sample_weight=table.counts,
-            ridge=self.ridge,
+            table.codes, self.cliques_, table.cardinalities, sample_weight=table.counts
         )
         if not fitted.converged:
             warnings.warn(
-                f"The potentials are {fitted.gap:.2g} from the best pseudo-likelihood. A larger "
-                "ridge helps.",
+                f"The potentials are {fitted.gap:.2g} from the best pseudo-likelihood. Join rare "
+                "levels.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

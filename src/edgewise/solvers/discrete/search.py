@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from edgewise._core.constraints import OneOf
 from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.solvers._solution import Solution
@@ -177,7 +178,7 @@ Pair = tuple[int, int]
 Watch = Callable[[int, float], None]
 
 SEARCHES: Final = ("hill", "exhaustive")
-COMBINATIONS: Final = ("global", "and", "or")
+COMBINATIONS: Final = ("and", "or")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -214,7 +215,6 @@ def learn_structure(
     ess: float = 1.0,
     ties: str = "index",
     cell: float | None = None,
-    combine: str = "global",
     watch: Watch | None = None,
 ) -> StructureSolution:
     """Find a Markov network structure with a large score.
@@ -223,8 +223,8 @@ def learn_structure(
     pair with the least support, whether the score rises or not, unless that leads to a graph seen
     before; it returns the best graph on the way, ``patience`` steps after the last improvement.
     With ``patience=1`` it stops at the first step that does not improve, as published. For
-    ``"mpl"`` every variable first searches for a blanket by itself, greedily; the blankets are
-    then combined.
+    ``"mpl"`` every variable first searches for a blanket by itself, greedily; the search then
+    climbs among the pairs that either found.
 
     Parameters
     ----------
@@ -232,8 +232,9 @@ def learn_structure(
         Levels of the variables, from 0.
     criterion : {"bjp", "ib", "mpl"}
         The score, see `log_score`.
-    search : {"hill", "exhaustive"}
-        As above, or all structures of up to 7 variables.
+    search : {"hill", "and", "or", "exhaustive"}
+        As above; for ``"mpl"``, what both blankets have, or what either has; or all structures of
+        up to 7 variables.
     patience : int
         Steps without a better graph before the search ends.
     max_degree : int, optional
@@ -246,9 +247,6 @@ def learn_structure(
         on their order, except between columns that cannot be told apart.
     counts : array-like of int, shape (N,), optional
         How often each row stands, if not once.
-    combine : {"global", "and", "or"}
-        For ``"mpl"``: join what both blankets have, what either has, or climb from the empty
-        graph among the latter.
     watch : callable, optional
         Called with the number and the score of every step.
 
@@ -270,7 +268,7 @@ def learn_structure(
            [ True, False, False],
            [False, False, False]])
     """
-    _check_search(criterion, search, patience, max_degree, combine)
+    _check_search(criterion, search, patience, max_degree)
     data = code_table(X, cardinalities, counts)
     settings = ScoreSettings.checked(
         criterion=criterion, pseudocount=pseudocount, prior=prior, ess=ess, ties=ties, cell=cell
@@ -290,7 +288,7 @@ def learn_structure(
         if search == "exhaustive":
             best = best_by_families(families, most, order)
             return _family_solution(families, best, [], [], gap=0.0)
-        return _combine_blankets(families, most, order, combine, watch)
+        return _combine_blankets(families, most, order, search, watch)
     rows = IndependenceRows(data, settings)
     if search == "exhaustive":
         adjacency, score = best_by_assertions(rows, most, order)
@@ -298,21 +296,16 @@ def learn_structure(
     return _walk(rows, most, order, patience, watch)
 
 
-def _check_search(
-    criterion: str, search: str, patience: int, max_degree: int | None, combine: str
-) -> None:
-    if search not in SEARCHES:
-        raise InputError(f"search must be 'hill' or 'exhaustive', got {search!r}.")
-    if combine not in COMBINATIONS:
-        raise InputError(f"combine must be 'global', 'and' or 'or', got {combine!r}.")
+def _check_search(criterion: str, search: str, patience: int, max_degree: int | None) -> None:
+    OneOf(*SEARCHES, *(COMBINATIONS if criterion == "mpl" else ())).check("search", search)
     if patience < 1:
         raise InputError(f"patience must be at least 1, got {patience!r}.")
     if max_degree is not None and max_degree < 0:
         raise InputError(f"max_degree must be at least 0, got {max_degree!r}.")
-    if max_degree is not None and (criterion, search, combine) == ("mpl", "hill", "or"):
+    if max_degree is not None and search == "or":
         raise InputError(
-            "combine='or' joins whatever either variable found and cannot keep to max_degree. Use "
-            "combine='global' or 'and'."
+            "search='or' joins whatever either variable found and cannot keep to max_degree. Use "
+            "search='hill' or 'and'."
         )
 
 
@@ -430,13 +423,13 @@ def _solution(
 
 
 def _combine_blankets(
-    families: FamilyRows, most: IntArray, order: IntArray, combine: str, watch: Watch | None
+    families: FamilyRows, most: IntArray, order: IntArray, search: str, watch: Watch | None
 ) -> StructureSolution:
     """Let each variable find its blanket, then agree."""
     chosen = np.stack([_greedy_blanket(families, i, most, order) for i in range(len(most))])
-    if combine == "and":
+    if search == "and":
         return _family_solution(families, chosen & chosen.T, [], [])
-    if combine == "or":
+    if search == "or":
         return _family_solution(families, chosen | chosen.T, [], [])
     return _family_solution(families, *_climb(families, chosen | chosen.T, most, order, watch))
 
