@@ -16,6 +16,9 @@ from .edges import (
 from .effects import (
     causal_effects as causal_effects,
 )
+from .graph_check import (
+    check_graph as check_graph,
+)
 from .intervals import (
     change_intervals as change_intervals,
 )

