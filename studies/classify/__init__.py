@@ -8,8 +8,8 @@ from pathlib import Path
 
 from edgewise import InputError
 from studies.classify import accuracy, connectivity
-from studies.classify.accuracy import BRAIN, BREAST
-from studies.classify.data import breast_cancer, fingerprint, two_groups, young_and_old
+from studies.classify.accuracy import BREAST
+from studies.classify.data import Loader, brains, breast_cancer, fingerprint, sets_of, two_groups
 from studies.study import Study
 
 
@@ -20,7 +20,7 @@ def with_table(path: Path, by: str | None = None, lobes: Path | None = None) -> 
     ----------
     path : Path
         A table with a row per person and a column for each region; ``dataset`` and ``group`` of
-        young and old people unless ``by`` is given.
+        the sets of `data.SETS` unless ``by`` is given.
     by : str, optional
         A column with the two groups of any other table.
     lobes : Path, optional
@@ -31,16 +31,21 @@ def with_table(path: Path, by: str | None = None, lobes: Path | None = None) -> 
     -------
     Study
     """
-    where = None if lobes is None else lobes.resolve()
-    load = partial(young_and_old, path.resolve())
+    path, where = path.resolve(), None if lobes is None else lobes.resolve()
+    loaders: dict[str, Loader]
     if by is not None:
-        load = partial(two_groups, path.resolve(), by, where)
+        loaders = {f"by {by}": partial(two_groups, path, by, where)}
     elif lobes is not None:
         raise InputError("--lobes goes with --by.")
-    load()
-    digest = fingerprint(path) + (f" by {by}" if by else "")
-    brains = accuracy.part_of(BRAIN, load, digest=digest)
-    return replace(STUDY, parts=(*STUDY.parts, brains, connectivity.part_of(load, digest=digest)))
+    else:
+        loaders = {name: partial(brains, path, name) for name in sets_of(path)}
+    digest = fingerprint(path)
+    parts = [accuracy.part_of(BREAST, breast_cancer, also=tuple(loaders))]
+    for load in loaders.values():
+        load()
+    parts += [accuracy.part_of(name, load, digest=digest) for name, load in loaders.items()]
+    parts += [connectivity.part_of(name, load, digest=digest) for name, load in loaders.items()]
+    return replace(STUDY, parts=tuple(parts))
 
 
 STUDY = Study(
@@ -52,7 +57,7 @@ STUDY = Study(
         "on Pattern Analysis and Machine Intelligence 38, 2269-2283. "
         "https://doi.org/10.1109/TPAMI.2015.2511754"
     ),
-    version=2,
+    version=3,
     parts=(accuracy.part_of(BREAST, breast_cancer),),
     with_table=with_table,
 )

@@ -1,9 +1,11 @@
-"""Exp-IV: arcs lost and gained between the lobes of young and old brains."""
+"""Exp-I and Exp-IV: orders of the columns, and arcs lost and gained between lobes of brains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -21,21 +23,26 @@ from studies.classify import accuracy, data
 from studies.figures import GREY, panels
 from studies.study import Claim, Part, Report, Row, combinations
 
-#: Of the part.
-NAME: Final = "connectivity"
 ALPHA: Final = 0.15
+#: Along which networks of one method are compared with the next sparser.
+ALPHAS: Final = (0.1, 0.15, 0.2, 0.3)
 #: Coefficients below are not counted as arcs.
 CUTOFF: Final = 0.01
 #: Arcs that move in the example of learning.
 N_MOVED: Final = 30
 SHUFFLES_PER_TASK: Final = 20
 ALL: Final = "all"
+INTO: Final = "into "
+OUT_OF: Final = "out of "
 #: Kinds of rows.
 REGION: Final = "region"
 ARC: Final = "arc"
 ORDER: Final = "order"
 CHANGE: Final = "change"
 SHUFFLE: Final = "shuffle"
+BIAS: Final = "bias"
+AVERAGE: Final = "average"
+SPARSER: Final = "sparser"
 SOLVERS: Final[dict[str, Callable[..., Any]]] = {
     accuracy.OR: order_bayes_net,
     accuracy.H: bcd_bayes_net,
@@ -62,10 +69,9 @@ def run_task(
 ) -> list[Row]:
     """Learn the networks of both groups, or of groups into which people are shuffled."""
     table = load()
-    chosen = data.choose_columns(table, np.arange(len(table.labels)))
+    chosen, lobes = data.choose_by_lobe(table)
     names = [table.names[column] for column in chosen]
     rows = table.values[:, chosen]
-    lobes = [data.lobe_of(name, table.lobes) for name in names]
     centred = centre(rows, table.labels)
     if not n_shuffles:
         regions = [
@@ -81,14 +87,16 @@ def run_task(
         return [
             *regions,
             *_arcs(table, centred, names),
+            *_intercepts(table, rows, centred, names),
             *_orders(centred, table, n_orders, rng),
+            *_sparser(centred, table),
             *_changes(table, rows, names),
         ]
     return [
         {"kind": SHUFFLE, "shuffle": shuffle, "block": block, "difference": difference}
         for shuffle in range(n_shuffles)
         for block, difference in differences(
-            learn(centred, rng.permutation(table.labels), accuracy.OR), lobes
+            learn(centred, rng.permutation(table.labels), accuracy.OR), lobes, names
         ).items()
     ]
 
@@ -106,8 +114,10 @@ def learn(rows: FloatArray, labels: IntArray, method: str) -> BoolArray:
     return np.abs(_coefficients(rows, labels, method)) > CUTOFF
 
 
-def _coefficients(rows: FloatArray, labels: IntArray, method: str) -> FloatArray:
-    model = BayesNetClassifier("generative", alpha=ALPHA, method=ALGORITHMS[method])
+def _coefficients(
+    rows: FloatArray, labels: IntArray, method: str, alpha: float = ALPHA
+) -> FloatArray:
+    model = BayesNetClassifier("generative", alpha=alpha, method=ALGORITHMS[method])
     return model.fit(rows, labels).standard_coef_[:, :-1]
 
 
@@ -122,19 +132,19 @@ def block_name(lobes: Sequence[str]) -> str:
     return " - ".join(sorted(set(lobes)))
 
 
-def differences(arcs: BoolArray, lobes: Sequence[str]) -> dict[str, int]:
+def differences(arcs: BoolArray, lobes: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     """Arcs of the first class less those of the second, in all and by lobes.
 
     Parameters
     ----------
     arcs : ndarray of bool of shape (2, m, m)
-    lobes : sequence of str
+    lobes, names : sequence of str
         Of the m regions.
 
     Returns
     -------
     dict
-        By `block_name`, and `ALL`.
+        By `block_name`, and `ALL`; of arcs `INTO` and `OUT_OF` each hippocampus, too.
     """
     found = {ALL: int(arcs[0].sum()) - int(arcs[1].sum())}
     difference = arcs[0].astype(int) - arcs[1]
@@ -145,6 +155,10 @@ def differences(arcs: BoolArray, lobes: Sequence[str]) -> dict[str, int]:
         for j, second in enumerate(kinds.tolist()[: i + 1]):
             both = between[i, j] + (between[j, i] if i != j else 0)
             found[block_name([first, second])] = int(both)
+    for k, name in enumerate(names):
+        if data.HIPPOCAMPUS in name.lower():
+            found[INTO + name] = int(difference[:, k].sum())
+            found[OUT_OF + name] = int(difference[k].sum())
     return found
 
 
@@ -164,19 +178,74 @@ def _arcs(table: data.LabelledTable, centred: FloatArray, names: list[str]) -> l
     ]
 
 
+def _intercepts(
+    table: data.LabelledTable, rows: FloatArray, centred: FloatArray, names: list[str]
+) -> list[Row]:
+    """Free intercepts of both networks, in standard deviations of the regions: the bias node."""
+    standard = (rows - rows.mean(axis=0)) / centred.std(axis=0)
+    found: list[Row] = []
+    for method in ALGORITHMS:
+        for c, coef in enumerate(_coefficients(centred, table.labels, method)):
+            mean = standard[table.labels == c].mean(axis=0)
+            about = {"kind": BIAS, "method": method, "group": table.classes[c]}
+            values = (mean - mean @ coef).tolist()
+            found += [
+                {**about, "target": name, "after": value}
+                for name, value in zip(names, values, strict=True)
+            ]
+    return found
+
+
 def _orders(
     centred: FloatArray, table: data.LabelledTable, n_orders: int, rng: np.random.Generator
 ) -> list[Row]:
-    """Share of the arcs that lead from a column to a later one, in random orders of columns."""
+    """Networks with the columns in random orders.
+
+    The share of the arcs that lead from a column to a later one; and of each method and class, how
+    far the mean of the coefficients over all orders is from those of the order in the table.
+    """
     standard = centred / centred.std(axis=0)
+    groups = [standard[table.labels == c] for c in (0, 1)]
+    orders = [rng.permutation(standard.shape[1]) for _ in range(n_orders)]
     rows: list[Row] = []
-    for _ in range(n_orders):
-        order = rng.permutation(standard.shape[1])
-        S = np.cov(standard[np.ix_(table.labels == 0, order)], rowvar=False, bias=True)
-        for method, solve in SOLVERS.items():
-            arcs = np.abs(solve(S, ALPHA).value) > CUTOFF
+    for (method, solve), (c, own) in product(SOLVERS.items(), enumerate(groups)):
+        S = np.cov(own, rowvar=False, bias=True)
+        about = {"method": method, "group": table.classes[c]}
+        original = solve(S, ALPHA).value
+        total = np.zeros_like(original)
+        for order in orders:
+            coef = solve(S[np.ix_(order, order)], ALPHA).value
+            total[np.ix_(order, order)] += coef
+            arcs = np.abs(coef) > CUTOFF
             share = float(np.triu(arcs).sum() / max(int(arcs.sum()), 1))
-            rows.append({"kind": ORDER, "method": method, "upper": share})
+            rows.append({"kind": ORDER, **about, "upper": share})
+        average = total / n_orders
+        correlation = float(np.corrcoef(average.ravel(), original.ravel())[0, 1])
+        distance = float(np.linalg.norm(average - original))
+        rows.append({"kind": AVERAGE, **about, "distance": distance, "correlation": correlation})
+    return rows
+
+
+def _sparser(centred: FloatArray, table: data.LabelledTable) -> list[Row]:
+    """How many arcs of a network the one of the next smaller alpha has, in their direction."""
+    rows: list[Row] = []
+    for method in ALGORITHMS:
+        found = [_coefficients(centred, table.labels, method, alpha) for alpha in ALPHAS]
+        arcs = [np.abs(coefs) > CUTOFF for coefs in found]
+        for alpha, dense, sparse in zip(ALPHAS[1:], arcs[:-1], arcs[1:], strict=True):
+            for c, group in enumerate(table.classes):
+                joined = dense[c] | dense[c].T
+                rows.append(
+                    {
+                        "kind": SPARSER,
+                        "method": method,
+                        "group": group,
+                        "alpha": alpha,
+                        "arcs": int(sparse[c].sum()),
+                        "kept": int((sparse[c] & dense[c]).sum()),
+                        "joined": int((sparse[c] & joined).sum()),
+                    }
+                )
     return rows
 
 
@@ -199,9 +268,14 @@ def _changes(table: data.LabelledTable, rows: FloatArray, names: list[str]) -> l
 
 #: Largest share of shuffles as far apart as what is not put down to chance.
 LEVEL: Final = 0.05
-#: Changes of coefficients are alike in sign from this share on.
+#: Changes of coefficients are alike in sign, and networks in arcs, from this share on.
 ALIKE: Final = 0.8
-REGIONS_OF_NOTE: Final = ("Hippocampus", "Amygdala")
+#: Of Table 3: distance and correlation between coefficients and their mean over orders.
+PUBLISHED_ORDERS: Final = {
+    accuracy.OR: ((0.08, 0.9996), (0.18, 0.9981)),
+    accuracy.H: ((1.91, 0.6828), (2.06, 0.6396)),
+}
+REGIONS_OF_NOTE: Final = ("hippocampus", "amygdala")
 
 
 class Connectivity:
@@ -211,6 +285,11 @@ class Connectivity:
         regions, self._arcs, self.orders, self.changes, shuffled = (
             tables.rows_of(frame, kind=kind) for kind in (REGION, ARC, ORDER, CHANGE, SHUFFLE)
         )
+        self._intercepts, self.averages, self.sparser = (
+            tables.rows_of(frame, kind=kind) for kind in (BIAS, AVERAGE, SPARSER)
+        )
+        #: Of the set of people.
+        self.name: str = str(frame["table"].iloc[0])
         #: Names of the classes 0 and 1.
         self.groups: tuple[str, str] = (
             str(regions["first"].iloc[0]),
@@ -240,23 +319,38 @@ class Connectivity:
         """Network of a group."""
         return Graph(self.weights(method, group), names=self.names, directed=True)
 
+    def with_bias(self, method: str, group: str) -> Graph:
+        """Network of a group with its intercepts, arcs of a last node."""
+        m = len(self.names)
+        weights = np.zeros((m + 1, m + 1))
+        weights[:m, :m] = self.weights(method, group)
+        rows = tables.rows_of(self._intercepts, method=method, group=group)
+        values = rows["after"].to_numpy(dtype=np.float64)
+        weights[m, rows["target"].map(self.names.index).to_numpy(int)] = values
+        weights[np.abs(weights) <= CUTOFF] = 0.0
+        return Graph(weights, names=[*self.names, BIAS], directed=True)
+
     def arcs(self, method: str) -> BoolArray:
         """Arcs of both groups, in their order."""
         return np.stack([self.weights(method, group) != 0 for group in self.groups])
 
+    def differences(self) -> dict[str, int]:
+        """Arcs of the first group less those of the second, by OR-SGBN."""
+        return differences(self.arcs(accuracy.OR), self.lobes, self.names)
+
     def pvalue(self, block: str) -> float:
         """Share of shuffles at least as far apart, the observation counted in."""
-        observed = differences(self.arcs(accuracy.OR), self.lobes)[block]
+        observed = self.differences()[block]
         far = np.abs(self.shuffled[block].to_numpy()) >= abs(observed)
         return float((1 + far.sum()) / (1 + len(far)))
 
     def familywise(self) -> dict[str, float]:
         """P-values of all blocks against the largest difference of each shuffle, in its units."""
-        blocks = [str(block) for block in self.shuffled if block != ALL]
+        observed = self.differences()
+        blocks = [name for name in observed if name != ALL and not name.startswith((INTO, OUT_OF))]
         values = self.shuffled[blocks].to_numpy()
         scale = np.maximum(values.std(axis=0), 1e-12)
         largest = np.abs(values / scale).max(axis=1)
-        observed = differences(self.arcs(accuracy.OR), self.lobes)
         return {
             block: float((1 + (largest >= abs(observed[block]) / unit).sum()) / (1 + len(largest)))
             for block, unit in zip(blocks, scale, strict=True)
@@ -274,8 +368,9 @@ def report(frame: pd.DataFrame) -> Report:
     intercepts = {bias: str(int((sources == "bias").sum())) for bias, sources in moved.items()}
     text = tables.fill(
         __package__,
-        NAME,
-        n_regions=data.N_REGIONS,
+        "connectivity",
+        name=found.name,
+        n_regions=len(found.names),
         alpha=ALPHA,
         cutoff=CUTOFF,
         table=lobes_table(found),
@@ -285,10 +380,45 @@ def report(frame: pd.DataFrame) -> Report:
         second=found.groups[1],
         n_first=of_first,
         n_second=of_second,
+        orders=_orders_table(found),
+        sparser=_sparser_table(found),
         n_moved=N_MOVED,
         intercepts=tables.listed(intercepts, " and "),
     )
-    return Report(text, (_fewer(found), _upper(found), _signs(found)))
+    judged = (_orders_claim, _fewer, _increase, _hippocampi, _stable, _upper, _signs)
+    claims = (judge(found) for judge in judged)
+    return Report(
+        text,
+        tuple(replace(claim, published=f"{claim.published} ({found.name})") for claim in claims),
+    )
+
+
+def _orders_table(found: Connectivity) -> str:
+    """Lay out Table 3."""
+    rows = [
+        [
+            *(str(row[name]) for name in ("method", "group")),
+            f"{row['distance']:.2f} and {row['correlation']:.4f}",
+        ]
+        for row in found.averages.to_dict("records")
+    ]
+    for method, pairs in PUBLISHED_ORDERS.items():
+        written = "; ".join(f"{distance:.2f} and {value:.4f}" for distance, value in pairs)
+        rows.append([f"*published, {method}*", "*both*", f"*{written}*"])
+    return tables.markdown_table(["method", "group", "distance and correlation"], rows)
+
+
+def _sparser_table(found: Connectivity) -> str:
+    """Lay out how many arcs are those of a denser network."""
+    columns = {
+        "method": "{method}",
+        "group": "{group}",
+        "alpha": "{alpha:g}",
+        "arcs": "{arcs:.0f}",
+        "in the next denser network": "{kept:.0f}",
+        "the same in either direction": "{joined:.0f}",
+    }
+    return tables.records_table(found.sparser, columns)
 
 
 def lobes_table(found: Connectivity) -> str:
@@ -337,13 +467,15 @@ def _directions(found: Connectivity) -> str:
     old, young = found.arcs(accuracy.OR)
     parts = []
     for k, name in enumerate(found.names):
-        if any(part in name for part in REGIONS_OF_NOTE):
+        if any(part in name.lower() for part in REGIONS_OF_NOTE):
             parts.append(
                 f"{name} has {young[:, k].sum()} arcs in and {young[k].sum()} out in "
                 f"{found.groups[1]}, {old[:, k].sum()} in and {old[k].sum()} out in "
                 f"{found.groups[0]}"
             )
-    missing = [part for part in REGIONS_OF_NOTE if not any(part in name for name in found.names)]
+    missing = [
+        part for part in REGIONS_OF_NOTE if not any(part in name.lower() for name in found.names)
+    ]
     absent = f" Not among the regions: {', '.join(missing)}." if missing else ""
     return f"{'; '.join(parts)}.{absent}" if parts else absent.strip()
 
@@ -363,6 +495,86 @@ def _fewer(found: Connectivity) -> Claim:
         f"{found.groups[1]} and {found.groups[0]}: {'; '.join(parts)}, by {len(found.shuffled)} "
         "shuffles.",
         tables.verdict([[case] for case in cases]),
+    )
+
+
+def _orders_claim(found: Connectivity) -> Claim:
+    by = {
+        method: tables.rows_of(found.averages, method=method)["distance"].to_numpy(dtype=np.float64)
+        for method in ALGORITHMS
+    }
+    figures = {
+        f"{row['method']}, {row['group']}": f"{row['distance']:.2f} and {row['correlation']:.4f}"
+        for row in found.averages.to_dict("records")
+    }
+    robust = [bool(value <= pair[0]) for value, pair in zip(
+        by[accuracy.OR], PUBLISHED_ORDERS[accuracy.OR], strict=True
+    )]  # fmt: skip
+    fragile = [
+        bool(own > other) for own, other in zip(by[accuracy.H], by[accuracy.OR], strict=True)
+    ]
+    return Claim(
+        "OR-SGBN hardly depends on the order of the columns and H-SGBN does: distances of 0.08 and "
+        "0.18 against 1.91 and 2.06 between coefficients and their mean over 100 orders.",
+        f"Distance and correlation: {tables.listed(figures)}.",
+        tables.verdict([[*robust, *fragile]]),
+    )
+
+
+def _increase(found: Connectivity) -> Claim:
+    block = block_name([data.FRONTAL, data.TEMPORAL])
+    return _directed(
+        found,
+        "Patients have more arcs between the frontal and the temporal lobe than the healthy.",
+        {block: 1} if block in found.differences() else {},
+    )
+
+
+def _hippocampi(found: Connectivity) -> Claim:
+    signs = {INTO: -1, OUT_OF: 1}
+    return _directed(
+        found,
+        "Both hippocampi have fewer arcs in and more arcs out in patients.",
+        {
+            block: sign
+            for block in found.differences()
+            for start, sign in signs.items()
+            if block.startswith(start)
+        },
+    )
+
+
+def _directed(found: Connectivity, published: str, expected: dict[str, int]) -> Claim:
+    """Judge differences of the first group from the second by their signs and their p-values."""
+    observed = found.differences()
+    cases, words = [], {}
+    for block, sign in expected.items():
+        pvalue = found.pvalue(block)
+        cases.append(sign * observed[block] > 0 and pvalue <= LEVEL)
+        words[block] = f"{observed[block]:+d}, p = {pvalue:.3f}"
+    if not words:
+        return Claim(published, "The table has no such regions.", "no")
+    return Claim(
+        published,
+        f"{found.groups[0]} less {found.groups[1]}: {tables.listed(words)}.",
+        tables.verdict([[case] for case in cases]),
+    )
+
+
+def _stable(found: Connectivity) -> Claim:
+    shares = {
+        method: rows[["kept", "joined"]].sum() / rows["arcs"].sum()
+        for method in ALGORITHMS
+        for rows in (tables.rows_of(found.sparser, method=method),)
+    }
+    words = {
+        method: f"{share['kept']:.0%}, {share['joined']:.0%} in either direction"
+        for method, share in shares.items()
+    }
+    return Claim(
+        "For a given method, other values of lambda do not change the major structure.",
+        f"Arcs of a network that the one of the next smaller alpha has: {tables.listed(words)}.",
+        tables.verdict([[bool(share["kept"] >= ALIKE)] for share in shares.values()]),
     )
 
 
@@ -407,25 +619,26 @@ def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Draw figures 4 and 5, and the networks of both groups by lobe."""
     found = Connectivity(frame)
     networks = {group: found.graph(accuracy.OR, group) for group in reversed(found.groups)}
-    return {
+    drawn = {
         "matrices": draw_matrices(found),
         "lobes": plot_class_networks(networks, groups=found.lobes),
         "changes": draw_changes(found),
     }
+    return {f"{found.name}-{name}".replace(" ", "-"): figure for name, figure in drawn.items()}
 
 
 def draw_matrices(found: Connectivity) -> Figure:
-    """Figure 4: arcs of both groups as matrices, lobes outlined."""
+    """Figure 4: arcs of both groups as matrices, lobes outlined, the bias in the last row."""
     figure, axes = panels(2, 2, (10, 10.4), grid=None)
-    lobes = np.unique(found.lobes, return_inverse=True)[1]
+    lobes = np.append(np.unique(found.lobes, return_inverse=True)[1], -1)
     blocks = np.where(lobes[:, None] == lobes, lobes, -1)
-    middles = pd.Series(range(len(lobes)), found.lobes).groupby(level=0, sort=False).mean()
+    middles = pd.Series(range(len(lobes)), [*found.lobes, BIAS]).groupby(level=0, sort=False).mean()
     turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     for row, method in zip(axes, (accuracy.H, accuracy.OR), strict=True):
         for ax, group in zip(row, reversed(found.groups), strict=True):
-            graph = found.graph(method, group)
+            graph = found.with_bias(method, group)
             plot_matrix(graph, ax, labels="none", colorbar=False, groups=blocks)
-            ax.set_title(f"{method}, {group}: {graph.n_edges} arcs")
+            ax.set_title(f"{method}, {group}: {found.graph(method, group).n_edges} arcs")
             ax.set_yticks(middles, middles.index, fontsize=8)
             ax.set_xticks(middles, middles.index, fontsize=8, **turned)
             ax.tick_params(length=0)
@@ -450,7 +663,7 @@ def draw_changes(found: Connectivity) -> Figure:
     return figure
 
 
-def part_of(load: data.Loader, **columns: Any) -> Part:
-    """Make the part of a table."""
-    tasks, run = partial(list_tasks, **columns), partial(run_task, load=load)
-    return Part(name=NAME, tasks=tasks, run=run, report=report, figures=draw)
+def part_of(name: str, load: data.Loader, **columns: Any) -> Part:
+    """Make the part of a table; ``columns`` tell it from others with the same name."""
+    tasks, run = partial(list_tasks, table=name, **columns), partial(run_task, load=load)
+    return Part(name=f"{name}, connectivity", tasks=tasks, run=run, report=report, figures=draw)

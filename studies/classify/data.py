@@ -66,9 +66,22 @@ def lobe_of(region: str, lobes: Path | None = None) -> str:
 #: Columns of the brain table that are no regions: who somebody is, and means over all regions.
 PERSON: Final = ("dataset", "subject", "group", "age", "sex", "eTIV")
 MEANS: Final = ("lh_MeanThickness", "rh_MeanThickness")
-DATASET: Final = "ds000222"
-GROUPS: Final = ("OLD", "YOUNG")
+#: Sets of the brain table: the dataset of OpenNeuro, and the groups that make either class, the
+#: class of patients or of the old first.
+SETS: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
+    "young-old": ("ds000222", ("OLD",), ("YOUNG",)),
+    "schizophrenia": ("ds000115", ("SCZ",), ("CON", "CON-SIB")),
+    "depression": ("ds003653", ("UD",), ("HC",)),
+}
 N_REGIONS: Final = 40
+#: Share of the rows to learn from.
+TRAINED: Final = 0.63
+#: Lobes of the regions whose networks are compared, as in the paper: the subcortical regions count
+#: to the temporal lobe, and the hippocampi are always there.
+FOUR_LOBES: Final = (FRONTAL, PARIETAL, OCCIPITAL, TEMPORAL)
+HIPPOCAMPUS: Final = "hippocampus"
+#: People in a group that make it worth comparing.
+FEWEST: Final = 15
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,19 +144,8 @@ def breast_cancer() -> LabelledTable:
     )
 
 
-@cache
-def young_and_old(path: Path) -> LabelledTable:
-    """Read thickness and volume of brain regions of young and old people.
-
-    Parameters
-    ----------
-    path : Path
-        A table with a row per person: `PERSON`, then a column for each region.
-
-    Returns
-    -------
-    LabelledTable
-    """
+def sets_of(path: Path) -> list[str]:
+    """Name the sets of `SETS` that a table has rows of, in both classes."""
     raw = read_table(path)
     if missing := [name for name in ("dataset", "group") if name not in raw.names]:
         raise InputError(
@@ -151,23 +153,44 @@ def young_and_old(path: Path) -> LabelledTable:
             f"'dataset', 'group' and the measures of brain regions."
         )
     columns = dict(zip(raw.names, raw.columns, strict=True))
-    group = columns["group"]
-    is_used = (columns["dataset"] == DATASET) & np.isin(group.astype(str), GROUPS)
-    n_train, n_test = 50, 29
-    if np.count_nonzero(is_used) < n_train + n_test or len(set(group[is_used])) < len(GROUPS):
+    dataset, group = (columns[name].astype(str) for name in ("dataset", "group"))
+    found = []
+    for name, (source, *classes) in SETS.items():
+        n_people = [np.count_nonzero((dataset == source) & np.isin(group, one)) for one in classes]
+        if min(n_people) >= FEWEST:
+            found.append(name)
+    if not found:
+        sources = [source for source, *_ in SETS.values()]
         raise InputError(
-            f"{path} has {np.count_nonzero(is_used)} rows of dataset '{DATASET}' in the groups "
-            f"{quote_names(GROUPS)}; {n_train + n_test} of both are needed."
+            f"{path} has fewer than {FEWEST} people in a group of each of the datasets "
+            f"{quote_names(sources)}. Pass --by to compare the groups of another table."
         )
+    return found
+
+
+@cache
+def brains(path: Path, name: str) -> LabelledTable:
+    """Read thickness and volume of brain regions of the people of a set.
+
+    Parameters
+    ----------
+    path : Path
+        A table with a row per person: `PERSON`, then a column for each region.
+    name : str
+        One of `sets_of`.
+
+    Returns
+    -------
+    LabelledTable
+    """
+    raw = read_table(path)
+    columns = dict(zip(raw.names, raw.columns, strict=True))
+    source, first, second = SETS[name]
+    group = columns["group"].astype(str)
+    is_used = (columns["dataset"].astype(str) == source) & np.isin(group, (*first, *second))
     values, names = _regions(path, columns, is_used)
-    return LabelledTable(
-        values=values,
-        labels=(group[is_used] == GROUPS[1]).astype(np.int64),
-        names=names,
-        classes=GROUPS,
-        n_train=n_train,
-        n_test=n_test,
-        n_chosen=min(N_REGIONS, len(names)),
+    return _of_people(
+        values, np.isin(group[is_used], second), names, ("+".join(first), "+".join(second))
     )
 
 
@@ -188,7 +211,7 @@ def two_groups(path: Path, by: str, lobes: Path | None = None) -> LabelledTable:
     Returns
     -------
     LabelledTable
-        Five rows of eight are to learn from, as of young and old people.
+        Five rows of eight are to learn from.
     """
     raw = read_table(path)
     columns = dict(zip(raw.names, raw.columns, strict=True))
@@ -203,14 +226,25 @@ def two_groups(path: Path, by: str, lobes: Path | None = None) -> LabelledTable:
         )
     columns.pop(by)
     values, names = _regions(path, columns, np.ones(len(group), dtype=bool))
-    n_train = round(0.63 * len(group))
+    classes = str(first), str(others[0])
+    return _of_people(values, group == classes[1], names, classes, lobes)
+
+
+def _of_people(
+    values: FloatArray,
+    is_second: BoolArray,
+    names: tuple[str, ...],
+    classes: tuple[str, str],
+    lobes: Path | None = None,
+) -> LabelledTable:
+    n_train = round(TRAINED * len(values))
     return LabelledTable(
         values=values,
-        labels=(group == others[0]).astype(np.int64),
+        labels=is_second.astype(np.int64),
         names=names,
-        classes=(str(first), str(others[0])),
+        classes=classes,
         n_train=n_train,
-        n_test=len(group) - n_train,
+        n_test=len(values) - n_train,
         n_chosen=min(N_REGIONS, len(names)),
         lobes=lobes,
     )
@@ -242,6 +276,28 @@ def choose_columns(table: LabelledTable, rows: IntArray) -> IntArray:
         return np.arange(table.values.shape[1])
     difference, _ = f_classif(table.values[rows], table.labels[rows])
     return np.sort(np.argsort(-difference, kind="stable")[: table.n_chosen])
+
+
+def choose_by_lobe(table: LabelledTable) -> tuple[IntArray, list[str]]:
+    """List as many columns of each lobe, and the lobes they belong to, in the order of columns.
+
+    The hippocampi come first, then the columns whose means differ most between the classes. The
+    lobes are those of the paper, or all that there are in a table that lacks one of these.
+    """
+    found = [lobe_of(name, table.lobes) for name in table.names]
+    wanted = tuple(sorted(set(found)))
+    if set(FOUR_LOBES) <= set(found):
+        wanted = FOUR_LOBES
+        found = [TEMPORAL if lobe == SUBCORTICAL else lobe for lobe in found]
+    difference, _ = f_classif(table.values, table.labels)
+    is_first = np.array([HIPPOCAMPUS in name.lower() for name in table.names])
+    order = np.lexsort((-difference, ~is_first)).tolist()
+    chosen: list[int] = []
+    for lobe in wanted:
+        members = [column for column in order if found[column] == lobe]
+        chosen += members[: N_REGIONS // len(wanted)]
+    chosen.sort()
+    return np.array(chosen, dtype=np.int64), [found[column] for column in chosen]
 
 
 def split_table(table: LabelledTable, rng: np.random.Generator) -> Split:

@@ -70,7 +70,7 @@ def people(n_old=36, n_young=43):
 
 @pytest.fixture(scope="module")
 def brain_file(tmp_path_factory):
-    other = people().head(5).assign(dataset="ds000115", group="CON")
+    other = people().head(5).assign(dataset="ds003653", group="HC")
     path = tmp_path_factory.mktemp("brain") / "brain.csv"
     pd.concat([other, people()]).to_csv(path, index=False)
     return path
@@ -95,11 +95,55 @@ def test_split_is_stratified_and_standardised_by_its_training_part(split):
 
 
 def test_brain_table(brain_file):
-    table = data.young_and_old(brain_file)
+    assert data.sets_of(brain_file) == ["young-old"]
+    table = data.brains(brain_file, "young-old")
+    assert table.classes == ("OLD", "YOUNG")
     assert table.names == tuple(REGIONS)
     assert np.bincount(table.labels).tolist() == [36, 43]
     np.testing.assert_allclose(table.values, people()[REGIONS], rtol=1e-12)
     assert (table.n_train, table.n_test, table.n_chosen) == (50, 29, len(REGIONS))
+
+
+def test_sets_of_several_datasets(tmp_path):
+    path = tmp_path / "brain.csv"
+    patients = people().assign(dataset="ds000115")
+    groups = np.repeat(["SCZ", "CON", "CON-SIB", "SCZ-SIB"], [20, 20, 19, 20])
+    pd.concat([people(), patients.assign(group=groups)]).to_csv(path, index=False)
+    assert data.sets_of(path) == ["young-old", "schizophrenia"]
+    table = data.brains(path, "schizophrenia")
+    assert table.classes == ("SCZ", "CON+CON-SIB")
+    assert table.labels.tolist() == [0] * 20 + [1] * 39
+    names = [part.name for part in with_table(path).parts]
+    assert names == [
+        "breast-cancer", "young-old", "schizophrenia", "young-old, connectivity",
+        "schizophrenia, connectivity",
+    ]  # fmt: skip
+
+
+def test_as_many_regions_of_each_lobe_and_the_hippocampi():
+    rng = np.random.default_rng(0)
+    names = [f"lh_{gyrus}" for lobe in ATLAS.values() for gyrus in lobe.split()]
+    names += ["Left-Hippocampus", "Left-Caudate", "CSF"]
+    labels = np.arange(60) % 2
+    values = rng.normal(size=(60, len(names)))
+    values[:, names.index("lh_G_precentral")] += 3 * labels
+    table = data.LabelledTable(
+        values=values, labels=labels, names=tuple(names), classes=("a", "b"), n_train=30, n_test=30
+    )
+    chosen, lobes = data.choose_by_lobe(table)
+    assert {lobe: lobes.count(lobe) for lobe in set(lobes)} == dict.fromkeys(data.FOUR_LOBES, 10)
+    found = [names[column] for column in chosen]
+    assert {"Left-Hippocampus", "lh_G_precentral"} <= set(found)
+    assert lobes[found.index("Left-Hippocampus")] == "temporal"
+    values[:, names.index("Left-Caudate")] += 3 * labels
+    again, _ = data.choose_by_lobe(table)
+    assert names.index("Left-Caudate") in again
+    assert (np.diff(again) > 0).all()
+    names[:40] = [f"region {k}" for k in range(40)]
+    unknown, lobes = data.choose_by_lobe(
+        replace(table, names=tuple(names[:40]), values=values[:, :40])
+    )
+    assert (unknown.tolist(), set(lobes)) == (list(range(40)), {"other"})
 
 
 def test_any_two_groups_of_a_column(tmp_path):
@@ -115,12 +159,14 @@ def test_any_two_groups_of_a_column(tmp_path):
     assert data.lobe_of("Left-Amygdala", lobes) == "temporal pole"
     whole = with_table(path, by="diagnosis", lobes=lobes)
     (_, _, part) = whole.parts
+    assert part.name == "by diagnosis, connectivity"
     rows = part.run(np.random.default_rng(0), **{**part.tasks(True)[0], "n_orders": 1})
     shuffled = part.run(np.random.default_rng(0), **{**part.tasks(True)[1], "n_shuffles": 2})
-    report = part.report(pd.DataFrame([*rows, *({**row, "bundle": 1} for row in shuffled)]))
+    frame_of = pd.DataFrame([*rows, *({**row, "bundle": 1} for row in shuffled)])
+    report = part.report(frame_of.assign(table="by diagnosis"))
     assert "| lobes | CN | AD | lost |" in report.text
     assert "temporal pole" in report.text
-    assert "CN and AD: " in report.claims[0].found
+    assert "CN and AD: " in report.claims[1].found
     three = tmp_path / "three.csv"
     frame.assign(diagnosis=["MCI", *frame["diagnosis"][1:]]).to_csv(three, index=False)
     with pytest.raises(InputError, match="has 3 different values in 'diagnosis'"):
@@ -147,8 +193,8 @@ def test_columns_are_chosen_by_the_given_rows():
     ("change", "words"),
     [
         (lambda frame: frame.drop(columns="group"), "no column 'group'"),
-        (lambda frame: frame.head(40), "has 40 rows"),
-        (lambda frame: frame.assign(group="OLD"), "79 of both are needed"),
+        (lambda frame: frame.head(40), "fewer than 15 people"),
+        (lambda frame: frame.assign(group="OLD"), "fewer than 15 people"),
         (lambda frame: frame.assign(**{REGIONS[0]: "thick"}), f"no numbers in '{REGIONS[0]}'"),
         (lambda frame: frame.assign(**{REGIONS[1]: np.nan}), f"missing values in '{REGIONS[1]}'"),
     ],
@@ -212,7 +258,8 @@ def test_selected_scores_by_an_explicit_machine(split, model):
 
 def test_rivals(split):
     found = accuracy.rival_accuracies(split)
-    assert list(found) == [accuracy.LINEAR, accuracy.SHRUNKEN]
+    assert list(found) == [accuracy.MAJORITY, accuracy.LINEAR, accuracy.SHRUNKEN]
+    assert found.pop(accuracy.MAJORITY) == split.test_labels.mean()  # most tumours are benign
     assert min(found.values()) > 0.85
 
 
@@ -231,21 +278,22 @@ def test_tasks():
 
 @pytest.fixture(scope="module")
 def measured(brain_file):
-    load = partial(data.young_and_old, brain_file)
+    load = partial(data.brains, brain_file, "young-old")
     rng = np.random.default_rng(1)
     rows = accuracy.run_task(rng, load=load, split=0, grid="coarse", digest="d")
-    return pd.DataFrame(rows).assign(split=0)
+    return pd.DataFrame(rows).assign(split=0, table="young-old")
 
 
 def test_split_rows(measured, brain_file):
     networks = measured[measured["decider"].notna()]
     # OR, KL and MM at two alphas and another number of arcs; H at the alphas; three deciders.
     assert len(networks) == 2 * 3 * (3 * 3 + 2)
-    assert set(measured[measured["decider"].isna()]["method"]) == {"linear SVM", "shrunken LDA"}
+    rivals = {"linear SVM", "shrunken LDA", "larger class"}
+    assert set(measured[measured["decider"].isna()]["method"]) == rivals
     learned = networks[networks["method"].isin([KL, MM])]
     assert learned["fit_error"].max() <= 1.01 + 1e-9
     assert learned["fit_error"].min() > 1.0
-    split = data.split_table(data.young_and_old(brain_file), np.random.default_rng(1))
+    split = data.split_table(data.brains(brain_file, "young-old"), np.random.default_rng(1))
     expected = {
         OR: accuracy.fit(split, "generative", alpha=0.4, bias="penalized"),
         H: accuracy.fit(split, "generative", alpha=0.4, bias="penalized", method="bcd"),
@@ -268,16 +316,19 @@ def test_differences_by_lobe():
     lobes = ["a", "b", "a", "c"]
     arcs[0, 0, 2] = arcs[0, 0, 1] = arcs[0, 1, 2] = True
     arcs[1, 3, 0] = True
-    found = connectivity.differences(arcs, lobes)
+    found = connectivity.differences(arcs, lobes, ["r", "s", "t", "Left-Hippocampus"])
+    assert found.pop("into Left-Hippocampus") == 0
+    assert found.pop("out of Left-Hippocampus") == -1
     assert found == {"all": 2, "a": 1, "a - b": 2, "b": 0, "a - c": -1, "b - c": 0, "c": 0}
 
 
 @pytest.fixture(scope="module")
 def brains(brain_file):
-    load = partial(data.young_and_old, brain_file)
+    load = partial(data.brains, brain_file, "young-old")
+    about = {"table": "young-old"}
     tasks = [
-        {"n_shuffles": 0, "n_orders": 3, "bundle": 0},
-        {"n_shuffles": 9, "n_orders": 0, "bundle": 1},
+        {**about, "n_shuffles": 0, "n_orders": 3, "bundle": 0},
+        {**about, "n_shuffles": 9, "n_orders": 0, "bundle": 1},
     ]
     rng = np.random.default_rng(0)
     rows = [
@@ -288,13 +339,17 @@ def brains(brain_file):
 
 def test_connectivity_rows(brains, brain_file):
     found = connectivity.Connectivity(brains)
-    assert sorted(found.names) == sorted(REGIONS)
+    chosen, lobes = data.choose_by_lobe(data.brains(brain_file, "young-old"))
+    regions = [REGIONS[column] for column in chosen]
+    assert sorted(found.names) == sorted(regions)
+    assert set(REGIONS) - set(regions) == {"lh_Lat_Fis-post", "lh_S_pericallosal"}
+    assert set(lobes) == set(found.lobes) == set(data.FOUR_LOBES)
     assert found.lobes == sorted(found.lobes, key=data.LOBES.index)
-    table = data.young_and_old(brain_file)
+    table = data.brains(brain_file, "young-old")
     model = BayesNetClassifier("generative", alpha=connectivity.ALPHA)
-    centred = connectivity.centre(table.values, table.labels)
+    centred = connectivity.centre(table.values[:, chosen], table.labels)
     np.testing.assert_allclose(centred[table.labels == 1].mean(axis=0), 0.0, atol=1e-12)
-    model.fit(pd.DataFrame(centred, columns=REGIONS)[found.names], table.labels)
+    model.fit(pd.DataFrame(centred, columns=regions)[found.names], table.labels)
     for group, label in (("OLD", 0), ("YOUNG", 1)):
         expected = model.networks_[label].weights
         np.testing.assert_allclose(
@@ -302,12 +357,35 @@ def test_connectivity_rows(brains, brain_file):
         )
     assert len(found.shuffled) == 9
     assert {"all", "frontal", "frontal - parietal"} <= set(found.shuffled)
-    assert len(found.orders) == 6
+    assert len(found.orders) == 2 * 2 * 3
+    averages = found.averages.set_index("method")["distance"]
+    assert (averages[OR] < 1e-6).all()
+    assert (averages[H] >= 0).all()
+    assert len(found.sparser) == 2 * 2 * 3
+    assert (found.sparser["kept"] <= found.sparser["joined"]).all()
+    assert (found.sparser["joined"] <= found.sparser["arcs"]).all()
+
+
+def test_intercepts_are_those_of_rows_that_are_not_centred(brains, brain_file):
+    found = connectivity.Connectivity(brains)
+    table = data.brains(brain_file, "young-old")
+    chosen, _ = data.choose_by_lobe(table)
+    regions = [REGIONS[column] for column in chosen]
+    graph = found.with_bias(OR, "YOUNG")
+    assert graph.names[-1] == "bias"
+    assert not graph.weights[:, -1].any()
+    rows = pd.DataFrame(table.values[:, chosen], columns=regions)[found.names].to_numpy()
+    scale = connectivity.centre(rows, table.labels).std(axis=0)
+    mean = (rows[table.labels == 1].mean(axis=0) - rows.mean(axis=0)) / scale
+    rest = mean - mean @ found.weights(OR, "YOUNG")
+    shown = np.abs(rest) > 0.03
+    # Arcs below the cutoff are not drawn, and were there when the intercepts were found.
+    np.testing.assert_allclose(graph.weights[-1, :-1][shown], rest[shown], atol=0.02)
 
 
 def test_pvalues_count_the_shuffles(brains):
     found = connectivity.Connectivity(brains)
-    observed = connectivity.differences(found.arcs(OR), found.lobes)["all"]
+    observed = found.differences()["all"]
     shuffled = found.shuffled["all"].to_numpy()
     assert found.pvalue("all") == (1 + np.sum(np.abs(shuffled) >= abs(observed))) / 10
     found.shuffled[:] = 0.0
@@ -324,11 +402,13 @@ def test_connectivity_report(brains):
     old, young = (int(arcs.sum()) for arcs in found.arcs(OR))
     assert f"| all | {young} | {old} |" in report.text
     assert "Left-Amygdala has" in report.text
-    assert "Not among the regions: Hippocampus." in report.text
-    assert len(report.claims) == 3
+    assert "Not among the regions: hippocampus." in report.text
+    assert len(report.claims) == 7
+    assert "The table has no such regions." in report.claims[3].found
+    assert all(claim.published.endswith(" (young-old)") for claim in report.claims)
     moved = connectivity.moved_alike(found, "penalized")
     same = int((moved[KL] * moved[MM] > 0).sum())
-    assert f"{same} of {len(moved)} (penalized)" in report.claims[2].found
+    assert f"{same} of {len(moved)} (penalized)" in report.claims[6].found
 
 
 @pytest.mark.parametrize(
@@ -340,7 +420,19 @@ def test_verdict_on_triangles(brains, columnwise, ordered, expected):
     for method, share in ((H, columnwise), (OR, ordered)):
         here = (frame["kind"] == connectivity.ORDER) & (frame["method"] == method)
         frame.loc[here, "upper"] = share
-    assert connectivity.report(frame).claims[1].holds == expected
+    assert connectivity.report(frame).claims[5].holds == expected
+
+
+@pytest.mark.parametrize(
+    ("n_shuffles", "sign", "expected"), [(0, 1, "yes"), (0, -1, "no"), (9, 1, "no")]
+)
+def test_verdict_on_the_frontal_and_the_temporal_lobe(brains, n_shuffles, sign, expected):
+    """An increase counts if it has its sign, and few shuffles are as far apart."""
+    found = connectivity.Connectivity(brains)
+    block = "frontal - temporal"
+    found.differences = lambda: {block: 3 * sign}
+    found.shuffled = pd.DataFrame({block: [3 * (k < n_shuffles) for k in range(99)]})
+    assert connectivity._increase(found).holds == expected
 
 
 # Verdicts
@@ -350,18 +442,28 @@ TABLES = ("breast-cancer", "young-old")
 
 def whole_study():
     """The study with the parts on the brains, which are not run."""
-    parts = (accuracy.part_of("young-old", None), connectivity.part_of(None))
-    return replace(STUDY, parts=(*STUDY.parts, *parts))
+    return replace(
+        STUDY,
+        parts=(
+            accuracy.part_of("breast-cancer", None, also=("young-old",)),
+            accuracy.part_of("young-old", None),
+            connectivity.part_of("young-old", None),
+        ),
+    )
 
 
-def accuracy_frame(right):
+def accuracy_frame(right, table="breast-cancer", majority=0.5):
     """Rows of all methods whose accuracies are given, with a little noise over accuracy."""
     rng = np.random.default_rng(0)
     settings = accuracy._settings(accuracy.GRIDS["whole"])
     rows = [
         {"split": task, "method": name, "accuracy": value + 1e-4 * rng.random()}
         for task in range(4)
-        for name, value in ((accuracy.LINEAR, 0.9), (accuracy.SHRUNKEN, 0.8))
+        for name, value in (
+            (accuracy.LINEAR, 0.9),
+            (accuracy.SHRUNKEN, 0.8),
+            (accuracy.MAJORITY, majority),
+        )
     ]
     rows += [
         {"split": task, "method": method, "decider": decider, "bias": bias, "alpha": alpha,
@@ -373,7 +475,7 @@ def accuracy_frame(right):
         for method in accuracy.METHODS
         for decider in accuracy.DECIDERS
     ]  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(table=table)
 
 
 def as_published(method, decider, bias, alpha):
@@ -394,7 +496,7 @@ def the_other_way_round(method, decider, bias, alpha):
 
 
 def claims_of(right):
-    results = {name: accuracy_frame(right) for name in TABLES}
+    results = {name: accuracy_frame(right, name) for name in TABLES}
     found = {name: Accuracies(frame) for name, frame in results.items()}
     return accuracy.judge_all(found, results)
 
@@ -422,15 +524,27 @@ def test_gain_is_paired():
 
 
 def test_report_has_both_kinds_of_intercepts():
-    results = {name: accuracy_frame(with_penalty_only) for name in TABLES}
+    results = {name: accuracy_frame(with_penalty_only, name) for name in TABLES}
     text = accuracy.report(*results.values()).text
     assert "| young-old | penalized | 74.0 ± 0.0 | 94.0 ± 0.0 | 96.0 ± 0.0 | +22.0" in text
     assert "**SVM, 100 components, penalized intercepts**" in text
     assert "worse by 1.00% at most" in text
     # Two methods, two intercepts, 17 settings, one of four accuracy.
     assert "Of 272 fits 68 stopped" in text
+    assert "Not judged" not in text
     alone = STUDY.report({"breast-cancer": results["breast-cancer"]}).text
     assert "Young" not in alone
+
+
+def test_tables_whose_classes_cannot_be_told_apart_are_not_judged():
+    frames = [
+        accuracy_frame(as_published),
+        accuracy_frame(the_other_way_round, "depression", majority=0.9),
+    ]
+    report = accuracy.report(*frames)
+    assert [claim.holds for claim in report.claims] == ["yes"] * 9
+    assert "Not judged" in report.text
+    assert "90.0 ± 0.0 (linear SVM) and 90.0 ± 0.0 (larger class) (depression)" in report.text
 
 
 # Figures
@@ -438,10 +552,12 @@ def test_report_has_both_kinds_of_intercepts():
 
 @pytest.mark.slow
 def test_figures(brains):
-    results = {name: accuracy_frame(with_penalty_only) for name in TABLES}
-    results |= {connectivity.NAME: brains}
+    results = {name: accuracy_frame(with_penalty_only, name) for name in TABLES}
+    results |= {"young-old, connectivity": brains}
     drawn = whole_study().figures(results)
-    assert list(drawn) == ["breast-cancer", "young-old", "matrices", "lobes", "changes"]
+    names = ("matrices", "lobes", "changes")
+    of_brains = [f"young-old-{name}" for name in names]
+    assert list(drawn) == ["breast-cancer", "young-old", *of_brains]
     axes = drawn["young-old"].axes
     assert len(axes) == 8
     penalized = axes[1].containers[accuracy.METHODS.index(OR)].lines[0]
@@ -449,8 +565,10 @@ def test_figures(brains):
     np.testing.assert_allclose(penalized.get_xdata(orig=False), alphas)
     np.testing.assert_allclose(penalized.get_ydata(orig=False), 86 - 30 * alphas, atol=0.1)
     np.testing.assert_allclose(axes[3].containers[1].lines[0].get_ydata(orig=False), 96, atol=0.1)
-    assert [ax.get_title()[:6] for ax in drawn["matrices"].axes] == ["H-SGBN"] * 2 + ["OR-SGB"] * 2
-    assert drawn["changes"].axes[0].get_yticklabels()[0].get_text().count("→") == 1
+    assert [ax.get_title()[:6] for ax in drawn["young-old-matrices"].axes] == ["H-SGBN"] * 2 + [
+        "OR-SGB"
+    ] * 2
+    assert drawn["young-old-changes"].axes[0].get_yticklabels()[0].get_text().count("→") == 1
     alone = whole_study().figures({"breast-cancer": results["breast-cancer"]})
     assert list(alone) == ["breast-cancer"]
 
@@ -461,7 +579,11 @@ def test_figures(brains):
 def test_parts_depend_on_the_table(brain_file, tmp_path):
     assert [part.name for part in STUDY.parts] == ["breast-cancer"]
     whole = with_table(brain_file)
-    assert [part.name for part in whole.parts] == ["breast-cancer", "young-old", "connectivity"]
+    assert [part.name for part in whole.parts] == [
+        "breast-cancer",
+        "young-old",
+        "young-old, connectivity",
+    ]
     changed = tmp_path / "changed.csv"
     changed.write_text(brain_file.read_text().replace("s0,", "s00,"))
     first, second = (study.parts[1].tasks(True)[0] for study in (whole, with_table(changed)))
@@ -477,7 +599,7 @@ def test_quick_study(tmp_path, brain_file):
     study = with_table(brain_file)
     results = run_study(study, tmp_path / "checkpoints", quick=True).results
     report = write_results(tmp_path, study, results, quick=True, seed=0)
-    assert len(report.claims) == 12
+    assert len(report.claims) == 16
     gain = Accuracies(results["breast-cancer"]).gain(MM, "penalized", 0.4)
     assert gain.mean() >= 20.0
     assert (tmp_path / "young-old.png").stat().st_size > 10_000
