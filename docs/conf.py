@@ -16,6 +16,7 @@ from docutils.nodes import SkipNode, math_block
 from docutils.utils.math.latex2mathml import tex2mathml
 from make_api import REFERENCE, listed_names, lists, members
 from make_gallery import SETTINGS
+from make_options import add_options
 
 project = "edgewise"
 author = "The edgewise developers"
@@ -108,7 +109,8 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
 
     Files above the folder of the guide are no pages of the site; the words of links to them stay,
     but for examples, whose pages are those of the gallery. The start page gets its contents in
-    the order of its own tables, and the page of the API every public name.
+    the order of its own tables, the page of the API every public name, and that of the command
+    line every option.
     """
     above = r"\.\./" * (1 + name.count("/"))
     below = "../" * name.count("/")
@@ -128,6 +130,8 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
         text += "\n```{toctree}\n:hidden:\n:glob:\n\nresults/*\n```\n"
     if name == "api":
         text += lists()
+    if name == "command-line":
+        text = add_options(text)
     if name in WORDS:
         text = add_words(name, text)
     source[0] = text

@@ -18,6 +18,7 @@ import pytest
 
 import edgewise
 from docs.make_api import listed_names, lists, members, signature, summary
+from docs.make_options import SHARED, add_options, commands, entry
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -212,16 +213,6 @@ def test_every_question_is_answered_in_the_same_parts(chapter):
     assert f"({chapter}.md)" in read(ROOT / "docs" / "index.md")
 
 
-def long_lines(text):
-    """Lines of prose above 100 characters; tables, code and addresses cannot be broken."""
-    prose = FENCE.sub("", text)
-    return [
-        line
-        for line in prose.splitlines()
-        if len(line) > 100 and not re.match(r"\s*(\||!\[|\$\$)|\S*https?://", line)
-    ]
-
-
 def test_the_list_of_public_names_has_each_with_a_sentence():
     listed = listed_names()
     assert {f"edgewise.{name}" for name in dir(edgewise) if name not in edgewise.__all__} >= (
@@ -239,20 +230,16 @@ def test_the_list_of_public_names_has_each_with_a_sentence():
                 assert summary(member).endswith("."), f"{name}{text}"
 
 
-def test_command_line_page_has_every_command_and_option():
-    from typer.main import get_command
-
-    from edgewise.cli.app import app
-
-    page = read(ROOT / "docs" / "command-line.md")
+def test_the_site_lists_every_option_of_every_command_once():
+    page = add_options(read(ROOT / "docs" / "command-line.md"))
     sections = dict(
-        re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
+        re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
     )
-    for name, command in get_command(app).commands.items():
+    for name, command in commands().items():
+        listed = sections[name] + sections[SHARED]
         for parameter in command.params:
-            for option in (*parameter.opts, *parameter.secondary_opts):
-                if option.startswith("--"):
-                    assert f"`{option}" in sections[name], f"{name} {option} is not described"
+            if parameter.param_type_name == "option":
+                assert listed.count(f"\n{entry(parameter)}\n") == 1, f"{name} {parameter.name}"
 
 
 def test_version_is_the_same_everywhere():
