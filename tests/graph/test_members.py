@@ -2,12 +2,15 @@
 
 import itertools
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
-from edgewise import InputError
+from edgewise import Graph, InputError
 from edgewise.graph.equivalence import complete_dag, find_cycle
 from edgewise.graph.members import EquivalenceClass, first_members, members
+from edgewise.metrics import cpdag
 from tests.messages import raises
 
 
@@ -122,3 +125,52 @@ def test_a_limit_holds():
     assert len(first_members(complete, 24)) == 24
     with raises(InputError, code="too_many_graphs", limit=23, parameter="limit"):
         first_members(complete, 23)
+
+
+def class_of_a_chain():
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = 0.5, 0.25
+    return Graph(weights, names=["a", "b", "c d"], directed=True), cpdag(
+        Graph(weights, names=["a", "b", "c d"], directed=True)
+    )
+
+
+def test_graphs_of_a_class_keep_names_and_all_edges():
+    dag, pattern = class_of_a_chain()
+    found = pattern.members()
+    assert len(found) == 3
+    assert {tuple(map(tuple, one.adjacency)) for one in found} == {
+        tuple(map(tuple, one)) for one in members(pattern.adjacency)
+    }
+    assert all(one.names == dag.names and one.n_edges == 2 for one in found)
+    with raises(InputError, code="too_many_graphs", limit=2):
+        pattern.members(limit=2)
+    with raises(InputError, code="needs_directed_graph"):
+        Graph(np.ones((2, 2)) - np.eye(2)).members()
+
+
+def test_other_software_takes_one_acyclic_graph():
+    dag, pattern = class_of_a_chain()
+    assert [*dag.to_dowhy().edges] == [("a", "b"), ("b", "c d")]
+    assert all(nx.is_directed_acyclic_graph(one.to_dowhy()) for one in pattern.members())
+    with raises(InputError, code="takes_one_dag", edges=["a - b", "b - c d"]):
+        pattern.to_dowhy()
+    with raises(InputError, code="cyclic_graph"):
+        Graph(np.roll(np.eye(3), 1, axis=1), directed=True).to_dowhy()
+
+
+def test_dagitty_has_lines_and_quoted_names():
+    dag, pattern = class_of_a_chain()
+    assert dag.to_dagitty() == 'dag {\n"a"\n"b"\n"c d"\n"a" -> "b"\n"b" -> "c d"\n}\n'
+    assert pattern.to_dagitty().splitlines()[0] == "pdag {"
+    assert '"a" -- "b"' in pattern.to_dagitty()
+
+
+def test_dowhy_and_pgmpy_read_what_they_are_given():
+    dowhy = pytest.importorskip("dowhy")
+    dag, _ = class_of_a_chain()
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=dag.names)
+    model = dowhy.CausalModel(rows, treatment="a", outcome="c d", graph=dag.to_dowhy())
+    assert model.identify_effect().estimands["backdoor"] is not None
+    base = pytest.importorskip("pgmpy.base")
+    assert {*base.DAG(dag.to_dowhy()).edges} == {*dag.to_dowhy().edges}

@@ -435,6 +435,79 @@ class Graph:
 
         return _files.from_igraph(graph)
 
+    def to_dowhy(self) -> nx.DiGraph[str]:
+        """Convert a directed acyclic graph to what ``dowhy.CausalModel(graph=...)`` takes.
+
+        So does pgmpy, as ``pgmpy.base.DAG(graph.to_dowhy())``. They take one graph, not a class:
+        see `members`.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> dag = Graph([[0, 0.5], [0, 0]], names=["dose", "effect"], directed=True)
+        >>> list(dag.to_dowhy().edges)
+        [('dose', 'effect')]
+        """
+        from edgewise.graph import causal as _causal
+
+        return _causal.as_dag(self)
+
+    def to_dagitty(self) -> str:
+        """Write a directed graph or CPDAG as the text that dagitty reads.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> dag = Graph([[0, 0.5], [0, 0]], names=["dose", "effect"], directed=True)
+        >>> print(dag.to_dagitty())
+        dag {
+        "dose"
+        "effect"
+        "dose" -> "effect"
+        }
+        <BLANKLINE>
+        """
+        from edgewise.graph import causal as _causal
+
+        return _causal.to_dagitty(self)
+
+    def members(self, limit: int = 100) -> list[Graph]:
+        """List all directed acyclic graphs of the class that a CPDAG stands for.
+
+        Parameters
+        ----------
+        limit : int
+            More graphs than this are refused.
+
+        Returns
+        -------
+        list of Graph
+            With the weights and the confidence of the arcs that the CPDAG has that way round.
+
+        Examples
+        --------
+        >>> from edgewise import Graph
+        >>> from edgewise.metrics import cpdag
+        >>> chain = Graph([[0, 1, 0], [0, 0, 1], [0, 0, 0]], directed=True)
+        >>> len(cpdag(chain).members())
+        3
+        """
+        from edgewise.graph.members import first_members
+
+        if not self.directed:
+            raise InputError("needs_directed_graph", "graph")
+        return [
+            Graph(
+                np.where(dag, self.weights, 0.0),
+                names=self.names,
+                directed=True,
+                adjacency=dag,
+                confidence=self.confidence,
+                signed=self.signed,
+            )
+            for dag in first_members(self.adjacency, limit)
+        ]
+
     def write(self, path: str | Path) -> None:
         """Write the graph to a file; what was there before stays until the new file is whole.
 
