@@ -43,6 +43,16 @@ def test_what_costs_the_rows_is_said_and_half_of_them_never_left_out(run):
     assert "drop" not in said
 
 
+def test_columns_that_lack_little_are_not_to_be_left_out(run):
+    """Of a questionnaire, every item lacks a few answers, and many rows lack one."""
+    rng = np.random.default_rng(2)
+    items = pd.DataFrame(rng.integers(1, 7, size=(300, 12))).add_prefix("item")
+    items.mask(rng.random((300, 12)) < 0.015).to_csv("data.csv", index=False)
+    said = run("learn", "data.csv", code=2).stderr
+    assert "--drop" not in said
+    assert "data.csv --missing drop`" in said
+
+
 def test_few_rows_are_left_out(run):
     table = clinic().drop(columns=["stage", "volume"])
     table.loc[table["weight"].isna(), "weight"] = 60.0

@@ -119,6 +119,21 @@ def test_a_table_that_is_sorted_is_not_in_time():
     assert row_order(rows, ("age", "b", "c", "d")).kind in ("order", "trend")
 
 
+def test_a_table_may_be_sorted_within_groups_and_not_quite():
+    """As births are by weight within low and normal ones, but for a few rows."""
+    drawn = rng(6)
+    weight = np.concatenate([np.sort(drawn.normal(size=130)), np.sort(drawn.normal(size=60)) - 3])
+    weight[[20, 21, 70, 71]] = weight[[21, 20, 71, 70]]
+    low = np.repeat([0.0, 1.0], [130, 60])
+    rows = np.column_stack([low, weight, weight[:, None] / 2 + drawn.normal(size=(190, 3))])
+    found = row_order(rows, ("low", "weight", "b", "c", "d"))
+    assert (found.kind, found.columns, found.drifts) == ("sorted", ("weight",), ())
+    # Rare values have few steps either way, and are in no order.
+    rare = np.where(drawn.random(190) < 0.03, np.arange(190.0), 0.0)
+    rest = autoregression(190, 0.7, 7, 3)
+    assert row_order(np.column_stack([rare, rest]), tuple("abcd")).kind == "order"
+
+
 def test_rows_sorted_by_groups_are_alike_within_them_only():
     group = np.repeat([1.0, 2.0, 3.0, 4.0], 50)
     rows = rng(1).normal(size=(200, 4)) + 10 * group[:, None]
@@ -182,6 +197,16 @@ def test_rows_of_clusters_are_counted():
     scaled = centred_within(rows, member, is_scaled=True)[0]
     assert np.allclose(scaled[:8].std(axis=0), 1)
     assert centred_within(rows, np.r_[member[:-1], 100])[1].tolist().count(False) == 1
+
+
+def test_a_design_that_is_balanced_within_subjects_takes_nothing_off():
+    """Sex is the same in all rows of a subject, ages are the same four in each."""
+    drawn, member = rng(3), np.repeat(np.arange(60), 4)
+    own = np.repeat(drawn.normal(size=60), 4)
+    size = 2 * own + drawn.normal(size=240)
+    sex = np.repeat(drawn.integers(0, 2, 60), 4)
+    rows = np.column_stack([size, np.tile([8, 10, 12, 14], 60), sex])
+    assert clustered_rows(rows, member, is_centred=False) < 150
 
 
 def test_columns_of_whole_clusters_do_not_count_more_rows_than_they_have():

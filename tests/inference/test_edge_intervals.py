@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 from edgewise import FDR, GaussianGraph, InputError
 from edgewise.inference import edge_intervals
 from edgewise.solvers import refit_precision
+from studies.gaussian.answers import draw_answers
 
 
 def partial_correlations(precision):
@@ -394,3 +395,20 @@ def test_answers_that_give_way_to_pearson_do_so_in_every_resample():
     assert found.errors == "formula"
     np.testing.assert_allclose(found.lower, expected.lower, atol=1e-9)
     np.testing.assert_allclose(found.upper, expected.upper, atol=1e-9)
+
+
+def test_answers_are_tested_with_the_power_of_their_scores():
+    """Polychoric correlations of a few hundred rows say little of partial correlations."""
+    above = np.triu_indices(20, 1)
+    kept, by_scores, edges, covered = [], [], [], []
+    for seed in range(3):
+        X, truth = draw_answers("factor", "4 skewed", 300, np.random.default_rng(seed))
+        tested = edge_intervals(X, covariance="auto", n_resamples=50, random_state=0)
+        kept.append(tested.qvalues[above] <= 0.05)
+        by_scores.append(edge_intervals(X, covariance="nonparanormal").qvalues[above] <= 0.05)
+        edges.append(np.abs(truth) > 1e-9)
+        covered.append((tested.lower[above] <= truth) & (truth <= tested.upper[above]))
+    is_edge, is_kept = np.concatenate(edges), np.concatenate(kept)
+    assert np.mean(covered) > 0.93
+    assert is_kept[~is_edge].sum() <= 0.07 * is_kept.sum()
+    assert is_kept[is_edge].sum() > 0.5 * np.concatenate(by_scores)[is_edge].sum()

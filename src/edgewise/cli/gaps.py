@@ -195,15 +195,19 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def _costly(reading: Reading, gaps: Mapping[str, BoolArray]) -> tuple[list[str], int] | None:
-    """Find the few columns that cost most of the rows; also count the rows still lost then."""
+    """Find the few columns that cost most of the rows; also count the rows still lost then.
+
+    Only columns that lack more than a few of their own values are worth leaving out.
+    """
     import numpy as np
 
     kept = dict(gaps)
     n_lost = int(np.any([*kept.values()], axis=0).sum())
     names = sorted(reading.names, key=lambda one: -int(gaps[one].sum()))
-    for k, name in enumerate(names[: int(MOST_COLUMNS * len(names))]):
+    costly = [name for name in names if gaps[name].mean() > FEW]
+    for k, name in enumerate(costly[: int(MOST_COLUMNS * len(names))]):
         del kept[name]
         n_left = int(np.any([*kept.values()], axis=0).sum())
         if n_left <= (1.0 - REGAINED) * n_lost and n_left <= 0.1 * reading.raw.n_rows:
-            return names[: k + 1], n_left
+            return costly[: k + 1], n_left
     return None

@@ -40,6 +40,8 @@ ROWS_PER_CLUSTER: Final = 1.25
 ROWS_TO_CENTRE: Final = 3.0
 #: Blocks or clusters that resamples and tests of whole ones need.
 FEWEST_BLOCKS: Final = 10
+#: Share of the rows that may be out of the order of a column that rows are sorted by.
+SLIPS: Final = 0.03
 #: Correlation times that a block is long at least.
 LENGTHS: Final = 1.5
 
@@ -201,9 +203,11 @@ def row_order(
     if found.kind == "independent" or is_timed:
         return found
     for name, column in columns.items():
-        if _sorts(column) and not _counts_rows(name, np.asarray(column, dtype=np.float64)):
+        if name in apart or not _sorts(column, member):
+            continue
+        if not _counts_rows(name, np.asarray(column, dtype=np.float64)):
             kept = [k for k, other in enumerate(names) if other != name]
-            left, parts = off_curve(values[:, kept], np.asarray(column, dtype=np.float64))
+            left, parts = off_curve(values[:, kept], np.asarray(column, dtype=np.float64), member)
             rest = [names[k] for k in kept]
             if not kept or _judge(left, left, rest, parts, has_sizes=False).kind == "independent":
                 return RowOrder(kind="sorted", columns=(name,))
@@ -410,14 +414,18 @@ def _extend(coef: FloatArray, r: FloatArray, n_lags: int) -> FloatArray:
     return np.clip(tail[:n_lags], -1.0, 1.0)
 
 
-def _sorts(column: AnyArray) -> bool:
-    """Whether rows are sorted by a column of measurements."""
+def _sorts(column: AnyArray, member: IntArray | None = None) -> bool:
+    """Whether rows are sorted by a column of measurements, within series."""
     if column.dtype.kind not in "iuf":
         return False
-    seen = np.asarray(column, dtype=np.float64)
-    seen = seen[~np.isnan(seen)]
+    found = np.asarray(column, dtype=np.float64)
+    is_seen = ~np.isnan(found)
+    seen = found[is_seen]
     steps = np.diff(seen)
-    is_one_way = bool((steps >= 0).all() or (steps <= 0).all())
+    if member is not None:
+        steps = steps[np.diff(member[is_seen]) == 0]
+    n_back = min(np.count_nonzero(steps > 0), np.count_nonzero(steps < 0))
+    is_one_way = n_back <= SLIPS * np.count_nonzero(steps)
     return is_one_way and len(np.unique(seen)) >= MEASUREMENT
 
 
@@ -460,17 +468,24 @@ def is_time(name: str, column: AnyArray) -> bool:
 ROWS_OF_LINE: Final = 24
 
 
-def off_curve(values: FloatArray, column: FloatArray) -> tuple[FloatArray, IntArray]:
+def off_curve(
+    values: FloatArray, column: FloatArray, member: IntArray | None = None
+) -> tuple[FloatArray, IntArray]:
     """Take lines along a column that rows are sorted by off all others, part by part.
 
-    Also returns the parts, half of each: a line takes away as much as two means do.
+    Also returns the parts, half of each: a line takes away as much as two means do. Parts are of
+    one series each.
     """
-    n = len(values)
-    n_parts = max(n // ROWS_OF_LINE, 1)
-    part = np.arange(n) * n_parts // n
+    member = np.zeros(len(values), dtype=np.int64) if member is None else member
+    half, start = np.zeros_like(member), 0
+    for one in np.unique(member):
+        rows = np.flatnonzero(member == one)
+        n_halves = 2 * max(len(rows) // ROWS_OF_LINE, 1)
+        half[rows] = start + np.arange(len(rows)) * n_halves // len(rows)
+        start += n_halves
     left = np.zeros_like(values)
-    for one in range(n_parts):
-        rows = np.flatnonzero(part == one)
+    for one in np.unique(half // 2):
+        rows = np.flatnonzero(half // 2 == one)
         for k, own in enumerate(values[rows].T):
             seen = ~np.isnan(own) & ~np.isnan(column[rows])
             if seen.sum() > 3:
@@ -480,7 +495,7 @@ def off_curve(values: FloatArray, column: FloatArray) -> tuple[FloatArray, IntAr
                 y = y - x * (float(x @ y) / square if square > 0 else 0.0)
                 spread = float(y.std())
                 left[rows[seen], k] = y / spread if spread > 0 else 0.0
-    return left, np.arange(n) * 2 * n_parts // n
+    return left, half
 
 
 def find_clusters(columns: Mapping[str, AnyArray], values: FloatArray | None = None) -> str | None:
@@ -651,8 +666,13 @@ def clustered_rows(Z: FloatArray, member: IntArray, *, is_centred: bool) -> floa
         by_cluster += ((Z[rows].T @ Z[rows]) - len(rows) * R) ** 2
         within += len(rows) * Z[rows].var(axis=0)
     is_whole = (within < n * SAME) & (spread > 0)
-    kinds = [off, off & (is_whole[:, None] | is_whole)]
-    sums = [(by_cluster[pairs].sum(), by_row[pairs].sum()) for pairs in kinds]
+    whole = off & (is_whole[:, None] | is_whole)
+    # Columns that a design balances within clusters say no more than their rows do.
+    at_least = np.where(whole, np.maximum(by_cluster, by_row), by_cluster)
+    sums = [
+        (some[pairs].sum(), by_row[pairs].sum())
+        for some, pairs in ((by_cluster, off), (at_least, whole))
+    ]
     ratio = max([1.0, *(float(many / one) for many, one in sums if one > 0)])
     n_free = n - np.count_nonzero(counts) if is_centred else n
     return float(n_free / ratio)

@@ -13,7 +13,12 @@ from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import TEXT, check_columns, refuse_covariance
 from edgewise.data.table import Table
-from edgewise.estimators.base.statistics import pearson_instead, row_scores, row_statistics
+from edgewise.estimators.base.statistics import (
+    Statistics,
+    pearson_instead,
+    row_scores,
+    row_statistics,
+)
 from edgewise.graph.metrics import GraphLike
 from edgewise.inference.intervals import PairIntervals
 from edgewise.inference.level_edges import pooled, product_tests
@@ -174,10 +179,10 @@ def edge_intervals(
     covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"}
         Correlations of the columns; of their ranks turned into normal scores, which heavy tails
         and outliers do not move; from rank correlations; of the normal variables behind ordered
-        answers; or by the kinds of each pair, as `GaussianGraph` takes them. The formulas above
-        are for the first two, without missing values. For the others, the standard deviation of
-        :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples of the rows;
-        ``errors`` of the result says which.
+        answers; or by the kinds of each pair, shrunk as for the weights of `GaussianGraph`. The
+        formulas above are for the first two, without missing values. For the others, the standard
+        deviation of :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples of
+        the rows; ``errors`` of the result says which.
     missing : {"error", "pairwise", "em"}
         What to do with missing values: refuse them, compute each correlation from the rows that
         have both columns, or by the EM algorithm.
@@ -388,7 +393,11 @@ def _rows(table: Table, covariance: Covariance, missing: str) -> _Rows:
         if pearson_instead(R, table.values) is not None:
             # For resamples, too: those that happen to fit together would be noise among them.
             ordinal = np.zeros_like(ordinal)
-    return _Rows(table.values, covariance, missing, ordinal)
+    rows = _Rows(table.values, covariance, missing, ordinal)
+    if ordinal is None or not ordinal.any():
+        return rows
+    # As for the weights of a network; resamples have no share of their own.
+    return replace(rows, share=0.5 * rows.statistics().noise_share())
 
 
 @dataclass(frozen=True)
@@ -400,6 +409,7 @@ class _Rows:
     missing: str
     ordinal: BoolArray | None
     member: IntArray | None = None
+    share: float = 0.0
 
     @property
     def has_formula(self) -> bool:
@@ -410,9 +420,9 @@ class _Rows:
         is_known = is_pearson or self.covariance in ("correlation", "nonparanormal")
         return is_known and not np.isnan(self.values).any()
 
-    def correlations(self, drawn: IntArray | slice = slice(None)) -> FloatArray:
-        """Correlate some rows; those by pairs that do not fit together are moved until they do."""
-        found = row_statistics(
+    def statistics(self, drawn: IntArray | slice = slice(None)) -> Statistics:
+        """Summarize some rows; correlations by pairs that do not fit together are moved."""
+        return row_statistics(
             self.values[drawn],
             None,
             names=None,
@@ -422,6 +432,10 @@ class _Rows:
             ordinal=self.ordinal,
             is_decided=True,
         )
+
+    def correlations(self, drawn: IntArray | slice = slice(None)) -> FloatArray:
+        """Correlate some rows, those of ordered answers shrunk by the share of the whole table."""
+        found = self.statistics(drawn).shrunk(self.share)
         return np.ascontiguousarray(correlation_from_covariance(found.S))
 
 

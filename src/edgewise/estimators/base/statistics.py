@@ -123,32 +123,39 @@ class Statistics:
 
         four times the expected share of the noise in it, or a ``part`` of that: it falls like 1/n.
         """
-        scores = self.scores
-        if not self.may_shrink or scores is None or scores.inflation == 1.0:
-            return self
-        p, R = len(self.S), scores.correlation
-        n = scores.n_effective * scores.inflation
-        Theta, _ = inverse_and_log_determinant(np.ascontiguousarray(R))
-        share = 1.0
-        if Theta is not None:
-            rotated = Theta @ (self.S - R)
-            noise = 4.0 * (scores.inflation - 1.0) * p * (p - 1) / n
-            total = float(np.sum(rotated * rotated.T))
-            share = min(1.0, noise / total) if noise < total else 1.0
-        elif not _has_cholesky(R):
+        if (share := self.noise_share()) == 0.0:
             return self
         sentence = (
             f"for the graph, these correlations are shrunk by {share:.0%} towards those of the "
             "mean latent value of each answer, which vary less between samples, and half as far "
-            "for the weights of its edges"
+            "for the weights and tests of its edges"
         )
-        share *= part
-        inflation = 1.0 + (1.0 - share) * (scores.inflation - 1.0)
+        return replace(self.shrunk(part * share), treatment=(*self.treatment, sentence))
+
+    def noise_share(self) -> float:
+        """Return the share that `steadied` takes off; 0 where nothing may be shrunk."""
+        scores = self.scores
+        if not self.may_shrink or scores is None or scores.inflation == 1.0:
+            return 0.0
+        p, R = len(self.S), scores.correlation
+        n = scores.n_effective * scores.inflation
+        Theta, _ = inverse_and_log_determinant(np.ascontiguousarray(R))
+        if Theta is None:
+            return 1.0 if _has_cholesky(R) else 0.0
+        rotated = Theta @ (self.S - R)
+        noise = 4.0 * (scores.inflation - 1.0) * p * (p - 1) / n
+        total = float(np.sum(rotated * rotated.T))
+        return min(1.0, noise / total) if noise < total else 1.0
+
+    def shrunk(self, share: float) -> Self:
+        """Return correlations of ordered answers with a share of those of their scores."""
+        if share == 0.0 or self.scores is None:
+            return self
+        inflation = 1.0 + (1.0 - share) * (self.scores.inflation - 1.0)
         return replace(
             self,
-            S=(1.0 - share) * self.S + share * R,
-            scores=replace(scores, inflation=inflation),
-            treatment=(*self.treatment, sentence),
+            S=(1.0 - share) * self.S + share * self.scores.correlation,
+            scores=replace(self.scores, inflation=inflation),
         )
 
     def on_correlation_scale(self) -> Self:
