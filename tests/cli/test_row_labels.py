@@ -36,7 +36,34 @@ def test_labels_that_some_rows_share(run, labelled):
     labelled("ID", [*range(1000, 1110), *range(1000, 1010)])
     said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence").stdout
     assert "among the 5 columns" in said
-    assert f"{SAID.format('ID')[:-1]}; rows that share a label may not be independent." in said
+    assert f"{SAID.format('ID')[:-1]}; --cluster ID takes rows that share a label together." in said
+    options = ("--alpha", "0.1", "--no-confidence", "--cluster", "ID")
+    assert "rows with the same 'ID' belong together (110 of them)" in (
+        run("learn", "data.csv", *options).stdout
+    )
+
+
+def test_numbers_of_persons_begin_anew_in_each_study(run):
+    """As in pools of studies: most rows have a person of their own, and a few lack the number."""
+    rng = np.random.default_rng(3)
+    sizes = [60, 30, 80, 20, 50]
+    frame = pd.DataFrame(
+        {
+            "study": np.repeat([*"abcde"], [2 * size for size in sizes]),
+            "id": np.concatenate([np.repeat(np.arange(size), 2) for size in sizes]).astype(float),
+        }
+    )
+    own = np.repeat(rng.normal(size=(sum(sizes), 4)), 2, axis=0)
+    frame[[*"wxyz"]] = own + rng.normal(size=own.shape)
+    frame.loc[[3, 100], "id"] = np.nan
+    frame.to_csv("data.csv", index=False)
+    said = run("learn", "data.csv", "--drop", "study", "--missing", "auto", "--no-confidence")
+    assert "'id' begins anew within 'study'" in said.stdout
+    assert "rows with the same 'id' belong together (241 of them)" in said.stdout
+    frame.drop_duplicates(["study", "id"]).to_csv("data.csv", index=False)
+    said = run("learn", "data.csv", "--drop", "study", "--missing", "auto", "--no-confidence")
+    assert "belong together" not in said.stdout
+    assert "share a label" not in said.stdout
 
 
 @pytest.mark.parametrize(

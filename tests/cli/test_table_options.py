@@ -109,6 +109,7 @@ def test_levels_with_an_order_are_numbers(run, table, command):
     [
         (("T2", "T1", "T4a"), True),
         (("grade 3", "grade 1", "grade 10"), True),
+        (("2nd", "1st", "3rd"), True),
         (("A1", "A3", "A2"), False),
     ],
 )

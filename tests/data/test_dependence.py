@@ -8,6 +8,7 @@ from edgewise.data.dependence import (
     centred_within,
     clustered_rows,
     find_clusters,
+    find_nests,
     row_order,
 )
 
@@ -134,6 +135,24 @@ def test_a_table_may_be_sorted_within_groups_and_not_quite():
     assert row_order(np.column_stack([rare, rest]), tuple("abcd")).kind == "order"
 
 
+def test_groups_that_a_table_is_sorted_by_but_for_some_rows():
+    """As occupations are by their kind: professions first, a few others among them."""
+    group = np.repeat([0, 1, 2], 30)
+    group[[5, 20, 40, 70]] = group[[60, 45, 10, 2]]
+    rows = rng(11).normal(size=(90, 4)) + 3.0 * group[:, None]
+    texts = np.array(["prof", "white", "blue"], dtype=object)[group]
+    found = row_order(rows, tuple("abcd"), sorters={"type": texts})
+    assert (found.kind, found.columns) == ("sorted", ("type",))
+    # What is alike within groups as well is in an order.
+    rows = autoregression(90, 0.8, 12, 4) + 3.0 * group[:, None]
+    assert row_order(rows, tuple("abcd"), sorters={"type": texts}).kind == "order"
+    # A factor in no order says nothing of the rows.
+    shuffled = rng(13).permutation(texts)
+    rows = autoregression(200, 0.7, 14, 4)
+    mixed = np.resize(shuffled, 200)
+    assert row_order(rows, tuple("abcd"), sorters={"type": mixed}).kind == "order"
+
+
 def test_rows_sorted_by_groups_are_alike_within_them_only():
     group = np.repeat([1.0, 2.0, 3.0, 4.0], 50)
     rows = rng(1).normal(size=(200, 4)) + 10 * group[:, None]
@@ -169,21 +188,43 @@ def test_clusters_by_their_names():
     # Another value in every row labels the rows; a few numbers are answers.
     assert find_clusters({**columns, "id": np.arange(200)}) is None
     assert find_clusters({**columns, "household": rng(3).integers(1, 6, 200)}) is None
+    # A few rows may lack their label.
+    some = np.where(rng(4).random(200) < 0.02, np.nan, person)
+    assert find_clusters({**columns, "inst": some}) == "inst"
+    texts = np.array([None if one != one else f"p{one:g}" for one in some], dtype=object)
+    assert find_clusters({**columns, "person": texts}) == "person"
+    assert find_clusters({**columns, "id": np.where(rng(5).random(200) < 0.2, np.nan, person)}) is (
+        None
+    )
     # Persons are more than their schools.
     both = {"school": person // 5, "person": person}
     assert find_clusters(both) == "person"
+
+
+def test_sessions_of_the_same_persons_are_no_studies():
+    person = np.tile(np.arange(40), 6)
+    session = np.repeat([*"abcdef"], 40).astype(object)
+    assert find_nests({"session": session, "id": person}, "id") is None
+    half = rng(6).random(240) < 0.8
+    assert find_nests({"session": session[half], "id": person[half]}, "id") is None
+
+
+def columns_of(rows):
+    return {f"x{k}": column for k, column in enumerate(rows.T)}
 
 
 def test_clusters_by_their_runs():
     person = np.repeat(rng(7).permutation(80), 10)
     noise = rng(8).normal(size=(800, 4))
     offsets = np.repeat(rng(9).normal(size=(80, 4)), 10, axis=0)
-    assert find_clusters({"k": person}, noise + offsets) == "k"
-    assert find_clusters({"k": person}, noise) is None
+    assert find_clusters({"k": person, **columns_of(noise + offsets)}) == "k"
+    assert find_clusters({"k": person, **columns_of(noise)}) is None
+    grams = np.round(100 * (noise + offsets)).astype(int)
+    assert find_clusters({"k": person, **columns_of(grams)}) == "k"
     # Rounded ages by which rows are sorted have runs, too, without steps.
     age = np.sort(rng(10).uniform(0, 30, 800))
     grown = noise + age[:, None]
-    assert find_clusters({"age": np.round(age)}, grown) is None
+    assert find_clusters({"age": np.round(age), **columns_of(grown)}) is None
 
 
 def test_rows_of_clusters_are_counted():

@@ -28,37 +28,54 @@ AS_THEY_ARE: Final = "--blocks 1 takes the rows as they are"
 
 def chosen_cluster(
     raw: RawTable, given: Mapping[str, Sequence[str]], columns: Sequence[str]
-) -> str | None:
-    """Return the column that says which rows belong together: asked for, or found."""
+) -> tuple[RawTable, str | None]:
+    """Return the column that says which rows belong together, asked for or found, and its table.
+
+    Labels that begin anew within another column are joined with it.
+    """
     from edgewise.data.dependence import find_clusters
 
     asked = preparation()
     if asked.cluster == NONE and NONE not in raw.names:
-        return None
+        return raw, None
     if asked.cluster is not None:
         names = named_columns([asked.cluster], raw.names, CLUSTER, raw.source)
         if len(names) != 1:
             raise InputError(f"{CLUSTER} takes one column, got '{asked.cluster}'. Name one.")
-        return names[0]
+        return _with_nests(raw, names[0])[0], names[0]
     if asked.transpose or not options_given().isdisjoint(DESIGNED):
-        return None
+        return raw, None
     named = {part.strip() for text in columns for part in (text, *text.split(","))}
     for texts in given.values():
         named |= {part.strip() for text in texts for part in (text, *text.split(","))}
     free = {name: column for name, column in _columns(raw) if name not in named}
-    return find_clusters(free, _numbers(raw, [*named]))
+    found = find_clusters(free)
+    if found is None:
+        return raw, None
+    raw, is_shared = _with_nests(raw, found)
+    return raw, found if is_shared else None
+
+
+def _with_nests(raw: RawTable, name: str) -> tuple[RawTable, bool]:
+    """Join labels that begin anew within another column with it; say whether rows share them."""
+    import numpy as np
+
+    from edgewise.data.dependence import ROWS_PER_CLUSTER, find_nests
+
+    columns = dict(_columns(raw))
+    if (nest := find_nests(columns, name)) is None:
+        return raw, True
+    pairs = zip(columns[nest].tolist(), columns[name].tolist(), strict=True)
+    joined = [f"{outer}/{inner}" for outer, inner in pairs]
+    columns[name] = np.array(joined, dtype=object)
+    is_shared = len({*joined}) * ROWS_PER_CLUSTER <= len(joined)
+    note = f"'{name}' begins anew within '{nest}', so that both together say which rows it labels"
+    raw = replace(raw, columns=tuple(columns.values()), notes=(*raw.notes, note))
+    return raw, is_shared
 
 
 def _columns(raw: RawTable) -> list[tuple[str, AnyArray]]:
     return list(zip(raw.names, raw.columns, strict=True))
-
-
-def _numbers(raw: RawTable, apart: Sequence[str]) -> FloatArray | None:
-    """Columns of numbers that are not whole, or of many: measurements."""
-    import numpy as np
-
-    found = [c for name, c in _columns(raw) if c.dtype.kind == "f" and name not in apart]
-    return np.column_stack(found).astype(np.float64) if found else None
 
 
 def settled(reading: Reading, *, is_numbers: bool = True) -> Reading:
@@ -227,7 +244,7 @@ def _changes(reading: Reading, order: RowOrder) -> tuple[Reading, RowOrder]:
     """Take changes from row to row, and leave out columns that have none."""
     import numpy as np
 
-    from edgewise.data.dependence import is_in_time, row_order
+    from edgewise.data.dependence import is_in_time, is_season, row_order
 
     table = reading.table()
     values, is_kept, _ = differenced(reading, table.values)
@@ -238,7 +255,7 @@ def _changes(reading: Reading, order: RowOrder) -> tuple[Reading, RowOrder]:
     flat = [
         name
         for name, one, most, column in zip(table.names, spread, size, table.values.T, strict=True)
-        if one <= 1e-10 * most or most == 0 or is_in_time(name, column)
+        if one <= 1e-10 * most or most == 0 or is_in_time(name, column) or is_season(name, column)
     ]
     if len(flat) > len(table.names) - 2:
         return reading, order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -13,7 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from edgewise._core.errors import InputError
 from edgewise._core.lazy import postpone
 from edgewise._core.memory import MEMORY_ADVICE, Arrays, require_memory
-from edgewise.cli.dependence import CLUSTER, chosen_cluster, differenced, settled
+from edgewise.cli.dependence import (
+    CLUSTER,
+    chosen_cluster,
+    differenced,
+    settled,
+)
 from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.levels import with_orders
 from edgewise.cli.options import PLACES
@@ -234,7 +240,8 @@ def read_columns(
         )
     written = {name: getattr(asked, name) for name in WRITTEN}
     raw = prepared(read_table(path, sheet=asked.sheet, **written), asked)
-    if (cluster := chosen_cluster(raw, given, columns)) is not None:
+    raw, cluster = chosen_cluster(raw, given, columns)
+    if cluster is not None:
         given = {**given, CLUSTER: [cluster]}
     beside = {key: named_columns(texts, raw.names, key, raw.source) for key, texts in given.items()}
     names, notes = _network(raw, columns, drop, [*chain(*beside.values())], option)
@@ -282,13 +289,16 @@ def _only_variables(reading: Reading, asked: Sequence[str], keep: str) -> Readin
         if one.kind != "constant":
             note += f"; --columns can ask for {them} by name"
         shared = [n for n in one.columns if one.kind == "labels" and _recurs(reading.column(n))]
-        note += "; rows that share a label may not be independent" if shared else ""
+        if shared and CLUSTER in options_here():
+            note += f"; {CLUSTER} {shlex.quote(shared[0])} takes rows that share a label together"
         notes.append(note)
     return replace(reading, names=names, notes=(*reading.notes, *notes))
 
 
 def _recurs(column: AnyArray) -> bool:
-    return len({*column.tolist()}) < len(column)
+    """Whether more than a few rows share a label."""
+    seen = [value for value in column.tolist() if value is not None and value == value]
+    return len({*seen}) <= 0.95 * len(seen)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

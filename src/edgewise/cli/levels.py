@@ -23,6 +23,8 @@ _NUMBERED: Final = re.compile(
     r"(\d{1,2})([a-d]?)",
     re.IGNORECASE,
 )
+#: Classes that are counted: 1st, 2nd.
+_COUNTED: Final = re.compile(r"(\d{1,2})(st|nd|rd|th)", re.IGNORECASE)
 _NUMERALS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 
@@ -121,7 +123,7 @@ def with_orders(
 
 
 def _natural_order(words: Sequence[str]) -> tuple[str, ...]:
-    """Order three or more levels that are Roman numerals, or numbered behind the same word.
+    """Order three or more levels that are Roman numerals, counted, or numbered behind a word.
 
     Examples
     --------
@@ -134,6 +136,8 @@ def _natural_order(words: Sequence[str]) -> tuple[str, ...]:
             places[word] = ("", _NUMERALS.index(roman[1].lower()), roman[2].lower())
         elif numbered := _NUMBERED.fullmatch(word):
             places[word] = (numbered[1].lower(), int(numbered[2]), numbered[3].lower())
+        elif counted := _COUNTED.fullmatch(word):
+            places[word] = ("", int(counted[1]), "")
         else:
             return ()
     if len(places) < 3 or len({head for head, _, _ in places.values()}) > 1:

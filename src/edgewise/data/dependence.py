@@ -40,6 +40,10 @@ ROWS_PER_CLUSTER: Final = 1.25
 ROWS_TO_CENTRE: Final = 3.0
 #: Blocks or clusters that resamples and tests of whole ones need.
 FEWEST_BLOCKS: Final = 10
+#: Groups that rows may be sorted by, with a few out of order, and rows of each on average.
+MOST_GROUPS, ROWS_PER_GROUP = 20, 10
+#: Share of the rows that may lack the label of a cluster.
+UNLABELLED: Final = 0.05
 #: Share of the rows that may be out of the order of a column that rows are sorted by.
 SLIPS: Final = 0.03
 #: Correlation times that a block is long at least.
@@ -49,7 +53,7 @@ _CLUSTER: Final = re.compile(
     r"((.*[ _.-])?(id|ids|subj|subno|subnr|vp|vpn|who)|[a-z]{0,8}id)"
     r"|((.*[ _.-])?(subject|participant|patient|person|respondent|proband|individual|animal|mouse"
     r"|rat|dog|child|pupil|student|twin|pair|family|household|firm|company|site|cent(er|re)"
-    r"|clinic|hospital|school|sch|class|classroom|stratum|set|ward|practice|village|plot|tree|cage"
+    r"|clinic|hospital|inst|institution|school|sch|class|classroom|stratum|set|ward|practice|village|plot|tree|cage"
     r"|litter)(s|[ _.-]?(no|nr|num|number|id|code|name))?)",
     re.IGNORECASE,
 )
@@ -203,14 +207,21 @@ def row_order(
     if found.kind == "independent" or is_timed:
         return found
     for name, column in columns.items():
-        if name in apart or not _sorts(column, member):
+        kept = [k for k, other in enumerate(names) if other != name]
+        rest = [names[k] for k in kept]
+        if name in apart:
             continue
-        if not _counts_rows(name, np.asarray(column, dtype=np.float64)):
-            kept = [k for k, other in enumerate(names) if other != name]
-            left, parts = off_curve(values[:, kept], np.asarray(column, dtype=np.float64), member)
-            rest = [names[k] for k in kept]
-            if not kept or _judge(left, left, rest, parts, has_sizes=False).kind == "independent":
-                return RowOrder(kind="sorted", columns=(name,))
+        if _sorts(column, member):
+            along = np.asarray(column, dtype=np.float64)
+            if _counts_rows(name, along):
+                continue
+            left, parts = off_curve(values[:, kept], along, member)
+        elif (codes := _groups(column)) is not None:
+            left, parts = _centred(values[:, kept], codes), member
+        else:
+            continue
+        if not kept or _judge(left, left, rest, parts, has_sizes=False).kind == "independent":
+            return RowOrder(kind="sorted", columns=(name,))
     return found
 
 
@@ -233,6 +244,16 @@ def _design(columns: Mapping[str, AnyArray], n: int) -> tuple[list[str], IntArra
         if n_runs <= n_cells * n_levels and 1 + np.count_nonzero(both) <= n / 5:
             is_new, apart = both, [*apart, name]
     return apart, np.concatenate([[0], np.cumsum(is_new)])
+
+
+def _groups(column: AnyArray) -> IntArray | None:
+    """Give numbers to a few levels that rows are sorted by, but for some; None for others."""
+    codes = np.unique(column.astype(str), return_inverse=True)[1]
+    n, shares = len(codes), np.bincount(codes) / len(codes)
+    n_runs = 1 + np.count_nonzero(np.diff(codes))
+    by_chance = 1 + (n - 1) * (1.0 - float(shares @ shares))
+    is_few = 1 < len(shares) <= min(MOST_GROUPS, n // ROWS_PER_GROUP)
+    return codes if is_few and 2 * n_runs <= by_chance else None
 
 
 def _counts_rows(name: str, column: FloatArray) -> bool:
@@ -425,7 +446,7 @@ def _sorts(column: AnyArray, member: IntArray | None = None) -> bool:
     if member is not None:
         steps = steps[np.diff(member[is_seen]) == 0]
     n_back = min(np.count_nonzero(steps > 0), np.count_nonzero(steps < 0))
-    is_one_way = n_back <= SLIPS * np.count_nonzero(steps)
+    is_one_way = bool(n_back <= SLIPS * np.count_nonzero(steps))
     return is_one_way and len(np.unique(seen)) >= MEASUREMENT
 
 
@@ -464,6 +485,20 @@ def is_time(name: str, column: AnyArray) -> bool:
     return is_even or (is_rising and bool(_TIME.fullmatch(name)))
 
 
+def is_season(name: str, column: AnyArray) -> bool:
+    """Whether a column goes round and is called a time, as quarters and months of years do.
+
+    Examples
+    --------
+    >>> is_season("quarter", np.tile([1, 2, 3, 4], 10)), is_season("wave", np.arange(40))
+    (True, False)
+    """
+    if column.dtype.kind not in "iuf" or not _TIME.fullmatch(name):
+        return False
+    steps = np.unique(np.diff(np.asarray(column, dtype=np.float64)))
+    return len(steps) == 2 and float(steps[0]) < 0 < float(steps[1])
+
+
 #: Rows that a line along a column they are sorted by is fitted to.
 ROWS_OF_LINE: Final = 24
 
@@ -498,7 +533,7 @@ def off_curve(
     return left, half
 
 
-def find_clusters(columns: Mapping[str, AnyArray], values: FloatArray | None = None) -> str | None:
+def find_clusters(columns: Mapping[str, AnyArray]) -> str | None:
     """Find the column that says which rows belong together: of subjects, sites or the like.
 
     Its levels recur, and it is called so; or it holds text or whole numbers in runs, with steps
@@ -507,9 +542,8 @@ def find_clusters(columns: Mapping[str, AnyArray], values: FloatArray | None = N
     Parameters
     ----------
     columns : mapping of str to array
-        All columns that may be one.
-    values : ndarray of shape (n_samples, n_features), optional
-        Measurements, to see whether they step from run to run.
+        All columns that may be one. Those of numbers that are not whole, or of many, are
+        measurements, which step from run to run.
 
     Returns
     -------
@@ -521,6 +555,7 @@ def find_clusters(columns: Mapping[str, AnyArray], values: FloatArray | None = N
     'id'
     """
     named, unnamed = [], []
+    measured = {name: column for name, column in columns.items() if _is_measured(column)}
     for name, column in columns.items():
         codes = _label_codes(column)
         if codes is None:
@@ -538,8 +573,8 @@ def find_clusters(columns: Mapping[str, AnyArray], values: FloatArray | None = N
         elif (
             FEWEST_UNNAMED <= n_levels <= n / 2
             and n_runs == n_levels
-            and values is not None
-            and _steps(values, codes)
+            and (others := [c for one, c in measured.items() if one != name])
+            and _steps(np.column_stack(others).astype(np.float64), codes)
         ):
             unnamed.append((name, n_levels))
     # Persons are more than the sites that they belong to.
@@ -547,6 +582,11 @@ def find_clusters(columns: Mapping[str, AnyArray], values: FloatArray | None = N
         if found:
             return max(found, key=lambda one: one[1])[0]
     return None
+
+
+def _is_measured(column: AnyArray) -> bool:
+    kind = column.dtype.kind
+    return kind == "f" or (kind in "iu" and len(np.unique(column)) >= MEASUREMENT)
 
 
 def is_called_cluster(name: str) -> bool:
@@ -563,15 +603,49 @@ def is_called_cluster(name: str) -> bool:
 
 
 def _label_codes(column: AnyArray) -> IntArray | None:
-    """Give numbers to levels of text or whole numbers without gaps; None for others."""
+    """Give numbers to levels of text or whole numbers; None for others, and for many gaps."""
     if column.dtype.kind in "iuf":
-        seen = np.asarray(column, dtype=np.float64)
-        if np.isnan(seen).any() or (seen != np.round(seen)).any():
-            return None
-        return np.asarray(np.unique(seen, return_inverse=True)[1])
-    if column.dtype.kind != "O" or any(not isinstance(one, str) for one in column):
+        labels = np.asarray(column, dtype=np.float64)
+        is_seen = ~np.isnan(labels)
+        is_label = bool((labels == np.round(labels))[is_seen].all())
+    elif column.dtype.kind == "O":
+        labels = column.astype(str)
+        is_seen = np.array([isinstance(one, str) for one in column], dtype=bool)
+        is_label = all(one is None or one != one for one in column[~is_seen])
+    else:
         return None
-    return np.asarray(np.unique(column.astype(str), return_inverse=True)[1])
+    if not is_label or np.count_nonzero(~is_seen) > UNLABELLED * len(column):
+        return None
+    return np.asarray(np.unique(labels, return_inverse=True)[1])
+
+
+def find_nests(columns: Mapping[str, AnyArray], name: str) -> str | None:
+    """Find the column within whose runs labels begin anew, as numbers of persons in each study.
+
+    Studies are as unequal as they come. Of sessions of the same persons, none has twice as many
+    as another.
+
+    Examples
+    --------
+    >>> person = np.concatenate([np.arange(n) for n in (20, 50, 30, 80, 40)])
+    >>> study = np.repeat(["a", "b", "c", "d", "e"], [20, 50, 30, 80, 40]).astype(object)
+    >>> find_nests({"study": study, "id": person}, "id")
+    'study'
+    """
+    codes = _label_codes(columns[name])
+    if codes is None:
+        return None
+    for other, column in columns.items():
+        own = _label_codes(column) if other != name else None
+        if own is None or (n_levels := int(own.max()) + 1) < FEWEST_CLUSTERS:
+            continue
+        pairs = np.unique(np.stack([own, codes]), axis=1)
+        sizes = np.bincount(pairs[0])
+        is_in_runs = 1 + np.count_nonzero(np.diff(own)) == n_levels
+        is_unequal = sizes.max() >= 2 * sizes.min()
+        if is_in_runs and is_unequal and pairs.shape[1] >= 1.5 * (int(codes.max()) + 1):
+            return other
+    return None
 
 
 def _steps(values: FloatArray, codes: IntArray) -> bool:

@@ -18,7 +18,7 @@ from edgewise.data.checks import LARGEST, SMALLEST, about_size, varying_columns
 from edgewise.data.imputation import impute_rows, pair_shares
 from edgewise.data.levels import Level, code_column, complete_rows
 from edgewise.data.table import Table
-from edgewise.io.messages import quote_names
+from edgewise.io.messages import NAMES_SHOWN, quote_names
 
 KINDS: Final = ("continuous", "ordinal", "binary", "nominal", "count", "identifier", "date")
 #: Kinds whose values are levels, not numbers.
@@ -513,11 +513,13 @@ def _check_levels(
                 f"kinds={{'{name}': 'continuous'}} for numbers."
             )
         few = np.flatnonzero(np.bincount(column.astype(np.int64)) < ROWS_PER_ANSWER)
-        rare += [f"{own[code]} of {name}" for code in few.tolist()]
+        rare += [f"'{own[code]}' of '{name}'" for code in few.tolist()]
     if rare:
         levels_have = ("Level", "has") if len(rare) == 1 else ("Levels", "have")
+        more = f" and {len(rare) - NAMES_SHOWN} more" if len(rare) > NAMES_SHOWN else ""
+        shown = ", ".join(rare[:NAMES_SHOWN]) + more
         warnings.warn(
-            f"{levels_have[0]} {quote_names(rare)} {levels_have[1]} fewer than {ROWS_PER_ANSWER} "
+            f"{levels_have[0]} {shown} {levels_have[1]} fewer than {ROWS_PER_ANSWER} "
             "rows, too few to say what depends on them. Join such levels with others.",
             DataWarning,
             stacklevel=4,

@@ -175,7 +175,7 @@ def learn_graph(
         graph=graph,
         sites=_positions(fit),
         text="\n".join(
-            [_summary(fit, graph, method, n_resamples, source), *tested.lines, *nodes.lines]
+            [_summary(fit, graph, method, n_resamples, source, rows), *tested.lines, *nodes.lines]
         ),
         # A mixed network has a method of its own, by which it is nodewise.
         parameters={**parameters_of(fit), "method": method, "n_resamples": n_resamples},
@@ -463,16 +463,18 @@ def _n_groups(fit: Any) -> int:
     return int(fit.groups_.max()) + 1
 
 
-def _summary(fit: Any, graph: Graph, method: str, n_resamples: int | None, source: Source) -> str:
+def _summary(
+    fit: Any, graph: Graph, method: str, n_resamples: int | None, source: Source, rows: Counted
+) -> str:
     """Tell how many edges there are, the strongest of them, the penalty and the certificate."""
-    edges = count(graph.n_edges, "edge")
+    edges, n_rows = count(graph.n_edges, "edge"), _rows(fit, source, rows.weights)
     if method == IN_SPACE and (n_groups := _n_groups(fit)):
         is_fused = n_groups < graph.n_edges
         how = f"fused into {count(n_groups, 'group')}" if is_fused else "none fused"
         edges += f", {how},"
     return "\n".join(
         [
-            f"{edges} among the {graph.n_nodes} columns of {source.name} ({_rows(fit, source)})",
+            f"{edges} among the {graph.n_nodes} columns of {source.name} ({n_rows})",
             "",
             *(_strongest(fit, graph, method, n_resamples) if graph.n_edges else _none(fit, method)),
             "",
@@ -499,11 +501,13 @@ def _predicted(fit: Any) -> str:
     return f"Best predicted from the others: {'; '.join(parts)}."
 
 
-def _rows(fit: Any, source: Source) -> str:
-    """Count the rows that were used, and those that there are where it is fewer."""
+def _rows(fit: Any, source: Source, weights: FloatArray | None) -> str:
+    """Count the rows that were used, those that there are where it is fewer, and their worth."""
     n_used = getattr(fit, "n_samples_", source.n_samples)
     of_all = "" if n_used == source.n_samples else f"{n_used} of "
-    return f"{of_all}{count(source.n_samples, 'row')}"
+    n_effective = n_used if weights is None else round(float(weights.sum()))
+    worth = f", effective sample size {n_effective}" if n_effective < n_used else ""
+    return f"{of_all}{count(source.n_samples, 'row')}{worth}"
 
 
 def _strongest(fit: Any, graph: Graph, method: str, n_resamples: int | None) -> list[str]:

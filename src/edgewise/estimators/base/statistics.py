@@ -525,7 +525,7 @@ def _latent(
     if n_missing.any():
         treatment.append(
             f'missing="pairwise": {_about_gaps(n_missing)}; each correlation is from the rows that '
-            f"have both columns, {n_pairs.min():g} at least and {n_pairs.mean():.0f} on average, "
+            f"have both columns, {n_pairs.min():.0f} at least and {n_pairs.mean():.0f} on average, "
             "which counts as the number of rows"
         )
     R = found.correlation
