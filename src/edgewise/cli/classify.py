@@ -168,10 +168,14 @@ def classify(
         C=C,
         nu=nu,
         bias=bias,
-        random_state=random_state,
     )
     source, y = read_classes(data, by=by, columns=columns or (), drop=drop or ())
-    folds = {"n_folds": n_folds, "n_repeats": n_repeats, "n_jobs": n_jobs}
+    folds = {
+        "n_folds": n_folds,
+        "n_repeats": n_repeats,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
     run(
         "classify",
         source,
@@ -213,6 +217,7 @@ def classify_rows(
     *,
     n_folds: int = 5,
     n_repeats: int = 2,
+    random_state: int = 0,
     n_jobs: int = 1,
 ) -> Result:
     """Learn the networks of all classes and compare the accuracy of several classifiers."""
@@ -236,7 +241,7 @@ def classify_rows(
         n_repeats=n_repeats,
         **held_out,
         n_jobs=n_jobs,
-        random_state=parameters["random_state"],
+        random_state=random_state,
         verbose=int(shows_progress()),
     )
     changes, table = model.explain(), accuracy.table()

@@ -341,7 +341,7 @@ def ask_diagnosis() -> Asked:
 
     source, diagnosis = tumour_nuclei("measurements of tumours")
     source = replace(source, fingerprint={**source.fingerprint, "by": str(diagnosis.name)})
-    return source, partial(classify_rows, source, diagnosis, SEED, n_repeats=1)
+    return source, partial(classify_rows, source, diagnosis, {}, n_repeats=1, **SEED)
 
 
 def ask_climate() -> Asked:

@@ -74,6 +74,8 @@ class Reading:
     set_by: str = ""
     dependence: Dependence | None = None
     ordered: tuple[str, ...] = ()
+    #: The last table that was made of a reading and its copies, with what it was made of.
+    _made: list[tuple[RawTable, tuple[str, ...], Table]] = field(default_factory=list, repr=False)
 
     def column(self, name: str) -> AnyArray:
         """Return a column as it was read."""
@@ -91,7 +93,12 @@ class Reading:
         """Return the columns of the network as numbers."""
         from edgewise.data.table import Table
 
-        return Table.from_input(self.chosen())
+        for raw, names, table in self._made:
+            if raw is self.raw and names == self.names:
+                return table
+        made = Table.from_input(self.chosen())
+        self._made[:] = [(self.raw, self.names, made)]
+        return made
 
     def described(self, table: Table, kinds: Sequence[str]) -> tuple[dict[str, str], ...]:
         """Say what each column holds, with the labels that the file has."""
