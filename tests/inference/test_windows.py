@@ -71,7 +71,7 @@ def test_level_is_that_of_the_largest_change_of_all_windows():
 
 
 def test_p_values_are_those_of_the_plainest_code():
-    """Two windows; the largest change of each shuffle in units of the largest of the window."""
+    """Two windows; the largest change of each shuffle over its mean in the window."""
     X, estimator = make_rows(), NetworkChange(alpha=0.2)
     found = run(estimator=estimator, n_permutations=9)
     largest = []
@@ -82,7 +82,7 @@ def test_p_values_are_those_of_the_plainest_code():
         shuffled = [y[stream.permutation(160)] for stream in spawn(source, 9)]
         fits = [NetworkChange(alpha=0.2).fit(X[rows], labels) for labels in shuffled]
         largest.append([np.abs(fit.graph_.weights).max() for fit in fits])
-    units = np.max(largest, axis=1)  # the twentieth of nine is one
+    units = np.quantile(largest, 0.95, axis=1)
     overall = np.max(np.array(largest) / units[:, None], axis=0)
     for one, unit in zip(found, units, strict=True):
         i, j = np.nonzero(one.observed.adjacency)
@@ -99,15 +99,6 @@ def test_a_change_of_size_is_found_where_every_shuffle_finds_the_pair():
     assert (changed.frequency[off] == 1).all()
     assert changed.observed.n_edges == 6
     assert changed.graph.edges()[["source", "target"]].to_numpy().tolist() == [["x0", "x1"]]
-
-
-def test_a_window_whose_shuffles_find_nothing_is_not_held_to_those_of_others():
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(400, 6))
-    X[200:, 1] = 0.7 * X[200:, 0] + np.sqrt(0.51) * X[200:, 1]
-    found = run(X=X, estimator=NetworkChange(), window=100, step=50, n_permutations=39)
-    assert min(one.frequency.max() for one in found[2:]) < 0.05
-    assert any(one.graph.adjacency[0, 1] for one in found[2:])
 
 
 @pytest.mark.slow

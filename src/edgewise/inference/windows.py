@@ -25,8 +25,8 @@ from edgewise.inference.resample import (
 PERIODS = ("reference", "window")
 
 
-#: Share of the shuffles, those of the largest changes, that windows are compared by.
-SELDOM = 0.05
+#: Quantile of the largest changes of shuffles that windows are compared by.
+SELDOM = 0.95
 #: What an estimator may choose from the rows, which shuffles then keep.
 CHOSEN = ("alpha", "coupling", "degree")
 
@@ -117,8 +117,7 @@ def window_changes(
     Notes
     -----
     Windows of a larger alpha have smaller changes. Sizes of several windows are therefore compared
-    in units of the largest changes of each: their mean over the twentieth of its shuffles in which
-    they are largest.
+    in units of the 95 % quantile of the largest change in the shuffles of each.
 
     Rows that follow each other are rarely independent. Shuffles then vary less than the periods
     do, and changes look more certain than they are: take every k-th row, or differences.
@@ -180,10 +179,8 @@ class _Fit(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """Size that the largest change of a shuffle seldom has; next to 0 where there are none."""
-        n_seldom = max(1, round(SELDOM * len(self.largest)))
-        seldom = float(np.sort(self.largest)[-n_seldom:].mean())
-        return max(seldom, float(np.sqrt(np.finfo(np.float64).tiny)))
+        """Size that the largest change of a shuffle seldom has; 1 where there are none."""
+        return float(np.quantile(self.largest, SELDOM)) or 1.0
 
 
 def _judge(fit: _Fit, largest: FloatArray, level: float, window: int) -> WindowChange:
