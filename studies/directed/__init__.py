@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studies.directed import invariance, networks, oscillation, scales, shares
+from studies.directed import invariance, networks, optimum, oscillation, scales, shares
 from studies.study import Study
 
 STUDY = Study(
@@ -14,6 +14,13 @@ STUDY = Study(
         "on Pattern Analysis and Machine Intelligence 38, 2269-2283. "
         "https://doi.org/10.1109/TPAMI.2015.2511754"
     ),
-    version=2,
-    parts=(networks.PART, scales.PART, invariance.PART, oscillation.PART, shares.PART),
+    version=3,
+    parts=(
+        networks.PART,
+        scales.PART,
+        invariance.PART,
+        oscillation.PART,
+        shares.PART,
+        optimum.PART,
+    ),
 )

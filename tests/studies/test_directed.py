@@ -17,6 +17,7 @@ from studies.directed import (
     invariance,
     methods as _methods,
     networks,
+    optimum,
     oscillation,
     scales,
     shares,
@@ -254,6 +255,7 @@ def test_sizes_of_the_study():
     assert sizes == {
         "networks": (9, 450), "scales": (2, 5), "invariance": (3, 3), "oscillation": (9, 90),
         "shares": (2, 40),
+        "optimum": (2, 24),
     }  # fmt: skip
     assert {task["n_orders"] for task in invariance.list_tasks(False)} == {100}
     assert {task["network"] for task in networks.list_tasks(False)} == set(NETWORKS)
@@ -446,3 +448,21 @@ def test_the_whole_report_and_its_figures(results):
     n_copied = sum(networks.PUBLISHED_AS.get(method) in COLUMNS[-4:] for method in networks.SHOWN)
     assert n_points["Alarm"] - n_points["Mildew"] == n_copied > 0
     assert len(drawn["invariance"].axes) == 2
+
+
+# The best of all orders
+
+
+@pytest.mark.parametrize(("worse", "verdict"), [(0, "yes"), (3, "no")])
+def test_objectives_above_the_least_and_what_they_cost(worse, verdict):
+    task = optimum.list_tasks(True)[0]
+    rows = pd.DataFrame(optimum.run_task(np.random.default_rng(0), **task))
+    assert len(rows) == len(optimum.ALPHAS) * len(optimum.FITS)
+    assert (rows.loc[rows["method"] == optimum.BEST, "excess"] == 0).all()
+    assert rows["excess"].min() >= -1e-9
+    assert rows.loc[rows["method"] == optimum.ADAPTIVE, "excess"].isna().all()
+    rows["pdag"] = 5 + worse * (rows["method"] == LITERAL)
+    both = pd.concat([rows.assign(task=number, **task) for number in range(2)])
+    report = optimum.report(both)
+    assert "| 0.25 | best of all orders | 0.00 and 0.00 |" in report.text
+    assert report.claims[0].holds == verdict

@@ -5,7 +5,8 @@ from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from edgewise import EBIC, GaussianBayesNet
+from edgewise import EBIC, GaussianBayesNet, InputError
+from edgewise.solvers.directed.best_order import best_order_bayes_net
 from edgewise.solvers.directed.blankets import lasso_blankets
 from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from tests.estimators.directed.bayes_net_rows import network_rows, pair_and_others
@@ -19,6 +20,8 @@ VARIANTS = [
     {"init": "l1mb", "schedule": "literal"},
     {"bias": "penalized"},
     {"standardize": False},
+    {"method": "exact"},
+    {"weights": "adaptive"},
 ]
 
 
@@ -50,7 +53,7 @@ def optimality_violation(model, X, alpha):
     st.sampled_from([6, 30, 300]),
     st.integers(1, 12),
     st.floats(0.02, 0.7),
-    st.sampled_from(VARIANTS[:4] + VARIANTS[6:]),
+    st.sampled_from(VARIANTS[:4] + VARIANTS[6:9]),
 )
 def test_never_a_cycle(seed, n_rows, n_columns, alpha, variant):
     X = network_rows(seed, n_rows, n_columns)
@@ -238,6 +241,30 @@ def test_forbidden_and_dear_arcs():
     assert other.coef_.any()
     double = GaussianBayesNet(alpha=0.1, weights=np.full_like(weights, 2.0)).fit(X)
     np.testing.assert_allclose(double.coef_, GaussianBayesNet(alpha=0.2).fit(X).coef_, atol=1e-10)
+
+
+def test_adaptive_weights_are_those_of_least_squares():
+    X = network_rows(14) * np.array([1.0, 10.0, 0.1] + [1.0] * (network_rows(14).shape[1] - 3))
+    precision = np.linalg.inv(correlations(X))
+    size = np.abs(precision / precision.diagonal())
+    np.fill_diagonal(size, 1.0)
+    given_weights = GaussianBayesNet(alpha=0.05, weights=1 / size).fit(X)
+    model = GaussianBayesNet(alpha=0.05, weights="adaptive").fit(X)
+    np.testing.assert_allclose(model.coef_, given_weights.coef_, atol=1e-9)
+    raw = GaussianBayesNet(alpha=0.05, weights="adaptive", standardize=False)
+    assert raw.fit(X / X.std(axis=0)).objective_ == pytest.approx(model.objective_)
+    assert (model.coef_ != GaussianBayesNet(alpha=0.05).fit(X).coef_).any()
+    with pytest.raises(InputError, match='weights="adaptive" needs more different rows'):
+        model.fit(X[: X.shape[1]])
+
+
+def test_exact_is_the_best_of_all_orders():
+    X = network_rows(15)
+    best = GaussianBayesNet(alpha=0.05, method="exact").fit(X)
+    assert best.converged_
+    assert best.objective_ == pytest.approx(best_order_bayes_net(correlations(X), 0.05).objective)
+    assert best.objective_ < GaussianBayesNet(alpha=0.05).fit(X).objective_
+    assert GaussianBayesNet(method="exact").fit(X).selection_ is not None
 
 
 def test_graph_is_directed_with_standardised_weights():

@@ -36,7 +36,7 @@ from edgewise.estimators.classify.class_networks import (
     temperature,
     train_machines,
 )
-from edgewise.estimators.directed.order import BIASES, METHODS
+from edgewise.estimators.directed.order import BIASES
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.solvers.classify.class_networks import fisher_networks, margin_networks
@@ -174,7 +174,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         "C": Number(above=0),
         "nu": Number(above=0, at_most=1),
         "bias": OneOf(*BIASES),
-        "method": OneOf(*METHODS),
+        "method": OneOf("order", "bcd"),
         "tol": Number(above=0),
         "max_iter": Number(at_least=1, is_whole=True),
     }

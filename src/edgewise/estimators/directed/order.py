@@ -40,6 +40,7 @@ from edgewise.selection.criteria import ebic
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
 from edgewise.solvers.directed.arc_lassos import SCHEDULES, BayesNetSolution
+from edgewise.solvers.directed.best_order import best_order_bayes_net
 from edgewise.solvers.directed.blankets import lasso_blankets
 from edgewise.solvers.directed.order import bcd_bayes_net, order_bayes_net
 from edgewise.stats.positive import correlation_from_covariance, find_relations
@@ -135,7 +136,7 @@ def starting_coefficients(init: Any, statistics: ArrangedStatistics) -> FloatArr
         if init == "l1mb":
             value: FloatArray = lasso_blankets(statistics.S, statistics.n_samples or 0.0).value
             return value
-        return _least_squares(statistics)
+        return least_squares(statistics, 'init="least-squares"', 'Pass init="lasso".')
     given = per_arc(init, "init", statistics)
     if np.isinf(given).any() or np.diagonal(given).any():
         raise InputError("init must be finite with a diagonal of 0: no column is its own parent.")
@@ -154,12 +155,12 @@ def per_arc(given: Any, name: str, statistics: ArrangedStatistics) -> FloatArray
     return statistics.arranged(values)
 
 
-def _least_squares(statistics: ArrangedStatistics) -> FloatArray:
+def least_squares(statistics: ArrangedStatistics, asked: str, instead: str) -> FloatArray:
     """Coefficients of each column on all others, from the inverse of the covariance."""
     if find_relations(correlation_from_covariance(statistics.S)):
         raise InputError(
-            f'init="least-squares" needs more different rows than the {len(statistics.S)} columns, '
-            'and none that follows from others. Pass init="lasso".'
+            f"{asked} needs more different rows than the {len(statistics.S)} columns, and none "
+            f"that follows from others. {instead}"
         )
     precision = np.linalg.inv(statistics.S)
     coefficients = -precision / precision.diagonal()
@@ -167,7 +168,24 @@ def _least_squares(statistics: ArrangedStatistics) -> FloatArray:
     return coefficients
 
 
-METHODS = ("order", "bcd")
+def penalty_weights(weights: Any, statistics: ArrangedStatistics) -> FloatArray:
+    """Factors of alpha for each arc; an adaptive one is one over a standardised coefficient."""
+    if not isinstance(weights, str):
+        return per_arc(weights, "weights", statistics)
+    found = least_squares(statistics, 'weights="adaptive"', "Pass weights=None.")
+    deviation = np.sqrt(statistics.S.diagonal())
+    size = np.abs(found * deviation[:, None] / deviation)
+    return 1.0 / np.maximum(size, SMALLEST)
+
+
+#: Smallest standardised coefficient that adaptive weights tell from 0.
+SMALLEST = 1e-6
+SOLVERS: dict[str, Callable[..., BayesNetSolution]] = {
+    "order": order_bayes_net,
+    "bcd": bcd_bayes_net,
+    "exact": best_order_bayes_net,
+}
+METHODS = tuple(SOLVERS)
 BIASES = ("free", "penalized")
 #: Smallest alpha that a rule tries at first, as a share of the largest. Smaller ones take long.
 RATIO = 0.02
@@ -215,9 +233,10 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         default 30 alphas are tried, down to 0.02 of the largest, and 0.1 with no more rows than
         columns; then, with more than two rows per column, up to three decades less while the best
         is the smallest.
-    method : {"order", "bcd"}
-        By an order of all columns at once, or column by column with a penalty on paths (H-SGBN
-        [2]_).
+    method : {"order", "bcd", "exact"}
+        By an order of all columns at once; column by column with a penalty on paths (H-SGBN [2]_);
+        or the smallest objective of all orders, for up to 20 columns, which has no use for
+        ``schedule`` and ``init``.
     schedule : {"homotopy", "literal"}
         Let :math:`\lambda` grow step by step, which finds smaller objectives; or begin with the
         largest, as published for ``"order"``.
@@ -235,8 +254,10 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         Divide the columns by their standard deviations. Otherwise alpha is in the squared units of
         X, and columns of small variance tend to come first, which says nothing about influence but
         often matches simulated truth.
-    weights : array-like of shape (m, m), optional
-        Multiplies alpha for each arc i -> j; ``inf`` forbids it.
+    weights : {None, "adaptive"} or array-like of shape (m, m)
+        Multiplies alpha for each arc i -> j; ``inf`` forbids it. ``"adaptive"`` divides it by the
+        standardised coefficient of i in the least squares of j on all others, which needs more
+        rows than columns.
     missing : {"error", "pairwise", "em"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns;
         or maximise the Gaussian likelihood of what is there.
@@ -323,6 +344,7 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         "schedule": OneOf(*SCHEDULES),
         "init": OneOf(*STARTS, or_array=True),
         "bias": OneOf(*BIASES),
+        "weights": OneOf(None, "adaptive", or_array=True),
         **CONSTRAINTS,
     }
     _matrices_held = 8.0
@@ -337,7 +359,7 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         init: str | ArrayLike = "lasso",
         bias: str = "free",
         standardize: bool = True,
-        weights: ArrayLike | None = None,
+        weights: str | ArrayLike | None = None,
         missing: str = "error",
         repair: str | None = None,
         tol: float = 1e-10,
@@ -492,21 +514,18 @@ class BayesNetProblem:
         self, statistics: ArrangedStatistics, alphas: FloatArray
     ) -> Iterator[BayesNetFit]:
         """Yield one fit per alpha, each from a start of its own."""
-        options: dict[str, Any] = {
-            "schedule": self.schedule,
-            "init": starting_coefficients(self.init, statistics),
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-        }
+        options: dict[str, Any] = {"tol": self.tol}
         if self.weights is not None:
-            options["weights"] = per_arc(self.weights, "weights", statistics)
+            options["weights"] = penalty_weights(self.weights, statistics)
         has_free_bias = self.bias == "free"
         if not has_free_bias:
             options["location"] = statistics.location / statistics.scale
-        solve: Callable[..., BayesNetSolution] = bcd_bayes_net
-        if self.method == "order":
-            solve = order_bayes_net
+        if self.method != "exact":
+            options["init"] = starting_coefficients(self.init, statistics)
+            options |= {"schedule": self.schedule, "max_iter": self.max_iter}
+        if self.method != "bcd":
             options["n_jobs"] = self.n_jobs
+        solve: Callable[..., BayesNetSolution] = SOLVERS[self.method]
         for alpha in alphas:
             solution = solve(statistics.S, float(alpha), **options)
             yield BayesNetFit(solution, statistics, has_free_bias)
