@@ -38,6 +38,7 @@ from edgewise import (
     SeparateNetworkChange,
     StabilitySelection,
     StARS,
+    TemporalGraph,
 )
 
 
@@ -47,9 +48,9 @@ class Entry:
 
     Attributes
     ----------
-    takes : {"rows", "levels", "groups", "classes", "covariates"}
-        What it is fitted to: rows alone, codes of levels, rows of two groups, rows with classes to
-        predict, or covariates and responses.
+    takes : {"rows", "ordered rows", "levels", "groups", "classes", "covariates"}
+        What it is fitted to: rows alone, rows whose order counts, codes of levels, rows of two
+        groups, rows with classes to predict, or covariates and responses.
     plain : estimator
         The model that stands for the estimator on tables that are wrong, hard or too large; of
         milliseconds.
@@ -91,7 +92,7 @@ class Entry:
             return ((np.median(X, axis=0) < X).astype(int),)
         if self.takes == "covariates":
             return X[:, :1], X[:, 1:]
-        return (X,) if self.takes == "rows" else (X, np.arange(len(X)) % 2)
+        return (X,) if self.takes.endswith("rows") else (X, np.arange(len(X)) % 2)
 
 
 def cases(field: str) -> list[tuple[Entry, Any]]:
@@ -156,6 +157,14 @@ ROSTER = [
         ),
         gaps=(NeighborhoodGraph(0.1, missing="em"),),
         options=(NeighborhoodGraph(), NeighborhoodGraph(0.1, repair="ridge")),
+    ),
+    Entry(
+        takes="ordered rows",
+        plain=TemporalGraph(alpha=0.1),
+        fixed=(TemporalGraph(alpha=0.2),),
+        conventions=(TemporalGraph(alpha=0.1),),
+        gaps=(TemporalGraph(alpha=0.1, missing="drop"),),
+        options=(TemporalGraph(), TemporalGraph(2), TemporalGraph(alpha="ebic")),
     ),
     Entry(
         takes="rows",

@@ -49,6 +49,7 @@ from .estimators.discrete.markov_net import DiscreteMarkovNet as DiscreteMarkovN
 from .estimators.discrete.mixed import MixedGraph as MixedGraph
 from .estimators.gaussian.graphical_lasso import GaussianGraph as GaussianGraph
 from .estimators.gaussian.neighborhood import NeighborhoodGraph as NeighborhoodGraph
+from .estimators.gaussian.temporal import TemporalGraph as TemporalGraph
 from .estimators.space.locally_constant import LocallyConstantGraph as LocallyConstantGraph
 from .graph.graph import Graph as Graph
 from .inference.bootstrap import BootstrapGraph as BootstrapGraph

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from edgewise import ConditionalGraph, GraphTree, KernelGraph
+from edgewise import ConditionalGraph, GraphTree, KernelGraph, TemporalGraph
 from tests.roster import ROSTER
 
 
@@ -38,7 +38,13 @@ class GraphTreeOfTwo(TwoResponses, GraphTree):
     pass
 
 
+class TemporalGraphOfOneSeries(TemporalGraph):
+    def fit(self, X, y=None):
+        return super().fit(X)
+
+
 OF_TWO = {cls.__mro__[2]: cls for cls in (ConditionalGraphOfTwo, KernelGraphOfTwo, GraphTreeOfTwo)}
+OF_TWO[TemporalGraph] = TemporalGraphOfOneSeries
 
 
 def _checked(model):

@@ -59,6 +59,9 @@ from .gaussian.graphical_lasso import (
 from .gaussian.neighborhood import (
     NeighborhoodGraph as NeighborhoodGraph,
 )
+from .gaussian.temporal import (
+    TemporalGraph as TemporalGraph,
+)
 from .space.locally_constant import (
     LocallyConstantGraph as LocallyConstantGraph,
 )

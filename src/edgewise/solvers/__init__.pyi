@@ -36,6 +36,9 @@ from .gaussian.graphical_lasso import (
     graphical_lasso as graphical_lasso,
     graphical_lasso_path as graphical_lasso_path,
 )
+from .gaussian.lagged import (
+    lagged_graphical_lasso as lagged_graphical_lasso,
+)
 from .gaussian.latent import (
     latent_graphical_lasso as latent_graphical_lasso,
 )
