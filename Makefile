@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Where it is set, every process that a test starts would compile all the sources once more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-portable slow coverage test-min test-latest dist smoke release lock docs bench studies nulls clean
+.PHONY: demo test quick test-portable slow coverage test-min test-latest dist smoke release lock docs bench studies nulls clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m edgewise demo
@@ -22,6 +22,15 @@ test: $(VENV)/.installed-test
 	$(VENV)/$(BIN)/lint-imports
 	$(RUN) tools/house.py
 	$(RUN) -m pytest -n 2 --dist loadfile
+
+# Two minutes on two cores, once kernels are compiled: all checks, and the tests of what has changed.
+quick: $(VENV)/.installed-test
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(VENV)/$(BIN)/lint-imports
+	$(RUN) tools/house.py
+	$(RUN) -m pytest -n 2 --dist loadfile $(shell $(RUN) tools/quick.py)
 
 # What depends on arithmetic, as three other processors would do it: kernels of OpenBLAS, code of numba
 # without newer instructions, one or two BLAS threads. The machine must have what it plays at.
