@@ -28,6 +28,8 @@ SEPARATOR = "-- next block --"
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 #: How close a fit came is for the solver to better; that it is said must not change.
 GAP = re.compile(r"within \S+ of the optimum")
+#: A busy machine gets lines that a free one is too fast for.
+PROGRESS = re.compile(r"^(.* of \d+ done, about .* left|Still at work, .*)\n", flags=re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -88,7 +90,7 @@ def run_command(line):
 
     program, *arguments = shlex.split(line)
     assert program == "edgewise", f"only edgewise itself is run: {line}"
-    return invoke(*arguments, prog_name="edgewise").output
+    return PROGRESS.sub("", invoke(*arguments, prog_name="edgewise").output)
 
 
 def name_of(page):
@@ -213,6 +215,16 @@ def test_every_question_is_answered_in_the_same_parts(chapter):
     assert f"({chapter}.md)" in read(ROOT / "docs" / "index.md")
 
 
+def long_lines(text):
+    """Lines of prose above 100 characters; tables, code and addresses cannot be broken."""
+    prose = FENCE.sub("", text)
+    return [
+        line
+        for line in prose.splitlines()
+        if len(line) > 100 and not re.match(r"\s*(\||!\[|\$\$)|\S*https?://", line)
+    ]
+
+
 def test_the_list_of_public_names_has_each_with_a_sentence():
     listed = listed_names()
     assert {f"edgewise.{name}" for name in dir(edgewise) if name not in edgewise.__all__} >= (
@@ -240,6 +252,12 @@ def test_the_site_lists_every_option_of_every_command_once():
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert listed.count(f"\n{entry(parameter)}\n") == 1, f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_have_at_most_100_characters(page):
+    if page.name != "benchmarks.md":
+        assert long_lines(read(page)) == []
 
 
 def test_version_is_the_same_everywhere():
