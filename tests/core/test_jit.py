@@ -68,6 +68,7 @@ def package(tmp_path):
         "_version.py",
         "_core/__init__.py",
         "_core/jit.py",
+        "_core/process.py",
         "_core/lazy.py",
         "_core/typing.py",
     ):

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from edgewise._core.process import compiled_for_any_value, kernels_kept_in
 from edgewise._core.typing import FloatArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,17 +45,12 @@ def kernel(function: Function) -> Function:
     """
     folder = kernel_folder() if os.environ.get(CACHE_SWITCH, "1") != "0" else None
     if folder is None:
-        return cast("Function", _for_any_value(numba.njit(nogil=True)(function)))
+        return cast("Function", compiled_for_any_value(numba.njit(nogil=True)(function)))
     compiled: Any = numba.njit(nogil=True)(function)
-    # numba reads its setting while it decorates; kernels of other packages keep their own place.
-    before = SETTINGS.CACHE_DIR
-    SETTINGS.CACHE_DIR = str(folder)
-    try:
+    with kernels_kept_in(folder):
         if hasattr(compiled, "_cache"):
             compiled._cache = _SoundCache(function)
-        return cast("Function", _for_any_value(compiled))
-    finally:
-        SETTINGS.CACHE_DIR = before
+    return cast("Function", compiled_for_any_value(compiled))
 
 
 class _CheckedFile(CACHING.IndexDataCacheFile):  # type: ignore[misc]
@@ -102,25 +98,6 @@ class _SoundCache(CACHING.FunctionCache):  # type: ignore[misc]
         """Write a kernel, where there is room for it."""
         with suppress(OSError):
             super().save_overload(sig, data)
-
-
-def _for_any_value(compiled: Any) -> Any:
-    """Let kernels that pass a constant share what is compiled for variables of its type.
-
-    numba compiles a kernel, and all that it calls, once more for each constant that another kernel
-    passes to it, and keeps both.
-    """
-    if (resolve := getattr(compiled, "get_call_template", None)) is None:
-        return compiled  # run uncompiled
-
-    def plain(kind: Any) -> Any:
-        return kind.literal_type if isinstance(kind, numba.types.Literal) else kind
-
-    def resolve_plain(args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
-        return resolve([plain(one) for one in args], {name: plain(kws[name]) for name in kws})
-
-    compiled.get_call_template = resolve_plain
-    return compiled
 
 
 @cache

@@ -1,14 +1,12 @@
-"""Imports on first use: public names of a package, and modules of others."""
+"""Imports of public names on first use."""
 
 from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import pkgutil
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 
@@ -47,29 +45,3 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
 
 def _constants_first(name: str) -> tuple[bool, str]:
     return not name.isupper(), name
-
-
-def postpone(*names: str) -> None:
-    """Run modules when one of their attributes is first used, not when they are imported.
-
-    For modules that a dependency imports at the top of a file and hardly ever uses.
-    `importlib.util.LazyLoader` does not serve: before Python 3.12, ``import`` itself looks at an
-    attribute, which makes it load.
-    """
-    for name in names:
-        spec = importlib.util.find_spec(name)
-        if name not in sys.modules and spec is not None:
-            module = importlib.util.module_from_spec(spec)
-            module.__class__ = _Postponed
-            sys.modules[name] = module
-            parent, _, child = name.rpartition(".")
-            if parent:
-                setattr(sys.modules[parent], child, module)
-
-
-class _Postponed(ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        self.__class__ = ModuleType  # type: ignore[assignment]
-        if self.__spec__ is not None and self.__spec__.loader is not None:
-            self.__spec__.loader.exec_module(self)
-        return getattr(self, name)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from edgewise._core.errors import InputError
-from edgewise._core.lazy import postpone
 from edgewise._core.memory import MEMORY_ADVICE, Arrays, require_memory
+from edgewise._core.process import postpone
 from edgewise.cli.dependence import (
     CLUSTER,
     chosen_cluster,

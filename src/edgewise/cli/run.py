@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import DataWarning, EdgewiseError, InputError
-from edgewise._core.lazy import postpone
+from edgewise._core.process import draw_without_docstrings, postpone
 from edgewise._version import __version__
+from edgewise.cli.interrupts import cleared, is_interrupted, not_stopped
 from edgewise.cli.shell import (
     advised,
-    cleared,
     compilation_told,
-    is_interrupted,
     is_watched,
-    not_stopped,
     printable,
     shows_progress,
     tell,
@@ -324,7 +322,7 @@ def carry_out(
     """Fit and write everything into a folder; return the result and what its page says."""
     # scikit-learn, igraph and matplotlib import them first thing, and nothing here uses them.
     postpone("scipy.stats", "matplotlib.pyplot", "fontTools.agl")
-    _import_without_docstrings()
+    draw_without_docstrings()
     with warnings_told() as told, compilation_told():
         start = time.perf_counter()
         for one in source.findings:
@@ -354,13 +352,6 @@ def carry_out(
         tell("Writing the files ...")
         report = _write(folder, result, record, formats)
     return result, report
-
-
-def _import_without_docstrings() -> None:
-    """Keep matplotlib from writing a docstring for each of its classes: nobody reads them here."""
-    from matplotlib import artist
-
-    artist.kwdoc = lambda artist: ""
 
 
 def estimator_of(name: str, parameters: Mapping[str, Any]) -> Any:

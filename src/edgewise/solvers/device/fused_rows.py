@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from edgewise._core.arrays import array_namespace, like, to_numpy
+from edgewise._core.process import restore_row_stack
 from edgewise._core.typing import IntArray
 from edgewise.solvers.device.graphical_lasso import HOST_BELOW, components
 from edgewise.solvers.linalg.blocks import take
@@ -372,9 +373,7 @@ def _compile() -> Any:
     cuda = import_module("numba.cuda")
     if not cuda.is_available():
         return None
-    if not hasattr(np, "row_stack"):
-        # numba-cuda asks for this name, which numpy has no longer, when it is first used.
-        vars(np)["row_stack"] = np.vstack
+    restore_row_stack()
     shrink = cuda.jit(_shrink_on_device)
     shapes = (1, 1), (1, 1, 1), (3, 1, BLOCKS), (1, BLOCKS), (4, BLOCKS)
     matrix, copy, work, old, sums = (cuda.to_device(np.ones(shape)) for shape in shapes)
