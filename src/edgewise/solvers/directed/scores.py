@@ -24,6 +24,7 @@ from edgewise.io.messages import quote_names
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.blanket_kernels import DEPENDENT
 from edgewise.solvers.directed.partial_correlation import correlations, truth_matrix
+from edgewise.solvers.linalg.kernels import factor
 
 #: Rows with identity covariance that are added to those of each configuration.
 PRIOR_ROWS = 1.0
@@ -177,7 +178,7 @@ def likelihood(n: float, mean: FloatArray, products: FloatArray, c: int, L: Floa
         for j in range(i + 1):
             L[i, j] = (products[i, j] - n * mean[i] * mean[j]) / grown
         L[i, i] += PRIOR_ROWS / grown
-    log_det = factor(L, c)
+    log_det = factor_in_place(L, c)
     # The trace of the inverse is the sum of squares of the inverse factor.
     trace, column = 0.0, np.empty(c)
     for k in range(c):
@@ -201,23 +202,16 @@ def evidence(n: float, mean: FloatArray, products: FloatArray, c: int, L: FloatA
     for i in range(c):
         value += math.lgamma(0.5 * (n + 2.0 + c - i)) - math.lgamma(0.5 * (2.0 + c - i))
     value += 0.5 * (2.0 + c) * c * math.log(PRIOR_SCALE)
-    return value - 0.5 * (n + 2.0 + c) * factor(L, c)
+    return value - 0.5 * (n + 2.0 + c) * factor_in_place(L, c)
 
 
 @kernel
-def factor(L: FloatArray, c: int) -> float:
+def factor_in_place(L: FloatArray, c: int) -> float:
     """Replace the lower triangle of a matrix by its Cholesky factor; return the log determinant."""
+    factor(L, c, L)
     log_det = 0.0
     for i in range(c):
-        for j in range(i + 1):
-            value = L[i, j]
-            for k in range(j):
-                value -= L[i, k] * L[j, k]
-            if i == j:
-                L[i, i] = math.sqrt(max(value, 1e-300))
-                log_det += 2.0 * math.log(L[i, i])
-            else:
-                L[i, j] = value / L[j, j]
+        log_det += 2.0 * math.log(L[i, i])
     return log_det
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, sparse
+from scipy import linalg
 
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for, kernel
@@ -18,6 +18,7 @@ from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.gaussian.orthant_newton import newton_direction
 from edgewise.solvers.gaussian.standard_form import check_problem, rescale, writable
+from edgewise.solvers.linalg.blocks import linked_sets
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.solvers.linalg.first_order import UNBOUNDED
 from edgewise.solvers.linalg.kernels import SINGULAR, add_rows, factor, solve
@@ -492,7 +493,7 @@ def refit_precision(
     parts = []
     with blas_threads_for(p):
         # Variables that no path joins are independent: each component is a problem of its own.
-        for index in connected(graph):
+        for index in linked_sets(graph):
             block = np.ix_(index, index)
             part = _solve(correlation[block], scale[index], graph[block], index, tol, max_iter)
             if not part.exists:
@@ -514,14 +515,6 @@ def refit_precision(
         exists=True,
         residual=max(part.residual for part in solved),
     )
-
-
-def connected(adjacency: BoolArray) -> list[IntArray]:
-    """List the variables of each connected component of a graph."""
-    links = sparse.csr_matrix(adjacency.astype(np.int8))
-    _, label = sparse.csgraph.connected_components(links, directed=False)
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
 
 def _solve(

@@ -267,7 +267,11 @@ def polish(
 
 @kernel
 def cholesky(G: FloatArray, support: IntArray, factor: FloatArray) -> int:
-    """Factorise G on the support; return the first row that depends on those before it."""
+    """Factorise G on the support; return the first row that depends on those before it.
+
+    Unlike `edgewise.solvers.linalg.kernels.factor` it is to say which row that is: the null vector
+    is the way to go on.
+    """
     size = len(support)
     for i in range(size):
         row = support[i]
