@@ -312,7 +312,7 @@ def learn_classes(name: str, graphs: Sequence[Array], *, has_peers: bool = False
             say(f"{name}, draw {k}, {method}")
             taken, found = (once if "causal-learn" in method else cpu)(learn, rows)
             seconds[method].append(taken)
-            errors[method].append(pdag_errors(model.adjacency, found).total)
+            errors[method].append(pdag_errors(model.adjacency, found).entries)
     return [
         {
             "network": name,
@@ -357,7 +357,9 @@ def level_rows(plan: Plan) -> list[Row]:
                 say(f"levels, {name}, {n_rows} rows, {method}, {score}")
                 learner = DirectedGraph(method, criterion=score)
                 found = [(cpu(learner.fit, rows), true) for rows, true in draws]
-                errors = [pdag_errors(true, fit.cpdag_.adjacency).total for (_, fit), true in found]
+                errors = [
+                    pdag_errors(true, fit.cpdag_.adjacency).entries for (_, fit), true in found
+                ]
                 table.append(
                     {
                         "network": name,

@@ -209,8 +209,8 @@ def count_errors(arcs: BoolArray, found: BoolArray) -> Row:
     return {
         TOTAL: int(np.count_nonzero(found != arcs)),
         FALSE: int(np.count_nonzero(found & ~arcs)),
-        PDAG: completed.total,
-        SHD: completed.missing + completed.extra + completed.misoriented,
+        PDAG: completed.entries,
+        SHD: completed.total,
     }
 
 

@@ -146,7 +146,7 @@ def test_pdag_errors_by_kind():
     learned[0, 2] = learned[2, 3] = 1
     errors = pdag_errors(true, learned)
     assert (errors.missing, errors.extra, errors.misoriented) == (1, 0, 2)
-    assert errors.total == 3  # one arc gone, two directions lost
+    assert errors.entries == errors.total == 3  # one arc gone, two directions lost
     errors = pdag_errors(learned, true)
     assert (errors.missing, errors.extra, errors.misoriented, errors.total) == (0, 1, 2, 3)
 
@@ -157,7 +157,7 @@ def test_reversed_arc_counts_two_entries():
     learned = np.array([[0, 1, 0], [1, 0, 0], [1, 1, 0]])
     errors = pdag_errors(true, learned)
     assert (errors.missing, errors.extra, errors.misoriented) == (0, 1, 2)
-    assert errors.total == 2 + 2 * 2
+    assert (errors.entries, errors.total) == (2 + 2 * 2, 3)
 
 
 def test_pdag_errors_take_partially_directed_graphs_as_they_are():

@@ -35,7 +35,7 @@ class PdagErrors:
         Node pairs joined in the learned graph only.
     misoriented : int
         Node pairs joined in both, with another or no direction in one of them.
-    total : int
+    entries : int
         Entries in which the two 0/1 matrices differ, an edge without direction being 1 both
         ways: a reversed arc counts 2, a direction lost or invented counts 1.
     """
@@ -43,7 +43,12 @@ class PdagErrors:
     missing: int
     extra: int
     misoriented: int
-    total: int
+    entries: int
+
+    @property
+    def total(self) -> int:
+        """Structural Hamming distance: node pairs that are missing, extra or misoriented."""
+        return self.missing + self.extra + self.misoriented
 
 
 @overload
@@ -109,14 +114,14 @@ def pdag_errors(true_dag: GraphLike, learned: GraphLike) -> PdagErrors:
     Returns
     -------
     PdagErrors
-        Errors by kind, and the number of differing matrix entries.
+        Errors by kind; ``total`` is their sum, the structural Hamming distance of the classes.
 
     Examples
     --------
     >>> from edgewise.metrics import pdag_errors
     >>> chain, collider = [[0, 1, 0], [0, 0, 1], [0, 0, 0]], [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
     >>> pdag_errors(chain, collider)
-    PdagErrors(missing=0, extra=0, misoriented=2, total=2)
+    PdagErrors(missing=0, extra=0, misoriented=2, entries=2)
     """
     truth, guess, _ = aligned(_completed(true_dag), _completed(learned))
     joined, guessed = truth | truth.T, guess | guess.T
@@ -125,7 +130,7 @@ def pdag_errors(true_dag: GraphLike, learned: GraphLike) -> PdagErrors:
         missing=_pairs(joined & ~guessed),
         extra=_pairs(guessed & ~joined),
         misoriented=_pairs(joined & guessed & (differs | differs.T)),
-        total=int(np.count_nonzero(differs)),
+        entries=int(np.count_nonzero(differs)),
     )
 
 
