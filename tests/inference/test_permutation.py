@@ -234,6 +234,12 @@ def test_significant_uses_level_and_kind():
             np.testing.assert_allclose(graph.confidence, np.where(off_diagonal, 1 - values, 0))
     assert test.significant(0.5, "p").n_edges > test.significant(0.05, "p").n_edges
     assert test.significant(0.5, "p").n_edges > test.significant(0.5, "familywise").n_edges
+    table = test.table()
+    assert len(table) == 15
+    assert table["pvalue"].is_monotonic_increasing
+    i, j = (test.observed.names.index(table[end][0]) for end in ("source", "target"))
+    assert table["difference"][0] == test.observed.weights[i, j]
+    assert table["pvalue_familywise"][0] == test.familywise[i, j]
     with pytest.raises(InputError, match="by must be"):
         test.significant(by="bonferroni")
     with pytest.raises(InputError, match="level must"):

@@ -35,6 +35,11 @@ def test_finds_when_and_where_the_network_changed():
     assert calm.graph.n_edges == 0
     assert changed.graph.edges()[["source", "target"]].to_numpy().tolist() == [["x0", "x1"]]
     assert changed.graph.confidence[0, 1] == 1 - changed.familywise[0, 1]
+    assert changed.significant(0.05).edges().equals(changed.graph.edges())
+    first = changed.table().iloc[0]
+    assert (first["source"], first["target"]) == ("x0", "x1")
+    assert first["change"] == changed.observed.weights[0, 1]
+    assert first["pvalue_familywise"] == changed.familywise[0, 1]
 
 
 def test_same_fit_as_the_estimator_itself():

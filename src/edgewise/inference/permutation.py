@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import stats
@@ -32,6 +32,9 @@ from edgewise.inference.resample import (
     varies,
 )
 from edgewise.io.messages import quote_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Means further apart than this many standard deviations distort a shuffle noticeably.
 FAR = 1.0
@@ -236,6 +239,32 @@ class PermutationTest:
     n_permutations: int
     failures: tuple[tuple[int, str], ...]
     n_redrawn: int
+
+    def table(self) -> pd.DataFrame:
+        """List the pairs, the surest first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``source``, ``target``, ``difference``, ``pvalue``, ``qvalue`` and
+            ``pvalue_familywise``.
+        """
+        import pandas as pd
+
+        names, n = self.observed.names, self.observed.n_nodes
+        off = ~np.eye(n, dtype=bool) if self.observed.directed else np.triu(np.ones((n, n)), 1) > 0
+        frame = pd.DataFrame(
+            {
+                "source": [names[i] for i in np.nonzero(off)[0]],
+                "target": [names[j] for j in np.nonzero(off)[1]],
+                "difference": self.observed.weights[off],
+                "pvalue": self.pvalues[off],
+                "qvalue": self.qvalues[off],
+                "pvalue_familywise": self.familywise[off],
+            }
+        )
+        order = np.lexsort((-np.abs(frame["difference"]), frame["pvalue"]))
+        return frame.loc[order].reset_index(drop=True)
 
     def significant(self, level: float = 0.05, by: Literal["q", "familywise", "p"] = "q") -> Graph:
         """Keep the differences that chance does not explain.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.table import take_rows
 from edgewise.graph import Graph
+from edgewise.graph.graph import edge_positions
 from edgewise.inference.permutation import share_at_least
 from edgewise.inference.resample import (
     Problem,
@@ -20,6 +21,9 @@ from edgewise.inference.resample import (
     needs_labels,
     run_all,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Labels of the two periods; the first of them in order is the reference.
 PERIODS = ("reference", "window")
@@ -64,6 +68,36 @@ class WindowChange:
     def pvalue(self) -> float:
         """That anything changed from the reference to this window, among all windows."""
         return float(self.familywise.min())
+
+    def table(self) -> pd.DataFrame:
+        """List the changes found, the surest first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``source``, ``target``, ``change`` and ``pvalue_familywise``.
+        """
+        import pandas as pd
+
+        names, at = self.observed.names, edge_positions(self.observed.adjacency, directed=False)
+        frame = pd.DataFrame(
+            {
+                "source": [names[i] for i in at[0]],
+                "target": [names[j] for j in at[1]],
+                "change": self.observed.weights[at],
+                "pvalue_familywise": self.familywise[at],
+            }
+        )
+        return frame.sort_values("pvalue_familywise", kind="stable", ignore_index=True)
+
+    def significant(self, level: float = 0.05) -> Graph:
+        """Keep the changes with a family-wise p-value up to a level; 1 minus it is confidence."""
+        is_kept = self.observed.adjacency & (self.familywise <= level)
+        return Graph(
+            np.where(is_kept, self.observed.weights, 0.0),
+            names=self.observed.names,
+            confidence=1.0 - self.familywise,
+        )
 
 
 def window_changes(
@@ -190,19 +224,16 @@ def _judge(fit: _Fit, largest: FloatArray, level: float, window: int) -> WindowC
     familywise = share_at_least(largest, size)
     # A shuffle that finds nothing comes up to a pair without a change.
     familywise[~observed.adjacency] = 1.0
-    is_kept = observed.adjacency & (familywise <= level)
-    graph = Graph(
-        np.where(is_kept, observed.weights, 0.0), names=observed.names, confidence=1.0 - familywise
-    )
-    return WindowChange(
+    found = WindowChange(
         start=fit.start,
         stop=fit.start + window,
         observed=observed,
         frequency=fit.frequency,
         familywise=familywise,
-        graph=graph,
+        graph=observed,
         alpha=fit.alpha,
     )
+    return replace(found, graph=found.significant(level))
 
 
 def _check_sizes(
