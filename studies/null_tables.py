@@ -26,7 +26,7 @@ DESIGNS: Final = {
     "likert": "Answers on 3 to 5 levels, most of them low (200 persons, 8 items)",
     "diary": "Diaries (36 persons with a mean of their own, 12 beeps, AR .4)",
     "subjects": "Subjects with a mean of their own (60, 5 rows each)",
-    "clinic": "Patients with text, age and skewed laboratory values (200 rows)",
+    "clinic": "Patients with text, yes / no, age and skewed laboratory values (200 rows)",
     "sorted": "Rows sorted by age (200 rows)",
     "ar5": "Rows like the row before, AR .5 (300 rows, groups are halves)",
     "ar8": "Rows like the row before, AR .8 (300 rows, groups are halves)",
@@ -156,6 +156,8 @@ def draw_table(design: str, rng: np.random.Generator) -> pd.DataFrame:
         frame.insert(0, "age", np.sort(age) if design == "sorted" else age)
     if design == "clinic":
         frame.insert(0, "sex", rng.choice(["f", "m"], size=n))
+        frame.insert(0, "pain", rng.integers(0, 2, size=n))
+        frame.insert(0, "fever", rng.integers(0, 2, size=n))
     return frame
 
 

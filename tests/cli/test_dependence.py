@@ -159,7 +159,11 @@ def test_whole_subjects_change_groups(at):
     assert "labels permuted within 'participant', which have rows in every group" in notes
     mixed = frame.assign(group=np.r_[np.repeat("u", 200), np.tile(["u", "v"], 100)])
     result, record, notes = at(mixed, "compare", *COMMANDS["compare"])
-    assert "not tested: some 'participant' have rows in one group and some in several" in notes
+    assert "labels permuted within 'participant', some of which have rows in several" in notes
+    assert record["test"]["pvalue"] > 0.05
+    few = frame.assign(group=np.r_[np.repeat(["u", "v"], 180), np.tile(["u", "v"], 20)])
+    result, record, notes = at(few, "compare", *COMMANDS["compare"])
+    assert "some 'participant' have rows in one group and 4 in several, which are too few" in notes
     assert "test" not in record
 
 

@@ -288,6 +288,18 @@ NULLS = {
 
 
 @pytest.mark.slow
+def test_shares_of_two_levels_are_no_difference_of_networks() -> None:
+    """The rarer level is the larger magnitude, whichever it is in a group."""
+    claims = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = 0.7 * rng.normal(size=(240, 8)) + 0.6 * rng.normal(size=(240, 1))
+        rows[:, :3] = rows[:, :3] > 0
+        found = compare_networks(rows, np.repeat([0, 1], 120), n_permutations=99, random_state=seed)
+        claims += found.pvalue <= 0.05
+    assert claims <= 6
+
+
 @pytest.mark.parametrize("kind", NULLS)
 def test_keeps_its_level(kind: str) -> None:
     R, n, df = NULLS[kind]

@@ -185,7 +185,8 @@ def _with_values(
     columns = dict(_columns(reading.raw))
     columns |= dict(zip(reading.names, values.T, strict=True))
     raw = replace(reading.raw, columns=tuple(columns[name] for name in reading.raw.names))
-    return replace(reading, raw=raw, names=tuple(names)).with_rows(is_kept)
+    origin = reading.raw if reading.origin is None else reading.origin
+    return replace(reading, raw=raw, names=tuple(names), origin=origin).with_rows(is_kept)
 
 
 def series_of(reading: Reading) -> IntArray | None:
@@ -215,7 +216,7 @@ def _ordered(
         return reading, found
     beside = {n: c for n, c in _columns(reading.raw) if n not in reading.names}
     is_in_windows = "--window" in options_given()
-    can_change = is_numbers and not (asked.difference or "--on" in reading.apart or is_in_windows)
+    can_change = is_numbers and not (asked.difference or "--on" in reading.apart)
     can_change = can_change and options_given().isdisjoint(PLACES)
     order = row_order(
         table.values,

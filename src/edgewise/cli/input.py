@@ -65,6 +65,8 @@ class Reading:
         How rows depend on each other, once that is settled.
     ordered : tuple of str
         Columns of text whose levels have an order, and are numbered.
+    origin : RawTable or None
+        The table before columns were centred or changes taken.
     """
 
     raw: RawTable
@@ -74,6 +76,7 @@ class Reading:
     set_by: str = ""
     dependence: Dependence | None = None
     ordered: tuple[str, ...] = ()
+    origin: RawTable | None = None
     #: The last table that was made of a reading and its copies, with what it was made of.
     _made: list[tuple[RawTable, tuple[str, ...], Table]] = field(default_factory=list, repr=False)
 
@@ -149,7 +152,8 @@ class Reading:
         """Look for what misleads a fit, before it; of columns of several kinds, in the numbers."""
         import numpy as np
 
-        from edgewise.data.unusual import about_survival, find_transposed, find_unusual
+        from edgewise.data.table import Table
+        from edgewise.data.unusual import SHAPES, about_survival, find_transposed, find_unusual
 
         numbers = [
             k
@@ -159,7 +163,10 @@ class Reading:
         if table.n_samples < 2 or np.isinf(table.values).any() or not numbers:
             # It will be refused for that, which is the first thing to know.
             return ()
-        survival = about_survival({name: self.column(name) for name in table.names})
+        # What columns are shows before they are centred, or changes are taken.
+        origin = self.raw if self.origin is None else self.origin
+        chosen = _chosen(origin, table.names)
+        survival = about_survival(dict(zip(chosen.names, chosen.columns, strict=True)))
         beside = [name for name in self.raw.names if name not in self.names]
         columns = {name: self.column(name) for name in beside}
         labels = self.raw.row_names
@@ -167,12 +174,18 @@ class Reading:
             n_levels = len(np.unique([str(value) for value in column]))
             if labels is None and column.dtype.kind == "O" and n_levels == len(column):
                 labels = tuple(str(value) for value in column)
-        found = find_unusual(
-            table.values[:, numbers],
-            [table.names[k] for k in numbers],
-            is_ranks=is_ranks,
-            in_space=not options_given().isdisjoint(PLACES),
-        )
+        is_changed = self.origin is not None and not getattr(self.dependence, "is_centred", False)
+        before = Table.from_input(chosen).values
+        found: tuple[Finding, ...] = ()
+        # Outliers and skewness of changes are those of the changes.
+        for values, of_shapes in ((before, False), (table.values if is_changed else before, True)):
+            every = find_unusual(
+                values[:, numbers],
+                [table.names[k] for k in numbers],
+                is_ranks=is_ranks,
+                in_space=not options_given().isdisjoint(PLACES),
+            )
+            found = (*found, *(one for one in every if (one.kind in SHAPES) == of_shapes))
         # Kinds of columns are guessed and said where they are of several.
         found = tuple(one for one in found if not (kinds and one.kind == "categories"))
         found = (*(() if survival is None else (survival,)), *found)
@@ -272,7 +285,7 @@ def _along_rows(reading: Reading, asked: Preparation) -> Reading:
     columns = dict(zip(reading.raw.names, reading.raw.columns, strict=True))
     columns |= dict(zip(table.names, values.T, strict=True))
     raw = replace(reading.raw, columns=tuple(columns[name] for name in reading.raw.names))
-    return replace(reading, raw=raw).with_rows(is_kept, *notes)
+    return replace(reading, raw=raw, origin=reading.raw).with_rows(is_kept, *notes)
 
 
 def _only_variables(reading: Reading, asked: Sequence[str], keep: str) -> Reading:

@@ -224,8 +224,13 @@ def groups_of(y: pd.Series) -> Groups:
 
 
 def _designed(groups: Groups, reading: Reading) -> Groups:
-    """Add the design, with the clusters that were found as far as groups allow for them."""
+    """Add the design, with the clusters that were found as far as groups allow for them.
+
+    Where some clusters have rows in one group and some in several, labels are permuted within each.
+    """
     import numpy as np
+
+    from edgewise.data.dependence import FEWEST_BLOCKS
 
     if CLUSTER not in reading.apart or preparation().cluster is not None:
         return replace(groups, design=_design(reading))
@@ -240,9 +245,12 @@ def _designed(groups: Groups, reading: Reading) -> Groups:
         return replace(groups, design=_with(design, clusters=reading.column(name)))
     if has_row.all() and (design is None or design.blocks is None):
         return replace(groups, design=_with(design, paired=reading.column(name)))
+    n_several = int((has_row.sum(axis=1) > 1).sum())
+    if n_several >= FEWEST_BLOCKS and (design is None or design.blocks is None):
+        return replace(groups, design=_with(design, blocks=reading.column(name)))
     why = (
-        f"some '{name}' have rows in one group and some in several; keep those of one kind "
-        "(--where), or take rows as independent (--cluster none)"
+        f"some '{name}' have rows in one group and {n_several} in several, which are too few; "
+        f"compare groups of which every '{name}' has rows, or of which each has one (--where)"
     )
     return replace(groups, design=design, untested=why)
 

@@ -43,6 +43,8 @@ class Finding:
     advice: str
 
 
+#: Findings about how values are spread.
+SHAPES: Final = ("codes", "outliers", "skew")
 #: A cell beyond so many robust standard deviations is an outlier; no Gaussian column has one.
 FAR: Final = 15.0
 #: A column is skewed beyond this skewness, that of an exponential distribution.

@@ -55,6 +55,8 @@ STATISTICS: Final = {
     "curves, several": (CURVE, SIXTH, 2 / 3),
     "curves, many": (CURVE, SQUARES, 0.0),
 }
+#: Least variance of a magnitude beyond a line of its score; that of a normal one is 0.36.
+LEAST_MAGNITUDE: Final = 0.1
 #: Rows of the smallest group from which on magnitudes and curves are compared.
 ROWS_FOR_CURVES: Final = 12
 #: A column whose commonest value most rows have is not compared, unless so many other rows are to
@@ -161,7 +163,7 @@ class Problem:
         root = np.sqrt(np.diagonal(precision))
         extended = scores
         if n_fewest >= ROWS_FOR_CURVES:
-            extended = np.concatenate([scores, _unit(np.abs(scores))], axis=1)
+            extended = np.concatenate([scores, _magnitudes(np.split(scores, ends))], axis=1)
         return cls(
             units=units,
             names=table.names,
@@ -249,6 +251,24 @@ class Problem:
                 mean = np.einsum("kb,kbij->bij", shares, networks)
                 networks += (self.growth[1] - 1.0) * (networks - mean)
         return correlations, partials
+
+
+def _magnitudes(parts: Sequence[FloatArray]) -> FloatArray:
+    """Magnitudes of scores, without what is a line of the scores themselves.
+
+    Of two levels they are such a line, which rises or falls by which level is the rarer one: the
+    shares of the groups would count as a difference of their networks.
+    """
+    found, shares = [], []
+    for Z in parts:
+        size = np.abs(Z) - np.abs(Z).mean(axis=0)
+        square = (Z**2).sum(axis=0)
+        slope = (size * Z).sum(axis=0) / np.where(square > 0, square, 1.0)
+        found.append(size - slope * Z)
+        shares.append(found[-1].var(axis=0))
+    rows = np.concatenate(found)
+    rows[:, np.min(shares, axis=0) < LEAST_MAGNITUDE] = 0.0
+    return _unit(rows)
 
 
 def _groups(values: FloatArray, sizes: IntArray) -> list[FloatArray]:

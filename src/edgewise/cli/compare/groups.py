@@ -224,7 +224,9 @@ def about_design(source: Source, groups: Groups) -> list[str]:
     within = f"{each}, which have rows in every group" if each else "subjects"
     said = {
         "paired": f"labels permuted within {within}",
-        "blocks": "labels permuted within blocks",
+        "blocks": f"labels permuted within {each}, some of which have rows in several groups"
+        if each and getattr(groups.design, "clusters", None) is None
+        else "labels permuted within blocks",
         "clusters": f"whole {each or 'clusters of rows'} change groups in permutations",
         "covariates": "residuals of a regression on the covariates permuted",
     }
