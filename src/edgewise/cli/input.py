@@ -175,17 +175,18 @@ class Reading:
             if labels is None and column.dtype.kind == "O" and n_levels == len(column):
                 labels = tuple(str(value) for value in column)
         is_changed = self.origin is not None and not getattr(self.dependence, "is_centred", False)
-        before = Table.from_input(chosen).values
+        before = table.values if self.origin is None else Table.from_input(chosen).values
         found: tuple[Finding, ...] = ()
         # Outliers and skewness of changes are those of the changes.
-        for values, of_shapes in ((before, False), (table.values if is_changed else before, True)):
+        looks = ((before, False), (table.values, True)) if is_changed else ((before, None),)
+        for values, of_shapes in looks:
             every = find_unusual(
                 values[:, numbers],
                 [table.names[k] for k in numbers],
                 is_ranks=is_ranks,
                 in_space=not options_given().isdisjoint(PLACES),
             )
-            found = (*found, *(one for one in every if (one.kind in SHAPES) == of_shapes))
+            found += tuple(one for one in every if of_shapes in (None, one.kind in SHAPES))
         # Kinds of columns are guessed and said where they are of several.
         found = tuple(one for one in found if not (kinds and one.kind == "categories"))
         found = (*(() if survival is None else (survival,)), *found)
