@@ -574,7 +574,12 @@ def _stable(found: Connectivity) -> Claim:
     return Claim(
         "For a given method, other values of lambda do not change the major structure.",
         f"Arcs of a network that the one of the next smaller alpha has: {tables.listed(words)}.",
-        tables.verdict([[bool(share["kept"] >= ALIKE)] for share in shares.values()]),
+        tables.verdict(
+            [
+                [bool(share[kind] >= ALIKE) for share in shares.values()]
+                for kind in ("kept", "joined")
+            ]
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from edgewise import CV, BootstrapGraph, InputError, LocallyConstantGraph, StabilitySelection
 from edgewise.selection import SelectionWarning
 from edgewise.solvers import locally_constant
+from edgewise.solvers.space.smooth import smooth_precision
 from tests.estimators.space.locally_constant_rows import (
     NUMBERS,
     SMALL_SEARCH,
@@ -20,6 +21,7 @@ from tests.estimators.space.locally_constant_rows import (
     patches,
     small_search,
 )
+from tests.messages import raises
 from tests.solvers.space.locally_constant_problems import pairs_of
 
 
@@ -228,3 +230,43 @@ def test_pipeline_and_grid_search():
     search = GridSearchCV(LocallyConstantGraph(), strengths, cv=3).fit(X)
     assert len(set(search.cv_results_["mean_test_score"])) == 6
     assert search.best_estimator_.graph_.n_nodes == 8
+
+
+# Smooth differences
+
+
+def test_smooth_differences_are_those_of_the_solver():
+    X = patches(n_rows=60, n_columns=8)
+    model = LocallyConstantGraph(0.1, 0.2, differences="smooth", tol=1e-9).fit(X)
+    unit = np.mean(X.var(axis=0))
+    expected = smooth_precision(covariance(X) / unit, 0.1, 0.2, pairs_of("chain", 8), tol=1e-9)
+    np.testing.assert_allclose(model.precision_ * unit, expected.value, atol=1e-9)
+    assert (model.differences_, model.converged_) == ("smooth", True)
+    constant = LocallyConstantGraph(0.1, 0.2).fit(X)
+    assert constant.differences_ == "constant"
+    assert np.abs(constant.precision_ - model.precision_).max() > 0.01
+
+
+@pytest.mark.filterwarnings("ignore::edgewise.selection.SelectionWarning")
+def test_held_out_rows_choose_what_is_drawn_to_zero():
+    X = patches(n_rows=60, n_columns=8)
+    fits = {
+        differences: LocallyConstantGraph(**SMALL_SEARCH, differences=differences).fit(X)
+        for differences in ("constant", "smooth", "cv")
+    }
+    values = {name: fit.selection_.values.max() for name, fit in fits.items()}
+    assert values["constant"] != values["smooth"]
+    best = max("constant", "smooth", key=values.__getitem__)
+    assert fits["cv"].differences_ == best
+    np.testing.assert_array_equal(fits["cv"].precision_, fits[best].precision_)
+
+
+def test_smooth_differences_that_cannot_be():
+    X = patches(n_rows=60, n_columns=8)
+    with raises(InputError, code="differences_without_folds"):
+        LocallyConstantGraph(0.1, 0.2, differences="cv").fit(X)
+    with raises(InputError, code="differences_without_folds"):
+        LocallyConstantGraph(differences="cv").path(X, taus=[0.1])
+    for options in ({"solver": "dual"}, {"device": "cuda"}):
+        with raises(InputError, code="smooth_differences"):
+            LocallyConstantGraph(0.1, 0.2, differences="smooth", **options).fit(X)

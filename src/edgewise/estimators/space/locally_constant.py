@@ -57,12 +57,15 @@ from edgewise.solvers.space.locally_constant import (
     locally_constant,
     locally_constant_path,
 )
+from edgewise.solvers.space.smooth import smooth_precision
 from edgewise.stats import Moments
 
 #: Duality gap per variable that is enough to compare strengths.
 SEARCH_TOL: Final = 1e-4
 #: Smallest strength tried as a share of the largest.
 RATIO: Final = 1e-3
+#: What may be drawn to 0.
+DIFFERENCES: Final = ("constant", "smooth")
 
 
 class LocallyConstantGraph(TableEstimator):
@@ -77,7 +80,9 @@ class LocallyConstantGraph(TableEstimator):
     where :math:`S` is the covariance of the data, :math:`\Theta` the precision matrix and
     :math:`E` the pairs of ``neighbors``. The last sum draws the edges of neighbouring variables to
     equal strength, so that links between patches of space stand out from noise that no single
-    edge would [1]_. `edgewise.solvers.locally_constant` has weights for single entries, too.
+    edge would [1]_. With ``differences="smooth"`` it has the difference between the edges of a
+    variable and their mean over its neighbours, so that strengths may fade over space.
+    `edgewise.solvers.locally_constant` has weights for single entries, too.
 
     Parameters
     ----------
@@ -94,6 +99,10 @@ class LocallyConstantGraph(TableEstimator):
         Where the columns sit: in a row; in a ring; on a grid of two or three sizes such as
         ``(8, 8)``, in row-major order; on a grid with holes, as an array of the grid's shape that
         is True where there is a site; or pairs of column numbers.
+    differences : {"constant", "smooth", "cv"}
+        What is drawn to 0: differences between neighbours; differences from the mean of all
+        neighbours (a graph Laplacian), to which the descent and groups have nothing to say; or what
+        held-out rows like better, at the strengths that suit it best.
     penalize_diagonal : bool
         Whether sparsity includes the diagonal.
     scale : {"global", "variable", None}
@@ -136,7 +145,9 @@ class LocallyConstantGraph(TableEstimator):
         Weights are partial correlations. Has all columns.
     groups_ : ndarray of int, shape (``n_features_in_``, ``n_features_in_``)
         Number of the fused group of each entry, on the scale that the solver works on; -1 on the
-        diagonal and where there is no edge.
+        diagonal and where there is no edge. Smooth edges are groups of their own.
+    differences_ : str
+        ``"constant"`` or ``"smooth"``.
     pairs_ : ndarray of int, shape (n_pairs, 2)
         Neighbours among all columns.
     kept_ : ndarray of int
@@ -190,6 +201,7 @@ class LocallyConstantGraph(TableEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "tau": _tau,
         "alpha": _alpha,
+        "differences": OneOf(*DIFFERENCES, "cv"),
         "solver": OneOf(*SOLVERS),
         "device": OneOf("cpu", "cuda", "auto"),
         "scale": OneOf("global", "variable", None),
@@ -206,6 +218,7 @@ class LocallyConstantGraph(TableEstimator):
         tau: float | str | CV = "cv",
         *,
         neighbors: Neighbors = "chain",
+        differences: str = "constant",
         penalize_diagonal: bool = True,
         scale: str | None = "global",
         solver: str = "admm",
@@ -222,6 +235,7 @@ class LocallyConstantGraph(TableEstimator):
         self.alpha = alpha
         self.tau = tau
         self.neighbors = neighbors
+        self.differences = differences
         self.penalize_diagonal = penalize_diagonal
         self.scale = scale
         self.solver = solver
@@ -253,9 +267,10 @@ class LocallyConstantGraph(TableEstimator):
         LocallyConstantGraph
         """
         table, weights, problem, statistics = self._pose(X, sample_weight)
-        choice = self._search(problem, table, weights, statistics)
+        problem, choice = self._search(problem, table, weights, statistics)
         fit = choice.fit
         note_choice(self, choice, statistics)
+        self.differences_ = problem.differences
         self.tau_ = fit.solution.tau
         self.taus_ = np.array([self.tau_]) if self.selection_ is None else self.selection_.taus
         self.precision_ = fit.precision
@@ -315,6 +330,7 @@ class LocallyConstantGraph(TableEstimator):
         LocallyConstantPath
             ``alphas``, ``taus``, ``graphs``, ``precisions``, ``gaps``, ``converged``, ``n_edges``.
         """
+        self._refuse_search_of_differences()
         model: Self = clone(self)
         _, _, problem, statistics = model._pose(X, sample_weight)
         first = problem.alphas(statistics, self._alpha.grid_rule(self.alpha))
@@ -388,6 +404,8 @@ class LocallyConstantGraph(TableEstimator):
                 f'solver="{self.solver}" runs on the CPU only. Pass solver="admm" or device="cpu".',
                 parameter="device",
             )
+        if self.differences != "constant" and (self.device == "cuda" or self.solver != "admm"):
+            raise InputError("smooth_differences", "differences")
         return LocallyConstantProblem(
             covariance=Summarizer(
                 names=labels(self._names(), self.kept_.tolist()),
@@ -396,6 +414,7 @@ class LocallyConstantGraph(TableEstimator):
                 repair=self.repair,
             ),
             pairs=pairs[(pairs >= 0).all(axis=1)],
+            differences="constant" if self.differences == "cv" else self.differences,
             scale=self.scale,
             solver=self.solver,
             device=self.device if model is None else model,
@@ -410,8 +429,11 @@ class LocallyConstantGraph(TableEstimator):
         rows: Any,
         weights: FloatArray | None,
         statistics: Statistics,
-    ) -> Choice:
-        """Fit at the strengths as given, or as held-out rows choose them on a grid."""
+    ) -> tuple[LocallyConstantProblem, Choice]:
+        """Fit at the strengths as given, or as held-out rows choose them on a grid.
+
+        Also returns the problem with the differences that were chosen.
+        """
         alpha: Any = self._alpha.resolve(self.alpha)
         tau: Any = self._tau.resolve(self.tau)
         rule = alpha if isinstance(alpha, CV) else tau
@@ -425,26 +447,42 @@ class LocallyConstantGraph(TableEstimator):
             # Splits that were handed in count all rows; otherwise a weight of 0 means no row.
             if weights is not None and isinstance(rule.cv, Integral):
                 rows, weights = positive_rows(rows, weights)
-            selection = choose_pair_by_cv(
-                rows,
-                problem.alphas(statistics, alpha),
-                problem.taus(statistics, tau, rule),
-                problem.fit_taus,
-                problem.score,
-                cv=rule.cv,
-                sample_weight=weights,
-                # As in a search for one strength, so that equal seeds give equal folds.
-                random_state=int(as_generator(self.random_state).integers(2**31)),
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
+            # As in a search for one strength, so that equal seeds give equal folds.
+            seed = int(as_generator(self.random_state).integers(2**31))
+            tried = [
+                replace(problem, differences=one)
+                for one in (DIFFERENCES if self.differences == "cv" else (self.differences,))
+            ]
+            found = [
+                choose_pair_by_cv(
+                    rows,
+                    one.alphas(statistics, alpha),
+                    one.taus(statistics, tau, rule),
+                    one.fit_taus,
+                    one.score,
+                    cv=rule.cv,
+                    sample_weight=weights,
+                    random_state=seed,
+                    n_jobs=self.n_jobs,
+                    verbose=self.verbose,
+                )
+                for one in tried
+            ]
+            best = int(np.argmax([one.values.max() for one in found]))
+            problem, selection = tried[best], found[best]
             alpha, tau = selection.alpha, selection.tau
+        else:
+            self._refuse_search_of_differences()
         (fit,) = problem.solve_taus(statistics, float(alpha), np.array([float(tau)]))
         if selection is not None:
             _warn_of_search(selection, fit, rule)
         if not fit.converged:
             warnings.warn(problem.describe_gap(fit), ConvergenceWarning, stacklevel=3)
-        return Choice(fit=fit, alpha=float(alpha), selection=selection)
+        return problem, Choice(fit=fit, alpha=float(alpha), selection=selection)
+
+    def _refuse_search_of_differences(self) -> None:
+        if self.differences == "cv":
+            raise InputError("differences_without_folds", "differences")
 
     def _path_taus(self, taus: ArrayLike | None) -> FloatArray:
         """Taus of a path as an array."""
@@ -480,6 +518,7 @@ class LocallyConstantProblem:
 
     covariance: Summarizer
     pairs: IntArray
+    differences: str
     scale: str | None
     solver: str
     device: Any
@@ -537,7 +576,12 @@ class LocallyConstantProblem:
             "tol": self.tol,
             "max_iter": self.max_iter,
         }
-        if self.solver == "admm":
+        if self.differences == "smooth":
+            solutions = [
+                smooth_precision(statistics.S, alpha, float(tau), self.pairs, **options)
+                for tau in taus
+            ]
+        elif self.solver == "admm":
             S = to_device(statistics.S, self.device, GPU_FROM)
             (solutions,) = locally_constant_path(S, [alpha], taus, self.pairs, **options)
             solutions = [on_host(solution) for solution in solutions]
