@@ -570,6 +570,8 @@ def _penalties(fit: Any, method: str) -> str:
         low, high = fit.alpha_.min(), fit.alpha_.max()
         if rule_name(fit.alpha) is None:
             return f"alpha {low:.3g}, as given"
+        if fit.selection_ is None:
+            return f"alpha {low:.3g} to {high:.3g}, for each column the smallest without an edge"
         n_alphas = max(len(chosen.alphas) for chosen in fit.selection_)
         return f"alpha {low:.3g} to {high:.3g}, for each column {choice(fit.alpha, n_alphas)}"
     if math.isnan(fit.alpha_):

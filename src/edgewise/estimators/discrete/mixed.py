@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -34,6 +35,7 @@ from edgewise.estimators.discrete.mixed_problem import (
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, SelectionWarning
+from edgewise.selection.graph_choice import LEVEL
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
 from edgewise.solvers.lasso.generalized_kernels import GAUSSIAN, POISSON
@@ -77,7 +79,9 @@ class MixedGraph(TableEstimator):
     ----------
     alpha : float, {"ebic", "cv"}, EBIC or CV
         Strength of the penalty, in units of correlation and the same for all columns; or the rule
-        that chooses one for each column along a path: extended BIC or held-out likelihood.
+        that chooses one for each column along a path: extended BIC or held-out likelihood. With
+        ``"ebic"`` the graph is empty unless the correlation of some pair of columns, or of levels
+        of nominal ones, passes a Bonferroni test at 5 % that allows for heavy tails.
     kinds : mapping of str to str, or sequence of str, optional
         Kind of columns by name, or of every column: ``"continuous"``, ``"ordinal"``, ``"binary"``,
         ``"nominal"`` or ``"count"``. Those not given are guessed, see
@@ -145,7 +149,10 @@ class MixedGraph(TableEstimator):
         The strength used for each column.
     selection_ : list of Selection, or None
         The criterion along the path of each column, the same for all that are learned jointly;
-        None for a number.
+        None for a number, or where no pair passes the test.
+    smallest_p_value_ : float
+        Of a test of all pairs, corrected for their number by Bonferroni; NaN unless ``"ebic"``
+        chooses alpha.
     gap_ : float
         Sum of the duality gaps of the regressions, or that of all together.
     converged_ : bool
@@ -285,7 +292,12 @@ class MixedGraph(TableEstimator):
         )
         design = coding.design(rows, weights)
         design.refuse_equivalent()
-        choices = self._choose(coding, design, rows, weights)
+        rule = self._alpha.resolve(self.alpha)
+        self.smallest_p_value_ = math.nan
+        if isinstance(rule, EBIC):
+            self.smallest_p_value_ = design.smallest_p_value()
+        is_noise = self.smallest_p_value_ > LEVEL
+        choices = self._choose(coding, design, rows, weights, None if is_noise else rule)
         self._store(table, coding, choices)
         self.scores_ = scores
         self.graph_ = self._graph(table, [choice.fit for choice in choices])
@@ -309,25 +321,34 @@ class MixedGraph(TableEstimator):
         return replace(table, values=values, kinds=tuple(kinds), treatment=(*table.treatment, note))
 
     def _choose(
-        self, coding: Coding, design: Design, rows: FloatArray, weights: FloatArray | None
+        self,
+        coding: Coding,
+        design: Design,
+        rows: FloatArray,
+        weights: FloatArray | None,
+        rule: Rule | float | None,
     ) -> list[Choice]:
-        """Choose alpha for every column; warn once of what searches of several warn of."""
+        """Choose alpha for every column; warn once of what searches of several warn of.
+
+        Without a rule, the smallest that leaves each without neighbours.
+        """
         if self.method == "joint":
-            return self._choose_jointly(coding, design, rows, weights)
+            return self._choose_jointly(coding, design, rows, weights, rule)
         choices: list[Choice] = []
         told: dict[type[Warning], list[tuple[str, str]]] = {}
         n_columns = len(coding.names)
         for j, name in enumerate(counted(coding.names, "Regressions", n_columns, self.verbose)):
             problem = ColumnProblem(coding=coding, column=j, tol=self.tol, max_iter=self.max_iter)
+            posed = problem.pose(design)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 choices.append(
                     search(
                         problem,
-                        self._alpha.resolve(self.alpha),
+                        problem.largest_alpha(posed) if rule is None else rule,
                         rows,
                         weights,
-                        problem.pose(design),
+                        posed,
                         Grid.of(self._alpha.grid_rule(self.alpha), design.n_samples, n_columns),
                         random_state=self.random_state,
                         n_jobs=self.n_jobs,
@@ -349,18 +370,23 @@ class MixedGraph(TableEstimator):
         return choices
 
     def _choose_jointly(
-        self, coding: Coding, design: Design, rows: FloatArray, weights: FloatArray | None
+        self,
+        coding: Coding,
+        design: Design,
+        rows: FloatArray,
+        weights: FloatArray | None,
+        rule: Rule | float | None,
     ) -> list[Choice]:
         """Choose one alpha for all columns together."""
         problem = JointProblem(coding=coding, tol=self.tol, max_iter=self.max_iter)
-        rule = self._alpha.grid_rule(self.alpha)
+        posed = problem.pose(design)
         choice = search(
             problem,
-            self._alpha.resolve(self.alpha),
+            problem.largest_alpha(posed) if rule is None else rule,
             rows,
             weights,
-            problem.pose(design),
-            Grid.of(rule, design.n_samples, len(coding.names)),
+            posed,
+            Grid.of(self._alpha.grid_rule(self.alpha), design.n_samples, len(coding.names)),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,

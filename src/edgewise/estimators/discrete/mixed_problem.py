@@ -19,6 +19,7 @@ from edgewise.selection.criteria import ebic
 from edgewise.solvers.discrete.pairwise import Pairwise, PairwiseSolution
 from edgewise.solvers.lasso.generalized import Regression, RegressionSolution
 from edgewise.solvers.lasso.generalized_kernels import BINARY, GAUSSIAN, MULTINOMIAL, POISSON
+from edgewise.stats.effective import PairScores
 
 #: Family of the regression of each kind.
 FAMILY: Final = {
@@ -62,17 +63,20 @@ class Coding:
     kinds: tuple[str, ...]
     n_levels: tuple[int, ...]
 
+    @property
+    def n_columns(self) -> list[int]:
+        """How many columns of a regression each has: one, or one for each nominal level."""
+        pairs = zip(self.kinds, self.n_levels, strict=True)
+        return [n if kind == "nominal" else 1 for kind, n in pairs]
+
     def design(self, rows: FloatArray, weights: FloatArray | None) -> Design:
         """Standardise columns; those of a nominal one have the identity for covariance."""
         n_samples = float(len(rows) if weights is None else weights.sum())
         shares = np.full(len(rows), 1.0 / len(rows)) if weights is None else weights / n_samples
-        sizes = [
-            n if kind == "nominal" else 1 for kind, n in zip(self.kinds, self.n_levels, strict=True)
-        ]
         raw = raw_columns(rows, self.kinds, self.n_levels)
         centre = shares @ raw
         blocks, maps, start = [], [], 0
-        for name, size in zip(self.names, sizes, strict=True):
+        for name, size in zip(self.names, self.n_columns, strict=True):
             part = raw[:, start : start + size] - centre[start : start + size]
             value, vector = np.linalg.eigh((part * shares[:, None]).T @ part)
             # Of numbers, what differs by more than rounding; of levels, all but their sum.
@@ -140,6 +144,17 @@ class Design:
     def scale(self) -> FloatArray:
         """Standard deviation of each column."""
         return np.asarray(np.sqrt(self.shares @ (self.rows - self.location) ** 2))
+
+    def smallest_p_value(self) -> float:
+        """Test whether any two columns depend, corrected for the number of pairs by Bonferroni.
+
+        Of a nominal column each level is tested by itself.
+        """
+        coding = self.coding
+        raw = raw_columns(self.rows, coding.kinds, coding.n_levels)
+        owner = np.repeat(np.arange(len(coding.kinds)), coding.n_columns)
+        scores = PairScores(values=raw, weights=self.shares * self.n_samples)
+        return scores.smallest_p_value(owner[:, None] != owner)
 
     def refuse_equivalent(self) -> None:
         """Refuse two columns of which each can be computed from the other."""
