@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from edgewise import GaussianGraph, InputError
+from edgewise import DataWarning, GaussianGraph, InputError
 from edgewise.inference import edge_intervals
 
 ABOVE = {p: np.triu_indices(p, 1) for p in (6, 10, 20, 30, 50, 100, 200)}
@@ -66,6 +66,43 @@ def test_tails(kind):
     share, covered = share_with_a_discovery(kind, 200, 10, 100)
     assert share <= 0.07
     assert 0.93 < covered < 0.97
+
+
+def in_order(rng, rho, degrees=None):
+    """Rows of an autoregression, whose tails columns may share."""
+    X = rng.normal(size=(200, 10))
+    for t in range(1, len(X)):
+        X[t] = rho * X[t - 1] + np.sqrt(1 - rho**2) * X[t]
+    return X if degrees is None else X / np.sqrt(rng.chisquare(degrees, size=(200, 1)))
+
+
+@pytest.mark.filterwarnings("ignore:Rows are like the rows before them")
+@pytest.mark.parametrize(("rho", "degrees"), [(0.3, None), (0.6, None), (0.9, None), (0.6, 4)])
+def test_rows_in_order(rho, degrees):
+    discoveries, covered = [], []
+    for seed in range(150):
+        found = edge_intervals(in_order(np.random.default_rng([7, seed]), rho, degrees))
+        q, lower, upper = (x[ABOVE[10]] for x in (found.qvalues, found.lower, found.upper))
+        discoveries.append((q <= 0.05).any())
+        covered.append(np.mean((lower <= 0) & (upper >= 0)))
+    assert np.mean(discoveries) <= 0.07
+    assert np.mean(covered) > 0.93
+
+
+def test_rows_in_order_count_as_fewer_with_a_warning():
+    X = in_order(np.random.default_rng(0), 0.4)
+    with pytest.warns(DataWarning, match="200 rows count as .* in the tests of edges"):
+        fewer = edge_intervals(X)
+    in_full, shuffled = edge_intervals(X, n_samples=200), edge_intervals(X[::-1], n_samples=200)
+    assert fewer.n_samples == in_full.n_samples == in_full.n_effective == 200
+    assert 85 < fewer.n_effective < 180
+    np.testing.assert_allclose(fewer.estimate, in_full.estimate)
+    np.testing.assert_allclose(shuffled.pvalues, in_full.pvalues)
+    assert (fewer.pvalues >= in_full.pvalues)[ABOVE[10]].all()
+    ratio = (np.arctanh(fewer.upper) - np.arctanh(fewer.lower))[ABOVE[10]]
+    ratio /= (np.arctanh(in_full.upper) - np.arctanh(in_full.lower))[ABOVE[10]]
+    # Degrees of freedom fall by more than the rows' share.
+    assert (ratio >= np.sqrt(200 / fewer.n_effective)).all()
 
 
 @pytest.mark.parametrize("kind", ["t3", "outlying", "lognormal"])

@@ -324,6 +324,8 @@ def _test_numbers(
             covariance=covariance,
             missing=fit.missing,
             clusters=member,
+            # Whether rows depend on those before them has been asked, or is not to be.
+            n_samples=len(frame),
             n_resamples=max(n_resamples, FEWEST),
             n_jobs=how["n_jobs"],
             random_state=how["seed"],

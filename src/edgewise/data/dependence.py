@@ -232,7 +232,8 @@ def _design(columns: Mapping[str, AnyArray], n: int) -> tuple[list[str], IntArra
     """
     found: list[tuple[int, int, str, IntArray]] = []
     for name, column in columns.items():
-        codes = np.unique(column.astype(str), return_inverse=True)[1]
+        is_number = column.dtype.kind in "biuf"
+        codes = np.unique(column if is_number else column.astype(str), return_inverse=True)[1]
         n_levels, n_runs = int(codes.max()) + 1, 1 + int(np.count_nonzero(np.diff(codes)))
         if 1 < n_levels <= n / 5:
             found.append((n_runs, n_levels, name, codes))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from scipy import special
 
-from edgewise._core.errors import InputError
+from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.parallel import as_generator, parallel_map
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import TEXT, check_columns, refuse_covariance
+from edgewise.data.dependence import row_order
 from edgewise.data.table import Table
 from edgewise.estimators.base.statistics import (
     Statistics,
@@ -48,6 +50,8 @@ _COVARIANCES: Final = (
 Errors: TypeAlias = Literal["formula", "confirmed", "robust", "bootstrap", "residuals"]
 
 
+#: Rows that those in order count as at least, so that a correlation has a variance.
+FEWEST_EFFECTIVE: Final = 4.0
 #: Degrees of freedom of which Student's t is normal.
 NORMAL: Final = 1e10
 
@@ -63,6 +67,8 @@ class EdgeIntervals(PairIntervals):
         graphical lasso.
     n_samples : int
         Rows behind the estimates.
+    n_effective : float
+        Independent rows that they count as.
     errors : {"formula", "confirmed", "robust", "bootstrap", "residuals"}
         Where the standard errors come from: the formula for normal rows, the same with small
         p-values confirmed by a robust score, the robust score, resamples, or, of levels, products
@@ -71,6 +77,7 @@ class EdgeIntervals(PairIntervals):
 
     alpha: float
     n_samples: int
+    n_effective: float
     errors: Errors
 
     def _listed(self) -> tuple[IntArray, IntArray]:
@@ -88,6 +95,7 @@ def edge_intervals(
     method: Literal["nodewise", "graphical-lasso"] = "nodewise",
     fdr: Literal["bh", "by"] = "bh",
     clusters: Any = None,
+    n_samples: float | None = None,
     n_resamples: int = 200,
     n_jobs: int | None = None,
     random_state: RandomState = 0,
@@ -195,6 +203,9 @@ def edge_intervals(
     clusters : array-like of shape (n,), optional
         Which rows belong together, as those of one subject do. Errors are then those over bootstrap
         resamples of whole clusters, of which there should be 30 or more.
+    n_samples : float, optional
+        Independent rows that these are worth. By default all; where rows are like the rows before
+        them, fewer, by what that adds to the variance of a correlation (Bartlett), with a warning.
     n_resamples : int
         Bootstrap resamples, where there is no formula.
     n_jobs : int, optional
@@ -269,7 +280,9 @@ def edge_intervals(
     rows = _rows(table, covariance, missing)
     if clusters is not None:
         rows = replace(rows, member=cluster_codes(clusters, X))
-    tests, alpha, errors = _tested(rows, method, n_resamples, n_jobs, random_state)
+        n_samples = n
+    n_effective = _independent_rows(table) if n_samples is None else float(n_samples)
+    tests, alpha, errors = _tested(rows, n_effective, method, n_resamples, n_jobs, random_state)
     diagonal = np.where(np.eye(p), np.nan, 0.0)
     lower, upper = tests.interval(level)
     pvalues = tests.pvalues
@@ -284,8 +297,26 @@ def edge_intervals(
         names=tuple(table.names),
         alpha=alpha,
         n_samples=n,
+        n_effective=n_effective,
         errors=errors,
     )
+
+
+def _independent_rows(table: Table) -> float:
+    """Count the independent rows that rows in order are worth, with a warning if that is fewer."""
+    n = float(len(table.values))
+    order = row_order(table.values, list(table.names), has_trends=False)
+    if order.kind != "order":
+        return n
+    n_effective = max(n / order.inflation, FEWEST_EFFECTIVE)
+    warnings.warn(
+        f"Rows are like the rows before them ('{order.columns[0]}' has an autocorrelation of "
+        f"{order.autocorrelation:.2f}): {n:.0f} rows count as {n_effective:.0f} in the tests of "
+        f"edges. Pass n_samples={n:.0f} if their order means nothing.",
+        DataWarning,
+        stacklevel=3,
+    )
+    return n_effective
 
 
 def _has_levels(table: Table, covariance: Covariance) -> bool:
@@ -316,15 +347,24 @@ def _level_intervals(
         names=names,
         alpha=0.0,
         n_samples=n,
+        n_effective=float(n),
         errors="residuals",
     )
 
 
 def _tested(
-    rows: _Rows, method: str, n_resamples: int, n_jobs: int | None, random_state: RandomState
+    rows: _Rows,
+    n: float,
+    method: str,
+    n_resamples: int,
+    n_jobs: int | None,
+    random_state: RandomState,
 ) -> tuple[PairTests, float, Errors]:
-    """Test all pairs; also return the penalty, and where the errors come from."""
-    n, p = rows.values.shape
+    """Test all pairs; also return the penalty, and where the errors come from.
+
+    ``n`` is how many independent rows there are.
+    """
+    p = rows.values.shape[1]
     R = rows.correlations()
     if method == "nodewise" and rows.has_formula:
         found = pair_tests(R, n, row_scores(rows.values, rows.covariance, rows.ordinal))
@@ -341,7 +381,8 @@ def _tested(
     if rows.member is not None:
         # Of a few clusters and resamples, the spread itself is not known well.
         degrees = 1.0 / (1.0 / max(int(rows.member.max()), 1) + 1.0 / (n_resamples - 1))
-    partial, plain = (_ResampledTests.of(x, [again[k] for again in drawn], degrees)
+    growth = np.sqrt(len(rows.values) / n)
+    partial, plain = (_ResampledTests.of(x, [again[k] for again in drawn], degrees, growth)
                       for k, x in enumerate((estimator(R)[0], R)))  # fmt: skip
     tests = ConfirmedTests(partial, plain) if few_rows(R, n) else partial
     return tests, estimator.alpha, "bootstrap"
@@ -356,11 +397,13 @@ class _ResampledTests:
     degrees: float
 
     @classmethod
-    def of(cls, estimate: FloatArray, drawn: list[FloatArray], degrees: float) -> _ResampledTests:
-        """Measure the spread; pairs that resamples have no estimate of have no test."""
+    def of(
+        cls, estimate: FloatArray, drawn: list[FloatArray], degrees: float, growth: float
+    ) -> _ResampledTests:
+        """Measure the spread, to be multiplied; pairs that a resample cannot tell have no test."""
         inside = np.where(np.eye(len(estimate), dtype=bool), 0.0, estimate)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.std(np.arctanh(drawn), axis=0, ddof=1)
+            spread = growth * np.std(np.arctanh(drawn), axis=0, ddof=1)
         is_known = np.isfinite(spread) & (np.abs(inside) < 1.0)
         inside, spread = (np.where(is_known, x, np.nan) for x in (inside, spread + 1e-12))
         return cls(inside, spread, degrees)

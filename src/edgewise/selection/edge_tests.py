@@ -87,8 +87,8 @@ def pair_tests(R: FloatArray, n: float, Z: FloatArray | None = None) -> TestedPa
     R : ndarray of shape (p, p)
         Correlations.
     n : float
-        Rows behind them.
-    Z : ndarray of shape (n, p), optional
+        Independent rows behind them.
+    Z : ndarray of shape (m, p), optional
         The rows, standardised, whose correlations these are. Where tails are heavier than those of
         normal rows, there are tests of products of residuals, too: in place of the formula where
         columns are far out in the same rows, and else to confirm small p-values.
@@ -101,9 +101,10 @@ def pair_tests(R: FloatArray, n: float, Z: FloatArray | None = None) -> TestedPa
         errors = "confirmed" if has_heavy_tails(Z, R) else "formula"
         errors = "robust" if rows_are_far_out(Z) else errors
     if Z is not None and errors != "formula":
-        robust = plan.robust_tests(R, Z)
+        growth = len(Z) / n
+        robust = plan.robust_tests(R, Z).spread(growth)
         h = np.full(Z.shape, 1.0 / len(Z))
-        plain_robust = RobustTests(product_sums(Z, np.zeros_like(R), h), R)
+        plain_robust = RobustTests(product_sums(Z, np.zeros_like(R), h), R).spread(growth)
         if errors == "robust":
             tests, plain = ConfirmedTests(robust, tests, TAIL), plain_robust
         else:
@@ -318,6 +319,11 @@ class RobustTests:
 
     sums: ProductSums
     other: FloatArray
+
+    def spread(self, growth: float) -> RobustTests:
+        """Multiply squares by how much more sums vary than those of independent rows."""
+        ww, wv, vv = (growth * square for square in self.sums[2:])
+        return RobustTests(self.sums._replace(ww=ww, wv=wv, vv=vv), self.other)
 
     @property
     def estimate(self) -> FloatArray:
