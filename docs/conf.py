@@ -126,7 +126,7 @@ def prepare(app: Any, name: str, source: list[str]) -> None:
         order = sorted(pages, key=lambda page: FIRST.index(page) if page in FIRST else len(FIRST))
         lines = [f"{pages[page][0].upper()}{pages[page][1:]} <{page}>" for page in order]
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
-    if name == "studies/index":
+    if name == "studies/index" and (Path(app.srcdir) / "studies" / "results").exists():
         text += "\n```{toctree}\n:hidden:\n:glob:\n\nresults/*\n```\n"
     if name == "api":
         text += lists()
@@ -150,8 +150,13 @@ COMMANDS = {
 def write_formula(self: Any, node: Any) -> None:
     """Write a formula as MathML, in the line or on lines of its own."""
     tex = re.sub(r"\\[a-zA-Z]+", lambda found: COMMANDS.get(found[0], found[0]), node.astext())
+    # The digits of \tfrac12 would be taken for one number, and norms grow beyond what they enclose.
+    tex = re.sub(r"frac(\d)(\d)", r"frac{\1}{\2}", tex)
     is_block = isinstance(node, math_block)
     mathml = tex2mathml(tex, as_block=is_block)
+    mathml = re.sub(
+        r"<mo(?: class=.mathopen.)?>‖", '<mo stretchy="false" lspace="0" rspace="0">‖', mathml
+    )
     self.body.append(f"<div>{mathml}</div>" if is_block else mathml)
     raise SkipNode
 

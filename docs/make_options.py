@@ -59,6 +59,6 @@ def add_options(page: str) -> str:
     parts = re.split(r"^## (.*)\n", page, flags=re.MULTILINE)
     for place in range(1, len(parts), 2):
         if listed := lists.get(parts[place]):
-            parts[place + 1] += f"### Options of {parts[place]}\n\n{listed}\n\n"
+            parts[place + 1] += f"### Options of {parts[place].lower()}\n\n{listed}\n\n"
         parts[place] = f"## {parts[place]}\n"
     return "".join(parts)
