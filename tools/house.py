@@ -30,8 +30,8 @@ NUMERICS = {"tol", "max_iter", "n_jobs", "device", "verbose", "random_state"}
 PROCESS = "_core/process.py"
 TRICKS = re.compile(
     r"gc\.(set_threshold|freeze)|set_wakeup_fd|unraisablehook =|__class__ =|kwdoc|_template ="
-    r"|vars\(\w+\)\[|sys\.modules\[\w+\] =|settings\.\w+ =|setattr\((?:sys,|np|numba)|os\._exit",
-    re.IGNORECASE,
+    r"|vars\(\w+\)\[|sys\.modules\[\w+\] =|(?:settings|SETTINGS|config)\.[A-Z_]+ ="
+    r"|setattr\((?:sys,|np|numba)|os\._exit",
 )
 
 

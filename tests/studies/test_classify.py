@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from edgewise import BayesNetClassifier, InputError
 from edgewise.data.checks import row_order
-from edgewise.estimators.base.statistics import arrangement
+from edgewise.estimators.base.columns import arrangement
 from studies.classify import (
     STUDY,
     accuracy,

@@ -199,7 +199,7 @@ def _scores(frame: pd.DataFrame, scale: str) -> tuple[pd.DataFrame, str]:
     import numpy as np
     import pandas as pd
 
-    from edgewise.estimators.base.statistics import normal_scores
+    from edgewise.estimators.base.row_statistics import normal_scores
     from edgewise.io import quote_names
     from edgewise.stats.polychoric import ordinal_columns
 

@@ -14,7 +14,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.kinds import code_new_rows
 from edgewise.data.table import Table
-from edgewise.estimators.base.statistics import Summarizer
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import read_new_rows
 from edgewise.estimators.directed.known_arcs import read_interventions
 

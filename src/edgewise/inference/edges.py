@@ -15,12 +15,8 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import TEXT, check_columns, refuse_covariance
 from edgewise.data.dependence import row_order
 from edgewise.data.table import Table
-from edgewise.estimators.base.statistics import (
-    Statistics,
-    pearson_instead,
-    row_scores,
-    row_statistics,
-)
+from edgewise.estimators.base.row_statistics import pearson_instead, row_scores, row_statistics
+from edgewise.estimators.base.statistics import Statistics
 from edgewise.graph.metrics import GraphLike
 from edgewise.inference.intervals import PairIntervals
 from edgewise.inference.level_edges import pooled, product_tests

@@ -11,7 +11,8 @@ import numpy as np
 
 from edgewise._core.arrays import to_numpy
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.estimators.base.statistics import Statistics, Summarizer
+from edgewise.estimators.base.statistics import Statistics
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import ON_LATENT_SCALE
 from edgewise.graph import Graph
 from edgewise.selection.choose import decreasing

@@ -17,7 +17,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes
-from edgewise.estimators.base.statistics import constant_columns, labels
+from edgewise.estimators.base.columns import constant_columns
+from edgewise.estimators.base.statistics import labels
 from edgewise.estimators.base.table import TableEstimator, follow, followed
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names

@@ -13,7 +13,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.labels import TwoSamples
 from edgewise.estimators.base.fits import GaussianFit
-from edgewise.estimators.base.statistics import REPAIRS, Statistics, Summarizer
+from edgewise.estimators.base.statistics import REPAIRS, Statistics
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.change.base import (
     CONSTRAINTS,
     COVARIANCES,

@@ -22,7 +22,7 @@ from edgewise._core.memory import Arrays
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.checks import check_columns, refuse_covariance, row_order
 from edgewise.data.labels import label_codes
-from edgewise.estimators.base.statistics import arrangement
+from edgewise.estimators.base.columns import arrangement
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.classify.class_networks import (
     FisherMachines,

@@ -12,13 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
-from edgewise.estimators.base.statistics import (
-    ArrangedStatistics,
-    Summarizer,
-    labels,
-    positive_rows,
-    refuse_relations,
-)
+from edgewise.estimators.base.columns import refuse_relations
+from edgewise.estimators.base.statistics import ArrangedStatistics, labels, positive_rows
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import column_number, read_new_rows, read_rows
 from edgewise.estimators.directed.known_arcs import (
     KnownArcs,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
+from edgewise.estimators.base.columns import refuse_relations
 from edgewise.estimators.base.fits import (
     CoefficientPath,
     grid_of,
@@ -26,11 +27,10 @@ from edgewise.estimators.base.fits import (
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
     ArrangedStatistics,
-    Summarizer,
     labels,
     positive_rows,
-    refuse_relations,
 )
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import TableEstimator, read_rows
 from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwork, fit_equations
 from edgewise.graph import Graph

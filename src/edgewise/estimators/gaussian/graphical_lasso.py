@@ -30,11 +30,11 @@ from edgewise.estimators.base.fits import (
 from edgewise.estimators.base.statistics import (
     CONSTRAINTS,
     Statistics,
-    Summarizer,
     edge_weights,
     labels,
     warn_of_scales,
 )
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
     TableEstimator,

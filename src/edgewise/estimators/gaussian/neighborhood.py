@@ -25,7 +25,8 @@ from edgewise.estimators.base.fits import (
     residual_variances,
     solve_grid,
 )
-from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, Summarizer, labels
+from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, labels
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
     TableEstimator,

@@ -21,6 +21,7 @@ from edgewise._core.parallel import as_generator
 from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns
 from edgewise.data.neighbors import Neighbors, describe_neighbors, neighbor_pairs
+from edgewise.estimators.base.columns import constant_columns, refuse_constant
 from edgewise.estimators.base.fits import (
     GaussianModel,
     LocallyConstantPath,
@@ -29,15 +30,8 @@ from edgewise.estimators.base.fits import (
     gaussian_score,
     note_choice,
 )
-from edgewise.estimators.base.statistics import (
-    CONSTRAINTS,
-    Statistics,
-    Summarizer,
-    constant_columns,
-    labels,
-    positive_rows,
-    refuse_constant,
-)
+from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, labels, positive_rows
+from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import (
     TableEstimator,
     follow,
