@@ -7,6 +7,7 @@ named. What is not installed is skipped, and the page says what was.
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,8 +82,12 @@ def main() -> None:
         Path(__file__).with_name("page.md").read_text(encoding="utf-8").strip(),
         f"Written by `make bench`, of commit {commit()}{small}.",
     ]
+    machine = "\0"
     for subject in options.subjects or SUBJECTS:
-        page += [f"## {SUBJECTS[subject]}", tables_of(subject, options.quick)]
+        tables = tables_of(subject, options.quick).replace(machine, "")
+        if found := re.search(r"^.*; one BLAS thread;\n", tables, flags=re.MULTILINE):
+            machine = found[0]  # named once, by the first subject
+        page += [f"## {SUBJECTS[subject]}", tables]
         options.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
     print(options.out)
 
