@@ -33,7 +33,7 @@ quick: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist loadfile $(shell $(RUN) tools/quick.py)
 
 # What depends on arithmetic, as three other processors would do it: kernels of OpenBLAS, code of numba
-# without newer instructions, one or two BLAS threads. The machine must have what it plays at.
+# without newer instructions, one or two BLAS threads. It needs a CPU that supports the emulated instruction sets.
 test-portable: portable-PRESCOTT-generic-1 portable-SANDYBRIDGE-sandybridge-2 portable-HASWELL-haswell-1
 
 ARITHMETIC := solvers estimators inference graph selection stats data studies contract corpus

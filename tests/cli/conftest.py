@@ -42,8 +42,8 @@ def learn(run, tmp_path):
             data.to_csv(tmp_path / "data.csv", index=False)
             data = tmp_path / "data.csv"
         out = tmp_path / "out"
-        if not {"--confidence", "--resamples"} & set(options):
-            options = (*options, "--no-confidence")
+        if not {"--resamples=100", "--resamples"} & set(options):
+            options = (*options, "--resamples=0")
         result = run("learn", data, "--out", out, *options)
         record = json.loads(Path(out, "run.json").read_text())
         edges = pd.read_csv(out / "edges.csv").dropna(subset="target")

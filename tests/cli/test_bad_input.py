@@ -31,12 +31,12 @@ def complaint(run, tmp_path, *arguments):
         ("a,b,id\n1,2,x\n3,1,y\n", ["'id'", "text", "--drop id"]),
         (
             "a,my id,k\n1,x,y\n3,y,z\n2,z,x\n",
-            ["'my id' and 'k'", "needs two columns"],
+            ["'my id' and 'k'", "requires two numeric columns"],
         ),
         ("a,c\n1.5,7\n2,7\n3.25,7\n", ["Column 'c' has one value"]),
         ("a,b\n1.5,2\n,4\n3.25,1\n", ["'a' (1)", "`edgewise learn data.csv --missing auto`"]),
         ("a,b\n1.5,2\ninf,4\n3.25,1\n", ["'a'", "infinite"]),
-        ("a,b\n1.5,1.5\n2,2\n3.25,3.25\n", ["'a' and 'b' are identical", "--repair ridge"]),
+        ("a,b\n1.5,1.5\n2,2\n3.25,3.25\n", ["'a' and 'b' are identical", "--set repair=ridge"]),
         ("a\n1.5\n2.5\n3\n", ["at least 2 columns", "'a'"]),
         ("a,b\n1.5,2\n2\n", ["Line 3", "1 fields"]),
         ("a,b\n2,0.5\n0.5,1\n", ["covariance matrix"]),
@@ -66,22 +66,27 @@ def test_a_long_list_of_text_columns_is_cut(run, tmp_path):
         ),
         (["--alpha", "-1"], ["alpha must be", "-1"]),
         (["--alpha", "nan"], ["alpha must be"]),
-        (["--drop", "c"], ["--drop", "'c'", "no column"]),
+        (["--drop", "c"], ["--drop", "'c'", "is not a column"]),
         (["--columns", "A"], ["--columns", "'A'", "Did you mean"]),
         (["--drop", "a,b"], ["leave no column"]),
         (["--drop", "a"], ["at least 2 columns", "1 left"]),
         (["--resamples", "1"], ["--resamples must be at least 2"]),
-        (["--no-confidence", "--resamples", "5"], ["--no-confidence"]),
         (["--jobs", "0"], ["--jobs 0"]),
-        (["--alpha-ratio", "2"], ["--alpha-ratio must be between 0 and 1"]),
-        (["--max-iter", "0"], ["--max-iter must be", "at least 1"]),
-        (["--tol", "0"], ["tol must be positive"]),
+        (["--set", "alpha_ratio=2"], ["--set alpha_ratio must be between 0 and 1"]),
+        (["--set", "max_iter=0"], ["--set max_iter must be", "at least 1"]),
+        (["--set", "tol=0"], ["--set tol must be positive"]),
         (["--out", "data.csv"], ["it is a file"]),
         (["--out", "data.csv/sub"], ["data.csv"]),
         (["--method", "neighborhood", "--alpha", "0"], ["alpha must be positive"]),
-        (["--method", "neighborhood", "--device", "cuda"], ["--device", "graphical lasso"]),
-        (["--device", "cuda", "--alpha", "0.1"], ["--device cuda", "pip install edgewise[gpu]"]),
-        (["--device", "cuda", "--chain", "--alpha", "0.1", "--tau", "0.1"], ["edgewise[gpu]"]),
+        (["--method", "neighborhood", "--set", "device=cuda"], ["--set device", "graphical lasso"]),
+        (
+            ["--set", "device=cuda", "--alpha", "0.1"],
+            ["--set device=cuda", "pip install edgewise[gpu]"],
+        ),
+        (
+            ["--set", "device=cuda", "--grid=chain", "--alpha", "0.1", "--set", "tau=0.1"],
+            ["edgewise[gpu]"],
+        ),
     ],
 )
 def test_options(run, tmp_path, options, words, monkeypatch):
@@ -162,7 +167,7 @@ def test_text_beside_ordered_numbers_is_named(run, tmp_path):
 def test_few_rows_of_measurements_are_not_discrete(learn):
     two_rows = pd.DataFrame({"a": [1.5, 3.0], "b": [2.0, 4.5]})
     (note,) = learn(two_rows, "--alpha", "0.1").record["treatment"]
-    assert note.startswith("no p-values of edges: there are 2 rows")
+    assert note.startswith("no p-values of edges: There are 2 rows")
     fractions = pd.DataFrame({"a": [0.5, 1.5] * 10, "b": [0.5] * 10 + [2.5] * 10})
     assert learn(fractions, "--alpha", "0.1").record["treatment"] == []
 

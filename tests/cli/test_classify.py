@@ -84,7 +84,7 @@ def test_everything_is_written_and_agrees(classify, patients):
 def test_a_column_that_the_classes_were_made_from_is_said(classify, run, patients):
     made = patients.assign(state=np.where(patients["pulse"] > 1, "fast", "slow"))
     said = classify(made, *QUICK).result.stderr
-    assert "Column 'pulse' tells the classes apart alone" in said
+    assert "Column 'pulse' separates the classes perfectly" in said
     advice = re.search(r"made from it: `edgewise (classify .* --drop pulse)`", said)[1]
     assert "tells the classes apart" not in run(*advice.split()).stderr
     assert "tells the classes apart" not in classify(patients, *QUICK).result.stderr
@@ -209,7 +209,7 @@ def test_bad_tables(run, tmp_path, patients, change, message):
     [
         (("--alpha", "0"), "alpha must be positive"),
         (("--edges", "0"), "--edges must be a whole number"),
-        (("--slack", "-1"), "slack must be positive"),
+        (("--set", "slack=-1"), "slack must be positive"),
         (("--folds", "1"), "--folds must be between 2"),
         (("--repeats", "0"), "--repeats must be at least 1"),
         (("--jobs", "0"), "has no meaning"),

@@ -95,7 +95,7 @@ def test_ratios_against_a_reference(compare, doses):
     run = compare(
         doses.drop(columns=["subject", "age"]),
         *("--method", "ratio", "--against", "low", "--alpha", "0.3", "--permutations", "0"),
-        *("--device", "auto"),
+        *("--set", "device=auto"),
     )
     table = pd.read_csv(run.out / "ratios.csv")
     assert set(table["first"]) == {"low"}
@@ -137,7 +137,7 @@ def test_groups_without_a_common_batch_are_named(compare, doses):
     )
     assert (
         "Note: mid and top were not compared with each other: the covariate 'batch' is collinear "
-        "with the groups: their effects cannot be told apart." in run.text
+        "with the groups: their effects are not identified." in run.text
     )
     assert run.record["test"]["untested"] == [["mid", "top"]]
     assert len(pd.read_csv(run.out / "pairs.csv")) == 2
@@ -184,17 +184,20 @@ def test_clusters_are_a_column_and_dask_an_address(compare, doses, monkeypatch):
     ("given", "words"),
     [
         (["--method", "dtrace"], ["--method dtrace compares two groups", "--pair low,mid"]),
-        (["--device", "cuda"], ["--device is for --method ratio", "joint"]),
-        (["--method", "ratio", "--device", "cuda", "--alpha", "0.3"], ["edgewise[gpu]"]),
+        (["--set", "device=cuda"], ["--set device is for --method ratio", "joint"]),
+        (["--method", "ratio", "--set", "device=cuda", "--alpha", "0.3"], ["edgewise[gpu]"]),
         (["--paired", "subject"], ["The pair '0' has no row in group 'mid'"]),
         (["--block", "dose"], ["nothing to permute"]),
         (["--adjust", "nobody"], ["--adjust names 'nobody'"]),
-        (["--cluster", "subject,age"], ["--cluster takes one column"]),
-        (["--standardize", "pooled"], ["--standardize pooled is for the methods of two groups"]),
-        (["--pair", "low,top", "--ordered"], ["--ordered is for three groups or more"]),
-        (["--pair", "low,top", "--against", "low"], ["--against is for --method ratio"]),
-        (["--pair", "low,other,top"], ["'other'", "no label in column 'dose'"]),
-        (["--block", "subject", "--blocks", "4"], ["--blocks is for rows in time"]),
+        (["--cluster", "subject,age"], ["--cluster must name one column"]),
+        (
+            ["--set", "standardize=pooled"],
+            ["--set standardize is for methods of two groups"],
+        ),
+        (["--pair", "low,top", "--ordered"], ["--ordered requires three groups or more"]),
+        (["--pair", "low,top", "--against", "low"], ["--against requires --method ratio"]),
+        (["--pair", "low,other,top"], ["'other'", "not a label in column 'dose'"]),
+        (["--block", "subject", "--blocks", "4"], ["--blocks is for time series"]),
         (["--risk", "2", "--alpha", "0.3"], ["risk must lie between 0 and 1"]),
         (["--method", "ratio", "--against", "x", "--alpha", "0.3"], ["against must be 'rest'"]),
     ],

@@ -183,8 +183,8 @@ def test_json(run, rows):
         (["--window", "2"], ["2 rows", "--alpha"]),
         (["--window", "40", "--step", "0"], ["step must be at least 1"]),
         (["--window", "40", "--permutations", "0"], ["--permutations must be at least 1"]),
-        (["--window", "40", "--pair", "a,b"], ["--pair goes with --by"]),
-        (["--window", "40", "--basis", "power", "--degree", "2,3"], ["one degree"]),
+        (["--window", "40", "--pair", "a,b"], ["--pair requires --by"]),
+        (["--window", "40", "--basis", "power", "--set", "degree=2,3"], ["one degree"]),
         (["--window", "40", "--drop", "a,b,c"], ["at least 2 columns"]),
     ],
 )

@@ -22,6 +22,7 @@ from edgewise.cli.confidence import (
     draw_intervals,
     timed_fit,
 )
+from tests.messages import raises
 
 FAST = ["--alpha", "0.1", "--json"]
 
@@ -79,7 +80,7 @@ def test_intervals_are_listed_drawn_and_saved(run, data, command):
 def test_resampled_weights_are_told_from_the_tests(run, data):
     said = run("learn", "data.csv", *FAST[:2], "--resamples", "20").stdout
     assert "intervals.png and intervals.csv show resampled weights instead." in said
-    said = run("learn", "data.csv", *FAST[:2], "--no-confidence", "--out", "alone").stdout
+    said = run("learn", "data.csv", *FAST[:2], "--resamples=0", "--out", "alone").stdout
     assert "q-value" in said
     assert "intervals.png" not in said
 
@@ -97,7 +98,7 @@ def test_nothing_is_resampled_for_an_empty_graph(run, tmp_path, command, monkeyp
     assert "intervals.csv" not in document["files"]
 
 
-@pytest.mark.parametrize("options", [["--resamples", "3"], ["--resamples", "3", "--chain"]])
+@pytest.mark.parametrize("options", [["--resamples", "3"], ["--resamples", "3", "--grid=chain"]])
 def test_all_rows_are_fitted_once(run, data, monkeypatch, options):
     n_rows = []
     for learner in (GaussianGraph, edgewise.LocallyConstantGraph):
@@ -114,7 +115,7 @@ def test_all_rows_are_fitted_once(run, data, monkeypatch, options):
         "--alpha",
         "0.1",
         *options,
-        *(["--tau", "0.1"] * ("--chain" in options)),
+        *(["--set", "tau=0.1"] * ("--grid=chain" in options)),
     )
     assert n_rows[0] == len(data)
     assert max(n_rows[1:]) < len(data)
@@ -135,15 +136,15 @@ def test_long_resamples_are_left_out_and_it_is_said(run, data, command, slow_mac
     document = result(run, command, "data.csv", *FAST)
     assert document["parameters"]["n_resamples"] is None
     note = (
-        "no confidence of the edges, since 100 resamples would take about 2 hours; --confidence "
-        "asks for it"
+        "no confidence of the edges, since 100 resamples would take about 2 hours; --resamples 100 "
+        "requests it"
     )
     assert document["treatment"] == [note]
     said = run(command, "data.csv", "--alpha", "0.1").stdout
     assert f"Note: {note}." in said
 
 
-@pytest.mark.parametrize("option", [["--confidence"], ["--resamples", "5"]])
+@pytest.mark.parametrize("option", [["--resamples=100"], ["--resamples", "5"]])
 def test_whoever_asks_gets_them_whatever_they_take(run, data, slow_machine, option):
     document = result(run, "learn", "data.csv", *FAST, *option)
     assert document["parameters"]["n_resamples"] in {5, RESAMPLES}
@@ -153,12 +154,12 @@ def test_whoever_asks_gets_them_whatever_they_take(run, data, slow_machine, opti
 def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     fit = GaussianGraph(0.1).fit(frame)
-    asked = Confidence.asked(None, None)
+    asked = Confidence.asked(None)
     options = {"seconds": 0.01, "seed": 0, "n_jobs": 1}
     resampled, _ = bootstrap_edges(fit, frame, asked, **options)
     assert resampled.graph_.confidence is not None
     assert capsys.readouterr().err.startswith(
-        "100 resamples for the confidence of each edge, about 1 second (--no-confidence leaves "
+        "100 resamples for the confidence of each edge, about 1 second (--resamples 0 skips "
         "them out) ...\n"
     )
 
@@ -198,12 +199,11 @@ def test_the_time_of_a_fit_is_without_that_of_compiling(frame):
 
 
 def test_options():
-    assert Confidence.asked(None, None) == Confidence(n_resamples=100, only_if_quick=True)
-    assert Confidence.asked(True, None) == Confidence(n_resamples=100)
-    assert Confidence.asked(None, 7) == Confidence.asked(True, 7) == Confidence(n_resamples=7)
-    assert Confidence.asked(False, None) == Confidence()
-    with pytest.raises(edgewise.InputError, match="no use with --no-confidence"):
-        Confidence.asked(False, 7)
+    assert Confidence.asked(None) == Confidence(n_resamples=100, only_if_quick=True)
+    assert Confidence.asked(7) == Confidence(n_resamples=7)
+    assert Confidence.asked(0) == Confidence()
+    with raises(edgewise.InputError, code="too_few_resamples_asked", n_resamples=1):
+        Confidence.asked(1)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ QUICK = ("--alpha", "0.3")
 #: Options by which each command takes half a second.
 COMMANDS = {
     "learn": (),
-    "direct": ("--no-confidence",),
+    "direct": ("--resamples=0",),
     "compare": ("--by", "group", "--permutations", "99", *QUICK),
     "classify": ("--by", "group", "--folds", "3", "--repeats", "1"),
     "regress": ("--on", "t"),
@@ -179,17 +179,17 @@ def test_whole_subjects_are_held_out(at):
     assert record["n_leaves"] == record["n_groups"] == 1
 
 
-@pytest.mark.parametrize("option", ["--difference", "--detrend"])
+@pytest.mark.parametrize("option", ["--transform=difference", "--transform=detrend"])
 def test_series_never_run_into_each_other(at, option):
     """Also where the rows of series take turns."""
     frame = persons(5, 30, spread=100.0)
-    _, record, notes = at(frame, "learn", option, "--alpha", "0.05", "--no-confidence")
-    n_lost = 5 if option == "--difference" else 0
+    _, record, notes = at(frame, "learn", option, "--alpha", "0.05", "--resamples=0")
+    n_lost = 5 if option == "--transform=difference" else 0
     assert record["data"]["n_samples"] == 150 - n_lost
     assert f"{'within 5' if n_lost else 'in each of 5'} series" in notes
     edges = pd.read_csv("out/edges.csv")
     turns = frame.iloc[np.argsort(np.tile(np.arange(30), 5), kind="stable")]
-    at(turns, "learn", option, "--alpha", "0.05", "--no-confidence")
+    at(turns, "learn", option, "--alpha", "0.05", "--resamples=0")
     again = pd.read_csv("out/edges.csv")
     assert edges["weight"].tolist() == pytest.approx(again["weight"].tolist())
 

@@ -30,8 +30,8 @@ def direct(run, tmp_path):
     def invoke(data, *options):
         data.to_csv(tmp_path / "data.csv", index=False)
         out = tmp_path / "out"
-        if "--bootstrap" not in options:
-            options = (*options, "--no-confidence")
+        if "--resamples" not in options:
+            options = (*options, "--resamples=0")
         result = run("direct", tmp_path / "data.csv", "--out", out, *options)
         return SimpleNamespace(
             result=result,
@@ -72,7 +72,7 @@ def complaint(run, *arguments):
 
 @pytest.mark.drawn
 def test_everything_is_written_and_agrees(direct, lawn):
-    run = direct(lawn, *QUICK, "--bootstrap", "10")
+    run = direct(lawn, *QUICK, "--resamples", "10")
     assert sorted(path.name for path in run.out.iterdir()) == sorted(DIRECT_FILES)
     expected = DirectedGraph().fit(lawn)
     np.testing.assert_allclose(run.graph.weights, expected.graph_.weights, atol=1e-9)
@@ -124,7 +124,7 @@ def test_record_tells_what_was_done(direct, lawn):
 
 
 def test_bootstrap_gives_the_share_of_both_directions(direct, lawn):
-    run = direct(lawn, *QUICK, "--bootstrap", "12", "--seed", "5")
+    run = direct(lawn, *QUICK, "--resamples", "12", "--seed", "5")
     expected = BootstrapGraph(DirectedGraph(random_state=5), n_resamples=12, random_state=5).fit(
         lawn
     )
@@ -152,7 +152,7 @@ def test_method_is_heeded(direct, lawn, method):
 
 @pytest.mark.parametrize("method", ["order", "bcd"])
 def test_penalised_methods_are_heeded(direct, lawn, method):
-    run = direct(lawn, "--method", method, "--alpha", "0.15", "--no-standardize")
+    run = direct(lawn, "--method", method, "--alpha", "0.15", "--set=standardize=False")
     expected = GaussianBayesNet(0.15, method, standardize=False).fit(lawn)
     np.testing.assert_allclose(run.graph.weights, expected.graph_.weights, atol=1e-9)
     assert run.model.method == method
@@ -164,7 +164,7 @@ def test_penalised_methods_are_heeded(direct, lawn, method):
 
 def test_penalised_methods_know_what_is_known(direct, lawn):
     options = ["--forbid", "rain,wet", "--forbid", "wet,rain", "--require", "ice, heat"]
-    run = direct(lawn, "--method", "order", "--alpha", "0.1", "--bootstrap", "5", *options)
+    run = direct(lawn, "--method", "order", "--alpha", "0.1", "--resamples", "5", *options)
     assert ("ice", "heat") in arcs_of(run.graph)
     assert not {("rain", "wet"), ("wet", "rain"), ("heat", "ice")} & arcs_of(run.graph)
     # The forbidden reverse tells the direction.
@@ -201,7 +201,7 @@ def test_a_direction_that_resamples_turn_round_is_unsure():
 def test_arcs_that_few_resamples_have_are_counted(direct):
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(32, 8)) + 1.5 * rng.normal(size=(32, 1))
-    run = direct(pd.DataFrame(rows, columns=list("abcdefgh")), "--bootstrap", "20")
+    run = direct(pd.DataFrame(rows, columns=list("abcdefgh")), "--resamples", "20")
     is_ours = run.arcs["told"].astype(str) != ""
     shares = run.arcs.loc[is_ours, ["confidence", "confidence_reversed"]].astype(float)
     n_rare = int((shares.sum(axis=1) < 0.5).sum())
@@ -214,21 +214,21 @@ def test_levels_and_numbers(run, direct, tmp_path):
     votes = pd.DataFrame(rng.integers(0, 2, size=(200, 3)), columns=list("abc"))
     votes["c"] = votes["a"] | votes["b"]
     words = votes.assign(c=votes.c.map({0: "no", 1: "yes"}))
-    found = direct(words, "--no-confidence")
+    found = direct(words, "--resamples=0")
     assert "learned as levels" in " ".join(found.result.stdout.split())
     assert "with strengths from 0 to 1" in found.result.stdout
     assert "tests of independence (PC)" in found.result.stdout
     assert sorted(found.arcs.source + found.arcs.target) == ["ac", "bc"]
     assert not (found.out / "coefficients.png").exists()
     mixed = words.assign(d=(words.c == "yes") + rng.normal(size=200))
-    text = direct(mixed, "--no-confidence", "--kinds", "a=nominal").result.stdout
+    text = direct(mixed, "--resamples=0", "--kinds", "a=nominal").result.stdout
     assert "continuous 'd'" in " ".join(text.split())
-    numbers = direct(votes, "--no-confidence", "--kinds", "a=continuous,b=continuous,c=continuous")
+    numbers = direct(votes, "--resamples=0", "--kinds", "a=continuous,b=continuous,c=continuous")
     assert "standardised coefficients" in numbers.result.stdout
     words.to_csv(tmp_path / "words.csv", index=False)
     for options, advice in (
         (("--method", "iamb"), "--method pc for tests"),
-        (("--second", "blankets"), "Leave it out"),
+        (("--second", "blankets"), "Omit it"),
         (("--alpha", "0.1"), "with --alpha"),
     ):
         assert advice in complaint(run, "words.csv", *options)
@@ -240,7 +240,7 @@ def test_experiments(run, direct, tmp_path):
     a = rng.normal(size=200)
     b = np.where(was_set == "b", 0.0, a) + rng.normal(size=200)
     data = pd.DataFrame({"a": a, "b": b, "was_set": was_set})
-    found = direct(data, "--interventions", "was_set", "--bootstrap", "5")
+    found = direct(data, "--interventions", "was_set", "--resamples", "5")
     assert found.arcs[["source", "target", "told"]].to_numpy().tolist() == [["a", "b", "yes"]]
     assert "1 direction that other rows could not tell" in " ".join(found.result.stdout.split())
     arc = found.arcs.iloc[0]
@@ -249,7 +249,7 @@ def test_experiments(run, direct, tmp_path):
     assert arc.share_forward >= 0.8
     assert Graph.read(found.out / "consensus.graphml").n_edges == 1
     options = ("data.csv", "--interventions", "was_set", "--method", "pc")
-    assert "Use --method boss" in complaint(run, *options)
+    assert "use --method boss" in complaint(run, *options)
 
 
 def test_rare_arcs_are_counted_in_words():
@@ -262,7 +262,7 @@ def test_rare_arcs_are_counted_in_words():
 
 
 def test_standardize_is_heeded(direct, lawn):
-    run = direct(lawn, *QUICK, "--no-standardize")
+    run = direct(lawn, *QUICK, "--set=standardize=False")
     expected = GaussianBayesNet(alpha=0.1, standardize=False).fit(lawn).graph_
     found = Graph.read(run.out / "second.graphml")
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
@@ -314,7 +314,7 @@ def test_columns_json_and_repair(run, lawn, tmp_path):
     assert found["data"]["names"] == ["slip", "rain", "wet", "sprinkler", "heat"]
     assert {"source", "target", "found_by", "told"} <= set(found["arcs"][0])
     assert found["files"]["cpdag.graphml"] == "edgewise-out/cpdag.graphml"
-    result = run("direct", "data.csv", *QUICK, "--repair", "ridge")
+    result = run("direct", "data.csv", *QUICK, "--set", "repair=ridge")
     assert "Note: " in result.stdout
 
 
@@ -333,17 +333,17 @@ def test_nothing_found_is_said(direct):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--forbid", "rain"], "--forbid takes two columns"),
+        (["--forbid", "rain"], "--forbid must be two columns"),
         (["--forbid", "rain,snow"], "--forbid names 'snow'"),
         (["--require", "rian,wet"], "Did you mean 'rain'"),
         (["--require", "rain,wet", "--forbid", "rain,wet"], "both required and forbidden"),
-        (["--require", "rain,wet", "--require", "wet,rain"], "make a cycle"),
+        (["--require", "rain,wet", "--require", "wet,rain"], "form a cycle"),
         (["--tier", "rain", "--tier", "rain,wet"], "'rain' twice"),
         (["--tier", "wet", "--tier", "rain", "--require", "rain,wet"], "lower tier"),
         (["--method", "pc", "--significance", "2"], "significance"),
         (["--alpha", "0"], "alpha must be positive"),
         (["--method", "order", "--second", "penalized"], "--method order is penalised itself"),
-        (["--bootstrap", "1"], "at least 2"),
+        (["--resamples", "1"], "at least 2"),
         (["--jobs", "0"], "--jobs 0"),
         (["--columns", "rain"], "at least 2 columns"),
     ],
@@ -375,7 +375,7 @@ def test_a_relation_is_refused_with_a_command_that_works(run, tmp_path, lawn):
     warning, error = run("direct", "data.csv", code=2).stderr.splitlines()
     assert "'both'" in error
     advice = re.search(r"Use `edgewise (direct data\.csv --drop \w+)`", warning)[1]
-    run(*advice.split(), "--no-confidence")
+    run(*advice.split(), "--resamples=0")
 
 
 def test_fewer_rows_than_columns(direct):

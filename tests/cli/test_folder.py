@@ -131,7 +131,7 @@ def test_files_of_an_earlier_command_go_and_others_stay(run, data, out):
     record = json.loads((out / "run.json").read_text())
     record["files"].append("../data.csv")
     (out / "run.json").write_text(json.dumps(record))
-    run("direct", data, "--alpha", "0.1", "--no-confidence", "--out", out)
+    run("direct", data, "--alpha", "0.1", "--resamples=0", "--out", out)
     names = contents(out).keys()
     assert {"matrix.png", "network.png"}.isdisjoint(names)
     assert {"notes.txt", "dag.png"} <= names
@@ -148,6 +148,6 @@ def test_files_of_a_run_that_was_killed_while_it_moved_go(run, data, out):
     (out / "run.json").unlink()
     (earlier / "run.json").write_text(json.dumps(record))
     (out / "old.csv").write_text("a")
-    run("learn", data, "--alpha", "0.1", "--no-confidence", "--out", out)
+    run("learn", data, "--alpha", "0.1", "--resamples=0", "--out", out)
     assert not (out / "old.csv").exists()
     assert not earlier.exists()

@@ -61,13 +61,13 @@ def test_few_rows_are_left_out(run):
     assert "Or leave them out: `edgewise learn data.csv --missing drop`" in (
         run("learn", "data.csv", code=2).stderr
     )
-    said = run("learn", "data.csv", "--missing", "auto", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--missing", "auto", "--resamples=0").stdout
     assert "--missing auto takes drop, since at most 5% of the rows have gaps" in said
 
 
 def test_a_mixed_network_is_learned_from_several_fillings(run):
     clinic().to_csv("data.csv", index=False)
-    said = run("learn", "data.csv", "--missing", "auto", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--missing", "auto", "--resamples=0").stdout
     assert "among the 7 columns of data.csv (300 rows)" in said
     assert "filled in 10 times by chained equations; 300 rows count as" in said
     assert "p-values of edges are pooled over 10 fillings" in said
@@ -82,7 +82,7 @@ def test_a_mixed_network_is_learned_from_several_fillings(run):
     [
         ("compare", ["--by", "region", "--drop", "stage,sex", "--permutations", "19"]),
         ("regress", ["--on", "height", "--drop", "stage,sex,region"]),
-        ("direct", ["--drop", "region", "--no-confidence"]),
+        ("direct", ["--drop", "region", "--resamples=0"]),
         ("classify", ["--by", "region", "--drop", "stage,sex", "--repeats", "1", "--folds", "2"]),
     ],
 )
@@ -100,10 +100,10 @@ def test_skewed_numbers_beside_text_are_said_and_the_advice_works(run):
     table["bili"] = np.exp(1.3 * rng.normal(size=300))
     table["copper"] = np.exp(1.3 * rng.normal(size=300)) * table["bili"] ** 0.5
     table.to_csv("data.csv", index=False)
-    found = run("learn", "data.csv", "--no-confidence")
+    found = run("learn", "data.csv", "--resamples=0")
     assert "are skewed" in found.stderr
     assert "--covariance nonparanormal" in found.stderr
-    better = run("learn", "data.csv", "--no-confidence", "--covariance", "nonparanormal")
+    better = run("learn", "data.csv", "--resamples=0", "--covariance", "nonparanormal")
     assert "skewed" not in better.stderr
     assert "bili -- copper" in better.stdout
     assert "'bili' and 'copper' count by the normal scores" in better.stdout

@@ -105,7 +105,7 @@ def test_describes_a_sheet(run, tmp_path):
         pd.DataFrame({"a": range(30), "b": range(0, 60, 2)}).to_excel(
             book, sheet_name="values", index=False
         )
-    found = json.loads(run("info", "book.xlsx", "--sheet", "values", "--json").stdout)
+    found = json.loads(run("info", "book.xlsx", "--read", "sheet=values", "--json").stdout)
     assert found["sheets"] == ["cover", "values"]
     assert found["first_rows"][0] == ["a", "b"]
 

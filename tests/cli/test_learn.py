@@ -86,7 +86,7 @@ def test_summary_lists_five_edges_at_most(learn, frame):
 
 
 def test_certificate_gives_the_gap(learn, frame):
-    run = learn(frame, "--alpha", "0.01", "--tol", "0.1")
+    run = learn(frame, "--alpha", "0.01", "--set", "tol=0.1")
     assert f"within {run.record['gap']:.1g} of the optimum" in run.result.stdout
 
 
@@ -105,7 +105,7 @@ def test_default_folder_and_rule(run, frame, tmp_path):
 def test_the_default_is_that_of_python(learn, load):
     # In their order, rows of one class follow each other, of which the command makes blocks.
     data = load(as_frame=True).data.sample(frac=1, random_state=0)
-    found = Graph.read(learn(data, "--no-confidence").out / "graph.graphml")
+    found = Graph.read(learn(data, "--resamples=0").out / "graph.graphml")
     expected = GaussianGraph().fit(data).graph_
     np.testing.assert_array_equal(found.adjacency, expected.adjacency)
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
@@ -114,12 +114,12 @@ def test_the_default_is_that_of_python(learn, load):
 def test_no_edge_gives_the_p_value_of_the_test(run, frame):
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(40, 4)), columns=list("abcd")).to_csv("noise.csv", index=False)
-    result = run("learn", "noise.csv", "--no-confidence")
+    result = run("learn", "noise.csv", "--resamples=0")
     assert "No edge: no pair of columns passes a Bonferroni test at 5% (smallest p = " in (
         result.stdout
     )
     frame.to_csv("data.csv", index=False)
-    result = run("learn", "data.csv", "--alpha", "0.99", "--no-confidence")
+    result = run("learn", "data.csv", "--alpha", "0.99", "--resamples=0")
     assert "No edge at this alpha." in result.stdout
     assert "A correlation passes a Bonferroni test all the same" in result.stdout
 
@@ -233,9 +233,9 @@ def test_confidence(learn, frame):
 
 
 def test_confidence_alone_takes_the_default(learn, frame):
-    run = learn(frame, "--alpha", "0.2", "--confidence")
+    run = learn(frame, "--alpha", "0.2", "--resamples=100")
     assert run.record["parameters"]["n_resamples"] == 100
-    assert learn(frame, "--alpha", "0.2", "--no-confidence").edges.confidence.isna().all()
+    assert learn(frame, "--alpha", "0.2", "--resamples=0").edges.confidence.isna().all()
 
 
 def test_confidence_is_in_the_json(run, frame):
@@ -263,38 +263,38 @@ def test_jobs_change_nothing_but_the_number_of_workers(learn, frame, jobs_of):
     pd.testing.assert_frame_equal(one.edges, two.edges)
     assert resampled == [1, 2]
     searched = jobs_of(edgewise.GaussianGraph)
-    learn(frame, "--alpha", "cv", "--jobs", "2", "--no-confidence")
+    learn(frame, "--alpha", "cv", "--jobs", "2", "--resamples=0")
     assert searched == [2]
 
 
 def test_repair(learn, frame):
     twice = frame.assign(copy=frame.a)
-    run = learn(twice, "--alpha", "0.1", "--repair", "clip")
+    run = learn(twice, "--alpha", "0.1", "--set", "repair=clip")
     assert any('repair="clip"' in note for note in run.record["treatment"])
 
 
 def test_alpha_ratio(learn, frame):
     largest = frame.corr().abs().where(~np.eye(5, dtype=bool)).max().max()
     # The edges are strong, so the best alpha of such a short path is its last.
-    record = learn(frame, "--alpha", "cv", "--alpha-ratio", "0.9").record
+    record = learn(frame, "--alpha", "cv", "--set", "alpha_ratio=0.9").record
     assert record["alpha"] == pytest.approx(0.9 * largest, rel=1e-12)
 
 
 def test_tolerance(learn, frame):
-    assert learn(frame, "--alpha", "0.01", "--tol", "0.1").record["gap"] > 1e-9
-    assert learn(frame, "--alpha", "0.01", "--tol", "1e-10").record["gap"] <= 5e-10
+    assert learn(frame, "--alpha", "0.01", "--set", "tol=0.1").record["gap"] > 1e-9
+    assert learn(frame, "--alpha", "0.01", "--set", "tol=1e-10").record["gap"] <= 5e-10
 
 
 @pytest.mark.parametrize("alpha", ["0.001", "0.3"])
 def test_a_fit_that_stops_early_says_so(learn, alpha):
     walk = np.random.default_rng(0).normal(size=(40, 30)).cumsum(axis=1)
     table = pd.DataFrame(walk, columns=[f"v{k}" for k in range(30)])
-    run = learn(table, "--alpha", alpha, "--max-iter", "1", "--tol", "1e-12")
+    run = learn(table, "--alpha", alpha, "--set", "max_iter=1", "--set", "tol=1e-12")
     assert run.record["converged"] is False
     assert f"still {run.record['gap']:.1g} from the optimum, at most" in run.result.stdout
     (line,) = run.result.stderr.splitlines()
     assert line.startswith("Warning: Stopped after")
-    assert "Raise --max-iter" in line
+    assert "Raise --set max_iter" in line
     assert run.record["warnings"] == [line.removeprefix("Warning: ")]
 
 

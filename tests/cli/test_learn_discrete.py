@@ -64,7 +64,7 @@ def test_a_table_of_many_levels_can_be_forced(learn):
 
 
 def test_the_criterion_is_used(learn, survey):
-    run = learn(survey, "--criterion", "mpl")
+    run = learn(survey, "--set", "criterion=mpl")
     reference = edgewise.DiscreteMarkovNet("mpl").fit(survey)
     assert run.record["score"] == pytest.approx(reference.criterion_value_)
     assert "marginal pseudo-likelihood" in run.result.stdout
@@ -104,10 +104,10 @@ def test_as_json(run, survey):
     ("options", "words"),
     [
         (["--alpha", "0.1"], ["--alpha", "discrete network", "--method gaussian"]),
-        (["--tol", "0.1"], ["--tol", "discrete network"]),
-        (["--repair", "ridge"], ["--repair", "discrete network"]),
-        (["--method", "discrete", "--ring"], ["--ring", "--method discrete"]),
-        (["--covariance", "spearman", "--criterion", "ib"], ["text"]),
+        (["--set", "tol=0.1"], ["--tol", "discrete network"]),
+        (["--set", "repair=ridge"], ["discrete network"]),
+        (["--method", "discrete", "--grid=ring"], ["--grid=ring", "--method discrete"]),
+        (["--covariance", "spearman", "--set", "criterion=ib"], ["text"]),
     ],
 )
 def test_options_that_do_not_go_with_levels(run, survey, tmp_path, options, words):
@@ -120,8 +120,8 @@ def test_options_that_do_not_go_with_levels(run, survey, tmp_path, options, word
 def test_a_criterion_is_for_levels(run, tmp_path):
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
     table.to_csv("data.csv", index=False)
-    line = complaint(run, tmp_path, "learn", "data.csv", "--criterion", "ib")
-    assert "--criterion" in line
+    line = complaint(run, tmp_path, "learn", "data.csv", "--set", "criterion=ib")
+    assert "--set criterion" in line
     assert "--method discrete" in line
 
 

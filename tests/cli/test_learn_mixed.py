@@ -105,9 +105,9 @@ def test_missing_values(learn, clinic, run, tmp_path):
         (["--kinds", "pain=count", "--method", "gaussian"], "--method gaussian does not go with"),
         (["--kinds", "pain=count", "--covariance", "auto"], "--covariance auto does not go with"),
         (["--method", "mixed", "--stream"], "--stream does not go with"),
-        (["--method", "mixed", "--chain"], "--chain does not go with"),
-        (["--repair", "ridge"], "learned as a mixed network"),
-        (["--criterion", "ib"], "--criterion is for discrete columns"),
+        (["--method", "mixed", "--grid=chain"], "--chain does not go with"),
+        (["--set", "repair=ridge"], "learned as a mixed network"),
+        (["--set", "criterion=ib"], "--set criterion requires categorical columns"),
         (["--alpha", "stars"], "--alpha must be positive"),
         (["--kinds", "pressure=date"], "Column 'pressure' holds dates.*--drop pressure"),
     ],
@@ -138,7 +138,7 @@ def test_columns_that_are_no_variables_are_left_out_and_said(run, clinic):
     first = table.columns[0]
     table["twin"] = table[first]
     table.to_csv("data.csv", index=False)
-    said = run("learn", "data.csv", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--resamples=0").stdout
     assert f"among the {clinic.shape[1]} columns" in said
     assert "column 'case_id' labels the rows, so it was left out; --columns can ask" in said
     assert "column 'day' holds dates, so it was left out" in said
@@ -156,7 +156,7 @@ def test_labels_of_columns_and_codes_are_listed(run, tmp_path):
     frame.assign(age=np.linspace(20, 60, 60)[::-1]).to_stata(
         "data.dta", write_index=False, variable_labels={"q0": "How often sad"}
     )
-    run("learn", "data.dta", "--no-confidence", "--out", "out")
+    run("learn", "data.dta", "--resamples=0", "--out", "out")
     columns = pd.read_csv("out/columns.csv").set_index("column")
     assert columns.loc["q0", "label"] == "How often sad"
     assert columns.loc["q0", "values"] == "1 never, 2 seldom, 3 often"

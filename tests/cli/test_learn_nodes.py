@@ -11,7 +11,7 @@ from edgewise.cli.confidence import PARTS, SIZES
 from edgewise.inference import edge_intervals
 from edgewise.metrics import communities, node_statistics, predictability
 
-FAST = ["--alpha", "0.1", "--no-confidence"]
+FAST = ["--alpha", "0.1", "--resamples=0"]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_groups_make_bridges(run, data, tmp_path):
     lines = ["item,scale"] + [f"{name},{'low' if k < 3 else 'high'}" for k, name in enumerate(data)]
     (tmp_path / "groups.csv").write_text("\n".join(lines))
     out = run("learn", "data.csv", *FAST, "--groups", "groups.csv").stdout
-    assert "taken for a header" in out
+    assert "read as a header" in out
     table = pd.read_csv(tmp_path / "edgewise-out" / "nodes.csv")
     assert table["group"].tolist() == ["low"] * 3 + ["high"] * 3
     graph = Graph.read(tmp_path / "edgewise-out" / "edges.csv")
@@ -74,7 +74,7 @@ def test_groups_make_bridges(run, data, tmp_path):
     ("content", "message"),
     [
         ("sad,a\ntired,a\nslow,a\ncalm,a\nglad,a\n", "no group for column 'fit'"),
-        ("sad,a\nhappy,a\n", "'happy', which is no column"),
+        ("sad,a\nhappy,a\n", "'happy', which is not a column"),
         ("sad,a\nsad,b\n", "second group"),
         ("sad,a\ntired\n", "not a column and its group"),
     ],
@@ -110,7 +110,7 @@ def test_without_edges_and_with_missing_values(run, data, tmp_path):
         "gaps.csv",
         "--alpha",
         "5",
-        "--no-confidence",
+        "--resamples=0",
         "--stability",
         "--missing",
         "pairwise",
@@ -159,7 +159,7 @@ def test_edges_have_intervals_and_p_values(run, data, tmp_path):
 def test_levels_have_p_values_and_what_has_none_says_why(run, data, tmp_path):
     levels = (data > 0).replace({True: "yes", False: "no"})
     levels.to_csv(tmp_path / "levels.csv", index=False)
-    run("learn", "levels.csv", "--no-confidence")
+    run("learn", "levels.csv", "--resamples=0")
     table = pd.read_csv(tmp_path / "edgewise-out" / "edges.csv").dropna(subset="target")
     graph = Graph.read(tmp_path / "edgewise-out" / "edges.csv")
     wanted = edge_intervals(levels, graph=graph)

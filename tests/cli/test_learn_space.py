@@ -13,7 +13,7 @@ from edgewise.cli.learn import fit as _pictures
 from edgewise.data import make_block_model, neighbor_pairs
 from tests.cli.files import FILES, INTERVALS, SPACE_FILES
 
-STRENGTHS = ("--alpha", "0.05", "--tau", "0.1")
+STRENGTHS = ("--alpha", "0.05", "--set", "tau=0.1")
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +90,19 @@ def test_summary_in_words(learn, pixels):
 
 
 def test_summary_of_an_empty_graph_and_of_one_without_ties(learn, pixels):
-    empty = learn(pixels, "--chain", "--alpha", "5", "--tau", "0.1")
+    empty = learn(pixels, "--grid=chain", "--alpha", "5", "--set", "tau=0.1")
     assert "0 edges among" in empty.result.stdout
     assert "this alpha and tau. Smaller ones" in empty.result.stdout
     assert sorted(path.name for path in empty.out.iterdir()) == sorted((*FILES, "sites.png"))
-    loose = learn(pixels, "--chain", "--alpha", "0.05", "--tau", "0")
+    loose = learn(pixels, "--grid=chain", "--alpha", "0.05", "--set", "tau=0")
     assert f"{len(loose.edges)} edges, none fused, among" in loose.result.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "neighbors"),
     [
-        (["--chain"], "chain"),
-        (["--ring"], "ring"),
+        (["--grid=chain"], "chain"),
+        (["--grid=ring"], "ring"),
         (["--grid", "4x3"], (4, 3)),
         (["--grid", "2X3x2"], (2, 3, 2)),
     ],
@@ -125,7 +125,7 @@ def test_pairs(learn, pixels, tmp_path, kind, header):
     cells = pairs if kind == "numbers" else np.array(pixels.columns)[pairs]
     lines = [",".join(str(cell) for cell in pair) for pair in cells.tolist()]
     (tmp_path / "pairs.csv").write_text(header + "\n".join(lines))
-    run = learn(pixels, "--pairs", tmp_path / "pairs.csv", *STRENGTHS)
+    run = learn(pixels, "--grid", tmp_path / "pairs.csv", *STRENGTHS)
     graph = Graph.read(run.out / "graph.graphml")
     np.testing.assert_allclose(graph.weights, fitted(pixels, (3, 4)).graph_.weights, atol=1e-9)
     assert run.record["parameters"]["neighbors"] == pairs.tolist()
@@ -138,12 +138,12 @@ def test_pairs(learn, pixels, tmp_path, kind, header):
 def test_numbers_that_are_names_are_names(learn, pixels, tmp_path):
     shifted = pixels.set_axis([str(k) for k in range(1, 13)], axis=1)
     (tmp_path / "pairs.csv").write_text("1;2\n2;3\n")
-    run = learn(shifted, "--pairs", tmp_path / "pairs.csv", *STRENGTHS)
+    run = learn(shifted, "--grid", tmp_path / "pairs.csv", *STRENGTHS)
     assert run.record["parameters"]["neighbors"] == [[0, 1], [1, 2]]
     assert any("9 of 12 variables have no neighbour" in n for n in run.record["treatment"])
     assert "no neighbour.\n" in run.result.stdout
     (tmp_path / "pairs.csv").write_text("0;1\n1;2\n")
-    run = learn(shifted, "--pairs", tmp_path / "pairs.csv", *STRENGTHS)
+    run = learn(shifted, "--grid", tmp_path / "pairs.csv", *STRENGTHS)
     assert run.record["parameters"]["neighbors"] == [[0, 1], [1, 2]]
 
 
@@ -153,13 +153,13 @@ def test_numbers_that_are_names_are_names(learn, pixels, tmp_path):
         (None, ["There is no file pairs.csv"]),
         ("", ["pairs.csv lists no pairs"]),
         ("from,to\n", ["pairs.csv lists no pairs"]),
-        ("r0c0,r0c1,r0c2\n", ["Line 1", "3 fields", "has 2"]),
+        ("r0c0,r0c1,r0c2\n", ["Line 1", "3 fields", "needs 2"]),
         ("r0c0\n", ["Line 1", "1 field;"]),
-        ("r0c0,r0cl\n", ["Line 1", "'r0cl'", "no column of data.csv", "'r0c1'"]),
-        ("r0c0,r0c1\nr0c1,2\n", ["Line 2", "'2'", "no column"]),
-        ("0,1\n1,12\n", ["Line 2", "says 12", "12 columns", "0 to 11"]),
+        ("r0c0,r0cl\n", ["Line 1", "'r0cl'", "not a column of data.csv", "'r0c1'"]),
+        ("r0c0,r0c1\nr0c1,2\n", ["Line 2", "'2'", "is not a column"]),
+        ("0,1\n1,12\n", ["Line 2", "names column 12", "12 columns", "0 to 11"]),
         ("0,1\n-1,2\n", ["Line 2", "'-1'"]),
-        ("a,b\n\n3,3\n", ["Line 3", "joins '3' to itself"]),
+        ("a,b\n\n3,3\n", ["Line 3", "pairs '3' with itself"]),
         ("0,1\n1,2\n1,0\n", ["Lines 1 and 3", "the same pair"]),
     ],
 )
@@ -167,7 +167,7 @@ def test_pairs_that_cannot_be_used(run, pixels, tmp_path, text, words):
     pixels.to_csv("data.csv", index=False)
     if text is not None:
         (tmp_path / "pairs.csv").write_text(text)
-    line = complaint(run, "data.csv", "--pairs", "pairs.csv", *STRENGTHS)
+    line = complaint(run, "data.csv", "--grid", "pairs.csv", *STRENGTHS)
     assert all(word in line for word in words), line
     assert not (tmp_path / "edgewise-out").exists()
 
@@ -175,28 +175,35 @@ def test_pairs_that_cannot_be_used(run, pixels, tmp_path, text, words):
 def test_pairs_must_be_text(run, pixels, tmp_path):
     pixels.to_csv("data.csv", index=False)
     (tmp_path / "pairs.csv").write_bytes(b"\xff\xfe0\x00")
-    assert "not UTF-8" in complaint(run, "data.csv", "--pairs", "pairs.csv")
+    assert "not UTF-8" in complaint(run, "data.csv", "--grid", "pairs.csv")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--grid", "3x5"], ["--grid 3x5 has 15 sites", "12 columns", "--drop", "--pairs"]),
-        (["--grid", "12"], ["two or three sizes", "'12'"]),
+        (["--grid", "3x5"], ["--grid 3x5 has 15 sites", "12 columns", "--drop", "--grid"]),
+        (["--grid", "12"], ["--grid takes sizes", "'12'"]),
         (["--grid", "3,4"], ["8x8", "'3,4'"]),
-        (["--grid", "2x2x2x2"], ["two or three sizes"]),
-        (["--grid", "3x4", "--ring"], ["--grid and --ring each say"]),
-        (["--chain", "--ring", "--pairs", "p.csv"], ["--ring, --chain and --pairs each say"]),
-        (["--chain", "--method", "neighborhood"], ["--chain", "--method neighborhood"]),
-        (["--ring", "--covariance", "spearman"], ["--ring", "--covariance empirical", "spearman"]),
-        (["--ring", "--covariance", "correlation"], ["not correlation"]),
-        (["--tau", "0.1"], ["--tau", "--grid, --ring, --chain or --pairs"]),
-        (["--constant", "drop"], ["--constant", "--grid"]),
-        (["--chain", "--tau", "-1"], ["tau must be", "-1"]),
-        (["--chain", "--tau", "ebic"], ["tau must be", "got ebic"]),
-        (["--chain", "--alpha", "ebic"], ["alpha must be", "got ebic"]),
-        (["--chain", "--alpha", "0"], ["alpha must be positive"]),
-        (["--ring", "--columns", "r0c0,r0c1"], ["at least 3 sites", "2 columns", "--chain"]),
+        (["--grid", "2x2x2x2"], ["--grid takes sizes"]),
+        (
+            ["--grid=chain", "--method", "neighborhood"],
+            ["--grid fits all columns jointly", "--method neighborhood"],
+        ),
+        (
+            ["--grid=ring", "--covariance", "spearman"],
+            ["--grid compares", "--covariance empirical", "spearman"],
+        ),
+        (["--grid=ring", "--covariance", "correlation"], ["not correlation"]),
+        (["--set", "tau=0.1"], ["--set tau requires", "--grid"]),
+        (["--set", "constant=drop"], ["--set constant requires", "--grid"]),
+        (["--grid=chain", "--set", "tau=-1"], ["tau must be", "-1"]),
+        (["--grid=chain", "--set", "tau=ebic"], ["tau must be", "got ebic"]),
+        (["--grid=chain", "--alpha", "ebic"], ["alpha must be", "got ebic"]),
+        (["--grid=chain", "--alpha", "0"], ["alpha must be positive"]),
+        (
+            ["--grid=ring", "--columns", "r0c0,r0c1"],
+            ["at least 3 sites", "2 columns", "--grid chain"],
+        ),
     ],
 )
 def test_options_that_cannot_be_used(run, pixels, options, words):
@@ -206,12 +213,12 @@ def test_options_that_cannot_be_used(run, pixels, options, words):
 
 
 def test_plain_covariance_may_be_named(learn, pixels):
-    named = learn(pixels, "--chain", "--covariance", "empirical", *STRENGTHS)
-    assert named.edges.equals(learn(pixels, "--chain", *STRENGTHS).edges)
+    named = learn(pixels, "--grid=chain", "--covariance", "empirical", *STRENGTHS)
+    assert named.edges.equals(learn(pixels, "--grid=chain", *STRENGTHS).edges)
 
 
 def test_both_strengths_are_chosen_by_default(learn, pixels):
-    run = learn(pixels.iloc[:, :5], "--chain")
+    run = learn(pixels.iloc[:, :5], "--grid=chain")
     expected = LocallyConstantGraph(random_state=0).fit(pixels.iloc[:, :5])
     assert (run.record["alpha_rule"], run.record["tau_rule"]) == ("cv", "cv")
     assert run.record["alpha"] == pytest.approx(expected.alpha_, rel=1e-9)
@@ -222,19 +229,19 @@ def test_both_strengths_are_chosen_by_default(learn, pixels):
 
 def test_one_strength_is_chosen(learn, pixels):
     frame = pixels.iloc[:, :5]
-    run = learn(frame, "--chain", "--alpha", "0.1", "--alpha-ratio", "0.01")
+    run = learn(frame, "--grid=chain", "--alpha", "0.1", "--set", "alpha_ratio=0.01")
     expected = LocallyConstantGraph(0.1, CV(alpha_ratio=0.01), random_state=0).fit(frame)
     assert run.record["tau"] == pytest.approx(expected.tau_, rel=1e-9)
     assert "alpha 0.1, as given; tau" in run.result.stdout
     assert "chosen out of 7 by held-out" in run.result.stdout
-    run = learn(frame, "--chain", "--tau", "0.1")
+    run = learn(frame, "--grid=chain", "--set", "tau=0.1")
     assert "chosen out of 8 by held-out likelihood; tau 0.1, as given" in run.result.stdout
 
 
 @pytest.mark.slow
 def test_confidence_searches_once(learn, pixels):
     frame = pixels.iloc[:, :5]
-    run = learn(frame, "--chain", "--resamples", "5")
+    run = learn(frame, "--grid=chain", "--resamples", "5")
     found = LocallyConstantGraph(random_state=0).fit(frame)
     learner = LocallyConstantGraph(found.alpha_, found.tau_, random_state=0)
     expected = BootstrapGraph(learner, n_resamples=5, random_state=0).fit(frame)
@@ -247,7 +254,7 @@ def test_confidence_searches_once(learn, pixels):
 
 
 def test_confidence_with_strengths_as_given(learn, pixels):
-    run = learn(pixels, "--chain", *STRENGTHS, "--resamples", "4")
+    run = learn(pixels, "--grid=chain", *STRENGTHS, "--resamples", "4")
     assert run.edges.confidence.between(0, 1).all()
     assert run.record["treatment"] == []
 
@@ -259,18 +266,20 @@ def test_constant_columns(learn, run, pixels, tmp_path, constant):
     line = complaint(run, "data.csv", "--grid", "3x4", *STRENGTHS)
     assert "2 of 12 columns" in line
     assert "'r0c0' and 'r2c3'" in line
-    assert "--constant drop" in line
+    assert "--set constant=drop" in line
     kept = learn(frame, "--grid", "3x4", *STRENGTHS, "--constant", constant)
     expected = fitted(frame, (3, 4), constant=constant)
     graph = Graph.read(kept.out / "graph.graphml")
     np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-12)
-    assert f"Note: --constant {constant}: " in kept.result.stdout
+    assert f"Note: --set constant={constant}: " in kept.result.stdout
 
 
 def test_images_of_few_shades_are_taken(learn, tmp_path):
     images, digit = load_digits(return_X_y=True)
     frame = pd.DataFrame(images[digit == 3].astype(int), columns=[f"p{k}" for k in range(64)])
-    run = learn(frame, "--grid", "8x8", "--alpha", "0.1", "--tau", "0.1", "--constant", "drop")
+    run = learn(
+        frame, "--grid", "8x8", "--alpha", "0.1", "--set", "tau=0.1", "--set", "constant=drop"
+    )
     assert run.record["n_nodes"] == 64
     assert any("no column has more than 17 levels" in note for note in run.record["treatment"])
 
@@ -291,14 +300,14 @@ def test_sites_of_pairs_are_laid_out(learn, pixels, tmp_path):
     assert step.max() < 1.2 * step.min()
     assert (apart + 1e9 * np.eye(12)).min() > 0.3 * step.min()
     (tmp_path / "pairs.csv").write_text("\n".join(f"{a},{b}" for a, b in pairs))
-    run = learn(pixels, "--pairs", tmp_path / "pairs.csv", *STRENGTHS)
+    run = learn(pixels, "--grid", tmp_path / "pairs.csv", *STRENGTHS)
     assert sorted(path.name for path in run.out.iterdir()) == sorted((*FILES, "sites.png"))
 
 
 @pytest.mark.slow
 def test_json_lists_the_files(run, pixels, tmp_path):
     pixels.to_csv("data.csv", index=False)
-    document = json.loads(run("learn", "data.csv", "--ring", *STRENGTHS, "--json").stdout)
+    document = json.loads(run("learn", "data.csv", "--grid=ring", *STRENGTHS, "--json").stdout)
     assert sorted(document["files"]) == sorted((*FILES, *INTERVALS, "sites.png"))
     assert document["n_groups"] > 0
     assert document["parameters"]["neighbors"] == "ring"

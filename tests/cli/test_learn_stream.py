@@ -25,7 +25,7 @@ def assert_same(streamed, whole):
     [
         [],
         ["--method", "neighborhood", "--drop", "e"],
-        ["--chain", "--alpha", "0.1", "--tau", "0.1"],
+        ["--grid=chain", "--alpha", "0.1", "--set", "tau=0.1"],
     ],
 )
 @pytest.mark.slow
@@ -69,17 +69,23 @@ def test_discrete(learn):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--confidence"], "--confidence needs all rows at once, and --stream reads them piece"),
-        (["--resamples", "10"], "--confidence needs all rows"),
-        (["--alpha", "cv"], "--alpha cv needs all rows"),
-        (["--alpha", "stars"], "--alpha stars needs all rows"),
-        (["--missing", "em"], "--missing em needs all rows"),
-        (["--covariance", "spearman"], "--covariance spearman needs all rows"),
-        (["--chain", "--alpha", "0.1"], "--tau cv needs all rows"),
-        (["--chain", "--alpha", "1", "--tau", "1", "--constant", "drop"], "--constant drop needs"),
+        (
+            ["--resamples=100"],
+            "--resamples requires all rows in memory, and --stream reads them in",
+        ),
+        (["--resamples", "10"], "--resamples requires all rows"),
+        (["--alpha", "cv"], "--alpha cv requires all rows"),
+        (["--alpha", "stars"], "--alpha stars requires all rows"),
+        (["--missing", "em"], "--missing em requires all rows"),
+        (["--covariance", "spearman"], "--covariance spearman requires all rows"),
+        (["--grid=chain", "--alpha", "0.1"], "--set tau=cv requires all rows"),
+        (
+            ["--grid=chain", "--alpha", "1", "--set", "tau=1", "--set", "constant=drop"],
+            "--set constant=drop requires",
+        ),
         (["--columns", "a"], "A network needs at least 2 columns; data.csv has 1 left: 'a'"),
-        (["--criterion", "bjp"], "--criterion is for discrete columns"),
-        (["--columns", "a,z"], "--columns names 'z', which is no column"),
+        (["--set", "criterion=bjp"], "--set criterion requires categorical columns"),
+        (["--columns", "a,z"], "--columns names 'z', which is not a column"),
     ],
 )
 def test_what_needs_all_rows_is_refused(run, tmp_path, frame, options, part):

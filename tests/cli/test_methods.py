@@ -105,7 +105,7 @@ def test_correlations_penalty_criterion_and_references(methods, table, command):
     ],
 )
 def test_direct_names_its_method(methods, table, method, words, key):
-    options = ["--drop", "group", "--no-confidence", "--method", method]
+    options = ["--drop", "group", "--resamples=0", "--method", method]
     _, paragraph, references = methods(table, "direct", *options)
     assert words in paragraph
     assert key in references
@@ -124,7 +124,7 @@ def test_blocks_are_told(methods, table):
 
 
 def test_criterion_with_gamma(methods, table):
-    record, paragraph, references = methods(table, "learn", "--drop", "group", "--no-confidence")
+    record, paragraph, references = methods(table, "learn", "--drop", "group", "--resamples=0")
     assert record["gamma"] == 0.25
     assert record["alpha"] is None
     assert "chosen by the extended BIC of Gaussian graphs" in paragraph
@@ -136,7 +136,7 @@ def test_criterion_with_gamma(methods, table):
 
 def test_fits_that_kept_their_penalty_are_described_as_such(methods, table):
     same = table.assign(d=-2 * table["a"])
-    options = ["--columns", "a,b,c,d", "--no-confidence"]
+    options = ["--columns", "a,b,c,d", "--resamples=0"]
     record, paragraph, _ = methods(same, "learn", *options)
     assert record["gamma"] == 0.5
     assert record["alpha"] > 0
@@ -161,7 +161,7 @@ def test_rules_with_and_without_a_penalty_are_recorded_as_such(table):
     ],
 )
 def test_correlations_are_cited(methods, table, covariance, words, key):
-    options = ["--drop", "group", "--no-confidence", "--covariance", covariance, "--alpha", "0.2"]
+    options = ["--drop", "group", "--resamples=0", "--covariance", covariance, "--alpha", "0.2"]
     _, paragraph, references = methods(table, "learn", *options)
     assert words in paragraph
     assert key in references
@@ -171,7 +171,7 @@ def test_correlations_are_cited(methods, table, covariance, words, key):
 def test_missing_values_are_told(methods, table):
     gaps = table.copy()
     gaps.loc[:6, "a"] = np.nan
-    options = ["--drop", "group", "--no-confidence", "--alpha", "0.2", "--missing", "drop"]
+    options = ["--drop", "group", "--resamples=0", "--alpha", "0.2", "--missing", "drop"]
     _, paragraph, _ = methods(gaps, "learn", *options)
     assert "7 of 80 rows have missing values, left out." in paragraph
     assert "There were no missing values" not in paragraph

@@ -65,7 +65,7 @@ def test_learn(tmp_path, frame):
 def test_a_file_name_that_is_no_text_and_a_closed_stream(tmp_path, frame):
     name = os.fsencode(tmp_path) + b"/d\xe9.csv"
     frame.to_csv(os.fsdecode(name), index=False)
-    line = f"exec {sys.executable} -m edgewise learn --alpha 0.1 --no-confidence d?.csv 2>&-"
+    line = f"exec {sys.executable} -m edgewise learn --alpha 0.1 --resamples 0 d?.csv 2>&-"
     done = subprocess.run(
         ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -204,7 +204,7 @@ def work(*arguments, **options):
     {work}()
 
 {place} = work
-sys.argv = ["edgewise", "learn", "data.csv", "--alpha", "0.1", "--no-confidence"]
+sys.argv = ["edgewise", "learn", "data.csv", "--alpha", "0.1", "--resamples=0"]
 main()
 """
 

@@ -152,7 +152,7 @@ def test_a_network_that_does_not_vary(regress):
             "because fewer than --min-leaf 100000 rows would be",
         ),
         (("--depth", "0"), "because --depth 0"),
-        (("--total-depth", "0"), "because --total-depth 0"),
+        (("--set", "max_total_depth=0"), "because --set max_total_depth=0"),
     ],
 )
 def test_it_is_said_if_no_split_was_tried(regress, rows, options, reason):
@@ -185,19 +185,37 @@ def test_rows_that_judge(regress, rows):
     ("options", "values"),
     [
         (
-            ("--search", "optimal", "--total-depth", "3", "--scale", "quantile", "--seed", "3"),
+            (
+                "--search",
+                "optimal",
+                "--set",
+                "max_total_depth=3",
+                "--set",
+                "scale=quantile",
+                "--seed",
+                "3",
+            ),
             {"search": "optimal", "max_total_depth": 3, "scale": "quantile", "random_state": 3},
         ),
         (
-            ("--criterion", "penalized", "--gamma", "0.5", "--lookahead", "0", "--depth", "1"),
+            (
+                "--criterion",
+                "penalized",
+                "--set",
+                "gamma=0.5",
+                "--set",
+                "lookahead=0",
+                "--depth",
+                "1",
+            ),
             {"criterion": Penalized(gamma=0.5), "lookahead": 0, "max_depth": 1},
         ),
         (
-            ("--criterion", "penalized", "--grow-risk", "refit", "--mean", "global"),
+            ("--criterion", "penalized", "--set", "grow_risk=refit", "--set", "mean=global"),
             {"criterion": "penalized", "grow_risk": "refit", "mean": "global"},
         ),
         (
-            ("--split-for", "all", "--min-leaf", "100", "--min-gain", "1000000"),
+            ("--split-for", "all", "--min-leaf", "100", "--set", "min_gain=1000000"),
             {"split_for": "all", "min_samples_leaf": 100, "criterion": HeldOut(min_gain=1e6)},
         ),
         (
@@ -256,14 +274,14 @@ def test_rows_with_gaps(run, regress, rows, tmp_path):
 def test_an_earlier_run_leaves_nothing_behind(regress, rows):
     first = regress(rows, "--on", "lat,lon", "--drop", "place,odd")
     assert (first.out / "leaf-1.graphml").exists()
-    second = regress(rows, "--on", "lat,lon", "--drop", "place,odd", "--min-gain", "1e6")
+    second = regress(rows, "--on", "lat,lon", "--drop", "place,odd", "--set", "min_gain=1e6")
     assert not (second.out / "leaf-1.graphml").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--on", "latitude"), "--on names 'latitude', which is no column"),
+        (("--on", "latitude"), "--on names 'latitude', which is not a column"),
         (("--on", ","), "--on names no column"),
         (("--on", "lon", "--responses", "lon,wind"), "'lon' cannot be of the network"),
         (("--on", "lon", "--responses", "wind"), "needs at least 2 columns"),
@@ -274,20 +292,20 @@ def test_an_earlier_run_leaves_nothing_behind(regress, rows):
             "--held-out takes a column of 0 and 1",
         ),
         (
-            ("--on", "lon", "--drop", "place", "--lookahead", "1", "--search", "optimal"),
-            "--lookahead is for --search greedy",
+            ("--on", "lon", "--drop", "place", "--set", "lookahead=1", "--search", "optimal"),
+            "--set lookahead requires --search greedy",
         ),
         (
-            ("--on", "lon", "--drop", "place", "--gamma", "1"),
-            "--gamma is for --criterion",
+            ("--on", "lon", "--drop", "place", "--set", "gamma=1"),
+            "--set gamma requires --criterion",
         ),
         (
             ("--on", "lon", "--drop", "place", "--published", "--search", "halving"),
-            "--published has a rule of its own. Leave --search out.",
+            "--published sets its own rule. Omit --search.",
         ),
         (
-            ("--on", "lon", "--drop", "place", "--min-gain", "1", "--criterion", "penalized"),
-            "--min-gain is for --criterion heldout",
+            ("--on", "lon", "--drop", "place", "--set", "min_gain=1", "--criterion", "penalized"),
+            "--set min_gain requires --criterion heldout",
         ),
         (
             ("--on", "lon", "--drop", "place", "--min-leaf", "0"),

@@ -27,17 +27,17 @@ def labelled(frame, tmp_path):
 @pytest.mark.parametrize("values", [range(1, 121), [f"s{k}" for k in range(120)]])
 def test_labels_are_left_out_and_it_is_said(run, labelled, name, values):
     labelled(name, values)
-    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0").stdout
     assert "among the 5 columns" in said
     assert SAID.format(name) in said
 
 
 def test_labels_that_some_rows_share(run, labelled):
     labelled("ID", [*range(1000, 1110), *range(1000, 1010)])
-    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0").stdout
     assert "among the 5 columns" in said
     assert f"{SAID.format('ID')[:-1]}; --cluster ID takes rows that share a label together." in said
-    options = ("--alpha", "0.1", "--no-confidence", "--cluster", "ID")
+    options = ("--alpha", "0.1", "--resamples=0", "--cluster", "ID")
     assert "rows with the same 'ID' belong together (110 of them)" in (
         run("learn", "data.csv", *options).stdout
     )
@@ -57,11 +57,11 @@ def test_numbers_of_persons_begin_anew_in_each_study(run):
     frame[[*"wxyz"]] = own + rng.normal(size=own.shape)
     frame.loc[[3, 100], "id"] = np.nan
     frame.to_csv("data.csv", index=False)
-    said = run("learn", "data.csv", "--drop", "study", "--missing", "auto", "--no-confidence")
+    said = run("learn", "data.csv", "--drop", "study", "--missing", "auto", "--resamples=0")
     assert "'id' begins anew within 'study'" in said.stdout
     assert "rows with the same 'id' belong together (241 of them)" in said.stdout
     frame.drop_duplicates(["study", "id"]).to_csv("data.csv", index=False)
-    said = run("learn", "data.csv", "--drop", "study", "--missing", "auto", "--no-confidence")
+    said = run("learn", "data.csv", "--drop", "study", "--missing", "auto", "--resamples=0")
     assert "belong together" not in said.stdout
     assert "share a label" not in said.stdout
 
@@ -78,15 +78,15 @@ def test_numbers_of_persons_begin_anew_in_each_study(run):
 )
 def test_measurements_stay(run, labelled, name, values):
     labelled(name, values)
-    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0").stdout
     assert "among the 6 columns" in said
 
 
 def test_whoever_asks_for_it_gets_it(run, labelled):
     labelled("id", range(120))
-    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence", "--columns", "a,b,id")
+    said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0", "--columns", "a,b,id")
     assert "among the 3 columns" in said.stdout
-    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence", "--drop", "id").stdout
+    said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0", "--drop", "id").stdout
     assert "left out on request: id" in said
     assert "labels the rows" not in said
 
@@ -98,7 +98,7 @@ def test_every_command_finds_it(run, labelled):
         ["compare", *network, "--alpha", "0.3", "--permutations", "0"],
         ["classify", *network, "--repeats", "1", "--folds", "2"],
         ["regress", "--on", "lat", "--drop", "group"],
-        ["direct", "--drop", "group,lat", "--no-confidence"],
+        ["direct", "--drop", "group,lat", "--resamples=0"],
     ]
     for command, *options in commands:
         document = json.loads(run(command, "data.csv", *options, "--json").stdout)
@@ -108,7 +108,7 @@ def test_every_command_finds_it(run, labelled):
 
 def test_rows_with_names_as_r_and_pandas_write_them(run, frame, tmp_path):
     frame.to_csv(tmp_path / "data.csv")
-    said = run("learn", "data.csv", "--alpha", "0.1", "--no-confidence").stdout
+    said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0").stdout
     assert "among the 5 columns" in said
     assert "it was taken for row labels and left out" in said
 

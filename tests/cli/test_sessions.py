@@ -70,7 +70,7 @@ def test_survey_with_gaps(at, run):
         frame = frame.mask(rng.random(frame.shape) < 0.007).add_prefix("item")
     refused = at(frame, "learn", code=2)
     assert "values are missing" in refused.stderr
-    said = run(*advice(refused.stderr), "--confidence").stdout
+    said = run(*advice(refused.stderr), "--resamples=100").stdout
     assert said.splitlines()[0].endswith("among the 25 columns of table.csv (2800 rows)")
     assert "by partial correlation" in said
     assert "--missing auto takes pairwise" in said
@@ -109,10 +109,10 @@ def test_prices(at, run):
         rng = np.random.default_rng(2)
         steps = 0.01 * (rng.normal(size=(1258, 40)) + 0.6 * rng.normal(size=(1258, 1)))
         frame = pd.DataFrame(50.0 * np.exp(steps.cumsum(axis=0))).add_prefix("s")
-    told = at(frame, "learn", "--no-confidence")
+    told = at(frame, "learn", "--resamples=0")
     assert "drift along the rows, as prices do" in told.stderr
     run(*advice(told.stderr))
-    assert "changes from row to row were taken" in "".join(record()["treatment"])
+    assert "first differences" in "".join(record()["treatment"])
     assert all(one["kind"] != "trend" for one in record()["findings"])
     returns = np.log(frame).diff().iloc[1:].clip(-0.2, 0.2)
     year = pd.cut(np.arange(len(returns)), 5, labels=range(2003, 2008))
@@ -136,7 +136,7 @@ def test_patients(at):
             race=rng.integers(1, 4, 189), smoke=rng.integers(0, 2, 189), bwt=weight
         )
     told = at(frame, "compare", "--by", "smoke")
-    assert re.search(r"'race'.* different whole numbers, taken for measurements", told.stderr)
+    assert re.search(r"'race'.* different whole numbers, treated as measurements", told.stderr)
     assert told.stdout.startswith(("No significant difference", "The networks of 0"))
     at(frame, "learn")
     found = edges().set_index(["source", "target"])["weight"]

@@ -142,13 +142,13 @@ def test_kinds_are_those_of_the_library(run):
         (["--out", "data.csv", "--samples", 0], "at least 1"),
         (["--out", "data.csv", "--truth", "truth.txt"], "'.txt'"),
         (["--out", "data.csv", "--truth", "./data.csv"], "--truth are the same file, data.csv"),
-        (["--out", "data.csv", "--changed", 2], "--changed is for --kind grid"),
+        (["--out", "data.csv", "--changed", 2], "--changed requires --kind grid"),
         (["--out", "data.csv", "--changed", 2, "--kind", "grid"], "square number"),
         (["--out", "data.csv", "--changed", 2, "--dag", "asia"], "--dag out"),
         (["--out", "data.csv", "--changed", 2, "--directed"], "--directed out"),
-        (["--out", "data.csv", "--features", 8, "--dag", "asia"], "Leave --features out"),
+        (["--out", "data.csv", "--features", 8, "--dag", "asia"], "Omit --features"),
         (["--out", "data.csv", "--dag", "karate"], "no directions"),
-        (["--out", "data.csv", "--varying", "line", "--truth", "t.json"], "Leave --changed"),
+        (["--out", "data.csv", "--varying", "line", "--truth", "t.json"], "Omit --changed"),
         (["--out", "data.csv", "--varying", "square", "--samples", 120], "such as 100"),
     ],
 )
@@ -162,7 +162,7 @@ def test_bad_requests(run, tmp_path, options, words):
 def test_learning_finds_the_truth(run, tmp_path):
     run("simulate", "--kind", "chain", "--features", 8, "--samples", 3000, "--out", "d.csv",
         "--truth", "t.json")  # fmt: skip
-    run("learn", "d.csv", "--alpha", "stars", "--no-confidence")
+    run("learn", "d.csv", "--alpha", "stars", "--resamples=0")
     found = Graph.read(tmp_path / "edgewise-out" / "graph.graphml").adjacency
     truth = Graph.read(tmp_path / "t.json").adjacency
     assert found[truth].all()

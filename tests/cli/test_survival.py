@@ -27,11 +27,11 @@ def trial():
 
 def test_it_is_found_and_the_advice_works(run, trial):
     trial.to_csv("data.csv", index=False)
-    result = run("learn", "data.csv", "--no-confidence")
+    result = run("learn", "data.csv", "--resamples=0")
     assert "'time' looks like a time under observation" in result.stderr
     assert "--drop time,status" in result.stderr
-    assert "`edgewise learn data.csv --no-confidence --survival time=status`" in result.stderr
-    result = run("learn", "data.csv", "--no-confidence", "--survival", "time=status")
+    assert "`edgewise learn data.csv --resamples 0 --survival time=status`" in result.stderr
+    result = run("learn", "data.csv", "--resamples=0", "--survival", "time=status")
     assert "under observation" not in result.stderr
     assert "among the 3 columns" in result.stdout
     assert "2 of 'status' counts as the event" in result.stdout
@@ -43,8 +43,8 @@ def test_it_is_the_martingale_residual(run, trial):
     trial.to_csv("data.csv", index=False)
     residual = martingale_residuals(trial["time"], trial["status"] == 2)
     trial.drop(columns="time").assign(status=residual).to_csv("same.csv", index=False)
-    found = run("learn", "data.csv", "--no-confidence", "--survival", "time=status").stdout
-    same = run("learn", "same.csv", "--no-confidence").stdout
+    found = run("learn", "data.csv", "--resamples=0", "--survival", "time=status").stdout
+    same = run("learn", "same.csv", "--resamples=0").stdout
     assert found.splitlines()[1:5] == same.splitlines()[1:5]
 
 
@@ -59,7 +59,7 @@ def test_it_is_the_martingale_residual(run, trial):
 def test_the_level_of_the_event(run, trial, column, option, words):
     levels = np.array(column)[trial["status"] - 1]
     trial.assign(status=levels).to_csv("data.csv", index=False)
-    assert words in run("learn", "data.csv", "--no-confidence", "--survival", option).stdout
+    assert words in run("learn", "data.csv", "--resamples=0", "--survival", option).stdout
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def test_words_for_missing_values(run, table, command):
     line = complaint(run, command, "data.csv", *COMMANDS[command])
     assert "'n/a' in row 5" in line
     assert "Only an empty field, NA and NaN" in line
-    assert "--na '?' --na n/a --missing auto`" in line
-    record = record_of(run, command, "--na", "?", "--na", "n/a", "--missing", "auto")
+    assert "--read na=n/a --missing auto`" in line
+    record = record_of(run, command, "--read", "na=?", "--read", "na=n/a", "--missing", "auto")
     how = "em" if command in ("learn", "direct") else "drop"
     assert any(f"--missing auto takes {how}" in note for note in record["treatment"])
     assert record["data"]["n_samples"] == (60 if how == "em" else 58)
@@ -54,11 +54,20 @@ def test_words_for_missing_values_are_not_split(run, table):
     dose = table["dose"].astype(object)
     dose[[4, 9]] = ["n/a", "low, lost"]
     table.assign(dose=dose).to_csv("data.csv", index=False)
-    line = complaint(run, "learn", "data.csv", "--na", "n/a,lost")
-    assert "'n/a,lost' stands nowhere" in line
-    assert "--na n/a --na lost" in line
+    line = complaint(run, "learn", "data.csv", "--read", "na=n/a,lost")
+    assert "'n/a,lost' does not occur" in line
+    assert "'n/a' and 'lost'" in line
     run(
-        "learn", "data.csv", "--na", "n/a", "--na", "low, lost", "--missing", "auto", "--alpha", "1"
+        "learn",
+        "data.csv",
+        "--read",
+        "na=n/a",
+        "--read",
+        "na=low, lost",
+        "--missing",
+        "auto",
+        "--alpha",
+        "1",
     )
 
 
@@ -115,7 +124,7 @@ def test_levels_with_an_order_are_numbers(run, table, command):
 )
 def test_numbered_stages_have_an_order(run, table, levels, is_ordered):
     table.assign(stage=np.resize(levels, 60)).to_csv("data.csv", index=False)
-    notes = " ".join(record_of(run, "learn", "--no-confidence")["treatment"])
+    notes = " ".join(record_of(run, "learn", "--resamples=0")["treatment"])
     assert ("levels of 'stage' have the order" in notes) == is_ordered
     if is_ordered:
         assert f"{levels[1]} < {levels[0]} < {levels[2]}" in notes
@@ -129,7 +138,7 @@ def test_limits_of_detection_are_asked_about(run, table, command):
     table.assign(dose=dose, remark=remark).to_csv("data.csv", index=False)
     line = complaint(run, command, "data.csv", *COMMANDS[command])
     assert "values beyond a limit of detection, such as '<4'. 'n.d.' in 'dose' stands for" in line
-    options = ("--limits", "half", "--na", "n.d.", "--missing", "auto")
+    options = ("--read", "limits=half", "--read", "na=n.d.", "--missing", "auto")
     assert f"{' '.join(options)}`" in line
     record = record_of(run, command, *options)
     assert any("half of a lower limit" in note for note in record["treatment"])
@@ -148,7 +157,7 @@ def test_every_way_with_missing_values_works_or_says_why_not(run, table, command
             assert record_of(run, command, "--missing", way)["parameters"]["missing"] == way
         else:
             line = complaint(run, command, "data.csv", *COMMANDS[command], "--missing", way)
-            assert f"--missing {way} is not possible here" in line
+            assert f"--missing {way} is not available here" in line
             assert "--missing impute`" in line
 
 
@@ -172,7 +181,7 @@ def test_levels_are_kept(run):
     levels = pd.DataFrame({"improved": rng.choice(["None", "Some", "Marked"], 80)})
     levels["treatment"] = np.where(rng.random(80) < 0.8, levels["improved"] == "Some", False)
     levels.to_csv("data.csv", index=False)
-    run("learn", "data.csv", "--out", "out", "--no-confidence", "--missing", "drop")
+    run("learn", "data.csv", "--out", "out", "--resamples=0", "--missing", "drop")
     assert json.loads(Path("out/run.json").read_text())["data"]["n_samples"] == 80
 
 
@@ -214,7 +223,7 @@ def test_conditions(text, expected):
         ("agee > 3", "Did you mean 'age'"),
         ("age > old", "'old' is none"),
         ("sex > m", "compared by == or !="),
-        ("age >", "a value after > is lacking"),
+        ("age >", "a value after > is missing"),
         ("(age > 3", "not closed"),
         ("age", "comes one of"),
         ("age > 3 )", "unexpected"),
@@ -229,48 +238,66 @@ def test_conditions_that_cannot_be_used(text, words):
 
 def test_rows_as_columns(run, table):
     table[["dose", "pulse", "weight"]].T.to_csv("data.csv")
-    run("learn", "data.csv", "--transpose", "--alpha", "0.2", "--no-confidence", "--out", "out")
+    run(
+        "learn",
+        "data.csv",
+        "--transform=transpose",
+        "--alpha",
+        "0.2",
+        "--resamples=0",
+        "--out",
+        "out",
+    )
     edges = pd.read_csv("out/edges.csv").dropna(subset="target")
     assert set(edges.iloc[0][["source", "target"]]) == {"dose", "pulse"}
     frame = table[["dose", "pulse", "weight"]].T
     frame.insert(0, "description", "text")
     frame.rename_axis("gene").reset_index().to_csv("data.csv", index=False)
     said = run(
-        "learn", "data.csv", "--transpose", "--alpha", "0.2", "--no-confidence", "--out", "b"
+        "learn",
+        "data.csv",
+        "--transform=transpose",
+        "--alpha",
+        "0.2",
+        "--resamples=0",
+        "--out",
+        "b",
     ).stdout
     assert "description" in said
     assert "60 rows" in said
 
 
 @pytest.mark.parametrize("command", ["learn", "direct", "regress", "compare", "classify"])
-@pytest.mark.parametrize("option", ["--difference", "--detrend"])
+@pytest.mark.parametrize("option", ["--transform=difference", "--transform=detrend"])
 def test_rows_in_order(run, table, command, option):
     names = ["dose", "pulse", "weight"]
     table = table.sort_values("group", kind="stable").reset_index(drop=True)
     table[names] += np.arange(60)[:, None]
     table.to_csv("data.csv", index=False)
     record = record_of(run, command, option)
-    n_lost = 0 if option == "--detrend" else 2 if command in ("compare", "classify") else 1
+    n_lost = (
+        0 if option == "--transform=detrend" else 2 if command in ("compare", "classify") else 1
+    )
     assert record["data"]["n_samples"] == 60 - n_lost
 
 
 def test_differences_and_lines_are_taken(learn, table):
     walks = table[["dose", "pulse", "weight"]].cumsum() + 10
-    found = learn(walks, "--difference", "--alpha", "0.1").edges
+    found = learn(walks, "--transform=difference", "--alpha", "0.1").edges
     expected = learn(walks.diff().dropna(), "--alpha", "0.1").edges
     assert np.allclose(found["weight"], expected["weight"])
     steep = table[["dose", "pulse", "weight"]] + 5 * np.arange(60)[:, None]
-    edges = learn(steep, "--detrend", "--alpha", "0.3").edges
+    edges = learn(steep, "--transform=detrend", "--alpha", "0.3").edges
     assert set(edges.iloc[0][["source", "target"]]) == {"dose", "pulse"}
     assert len(edges) == 1
 
 
-@pytest.mark.parametrize("option", ["--where", "--difference"])
+@pytest.mark.parametrize("option", ["--where", "--transform=difference"])
 def test_rows_piece_by_piece_are_taken_as_they_come(run, table, option):
     table.drop(columns="group").to_csv("data.csv", index=False)
     more = ["age > 3"] if option == "--where" else []
     line = complaint(run, "learn", "data.csv", "--stream", option, *more)
-    assert f"{option} needs all rows" in line
+    assert f"{option.partition('=')[0]} requires all rows" in line
 
 
 @pytest.mark.drawn
@@ -309,7 +336,7 @@ def test_long_fits_are_announced_with_their_time_and_short_ones_are_not(
 @pytest.mark.usefixtures("lines_at_once")
 def test_long_fits_tell_that_they_go_on(run, table, monkeypatch):
     table.to_csv("data.csv", index=False)
-    options = ("--out", "out", "--no-confidence")
+    options = ("--out", "out", "--resamples=0")
     assert "Still at work" not in run("learn", "data.csv", *options).stderr
     monkeypatch.setattr("edgewise.cli.run.LONG", 0.0)
     assert "Still at work, after 1 second\n" in run("learn", "data.csv", *options).stderr
@@ -346,10 +373,10 @@ def test_blocks(run, table):
     notes = record_of(run, "classify", "--blocks", "6")["treatment"]
     assert "rows held out in blocks of 6 of a class, as --blocks asks" in notes
     line = complaint(run, "classify", "data.csv", *COMMANDS["classify"], "--blocks", "16")
-    assert "leaves fewer than 2 blocks, one for each fold" in line
+    assert "leaves fewer than 2 blocks (one per fold)" in line
     in_windows = ("--drop", "group", "--window", "20", "--blocks", "2")
     line = complaint(run, "compare", "data.csv", *in_windows)
-    assert "--blocks goes with --by" in line
+    assert "--blocks requires --by" in line
     notes = record_of(run, "regress", "--blocks", "6")["treatment"]
     assert "blocks of 6 rows are held out and permuted, as --blocks asks" in notes
 
@@ -361,21 +388,21 @@ def test_numbers_that_people_write(run, table, command):
     )
     line = complaint(run, command, "data.csv", *COMMANDS[command])
     assert "'dose' of data.csv holds numbers that are written in groups of digits" in line
-    assert "--decimal .`" in line
-    record = record_of(run, command, "--decimal", ".")
-    assert any("decimal point, as --decimal asks" in note for note in record["treatment"])
+    assert "--read decimal=.`" in line
+    record = record_of(run, command, "--read", "decimal=.")
+    assert any("with a decimal point" in note for note in record["treatment"])
 
 
 def test_a_comma_may_group_digits_or_be_the_decimal_mark(run, table):
     comma = [f"{value:.2f}".replace(".", ",") for value in table["dose"]]
     table.assign(dose=["n/a", *comma[1:]]).drop(columns="group").to_csv("data.csv", index=False)
     line = complaint(run, "learn", "data.csv")
-    assert "`edgewise learn data.csv --decimal , --na n/a --missing auto`" in line
+    assert "`edgewise learn data.csv --read decimal=, --read na=n/a --missing auto`" in line
     table.assign(dose=[f"{k + 1},500" for k in range(60)]).drop(columns="group").to_csv(
         "data.csv", index=False
     )
     line = complaint(run, "learn", "data.csv")
-    assert "--decimal .` if the comma groups digits; `edgewise" in line
+    assert "--read decimal=.` if the comma groups digits; `edgewise" in line
 
 
 @pytest.mark.parametrize("command", ["compare", "regress"])
@@ -390,5 +417,5 @@ def test_a_table_too_wide_is_refused_before_it_is_read(run, table, small_machine
     # More rows would take minutes to read.
     Path("wide.csv").write_text(",".join(f"g{k}" for k in range(60_000)) + "\n")
     line = complaint(run, "learn", "wide.csv")
-    assert line.startswith("A network of the 60,000 columns of wide.csv holds")
+    assert line.startswith("A network of the 60,000 columns of wide.csv needs")
     assert "screened_graphical_lasso" in line

@@ -5,6 +5,7 @@ import pytest
 
 from edgewise import InputError
 from edgewise._core.parallel import as_generator, spawn
+from tests.messages import raises
 
 
 def draws(generators):
@@ -48,7 +49,10 @@ def test_none_is_never_the_same():
     assert draws(spawn(None, 1)) != draws(spawn(None, 1))
 
 
-@pytest.mark.parametrize(("seed", "words"), [(-1, "at least 0"), ("x", "str"), (1.5, "float")])
+@pytest.mark.parametrize(
+    ("seed", "words"),
+    [(-1, "random_state_negative"), ("x", "random_state_type"), (1.5, "random_state_type")],
+)
 def test_bad_seeds(seed, words):
-    with pytest.raises(InputError, match=words):
+    with raises(InputError, code=words):
         as_generator(seed)

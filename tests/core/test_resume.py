@@ -1,7 +1,6 @@
 """Finished tasks are kept and never run again."""
 
 import os
-import re
 import runpy
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from edgewise._core.parallel import parallel_map, spawn
 from edgewise._core.resume import KeptTasks
 from edgewise.graph import Graph
 from edgewise.inference import compare_networks
+from tests.messages import raises
 
 
 def note_and_draw(folder, generator):
@@ -139,18 +139,18 @@ def test_results_of_the_package_come_back_whole(tmp_path):
 
 
 def test_what_is_not_plain_is_refused(tmp_path):
-    with resumable(tmp_path / "kept"), pytest.raises(InputError, match="without pickling"):
+    with resumable(tmp_path / "kept"), raises(InputError, code="needs_pickling", type="object"):
         parallel_map(object, [()])
 
 
 def test_what_cannot_be_recognised_is_refused(tmp_path):
-    with resumable(tmp_path / "kept"), pytest.raises(InputError, match="at the top of a module"):
+    with resumable(tmp_path / "kept"), raises(InputError, code="task_not_importable"):
         parallel_map(abs, [(lambda: 1,)])
 
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="is a file"), resumable(tmp_path / "file"):
+    with raises(InputError, code="resume_needs_folder"), resumable(tmp_path / "file"):
         pass
 
 
@@ -164,8 +164,7 @@ def test_a_second_process_is_refused_until_the_first_has_died(tmp_path, marks):
     command = [sys.executable, "-c", code, str(tmp_path / "kept")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "in\n"
-        words = f"Another run is at work in '{tmp_path / 'kept'}'"
-        with pytest.raises(InputError, match=re.escape(words)), resumable(tmp_path / "kept"):
+        with raises(InputError, code="folder_in_use"), resumable(tmp_path / "kept"):
             parallel_map(note_and_draw, tasks(marks))
         process.kill()
     assert n_runs(marks) == 0

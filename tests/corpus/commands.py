@@ -8,10 +8,10 @@ from edgewise.io import RawTable
 from tests.corpus.verdict import MOST_LINES, about_sentence
 
 COMMANDS = {
-    "learn": ["--alpha", "0.1", "--no-confidence", "--drop", "group"],
+    "learn": ["--alpha", "0.1", "--resamples=0", "--drop", "group"],
     "compare": ["--by", "group", "--alpha", "0.3", "--permutations", "20"],
     "regress": ["--on", "age", "--drop", "group"],
-    "direct": ["--no-confidence", "--drop", "group"],
+    "direct": ["--resamples=0", "--drop", "group"],
     "classify": ["--by", "group", "--folds", "2", "--repeats", "1", "--edges", "4"],
 }
 #: Words that only numerical libraries use in their warnings.

@@ -171,7 +171,7 @@ def largest_floats(values):
     KernelGraph=refused("min_samples"),
     covariates=FITS,
     KernelGraph_X=refused("min_samples"),
-    ConditionalGraph_X=refused("completely"),
+    ConditionalGraph_X=refused("exactly"),
     levels=refused("measurements"),
 )
 def a_covariance_matrix(values):

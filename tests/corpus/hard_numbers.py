@@ -9,9 +9,9 @@ HARD_NUMBERS = Collection()
 COPIES = {
     "NeighborhoodGraph": refused("'x0' and 'x2'", "up to scale"),
     "StabilitySelection": refused("'x0' and 'x2'", "up to scale"),
-    "GaussianBayesNet": refused("'x0'", "'x2'", "linear relation"),
-    "BlanketBayesNet": refused("'x0'", "'x2'", "linear relation"),
-    "DirectedGraph": refused("'x0'", "'x2'", "linear relation"),
+    "GaussianBayesNet": refused("'x0'", "'x2'", "collinear"),
+    "BlanketBayesNet": refused("'x0'", "'x2'", "collinear"),
+    "DirectedGraph": refused("'x0'", "'x2'", "collinear"),
     "FusedNetworkChange": refused("equal columns"),
     "MixedGraph": refused("'x0' and 'x2'", "up to scale"),
 }
@@ -22,9 +22,9 @@ COPIES = {
     NeighborhoodGraph=refused("identical up to scale"),
     StabilitySelection=refused("identical up to scale"),
     MixedGraph=refused("identical up to scale"),
-    GaussianBayesNet=refused("linear relation"),
-    BlanketBayesNet=refused("linear relation"),
-    DirectedGraph=refused("linear relation"),
+    GaussianBayesNet=refused("collinear"),
+    BlanketBayesNet=refused("collinear"),
+    DirectedGraph=refused("collinear"),
     groups=refused("1 row"),
     classes=refused("at least 2 rows"),
     responses=refused("rows"),
@@ -94,10 +94,10 @@ def a_column_twice_but_for_a_trace(values):
 
 @HARD_NUMBERS.add(
     FITS,
-    GaussianBayesNet=refused("linear relation"),
-    BlanketBayesNet=refused("linear relation"),
-    DirectedGraph=refused("linear relation"),
-    FusedNetworkChange=refused("fitted perfectly"),
+    GaussianBayesNet=refused("collinear"),
+    BlanketBayesNet=refused("collinear"),
+    DirectedGraph=refused("collinear"),
+    FusedNetworkChange=refused("perfectly"),
 )
 def a_column_that_is_the_sum_of_others(values):
     values[:, 3] = values[:, 0] + values[:, 1]
@@ -106,9 +106,9 @@ def a_column_that_is_the_sum_of_others(values):
 
 @HARD_NUMBERS.add(
     FITS,
-    GaussianBayesNet=refused("linear relation"),
-    BlanketBayesNet=refused("linear relation"),
-    DirectedGraph=refused("linear relation"),
+    GaussianBayesNet=refused("collinear"),
+    BlanketBayesNet=refused("collinear"),
+    DirectedGraph=refused("collinear"),
     levels=refused("measurements"),
 )
 def shares_that_add_up_to_one(values):
@@ -118,8 +118,8 @@ def shares_that_add_up_to_one(values):
 
 @HARD_NUMBERS.add(
     FITS,
-    SeparateNetworkChange=refused("'x1'", "single value"),
-    JointGraphs=refused("'x1'", "single value"),
+    SeparateNetworkChange=refused("'x1'", "constant"),
+    JointGraphs=refused("'x1'", "constant"),
 )
 def nearly_constant_column(values):
     values[:, 1] = 1.0

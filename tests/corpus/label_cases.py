@@ -307,13 +307,13 @@ def a_thousand_rows_against_two(table, labels):
     return wide, np.where(np.arange(1002) < 2, "after", "before")
 
 
-@LABELS.add(refused("'x1'", "single value"), classes=FITS)
+@LABELS.add(refused("'x1'", "constant"), classes=FITS)
 def a_column_that_only_tells_the_groups_apart(table, labels):
     table[:, 1] = numbers(labels)
     return table, labels
 
 
-@LABELS.add(refused("'x1'", "single value"), classes=FITS)
+@LABELS.add(refused("'x1'", "constant"), classes=FITS)
 def a_column_that_varies_by_rounding_within_groups(table, labels):
     noise = np.where(np.arange(len(table)) % 4 < 2, 0.3, 0.1 + 0.2)
     table[:, 1] = np.where(labels == "before", noise, 1 + noise)

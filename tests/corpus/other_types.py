@@ -13,7 +13,7 @@ from tests.corpus.representations import NAMES, frame_of
 
 OTHER_TYPES = Collection()
 #: A level of its own for every row leaves nothing to a regression.
-TOO_MANY = refused("completely")
+TOO_MANY = refused("exactly")
 
 
 @OTHER_TYPES.add(refused("omplex"))

@@ -151,10 +151,10 @@ def test_advice_to_transpose_works_as_printed(undrawn):
     frame = pd.DataFrame(genes, columns=[f"s{k}" for k in range(8)])
     frame.insert(0, "gene", [f"gene{k}" for k in range(60)])
     frame.to_csv("my table.csv", index=False)
-    options = ["--alpha", "0.5", "--no-confidence"]
+    options = ["--alpha", "0.5", "--resamples=0"]
     result = invoke("learn", "my table.csv", "--drop", "gene", *options)
     (advice,) = ADVICE.findall(result.stderr)
-    assert shlex.split(advice) == ["learn", "my table.csv", *options, "--transpose"]
+    assert shlex.split(advice) == ["learn", "my table.csv", *options, "--transform", "transpose"]
     assert invoke(*shlex.split(advice)).exit_code == 0
 
 

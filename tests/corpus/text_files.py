@@ -12,7 +12,7 @@ BAD_TEXT = Collection()
 LEFT_OUT = Collection()
 #: One entry that is no number, named with its place.
 WORD = refused("'dose'", "text, not numbers", "in row 7")
-WRITTEN = refused("'dose'", "--decimal .")
+WRITTEN = refused("'dose'", "--read decimal=.")
 
 
 @BAD_TEXT.add(refused("There is no file"))

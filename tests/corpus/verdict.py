@@ -19,16 +19,17 @@ ALLOWED = (DataWarning, ConvergenceWarning, SelectionWarning, DataConversionWarn
 #: Words by which a sentence says what to do, or what is lacking.
 ADVICE = re.compile(
     r"""\b(
-    Add | Centre | Change | Check | Code | Convert | Cut | Declare | Do\ not\ use | Drop | Fill
-    | Fit | Give | Join | Label | Leave | Look | Name | Pass | Remove | Rename | Replace | Rescale
-    | Reshape | Save | Scale | Set | Spread | Subtract | Take | Turn | Unpack | Use | Write
+    Add | Allow | Centre | Change | Check | Code | Convert | Cut | Declare | Discretise
+    | Do\ not\ use | Drop | Fill | Fit | Give | Impute | Label | Look | Merge | Name | Omit
+    | Pass | Raise | Remove | Rename | Replace | Rescale | Reshape | Save | Scale | Set | Split
+    | Subtract | Take | Turn | Unpack | Use | Write
     | Did\ you\ mean | give\ one | is\ required | learns\ from | must\ be | need | needed | needs
-    | nothing\ to\ learn | takes
+    | nothing\ to\ learn | require | requires | takes
     )\b""",
     re.VERBOSE,
 )
 #: A parameter or a file, which may begin a sentence with a small letter.
-SUBJECT = re.compile(r"\S+ (cannot|has|holds|is|must|may|names|needs|takes|tests)\b")
+SUBJECT = re.compile(r"\S+ (cannot|has|holds|is|must|may|names|needs|requires|takes|tests)\b")
 LONGEST_SENTENCE = 600
 MOST_LINES = 12
 

@@ -8,6 +8,7 @@ from edgewise.data.checks import (
     looks_like_covariance,
     refuse_covariance,
 )
+from tests.messages import raises
 
 
 @pytest.fixture
@@ -160,12 +161,12 @@ def test_looks_like_covariance(matrix, expected):
 
 def test_refuse_covariance(X):
     refuse_covariance(X)
-    with pytest.raises(InputError, match=r"8 x 8.*precomputed"):
+    with raises(InputError, code="covariance_given_as_rows", size=8):
         refuse_covariance(X.T @ X)
 
 
 def test_values_whose_squares_overflow_are_named():
     values = np.array([[1.0, 1e300, 2.0], [2.0, -3e200, 1.0]])
-    with pytest.raises(InputError, match=r"Column 'b' holds values beyond 1e\+150"):
+    with raises(InputError, code="values_too_large", noun="Column", columns=["b"]):
         check_columns(values, ["a", "b", "c"])
     assert check_columns(values[:, [0, 2]] * 1e100).constant == ()

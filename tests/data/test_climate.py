@@ -5,6 +5,7 @@ import pytest
 
 from edgewise import InputError
 from edgewise.data import load_climate, load_table
+from tests.messages import raises
 
 
 @pytest.fixture(scope="module")
@@ -72,5 +73,7 @@ def test_without_anomalies_the_table_is_as_it_came():
 
 
 def test_unknown_table():
-    with pytest.raises(InputError, match="no climate table 'tmy2'; take 'tmy3-daily'"):
+    with raises(
+        InputError, code="unknown_climate_table", name="tmy2", recipes=["tmy3-daily", "nasa-atmos"]
+    ):
         load_climate("tmy2")

@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from edgewise import DataWarning, InputError
 from edgewise.data.levels import DiscreteTable
+from tests.messages import raises
 
 
 def decoded(table):
@@ -134,32 +135,32 @@ class TestMissing:
 
     def test_masked_entries_are_missing(self):
         masked = np.ma.masked_array(np.array([[0], [1]], dtype=np.uint8), [[True], [False]])
-        with pytest.raises(InputError, match="1 value is missing"):
+        with raises(InputError, code="levels_missing_values", n_gone=1, n_gappy=1):
             DiscreteTable.from_input(masked)
 
     def test_nothing_may_be_left(self):
-        with pytest.raises(InputError, match="Every row"):
+        with raises(InputError, code="no_complete_row_of_levels"):
             DiscreteTable.from_input(self.frame[1:3], missing="drop")
 
     def test_unknown_rule(self):
-        with pytest.raises(InputError, match="missing must be"):
+        with raises(InputError, code="levels_missing_option", missing="fill"):
             DiscreteTable.from_input(self.frame, missing="fill")
 
 
 class TestRefusals:
     def test_measurements_with_the_remedy(self):
         frame = pd.DataFrame({"height": np.linspace(1.5, 2.1, 40), "sex": ["f", "m"] * 20})
-        with pytest.raises(InputError, match=r"'height' hold measurements.*qcut.*GaussianGraph"):
+        with raises(InputError, code="levels_continuous", continuous=["height"]):
             DiscreteTable.from_input(frame)
 
     def test_few_fractions_are_levels(self):
         half = np.tile([0.5, 1.0, 1.5], 20).reshape(-1, 1)
         assert DiscreteTable.from_input(half).levels == ((0.5, 1.0, 1.5),)
-        with pytest.raises(InputError, match="measurements"):
+        with raises(InputError, code="levels_continuous", continuous=["x0"]):
             DiscreteTable.from_input(half[:10])
 
     def test_infinite_values(self):
-        with pytest.raises(InputError, match="'x0' hold infinite values"):
+        with raises(InputError, code="levels_infinite", infinite=["x0"]):
             DiscreteTable.from_input(np.array([[1.0], [np.inf]]))
 
     @pytest.mark.parametrize(
@@ -175,16 +176,16 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("X", "message"),
         [
-            ([["a", "b"]], "'x0' and 'x1' are not. Leave it out"),
-            ([[0.5, 1.0]], "'x0' are not"),
-            ([[1.0, np.inf]], "'x1' are not"),
-            ([[0, 2]], "Column 'x1' holds 2"),
-            (np.array([[0, 2]], dtype=np.uint8), "Column 'x1' holds 2"),
-            ([[0, -1]], "Column 'x1' holds -1"),
+            ([["a", "b"]], "cardinalities_need_codes"),
+            ([[0.5, 1.0]], "cardinalities_need_codes"),
+            ([[1.0, np.inf]], "cardinalities_need_codes"),
+            ([[0, 2]], "codes_out_of_range"),
+            (np.array([[0, 2]], dtype=np.uint8), "codes_out_of_range"),
+            ([[0, -1]], "codes_out_of_range"),
         ],
     )
     def test_cardinalities_are_for_level_numbers(self, X, message):
-        with pytest.raises(InputError, match=message):
+        with raises(InputError, code=message):
             DiscreteTable.from_input(X, cardinalities=2)
 
     @pytest.mark.parametrize("cardinalities", [[2], 0, 2.5, [2, 2, 2]])
@@ -193,7 +194,7 @@ class TestRefusals:
             DiscreteTable.from_input([[0, 1]], cardinalities=cardinalities)
 
     def test_empty_tables(self):
-        with pytest.raises(InputError, match="0 rows"):
+        with raises(InputError, code="empty_table", n_samples=0, n_features=2):
             DiscreteTable.from_input(np.empty((0, 2), dtype=np.uint8))
 
 
@@ -222,7 +223,7 @@ class TestRecode:
 
     def test_unknown_levels_are_named(self):
         other = pd.DataFrame({"grade": ["a", "z"], "n": [10, 10], "flag": [True, True]})
-        with pytest.raises(InputError, match="'grade' holds 'z'"):
+        with raises(InputError, code="unknown_level", name="grade", unknown=["z"]):
             self.table.recode(other)
 
     def test_few_rows_of_many_fractions(self):
@@ -236,10 +237,10 @@ class TestRecode:
 
     def test_missing(self):
         other = pd.DataFrame({"grade": ["a", None], "n": [10, 10], "flag": [True, True]})
-        with pytest.raises(InputError, match="missing"):
+        with raises(InputError, code="levels_missing_values", n_gone=1, n_gappy=1):
             self.table.recode(other)
         assert self.table.recode(other, missing="drop").tolist() == [[0, 0, 1]]
 
     def test_other_number_of_columns(self):
-        with pytest.raises(InputError, match="2 columns, and 3 were learned from"):
+        with raises(InputError, code="levels_column_count", n_levels=2, n_levels2=3):
             self.table.recode(np.zeros((2, 2), dtype=int))

@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 from edgewise import InputError
 from edgewise.data import neighbor_pairs
 from edgewise.data.neighbors import describe_neighbors, site_positions
+from tests.messages import raises
 
 
 def as_graph(pairs, n_features):
@@ -106,7 +107,7 @@ def test_no_neighbours_have_to_be_said_in_full(empty):
     assert pairs.shape == (0, 2)
     assert pairs.dtype == np.int64
     for unclear in ([], (), np.empty(0)):
-        with pytest.raises(InputError, match=r"empty.*numpy\.empty\(\(0, 2\)"):
+        with raises(InputError, code="neighbors_empty"):
             neighbor_pairs(unclear, 4)
 
 
@@ -149,24 +150,24 @@ def test_bad_neighbours(function, neighbors, part):
 
 @pytest.mark.parametrize("n_features", [1, 2])
 def test_a_ring_needs_three(n_features):
-    with pytest.raises(InputError, match=f'at least 3 variables.*{n_features}.*"chain"'):
+    with raises(InputError, code="ring_too_small"):
         neighbor_pairs("ring", n_features)
 
 
 @pytest.mark.parametrize(
     ("neighbors", "mask", "part"),
     [
-        ((2, 3), np.array([[1, 1, 0], [1, 1, 1]]), "True and False, got int64.*mask != 0"),
-        ((2, 3), np.ones((3, 2), dtype=bool), r"shape \(3, 2\); the grid has shape \(2, 3\)"),
-        ((2, 3), np.ones((2, 3), dtype=bool), "6 sites in the mask, and the table has 5 columns"),
-        ("chain", np.ones(5, dtype=bool), "no grid shape"),
-        ("ring", np.ones(5, dtype=bool), "no grid shape"),
-        ([[0, 1]], np.ones(5, dtype=bool), "no grid shape"),
+        ((2, 3), np.array([[1, 1, 0], [1, 1, 1]]), "mask_not_boolean"),
+        ((2, 3), np.ones((3, 2), dtype=bool), "mask_shape"),
+        ((2, 3), np.ones((2, 3), dtype=bool), "grid_column_count"),
+        ("chain", np.ones(5, dtype=bool), "mask_without_grid"),
+        ("ring", np.ones(5, dtype=bool), "mask_without_grid"),
+        ([[0, 1]], np.ones(5, dtype=bool), "mask_without_grid"),
     ],
 )
 @pytest.mark.parametrize("function", [neighbor_pairs, site_positions])
 def test_bad_masks(function, neighbors, mask, part):
-    with pytest.raises(InputError, match=part):
+    with raises(InputError, code=part):
         function(neighbors, 5, mask=mask)
 
 

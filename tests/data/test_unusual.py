@@ -42,7 +42,7 @@ def test_marks_of_missing_values():
     values[[3, 9], 1] = -999
     found = kinds(values)["codes"]
     assert found.columns == ("b",)
-    assert found.advice == "--na=-999 --missing auto"
+    assert found.advice == "--read na=-999 --missing auto"
 
 
 def test_skew():
@@ -154,7 +154,7 @@ def test_genes_in_rows():
     rng = np.random.default_rng(3)
     genes = rng.normal(8, 3, size=(300, 1)) + rng.normal(size=(300, 6))
     labels = [f"YAL{k:03d}C" for k in range(300)]
-    assert find_transposed(genes, NAMES, labels).advice == "--transpose"
+    assert find_transposed(genes, NAMES, labels).advice == "--transform transpose"
     assert find_transposed(rows(300), NAMES, labels) is None
     dates = [f"2020-{k}" for k in range(300)]
     assert find_transposed(genes, NAMES, dates) is None
@@ -170,4 +170,4 @@ def test_marks_of_missing_values_among_answers():
     for is_ranks in (False, True):
         (found,) = find_unusual(answers, ["a", "b"], is_ranks=is_ranks)
         assert (found.kind, found.columns) == ("codes", ("b",))
-        assert found.advice == "--na=-9 --missing auto"
+        assert found.advice == "--read na=-9 --missing auto"

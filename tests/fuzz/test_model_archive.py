@@ -27,6 +27,7 @@ from edgewise import (
 )
 from edgewise.io import read_archive
 from tests.fuzz.mutation import examples, mutated, outcome
+from tests.messages import raises
 from tests.roster import public_estimators
 
 SOURCE = Path(edgewise.__file__).parent
@@ -256,7 +257,7 @@ def test_other_packings_are_refused(packing, tmp_path):
     path = tmp_path / "m"
     with zipfile.ZipFile(path, "w", packing) as archive:
         archive.writestr("document.json", "{}")
-    with pytest.raises(InputError, match="not read here"):
+    with raises(InputError, code="archive_foreign_packing", foreign=["document.json"]):
         read_archive(path)
 
 

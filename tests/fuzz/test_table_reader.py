@@ -101,7 +101,7 @@ def assert_safe_text(folder, name, content):
         delimiter = found[0] if found else {"csv": ",", "tsv": "\t"}[name.split(".")[-1]]
         header, *rows = records(content, delimiter)
         names = tuple(label.strip() for label in header)
-        assert table.names == (names[1:] if "taken for row labels" in note else names)
+        assert table.names == (names[1:] if "row labels" in note else names)
         assert table.n_rows == len(rows)
 
 

@@ -183,10 +183,10 @@ def test_write_overwrites_and_explains_bad_places(tmp_path):
     hostile_graph(False).write(str(path))
     assert Graph.read(str(path)) == hostile_graph(False)
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(InputError, match="does not exist"):
+    with raises(InputError, code="no_parent_folder"):
         hostile_graph(False).write(tmp_path / "no" / "graph.json")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="is a folder"):
+    with raises(InputError, code="cannot_write_folder"):
         hostile_graph(False).write(tmp_path / "folder.csv")
 
 

@@ -15,6 +15,7 @@ from edgewise._core.typing import FloatArray
 from edgewise.data.dependence import block_length
 from edgewise.inference import compare_networks
 from edgewise.inference.design import Units
+from tests.messages import raises
 
 
 def two_tables(
@@ -257,22 +258,22 @@ class TestRun:
 
     def test_too_few_blocks(self) -> None:
         X = np.random.default_rng(0).normal(size=(40, 3))
-        with pytest.raises(InputError, match=r"fewer than 5 blocks of 6.*at most 4"):
+        with raises(InputError, code="too_few_blocks", size=20, fewest_rows=5):
             compare_networks(X, np.repeat([0, 1], 20), block_length=6)
-        with pytest.raises(InputError, match="block_length must be at least 1"):
+        with raises(InputError, code="block_length_at_least_one", block_length=0):
             compare_networks(X, np.repeat([0, 1], 20), block_length=0)
 
     @pytest.mark.parametrize(
         ("rows", "columns", "n_permutations", "words"),
         [
-            (4, 3, 9, "group 1 has 4 rows, and a test of its network needs 5"),
-            (9, 1, 9, "X has one column"),
-            (9, 3, 0, "n_permutations must be at least 1, got 0"),
+            (4, 3, 9, "too_few_rows_to_test"),
+            (9, 1, 9, "change_needs_columns"),
+            (9, 3, 0, "n_permutations_range"),
         ],
     )
     def test_refuses(self, rows: int, columns: int, n_permutations: int, words: str) -> None:
         X = np.random.default_rng(0).normal(size=(20 + rows, columns))
-        with pytest.raises(InputError, match=words):
+        with raises(InputError, code=words):
             compare_networks(X, np.repeat([0, 1], [20, rows]), n_permutations=n_permutations)
 
 

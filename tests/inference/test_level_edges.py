@@ -7,6 +7,7 @@ from scipy import stats
 
 from edgewise import DiscreteMarkovNet, Graph, InputError, MixedGraph
 from edgewise.inference import edge_intervals
+from tests.messages import raises
 
 
 def chain(rng, n, p, n_levels, stay=0.3):
@@ -102,13 +103,13 @@ def test_a_constant_residual_says_nothing():
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.eye(9)[:, :3], {}, "3 columns"),
-        (np.full((9, 2), np.nan), {}, "missing"),
-        (np.eye(9)[:, :2], {"fdr": "no"}, "fdr"),
+        (np.eye(9)[:, :3], {}, "edge_tests_column_count"),
+        (np.full((9, 2), np.nan), {}, "missing_in_edge_tests"),
+        (np.eye(9)[:, :2], {"fdr": "no"}, "unknown_choice"),
     ],
 )
 def test_bad_input(X, options, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         edge_intervals(X, graph=np.zeros((2, 2)), **options)
 
 

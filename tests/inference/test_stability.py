@@ -14,6 +14,7 @@ from edgewise import (
     StabilitySelection as Stability,
 )
 from edgewise.inference.stability import false_edge_bound
+from tests.messages import raises
 
 
 def pair(n_rows=80, n_columns=5, seed=0):
@@ -174,22 +175,22 @@ def test_names_are_kept():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"threshold": 0.5}, "threshold"),
-        ({"threshold": 1.1}, "threshold"),
-        ({"sample_fraction": 0.6}, "sample_fraction"),
-        ({"sample_fraction": 1.0, "complementary_pairs": False}, "sample_fraction"),
-        ({"n_resamples": 5}, "even"),
-        ({"n_resamples": 0}, "at least 2"),
-        ({"assumption": "concave"}, "assumption"),
-        ({"assumption": "unimodal", "complementary_pairs": False}, "unimodal"),
-        ({"assumption": "unimodal", "alphas": [0.1]}, "unimodal"),
-        ({"alphas": [0.1, 0.2]}, "large to small"),
-        ({"alphas": [0.1], "estimator": Arrows()}, "path method"),
-        ({"sample_fraction": 0.01}, "too small"),
+        ({"threshold": 0.5}, "stability_threshold_range"),
+        ({"threshold": 1.1}, "stability_threshold_range"),
+        ({"sample_fraction": 0.6}, "sample_fraction_range"),
+        ({"sample_fraction": 1.0, "complementary_pairs": False}, "sample_fraction_range"),
+        ({"n_resamples": 5}, "stability_resamples"),
+        ({"n_resamples": 0}, "stability_resamples"),
+        ({"assumption": "concave"}, "unknown_assumption"),
+        ({"assumption": "unimodal", "complementary_pairs": False}, "unimodal_requires"),
+        ({"assumption": "unimodal", "alphas": [0.1]}, "unimodal_requires"),
+        ({"alphas": [0.1, 0.2]}, "alphas_descending"),
+        ({"alphas": [0.1], "estimator": Arrows()}, "no_path_method"),
+        ({"sample_fraction": 0.01}, "subsamples_too_small"),
     ],
 )
 def test_impossible_parameters_are_named(parameters, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         Stability(**({"estimator": GaussianGraph(alpha=0.1)} | parameters)).fit(pair())
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from edgewise import InputError
 from edgewise.io import atomic_path
+from tests.messages import raises
 
 
 def test_success_replaces_and_leaves_nothing_behind(tmp_path):
@@ -51,7 +52,7 @@ def test_symbolic_link_is_written_through(tmp_path):
 
 
 def test_folder_and_missing_folder_are_refused(tmp_path):
-    with pytest.raises(InputError, match="is a folder"), atomic_path(tmp_path):
+    with raises(InputError, code="cannot_write_folder"), atomic_path(tmp_path):
         pass
-    with pytest.raises(InputError, match="does not exist"), atomic_path(tmp_path / "no" / "x"):
+    with raises(InputError, code="no_parent_folder"), atomic_path(tmp_path / "no" / "x"):
         pass

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from edgewise import BootstrapGraph, DirectedGraph, Graph, InputError
 from edgewise.plot.directed import plot_arc_confidence
+from tests.messages import raises
 
 DASH = "\N{EN DASH}"
 WEIGHTS = np.array([[0, 1, 0], [0, 0, 0], [0, 0.5, 0]])
@@ -60,7 +61,7 @@ def test_an_edge_that_no_resample_directs_has_no_arrow():
 
 
 def test_shares_of_another_bootstrap_are_refused():
-    with pytest.raises(InputError, match="direction_frequency_"):
+    with raises(InputError, code="directions_shape"):
         plot_arc_confidence(GRAPH, np.ones((3, 3)))
 
 
@@ -82,10 +83,10 @@ def test_given_axes_and_nothing_found():
     "graph", [Graph(WEIGHTS, directed=True), Graph([[0, 1], [1, 0]], confidence=[[0, 1], [1, 0]])]
 )
 def test_graphs_without_directions_or_confidence_are_refused(graph):
-    with pytest.raises(InputError, match="BootstrapGraph"):
+    with raises(InputError, code="arc_confidence_required"):
         plot_arc_confidence(graph, np.zeros(graph.weights.shape))
 
 
 def test_most_must_be_positive():
-    with pytest.raises(InputError, match="most must be"):
+    with raises(InputError, code="most_range", most=0):
         plot_arc_confidence(GRAPH, TOLD, most=0)

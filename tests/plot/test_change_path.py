@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from edgewise import InputError
 from edgewise.plot.change_path import plot_change_path
+from tests.messages import raises
 
 BLUE, ORANGE = to_rgb("#0072B2"), to_rgb("#D55E00")
 ALPHAS = np.array([0.4, 0.1, 0.2])
@@ -84,7 +85,7 @@ def test_scale_of_alpha():
     assert plot_change_path(ALPHAS, changes).get_xscale() == "log"
     linear = plot_change_path([0.4, 0.0, 0.2], changes, log=False)
     assert linear.get_xscale() == "linear"
-    with pytest.raises(InputError, match="positive for a log scale; found 0"):
+    with raises(InputError, code="path_alphas_positive"):
         plot_change_path([0.4, 0.0, 0.2], changes)
 
 

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from edgewise import Graph, InputError
 from edgewise.plot import plot_intervals, plot_path, save_figure
+from tests.messages import raises
 
 WEIGHTS = np.array([[0, 0.9, -0.5], [0.9, 0, 0], [-0.5, 0, 0]])
 ALPHAS = [0.6, 0.1, 1.0]
@@ -74,15 +75,15 @@ def test_name_of_the_chosen_alpha_stays_inside(chosen):
 @pytest.mark.parametrize(
     ("alphas", "graphs", "options", "message"),
     [
-        ([1, 2], [shrunk(0)], {}, "2 alphas but 1 graphs"),
-        ([], [], {}, "0 alphas but 0 graphs"),
-        ([0.0], [shrunk(0)], {}, "positive"),
-        ([1, 2], [shrunk(0), Graph(np.zeros((2, 2)))], {}, "same nodes"),
-        ([1], [shrunk(0)], {"kind": "nodes"}, "got 'nodes'"),
+        ([1, 2], [shrunk(0)], {}, "curve_graph_count"),
+        ([], [], {}, "curve_graph_count"),
+        ([0.0], [shrunk(0)], {}, "curve_alphas_positive"),
+        ([1, 2], [shrunk(0), Graph(np.zeros((2, 2)))], {}, "curve_nodes_differ"),
+        ([1], [shrunk(0)], {"kind": "nodes"}, "kind_choice"),
     ],
 )
 def test_path_refuses(alphas, graphs, options, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         plot_path(alphas, graphs, **options)
 
 
@@ -121,7 +122,7 @@ def test_save_figure_keeps_the_old_file_when_drawing_fails(tmp_path, monkeypatch
         save_figure(figure, target)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
-    with pytest.raises(InputError, match=r"'.bmp'.*\.png, \.pdf, \.svg"):
+    with raises(InputError, code="figure_suffix", suffix=".bmp", listed=".png, .pdf, .svg"):
         save_figure(figure, tmp_path / "figure.bmp")
 
 
@@ -152,7 +153,7 @@ def test_intervals_are_in_the_order_of_the_weights():
 
 def test_intervals_that_do_not_fit():
     graph = Graph([[0, 0.5], [0.5, 0]])
-    with pytest.raises(InputError, match=r"shape \(2, 2, 2\).*found \(2, 2\)"):
+    with raises(InputError, code="interval_shape", n_nodes=2, shape=[2, 2]):
         plot_intervals(graph, graph.weights)
     with pytest.raises(InputError, match="most must be at least 1"):
         plot_intervals(graph, np.zeros((2, 2, 2)), most=0)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from edgewise import Graph, InputError
 from edgewise.plot import plot_matrix
+from tests.messages import raises
 
 WEIGHTS = np.array([[0, 0.5, 0], [0.5, 0, -0.25], [0, -0.25, 0]])
 
@@ -149,5 +150,5 @@ def test_outlines_of_no_group_and_of_many():
 
 @pytest.mark.parametrize("groups", [np.zeros((2, 2), int), np.zeros((3, 3)), [0, 1, 2]])
 def test_bad_groups_are_named(groups):
-    with pytest.raises(InputError, match="3 x 3 matrix"):
+    with raises(InputError, code="matrix_groups", n_nodes=3):
         plot_matrix(Graph(WEIGHTS), groups=groups)

@@ -8,6 +8,7 @@ from edgewise.inference.stability import CaseDropping
 from edgewise.metrics import node_statistics
 from edgewise.plot import plot_centrality, plot_communities
 from edgewise.plot.nodes import plot_case_dropping, plot_differences
+from tests.messages import raises
 
 WEIGHTS = np.array([[0, 0.5, 0, 0], [0.5, 0, -0.2, 0], [0, -0.2, 0, 0.1], [0, 0, 0.1, 0]])
 
@@ -52,9 +53,9 @@ def test_what_is_not_known_or_all_equal_is_drawn_without_it():
 
 def test_bad_tables():
     table = node_statistics(WEIGHTS)
-    with pytest.raises(InputError, match="no column 'fame'"):
+    with raises(InputError, code="table_without_column", whose="", unknown="fame"):
         plot_centrality(table, ["fame"])
-    with pytest.raises(InputError, match="other nodes"):
+    with raises(InputError, code="tables_nodes_differ", whose=" of 'b'"):
         plot_centrality({"a": table, "b": table.iloc[:2]}, ["strength"])
     with pytest.raises(InputError, match="scale"):
         plot_centrality(table, scale="log")
@@ -93,7 +94,7 @@ def test_only_the_largest_are_drawn(differences):
     ax = plot_differences(differences, most=2)
     assert len(ax.get_yticklabels()) == 2
     assert "without 2 smaller ones" in ax.get_xlabel()
-    with pytest.raises(InputError, match="most"):
+    with raises(InputError, code="most_at_least_two", most=1):
         plot_differences(differences, most=1)
 
 
@@ -107,7 +108,7 @@ def test_a_map_of_communities_is_sorted_by_them():
     members = np.repeat([0, 1], [70, 1])
     many = plot_communities([members], names=[f"n{k}" for k in range(71)])
     assert [label.get_text() for label in many.get_yticklabels()] == ["n0 and 69 more"]
-    with pytest.raises(InputError, match="row for each resample"):
+    with raises(InputError, code="membership_shape", shape=[2]):
         plot_communities([0, 1])
-    with pytest.raises(InputError, match="3 nodes, names 2"):
+    with raises(InputError, code="membership_size", n_nodes=3, n_labels=2):
         plot_communities(drawn, names=["a", "b"])

@@ -5,6 +5,7 @@ import pytest
 
 from edgewise import CV, EBIC, DiscreteMarkovNet, GaussianGraph, InputError, StARS
 from edgewise.plot.curves import plot_score_history, plot_selection
+from tests.messages import raises
 
 
 def rows():
@@ -35,5 +36,5 @@ def test_scores_of_a_structure_rise():
     ax = plot_score_history(model.history_)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.history_[:, 0])
     assert plot_score_history([-3.0, -2.0]).lines[0].get_ydata().tolist() == [-3.0, -2.0]
-    with pytest.raises(InputError, match="one or two dimensions"):
+    with raises(InputError, code="history_dimensions", shape=[2, 2, 2]):
         plot_score_history(np.zeros((2, 2, 2)))

@@ -13,6 +13,7 @@ from edgewise.plot import plot_leaf_map, plot_tree
 from edgewise.plot.partition import plot_partition
 from edgewise.plot.tree import leaf_color, leaf_hatch, leaf_marker, plot_tree_risk
 from tests.cases import by_default
+from tests.messages import raises
 
 
 def draw(n=1200, seed=0):
@@ -225,11 +226,13 @@ def test_map_of_other_names(rows):
     X, Y = rows
     other = X.rename(columns={"lat": "north", "lon": "east"})
     fitted = GraphTree(random_state=0).fit(other, Y)
-    with pytest.raises(InputError, match=r"is called like a longitude\. Pass longitude="):
+    with raises(InputError, code="no_covariate_called", names=["north", "east", "height"]):
         plot_leaf_map(fitted, other)
     ax = plot_leaf_map(fitted, other, latitude="north", longitude="east")
     assert len(ax.collections) == len(np.unique(fitted.apply(other)))
-    with pytest.raises(InputError, match="There is no covariate 'west'"):
+    with raises(
+        InputError, code="unknown_covariate", wanted="west", names=["north", "east", "height"]
+    ):
         plot_leaf_map(fitted, other, latitude="north", longitude="west")
     plain = GraphTree(random_state=0).fit(X.to_numpy(), Y)
     assert plot_leaf_map(plain, X.to_numpy(), latitude="x0", longitude="x1").collections
@@ -237,22 +240,26 @@ def test_map_of_other_names(rows):
 
 @pytest.mark.parametrize("plot", [plot_tree, plot_tree_risk, plot_partition])
 def test_only_fitted_trees(plot):
-    with pytest.raises(InputError, match="has not been fitted"):
+    with raises(InputError, code="tree_not_fitted"):
         plot(GraphTree())
-    with pytest.raises(InputError, match="A fitted GraphTree is needed, got dict"):
+    with raises(InputError, code="tree_required", type="dict"):
         plot({})
 
 
 def test_bad_covariates(tree):
-    with pytest.raises(InputError, match="two different names"):
+    with raises(InputError, code="two_covariates", wanted=["lat", "lat"]):
         plot_partition(tree, ["lat", "lat"])
-    with pytest.raises(InputError, match="'depth' cannot be drawn; the numeric covariates are"):
+    with raises(
+        InputError, code="covariate_not_numeric", bad=["depth"], numeric=["lat", "lon", "height"]
+    ):
         plot_partition(tree, ["lat", "depth"])
-    with pytest.raises(InputError, match="at names 'lat'"):
+    with raises(
+        InputError, code="unknown_fixed_covariate", unknown=["lat"], known=["lat", "lon", "height"]
+    ):
         plot_partition(tree, ["lon", "lat"], at={"lat": 40})
     rng = np.random.default_rng(0)
     one = GraphTree(random_state=0).fit(rng.uniform(size=(60, 1)), rng.normal(size=(60, 2)))
-    with pytest.raises(InputError, match=r"this tree has 1\. Use plot_tree"):
+    with raises(InputError, code="partition_covariates", n_numeric=1):
         plot_partition(one)
 
 

@@ -7,6 +7,7 @@ from sklearn.model_selection import KFold
 from edgewise import InputError
 from edgewise.selection.choose import alpha_grid, choose_by_cv, choose_by_ebic, choose_by_stars
 from edgewise.selection.criteria import ebic, instability
+from tests.messages import raises
 
 ALPHAS = np.array([0.9, 0.6, 0.3, 0.1])
 
@@ -101,7 +102,7 @@ def test_ebic_prefers_the_larger_alpha_on_a_tie():
 
 
 def test_too_short_a_path_is_refused():
-    with pytest.raises(InputError, match="2 fits for 4 alphas"):
+    with raises(InputError, code="path_fit_count", n_values=2, n_alphas=4):
         ebic_of([-1, -2], [0, 1])
 
 
@@ -160,9 +161,9 @@ def refuse(rows, weights, alphas):
 
 
 def test_a_failing_fold_or_subsample_is_named(rows):
-    with pytest.raises(InputError, match=r"Fold 1 of 5 .* Column 'x3'"):
+    with raises(InputError, code="fit_failed"):
         choose_by_cv(rows, ALPHAS, refuse, closeness)
-    with pytest.raises(InputError, match=r"Subsample 1 .* Column 'x3'"):
+    with raises(InputError, code="fit_failed"):
         choose_by_stars(rows, ALPHAS, refuse, joined)
 
 
@@ -221,7 +222,7 @@ def test_stars_refuses(rows, options):
 
 
 def test_alphas_must_decrease(rows):
-    with pytest.raises(InputError, match="large to small"):
+    with raises(InputError, code="alphas_descending"):
         choose_by_stars(rows, ALPHAS[::-1], threshold_path, joined)
 
 

@@ -9,6 +9,7 @@ from edgewise import InputError
 from edgewise.io import read_chunks
 from edgewise.stats import stream_counts
 from edgewise.stats.counts import Counts
+from tests.messages import raises
 
 
 def survey(n=300, seed=0):
@@ -75,9 +76,9 @@ def test_levels_of_all_chunks():
     assert found.levels == (("low", "mid", "high"),)
     assert found.table("a").tolist() == [1, 0, 1]
     other = pd.DataFrame({"a": pd.Categorical(["mid"], categories=["mid", "high"])})
-    with pytest.raises(InputError, match="'a' does not have the same categories in all chunks"):
+    with raises(InputError, code="chunk_categories_differ"):
         stream_counts([*declared, other])
-    with pytest.raises(InputError, match="'a' holds text in some chunks and numbers in others"):
+    with raises(InputError, code="chunk_text_and_numbers"):
         stream_counts([parts[0], pd.DataFrame({"a": ["x"]})])
 
 
@@ -91,7 +92,9 @@ def test_more_states_than_integers_can_number():
     np.testing.assert_array_equal(found.counts, times)
     assert found.names is None
     assert found.table(0, "x59").sum() == 500
-    with pytest.raises(InputError, match="Ask for fewer columns"):
+    with raises(
+        InputError, code="contingency_too_large", n_places=60, n_sites=42391158275216203514294433201
+    ):
         found.table(*range(60))
 
 
@@ -99,26 +102,28 @@ def test_limits():
     labelled = pd.DataFrame({"smokes": [0, 1] * 2**15, "label": np.arange(2**16)})
     assert stream_counts([labelled]).table("smokes").tolist() == [2**15] * 2
     one_more = pd.DataFrame({"smokes": [1], "label": [-1]})
-    with pytest.raises(InputError, match="'label' has more than 65536 levels"):
+    with raises(InputError, code="too_many_levels", many=["label"], most_levels=65536):
         stream_counts([labelled, one_more])
     found = stream_counts([survey()])
     parts = found.states, found.counts, found.levels, found.names
     assert Counts._distinct(*parts).names == found.names
-    with pytest.raises(InputError, match="rows so far are all different"):
+    with raises(InputError, code="too_many_distinct_rows", n_states=24):
         Counts._distinct(*parts, most_bytes=20)
 
 
 def test_bad_input():
     frame = survey()
     gap = frame.assign(city=frame["city"].where(frame.index != 150))
-    with pytest.raises(InputError, match=r"Chunk 2: column 'city' is missing .* row 50 \(150 of"):
+    with raises(InputError, code="chunk_value_not_finite", name="city"):
         stream_counts([gap[:100], gap[100:]])
-    with pytest.raises(InputError, match=r"column 'children' is infinite"):
+    with raises(InputError, code="chunk_value_not_finite", name="children"):
         stream_counts([frame.assign(children=np.inf)])
     found = Counts.from_samples(frame)
-    with pytest.raises(InputError, match="do not merge: 'city' and 'children' are missing"):
+    with raises(InputError, code="counts_do_not_merge"):
         found.merge(Counts.from_samples(frame[["smokes"]]))
-    with pytest.raises(InputError, match="No column is called 'town'"):
+    with raises(
+        InputError, code="unknown_column", column="town", labels=["city", "smokes", "children"]
+    ):
         found.table("town")
-    with pytest.raises(InputError, match="1 to"):
+    with raises(InputError, code="contingency_too_large", n_places=0, n_sites=1):
         found.table()

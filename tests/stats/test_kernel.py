@@ -10,6 +10,7 @@ from edgewise.stats.moments import (
     kernel_weights,
     weighted_moments,
 )
+from tests.messages import raises
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_moments_are_those_of_numpy():
 
 
 def test_bad_arguments(distances):
-    with pytest.raises(InputError, match="bandwidth must be above 0, got 0"):
+    with raises(InputError, code="bandwidth_positive"):
         kernel_weights(distances, 0.0)
-    with pytest.raises(InputError, match="n_effective must be between 0 and 40, got 40"):
+    with raises(InputError, code="n_effective_range", n_rows=40, n_effective=40):
         bandwidth_for(distances, 40)

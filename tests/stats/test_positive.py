@@ -8,6 +8,7 @@ from edgewise.stats.positive import (
     correlation_from_covariance,
     smallest_eigenvalue,
 )
+from tests.messages import raises
 
 NAMES = ["a", "b", "c"]
 
@@ -142,9 +143,9 @@ def test_repair_does_not_depend_on_units(indefinite, method):
 
 
 def test_repair_refusals(indefinite):
-    with pytest.raises(InputError, match="'ridge' or 'clip'"):
+    with raises(InputError, code="repair_method", method="shrink"):
         repair_covariance(indefinite, "shrink")
-    with pytest.raises(InputError, match="minimum"):
+    with raises(InputError, code="repair_minimum", minimum=0):
         repair_covariance(indefinite, minimum=0)
-    with pytest.raises(InputError, match="not symmetric"):
+    with raises(InputError, code="asymmetric_covariance", label2="x1"):
         repair_covariance([[1, 0.5], [0, 1]])

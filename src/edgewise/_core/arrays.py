@@ -123,16 +123,9 @@ def to_device(array: Any, device: Any, crossover: int = 0) -> Any:
     try:
         torch = import_module("torch")
     except ImportError:
-        raise InputError(
-            f"device={device!r} needs PyTorch: pip install edgewise[gpu]. "
-            'device="cpu" needs nothing.',
-            "device",
-        ) from None
+        raise InputError("device_needs_pytorch", "device", device=device) from None
     if not torch.cuda.is_available():
-        raise InputError(
-            f'device={device!r}: PyTorch finds no CUDA GPU on this machine. Use device="cpu".',
-            "device",
-        )
+        raise InputError("no_cuda_device", "device", device=device)
     return torch.asarray(array, device=device)
 
 
@@ -164,7 +157,9 @@ def require_device_memory(model: Any, n_matrices: int, p: int) -> None:
     if needed > free:
         fits = int((free / (8.0 * n_matrices)) ** 0.5)
         raise NotEnoughMemoryError(
-            f"{p} variables take about {needed / 1e9:.0f} GB on the device, which has "
-            f"{free / 1e9:.0f} GB free: enough for {fits} variables. Take fewer variables, or "
-            'device="cpu".'
+            "device_memory_too_small",
+            p=p,
+            needed=needed / 1000000000.0,
+            free=free / 1000000000.0,
+            fits=fits,
         )

@@ -1,4 +1,4 @@
-"""Who hears of the progress of long work, in place of a terminal."""
+"""Listeners to the progress of long tasks, in place of a terminal."""
 
 from __future__ import annotations
 

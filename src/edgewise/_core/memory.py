@@ -89,8 +89,15 @@ def require_memory(task: str, held: Sequence[Arrays], *, advice: str, workers: i
     shape = " x ".join(f"{side:,}" for side in largest.shape)
     times = f" in each of {workers} processes" if workers > 1 else ""
     raise NotEnoughMemoryError(
-        f"{task} holds about {largest.count:.0f} arrays of {shape} ({_in_words(largest.size)} each)"
-        f"{times}, {_in_words(need)} in all; {_in_words(free)} are free. {advice}"
+        "memory_estimate_too_large",
+        task=task,
+        count=largest.count,
+        shape=shape,
+        each=_in_words(largest.size),
+        times=times,
+        needed=_in_words(need),
+        free=_in_words(free),
+        advice=advice,
     )
 
 

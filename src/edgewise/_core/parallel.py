@@ -1,4 +1,4 @@
-"""The one joblib call, which folds, resamples and simulations run through, and Ctrl-C in it."""
+"""Parallel tasks by joblib: progress, worker processes, interruption."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def interrupts_raised() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def workers_deaf() -> Iterator[None]:
-    """Let processes that are started in this block not hear Ctrl-C, from their first moment.
+    """Block SIGINT in worker processes started in this block.
 
     A terminal sends it to all of them. The process that starts them hears it, also in this block,
     and ends them; their own complaints would only hide what it has to say.
@@ -320,7 +320,7 @@ def duration(seconds: float) -> str:
 def check_jobs(n_jobs: int | None) -> None:
     """Raise where a number of workers means nothing."""
     if n_jobs == 0:
-        raise InputError("n_jobs=0 has no meaning. Pass 1 or more, or -1 for all cores.")
+        raise InputError("zero_jobs")
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
@@ -331,12 +331,9 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
     if random_state is None or isinstance(random_state, (int, np.integer)):
         if random_state is not None and random_state < 0:
-            raise InputError(f"random_state must be at least 0, got {random_state}.")
+            raise InputError("random_state_negative", random_state=random_state)
         return np.random.default_rng(random_state)
-    raise InputError(
-        "random_state must be an integer, a numpy Generator or RandomState, or None; "
-        f"got {type(random_state).__name__}."
-    )
+    raise InputError("random_state_type", type=type(random_state).__name__)
 
 
 def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generator]:

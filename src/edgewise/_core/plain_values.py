@@ -1,4 +1,4 @@
-"""Values as JSON and plain arrays, and back: what files hold instead of pickled code."""
+"""Serialisation of values as JSON and plain arrays, instead of pickles."""
 
 from __future__ import annotations
 
@@ -64,15 +64,12 @@ class PlainWriter:
 
     def encode_other(self, value: Any, label: str) -> Any:
         """Encode what is neither plain nor a result: a hook for subclasses, the base raises."""
-        raise InputError(
-            f"{label} is a {type(value).__name__}, which cannot be saved without pickling it. "
-            "Set it to a number, text or array first."
-        )
+        raise InputError("needs_pickling", label=label, type=type(value).__name__)
 
     def _encode_array(self, value: AnyArray, label: str) -> dict[str, Any]:
         if value.dtype.kind == "O":
             if not all(isinstance(item, str) for item in value.flat) or value.ndim != 1:
-                raise InputError(f"{label} holds Python objects, which cannot be saved.")
+                raise InputError("python_objects_not_saved", label=label)
             return {KIND: "names", "items": value.tolist()}
         name = f"a{len(self.arrays)}"
         self.arrays[name] = value
@@ -116,7 +113,7 @@ class PlainReader:
 
     def decode_other(self, kind: str, value: dict[str, Any]) -> Any:
         """Decode what is neither plain nor a result: a hook for subclasses, the base raises."""
-        raise InputError(f"The file holds a {kind!r}, which this version does not know.")
+        raise InputError("unknown_archived_kind", kind=kind)
 
 
 def _fields(result: type) -> tuple[str, ...]:

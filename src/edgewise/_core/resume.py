@@ -1,4 +1,4 @@
-"""Finished tasks kept in a folder, so that a run that was stopped goes on where it was."""
+"""Checkpoints: finished tasks kept in a folder, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -55,10 +55,7 @@ def _acquire(path: Path) -> tuple[BinaryIO, bool]:
             is_locked = _lock(file)
         except BlockingIOError:
             file.close()
-            raise InputError(
-                f"Another run is at work in '{path.parent}'. Wait until it has ended, or name "
-                "another folder."
-            ) from None
+            raise InputError("folder_in_use", parent=path.parent) from None
         # The run before may have deleted the file after it was opened here.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
@@ -144,7 +141,7 @@ def resumable(folder: str | os.PathLike[str], *, paths: bool = True) -> Iterator
     """
     path = Path(folder)
     if path.exists() and not path.is_dir():
-        raise InputError(f"'{path}' is a file. Name a folder for what is to be kept.")
+        raise InputError("resume_needs_folder", path=path)
     path.mkdir(parents=True, exist_ok=True)
     keeper = _keeper.get()
     # A block within a block of the same folder has its lock already.
@@ -186,10 +183,7 @@ def kept_tasks(
         digest = joblib.hash(what)
     # The parts of a task raise what they like when they cannot be written down.
     except Exception as error:
-        raise InputError(
-            f"Finished parts of this work could not be found again ({error}). Use functions that "
-            "stand at the top of a module, or leave resumable out."
-        ) from error
+        raise InputError("task_not_importable", error=error) from error
     return KeptTasks(keeper.folder / f"{digest}{SUFFIX}")
 
 
@@ -250,10 +244,7 @@ class KeptTasks:
         record = file.read(size)
         if zlib.crc32(record) != int.from_bytes(head[_SIZE:]):
             warnings.warn(
-                f"'{self.path}' is damaged; the tasks behind its last {size + left} bytes run "
-                "again.",
-                DataWarning,
-                stacklevel=4,
+                DataWarning("resume_damaged", path=self.path, size=size + left), stacklevel=4
             )
             return None
         return record
@@ -287,9 +278,7 @@ def _decode(record: bytes, path: Path) -> tuple[Key, Any]:
             arrays[f"a{len(arrays)}"] = np.lib.format.read_array(stream, allow_pickle=False)
         return key, PlainReader(arrays, _class_of).decode(document)
     except (AttributeError, ImportError, KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"'{path}' does not hold what this version keeps of a run ({error}). Delete it."
-        ) from error
+        raise InputError("checkpoint_unreadable", path=path, error=error) from error
 
 
 def _name_of(result: type) -> str | None:

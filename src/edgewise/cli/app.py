@@ -18,8 +18,11 @@ from edgewise.cli.learn import learn
 from edgewise.cli.prepare import reads_table
 from edgewise.cli.progress import tells_progress
 from edgewise.cli.regress import regress
-from edgewise.cli.shell import Commands, say
+from edgewise.cli.shell import Command, Commands, say
 from edgewise.cli.simulate import simulate
+
+#: Names of the help of a command.
+HELP: Final = {"help_option_names": ["-h", "--help", "--help-all"]}
 
 app = typer.Typer(
     cls=Commands,
@@ -64,4 +67,6 @@ on_tables: list[Callable[..., None]] = [learn, compare, regress, direct, classif
 others: list[Callable[..., None]] = [demo, export, simulate, info]
 for command in (*map(reads_table, on_tables), *others):
     epilog = f"Example: {EXAMPLES[command.__name__]}"
-    app.command(epilog=epilog)(tells_progress(command))
+    if command in on_tables:
+        epilog = f"All options: edgewise {command.__name__} --help-all. {epilog}"
+    app.command(epilog=epilog, cls=Command, context_settings=HELP)(tells_progress(command))

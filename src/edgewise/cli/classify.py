@@ -1,4 +1,4 @@
-"""``edgewise classify``: whether the networks of classes tell them apart."""
+"""``edgewise classify``: classification by a network of each class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from edgewise.cli.options import (
     OutFolder,
     Quiet,
     Seed,
+    estimator_option,
     given,
+    settings,
+    settings_option,
 )
 from edgewise.cli.run import Result
 from edgewise.cli.shell import again, drop_command, shows_progress
@@ -54,7 +57,7 @@ ClassBy: TypeAlias = Annotated[
     str,
     typer.Option(
         "--by",
-        help="Column that holds the class of each row; it is left out of the networks.",
+        help="Column with the class of each row; excluded from the networks.",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -64,9 +67,8 @@ LearningOption: TypeAlias = Annotated[
     typer.Option(
         "--learning",
         help=(
-            "Learn the networks together, for wide margins between likelihoods or for Fisher "
-            "scores that separate; or each by itself. Decides which networks are shown; the "
-            "accuracy of all three is always compared."
+            "Learn the networks jointly, for large margins or for separable Fisher vectors; or "
+            "each class by itself (generative). The accuracies of all three are reported."
         ),
     ),
 ]
@@ -74,48 +76,16 @@ DecisionOption: TypeAlias = Annotated[
     Decision,
     typer.Option(
         "--decide",
-        help="Decide by the likelihoods, or by support vector machines on the Fisher scores.",
+        help="Classify by likelihoods, or by a support vector machine on Fisher vectors.",
     ),
 ]
 ClassAlpha: TypeAlias = Annotated[
     float,
-    typer.Option(
-        "--alpha", help="Sparsity of the networks, in units of correlation; larger is sparser."
-    ),
+    typer.Option("--alpha", help="Penalty of the networks, on the correlation scale."),
 ]
 Edges: TypeAlias = Annotated[
     int,
-    typer.Option("--edges", help="Arcs, over all networks, that are updated in joint learning."),
-]
-Slack: TypeAlias = Annotated[
-    float, typer.Option(help="Share by which a network may then fit its own class worse.")
-]
-ClassMethodOption: TypeAlias = Annotated[
-    ClassMethod,
-    typer.Option(
-        "--method", help="Learn each network by an order of all columns, or column by column."
-    ),
-]
-Cost: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--cost",
-        help="Cost of rows on the wrong side, in Fisher learning and in support vector machines.",
-    ),
-]
-Nu: TypeAlias = Annotated[
-    float,
-    typer.Option(help="Share of the rows, of smallest margin, that count in margin learning."),
-]
-BiasOption: TypeAlias = Annotated[
-    Bias,
-    typer.Option(
-        "--bias",
-        help=(
-            "Free intercepts, or penalised ones as published: that spoils the networks learned by "
-            "themselves, so that learning them together seems to gain much."
-        ),
-    ),
+    estimator_option("--edges", help="Number of arcs updated by joint learning."),
 ]
 Folds: TypeAlias = Annotated[
     int,
@@ -126,6 +96,10 @@ Repeats: TypeAlias = Annotated[
     accuracy_option("--repeats", help="Repeats of the cross-validation."),
 ]
 
+#: Parameters of the estimator that ``--set`` takes.
+SETTINGS: Final = ("method", "slack", "C", "nu", "bias")
+Settings: TypeAlias = Annotated[list[str] | None, settings_option(*SETTINGS)]
+
 
 def classify(
     data: DataFile,
@@ -134,11 +108,6 @@ def classify(
     decide: DecisionOption = "likelihood",
     alpha: ClassAlpha = 0.15,
     n_edges: Edges = 100,
-    slack: Slack = 0.01,
-    method: ClassMethodOption = "order",
-    C: Cost = 1.0,
-    nu: Nu = 0.5,
-    bias: BiasOption = "free",
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
@@ -150,11 +119,12 @@ def classify(
     dask: Dask = None,
     n_folds: Folds = 5,
     n_repeats: Repeats = 2,
+    chosen_settings: Settings = None,
 ) -> None:
-    """Learn a network of each class, and whether networks tell the classes apart.
+    """Classify rows by a Bayesian network of each class.
 
-    Compares networks learned together and by themselves with a linear SVM and shrunken LDA.
-    Writes accuracies, networks, what the learning changed, the model and a record.
+    Compares jointly and separately learned networks with a linear SVM and shrunken LDA.
+    Writes accuracies, networks, their changes, the model and a record of the run.
     """
     from edgewise.cli.run import run
 
@@ -163,11 +133,7 @@ def classify(
         decide=decide,
         alpha=alpha,
         n_edges=n_edges,
-        slack=slack,
-        method=method,
-        C=C,
-        nu=nu,
-        bias=bias,
+        **settings(chosen_settings, *SETTINGS),
     )
     source, y = read_classes(data, by=by, columns=columns or (), drop=drop or ())
     folds = {
@@ -281,8 +247,11 @@ def _held_out(source: Source, smallest: int, n_folds: int) -> tuple[dict[str, An
     length, longest = found.block_length(smallest), smallest // n_folds
     if found.length is not None and length > longest:
         raise InputError(
-            f"--blocks {length} leaves fewer than {n_folds} blocks, one for each fold, of the "
-            f"{smallest} rows of the smallest class. Use {again('--blocks', str(longest))}."
+            "blocks_leave_few_folds",
+            length=length,
+            n_folds=n_folds,
+            smallest=smallest,
+            again=again("--blocks", str(longest)),
         )
     length = min(length, longest)
     held = f"rows held out in blocks of {length} of a class"
@@ -294,8 +263,6 @@ def _held_out(source: Source, smallest: int, n_folds: int) -> tuple[dict[str, An
 
 def _warn_of_telling(frame: pd.DataFrame, y: pd.Series) -> None:
     """Warn of columns that tell the classes apart alone, as one does that they were made from."""
-    from edgewise.data.checks import agree, column_nouns
-
     labels = y.to_numpy()
     telling = []
     for name in frame.columns:
@@ -303,12 +270,8 @@ def _warn_of_telling(frame: pd.DataFrame, y: pd.Series) -> None:
         if (ranges["max"].to_numpy()[:-1] < ranges["min"].to_numpy()[1:]).all():
             telling.append(str(name))
     if telling and frame.shape[1] - len(telling) > 1:
-        which = agree(telling, "it", "them")
         warnings.warn(
-            f"{column_nouns(telling)} {agree(telling, 'tells', 'tell')} the classes apart alone: "
-            f"values of different classes do not overlap. Leave {which} out if the classes were "
-            f"made from {which}: {drop_command(telling)}.",
-            DataWarning,
+            DataWarning("classes_separated", columns=telling, command=drop_command(telling)),
             stacklevel=2,
         )
 

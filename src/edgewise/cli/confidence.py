@@ -1,4 +1,4 @@
-"""Bootstrap of the edges: by default where it is quick, with an estimate of its time."""
+"""Bootstrap confidence of the edges, by default if it is quick."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError, SolverError
-from edgewise.cli.shell import shows_progress, tell
+from edgewise.cli.shell import shows_progress, tell, worded
 from edgewise.cli.wording import count
 
 if TYPE_CHECKING:
@@ -44,16 +44,14 @@ class Confidence:
     only_if_quick: bool = False
 
     @classmethod
-    def asked(cls, wanted: bool | None, n_resamples: int | None) -> Confidence:
-        """Read the options: a switch that may be left alone, and a number that turns it on."""
-        if wanted is False and n_resamples is not None:
-            raise InputError("--resamples has no use with --no-confidence. Leave one of them out.")
-        if n_resamples is not None and n_resamples < 2:
-            raise InputError(f"--resamples must be at least 2, got {n_resamples}.")
-        if wanted is False:
-            return cls()
+    def asked(cls, n_resamples: int | None) -> Confidence:
+        """Read ``--resamples``: None for the default, if it is quick, and 0 for none."""
         if n_resamples is None:
-            return cls(n_resamples=RESAMPLES, only_if_quick=not wanted)
+            return cls(n_resamples=RESAMPLES, only_if_quick=True)
+        if n_resamples == 0:
+            return cls()
+        if n_resamples < 2:
+            raise InputError("too_few_resamples_asked", n_resamples=n_resamples)
         return cls(n_resamples=n_resamples)
 
     @property
@@ -316,7 +314,7 @@ def _test_numbers(
     n_resamples = getattr(resampled, "n_resamples_", 0)
     errors = errors_by(frame, covariance) if member is None else "bootstrap"
     if errors == "bootstrap" and n_resamples < FEWEST:
-        why = "no p-values of edges: their errors need resamples; --confidence asks for them"
+        why = "no p-values of edges: their standard errors need resamples (--resamples 100)"
         return TestedEdges(values=values, notes=[why])
     try:
         found = edge_intervals(
@@ -332,8 +330,7 @@ def _test_numbers(
         )
     except InputError as error:
         # Such as copies of a column, which a fit with a repair can take.
-        said = str(error).partition(". ")[0].rstrip(".")
-        why = f"no p-values of edges: {said[:1].lower()}{said[1:]}"
+        why = f"no p-values of edges: {worded(error).rstrip('.')}"
         return TestedEdges(values=values, notes=[why])
     values |= {
         "estimate": found.estimate,
@@ -362,10 +359,10 @@ def _tested(
     is_sure = np.triu(graph.adjacency & (values["qvalue"] <= LEVEL))
     n_sure = int(is_sure.sum())
     how = {
-        "formula": "of partial correlations freed of the penalty",
+        "formula": "debiased partial correlations",
         "confirmed": "of partial correlations, confirmed by tests that allow for heavy tails",
         "robust": "of partial correlations, with errors that allow for heavy tails",
-        "bootstrap": "of partial correlations freed of the penalty, with errors from resamples",
+        "bootstrap": "debiased partial correlations, bootstrap standard errors",
         "residuals": "of what the other neighbours leave unexplained",
     }
     line = (
@@ -468,7 +465,7 @@ def _announce_cost(seconds: float, n_resamples: int) -> None:
 
     tell(
         f"{n_resamples} resamples for the confidence of each edge, about {duration(seconds)} "
-        "(--no-confidence leaves them out) ..."
+        "(--resamples 0 skips them) ..."
     )
 
 
@@ -478,5 +475,5 @@ def _left_out(seconds: float, n_resamples: int) -> str:
 
     return (
         f"no confidence of the edges, since {n_resamples} resamples would take about "
-        f"{duration(seconds)}; --confidence asks for it"
+        f"{duration(seconds)}; --resamples 100 requests it"
     )

@@ -1,4 +1,4 @@
-"""``edgewise demo``: questions asked of real data that come with the package."""
+"""``edgewise demo``: five questions on bundled data."""
 
 from __future__ import annotations
 
@@ -454,7 +454,7 @@ def tell_direction(source: Source, result: Result) -> str:
 
 
 def tell_apart(source: Source, result: Result) -> str:
-    """Say how many tumours the networks tell apart, beside a classifier without any."""
+    """Report the accuracy of the networks and of a classifier without any."""
     accuracy = {name: one["mean"] for name, one in result.found["accuracy"].items()}
     return (
         "The networks of benign and malignant tumours differ enough to name the kind of "

@@ -1,4 +1,4 @@
-"""How the rows of a table depend on each other, and what a command does about it by itself."""
+"""Clustered and autocorrelated rows: detection, and the default treatment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgewise._core.errors import InputError
-from edgewise.cli.options import PLACES
 from edgewise.cli.prepare import along_rows, named_columns, preparation
 from edgewise.cli.shell import options_given, options_here
 
@@ -41,7 +40,7 @@ def chosen_cluster(
     if asked.cluster is not None:
         names = named_columns([asked.cluster], raw.names, CLUSTER, raw.source)
         if len(names) != 1:
-            raise InputError(f"{CLUSTER} takes one column, got '{asked.cluster}'. Name one.")
+            raise InputError("one_cluster_column", option=CLUSTER, cluster=asked.cluster)
         return _with_nests(raw, names[0])[0], names[0]
     if asked.transpose or not options_given().isdisjoint(DESIGNED):
         return raw, None
@@ -94,10 +93,7 @@ def settled(reading: Reading, *, is_numbers: bool = True) -> Reading:
     found = Dependence(length=asked.blocks)
     names = reading.apart.get(CLUSTER, ())
     if asked.within not in (None, "none") and not names:
-        raise InputError(
-            "--within is about rows that belong together, and no column says which do. Name it: "
-            f"{CLUSTER} COLUMN."
-        )
+        raise InputError("within_without_clusters", option=CLUSTER)
     if names:
         reading, found = _clustered(reading, found, names[0], is_numbers=is_numbers)
     if found.kind != "clusters" and asked.blocks is None:
@@ -124,10 +120,7 @@ def _clustered(
     n_clusters = len(np.unique(member))
     if n_clusters < 2 or n_clusters == len(member):
         said = "has one value" if n_clusters < 2 else "has another value in every row"
-        raise InputError(
-            f"{CLUSTER} names '{name}', which {said}. Name a column with several rows of each of "
-            "its values."
-        )
+        raise InputError("unusable_cluster", option=CLUSTER, name=name, said=said)
     how = (
         f"as {CLUSTER} asks"
         if asked.cluster is not None
@@ -217,7 +210,7 @@ def _ordered(
     beside = {n: c for n, c in _columns(reading.raw) if n not in reading.names}
     is_in_windows = "--window" in options_given()
     can_change = is_numbers and not (asked.difference or "--on" in reading.apart)
-    can_change = can_change and options_given().isdisjoint(PLACES)
+    can_change = can_change and "--grid" not in options_given()
     order = row_order(
         table.values,
         table.names,
@@ -242,7 +235,7 @@ def _ordered(
 
 
 def _changes(reading: Reading, order: RowOrder) -> tuple[Reading, RowOrder]:
-    """Take changes from row to row, and leave out columns that have none."""
+    """First-difference the columns, and drop those that do not change."""
     import numpy as np
 
     from edgewise.data.dependence import is_in_time, is_season, row_order
@@ -261,7 +254,7 @@ def _changes(reading: Reading, order: RowOrder) -> tuple[Reading, RowOrder]:
     if len(flat) > len(table.names) - 2:
         return reading, order
     note = f"{drifting(order)} along the rows, as prices do, and whatever drifts seems linked"
-    changes = f"changes from row to row were taken of all columns, {int(is_kept.sum())} of them"
+    changes = f"first differences of all columns, {int(is_kept.sum())} rows"
     notes = [f"{note}: {changes}; {AS_THEY_ARE}"]
     if flat:
         notes.append(f"left out, since they count time: {', '.join(flat)}")
@@ -311,7 +304,7 @@ def in_days(reading: Reading, covariates: Sequence[str]) -> Reading:
             try:
                 days = days_of(column)
             except ValueError as error:
-                raise InputError(f"'{name}' holds dates that are none: {error}.") from None
+                raise InputError("invalid_dates", name=name, error=error) from None
             first = column[int(np.nanargmin(days))]
             columns[reading.raw.names.index(name)] = days
             notes.append(f"'{name}' holds dates: days since {first}")
@@ -416,8 +409,7 @@ def counted_rows(dependence: Dependence, frame: Any) -> Counted:
         from edgewise.cli.shell import again
 
         raise InputError(
-            f"--blocks {length} leaves fewer than two blocks of the {n} rows. Use "
-            f"{again('--blocks', str(max(n // 10, 1)))}."
+            "blocks_too_long", length=length, n=n, again=again("--blocks", str(max(n // 10, 1)))
         )
     # Two rows are the fewest that a criterion takes.
     n_rows = max(_n_independent(dependence, values), 2.5)
@@ -451,7 +443,10 @@ def _without_drift(order: RowOrder, n_columns: int) -> str:
     which = shlex.quote(",".join(drifts))
     verb = "drifts" if len(drifts) == 1 else "drift"
     names = ", ".join(f"'{name}'" for name in drifts)
-    return f"--drop {which} leaves out what drifts, --difference takes changes ({names} {verb}); "
+    return (
+        f"--drop {which} drops what drifts ({names} {verb}), --transform difference takes first "
+        "differences; "
+    )
 
 
 def _n_independent(dependence: Dependence, values: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""What a table holds, before anything is learned from it, as ``edgewise info TABLE`` says it."""
+"""Description of the columns of a table, for ``edgewise info TABLE``."""
 
 from __future__ import annotations
 

@@ -54,8 +54,5 @@ def _read(source: Path) -> Graph:
 
     graph: Graph | None = getattr(load(source), "graph_", None)
     if graph is None:
-        raise InputError(
-            f"The model in {source} was saved before it was fitted; it has no graph. Fit it first, "
-            "then save it."
-        )
+        raise InputError("model_not_fitted", source=source)
     return graph

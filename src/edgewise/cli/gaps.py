@@ -1,4 +1,4 @@
-"""Missing values of a table: what a command does with them, and what it advises."""
+"""Missing values of a table: default treatment and advice."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ def treat_missing(
         notes = [f"--missing auto takes {chosen}, since {few if chosen == 'drop' else why}"]
     if chosen not in takes:
         raise InputError(
-            f"--missing {chosen} is not possible here, since {why}. Use "
-            f"{again('--missing', takes[0])}."
+            "missing_not_possible", chosen=chosen, why=why, again=again("--missing", takes[0])
         )
     if chosen == "impute":
         reading = _with_design(reading, gaps)
@@ -77,8 +76,11 @@ def treat_missing(
         return replace(reading, notes=(*reading.notes, *notes)), chosen
     if is_whole.sum() < 2:
         raise InputError(
-            f"{int(is_whole.sum())} of {len(is_whole)} rows of {reading.raw.source} have no "
-            f"missing value, too few to learn from. {_fullest(reading, counts)}"
+            "too_few_complete_rows",
+            n_complete=int(is_whole.sum()),
+            n_rows=len(is_whole),
+            source=reading.raw.source,
+            fullest=_fullest(reading, counts),
         )
     notes.append(f"{int((~is_whole).sum())} of {len(is_whole)} rows have missing values, left out")
     return reading.with_rows(is_whole, *notes), "error"
@@ -86,15 +88,12 @@ def treat_missing(
 
 def _refuse_empty(reading: Reading, counts: Mapping[str, int]) -> None:
     """Refuse columns with at most one value."""
-    from edgewise.io import quote_names
-
     if empty := [name for name in reading.names if counts[name] >= reading.raw.n_rows - 1]:
-        nouns = ("Column", "has", "it") if len(empty) == 1 else ("Columns", "have", "them")
-        is_single = any(counts[name] < reading.raw.n_rows for name in empty)
-        values = "at most one value" if is_single else "no value at all"
         raise InputError(
-            f"{nouns[0]} {quote_names(empty)} {nouns[1]} {values}. Leave {nouns[2]} out: "
-            f"{drop_command(empty, *for_gaps(len(empty) < sum(map(bool, counts.values()))))}."
+            "empty_columns_in_file",
+            columns=empty,
+            has_values=any(counts[name] < reading.raw.n_rows for name in empty),
+            command=drop_command(empty, *for_gaps(len(empty) < sum(map(bool, counts.values())))),
         )
 
 

@@ -1,4 +1,4 @@
-"""``edgewise info``: what is installed, what this machine offers, and what a table holds."""
+"""``edgewise info``: versions and caches, or a description of the columns of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from edgewise.cli.describe import describe_table, in_words
 from edgewise.cli.options import Json
-from edgewise.cli.prepare import DecimalOption, Encoding, Header, Na, Sheet
+from edgewise.cli.prepare import Read, read_settings
 from edgewise.cli.shell import say, say_json
 
 
@@ -20,23 +20,17 @@ def info(
     table: Annotated[
         Path | None,
         typer.Argument(
-            help="Table to describe instead: its columns, and what each is taken for.",
+            help="Table whose columns to describe: kind, missing values, range.",
             metavar="[TABLE]",
             show_default=False,
         ),
     ] = None,
-    na: Na = None,
-    decimal: DecimalOption = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: Read = None,
     json: Json = False,
 ) -> None:
-    """Show versions, processor, caches and bundled data; or what the columns of a table hold."""
+    """Show versions, caches and bundled data; or describe the columns of a table."""
     if table is not None:
-        described = describe_table(
-            table, na=na or (), decimal=decimal, header=header, encoding=encoding, sheet=sheet
-        )
+        described = describe_table(table, **read_settings(read))
         if json:
             say_json(described)
         else:

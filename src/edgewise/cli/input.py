@@ -1,4 +1,4 @@
-"""The table a user names, checked with the command line in mind."""
+"""Reading and checking the table of a command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from edgewise.cli.dependence import (
 )
 from edgewise.cli.gaps import COMPLETE_ROWS, treat_missing
 from edgewise.cli.levels import with_orders
-from edgewise.cli.options import PLACES
 from edgewise.cli.prepare import (
     WRITTEN,
     Preparation,
@@ -184,7 +183,7 @@ class Reading:
                 values[:, numbers],
                 [table.names[k] for k in numbers],
                 is_ranks=is_ranks,
-                in_space=not options_given().isdisjoint(PLACES),
+                in_space="--grid" in options_given(),
             )
             found += tuple(one for one in every if of_shapes in (None, one.kind in SHAPES))
         # Kinds of columns are guessed and said where they are of several.
@@ -246,10 +245,7 @@ def read_columns(
     # numba, joblib and scipy import them first thing, and nothing here uses them.
     postpone("asyncio", "numpy.f2py", "pycparser", "yaml")
     if path.is_dir() and "--stream" in options_here() and has_tables(path):
-        raise InputError(
-            f"{path} is a folder. If its files are parts of one table, read them all: "
-            f"{again('--stream', '')}; else give the name of one of them."
-        )
+        raise InputError("folder_given", path=path, again=again("--stream", ""))
     given, asked = {} if apart is None else apart, preparation()
     if not (columns or drop or asked.transpose):
         # Before minutes of reading: no network is smaller than its matrix of weights.
@@ -260,7 +256,7 @@ def read_columns(
             advice=MEMORY_ADVICE,
         )
     written = {name: getattr(asked, name) for name in WRITTEN}
-    raw = prepared(read_table(path, sheet=asked.sheet, **written), asked)
+    raw = prepared(read_table(path, **written), asked)
     raw, cluster = chosen_cluster(raw, given, columns)
     if cluster is not None:
         given = {**given, CLUSTER: [cluster]}
@@ -290,7 +286,7 @@ def _along_rows(reading: Reading, asked: Preparation) -> Reading:
 
 
 def _only_variables(reading: Reading, asked: Sequence[str], keep: str) -> Reading:
-    """Leave out and note columns that have no place in a network, unless they were asked for."""
+    """Drop and note columns that cannot be used in a network, unless they were requested."""
     from edgewise.data.roles import set_apart
 
     columns = {name: reading.column(name) for name in reading.names if name not in asked}
@@ -508,7 +504,7 @@ def _number_source(
         known = [kinds.get(name, "continuous") for name in table.names]
         source = replace(source, columns=reading.described(table, known))
     if covariance is None:
-        # Taken for ordered answers, which a note says.
+        # Treated as ordinal, with a note.
         kept = tuple(one for one in source.findings if one.kind != "categories")
         source = replace(source, findings=kept)
     return replace(source, has_answers=has_answers, missing=missing)
@@ -535,13 +531,12 @@ def _mixed_source(
     said = dict.fromkeys(reading.ordered, "ordinal") | _as_kinds(given)
     reading = replace(reading, raw=with_codes(reading.raw, said))
     table = reading.table()
-    found = column_kinds(table, said, option="--kinds")
+    found = column_kinds(table, said)
     kinds = dict(zip(table.names, found, strict=True))
     if labels := [name for name, kind in kinds.items() if kind in ("identifier", "date")]:
         what = "labels the rows" if kinds[labels[0]] == "identifier" else "holds dates"
         raise InputError(
-            f"Column '{labels[0]}' {what}, and has no place in a network. Leave it out: "
-            f"{drop_command(labels)}; or say what else it is by --kinds."
+            "unusable_column", label=labels[0], what=what, drop_command=drop_command(labels)
         )
     what = "scores of levels" if is_directed else "regressions"
     why = f"{what} need complete rows"
@@ -606,14 +601,9 @@ def _as_kinds(given: Sequence[str]) -> dict[str, str]:
     for part in (part.strip() for text in given for part in text.split(",")):
         name, sign, kind = (piece.strip() for piece in part.rpartition("="))
         if not (name and sign and kind):
-            raise InputError(
-                f"--kinds takes NAME=KIND, separated by commas, as in --kinds item1=ordinal, and "
-                f"not '{part}'."
-            )
+            raise InputError("kinds_syntax", part=part)
         if kinds.get(name, kind) != kind:
-            raise InputError(
-                f"--kinds says both {kinds[name]} and {kind} of column '{name}'. Say one of them."
-            )
+            raise InputError("kinds_conflict", kind=kinds[name], kind2=kind, name=name)
         kinds[name] = kind
     return kinds
 
@@ -632,7 +622,6 @@ def check_table(
 ) -> None:
     """Refuse columns that no network can be learned from, with the command that leaves them out."""
     from edgewise.data.checks import check_columns, inspect_columns
-    from edgewise.io import quote_names
 
     report = inspect_columns(table.values)
     flat = [] if allow_constant else [table.names[k] for k in report.constant]
@@ -643,15 +632,16 @@ def check_table(
         and not report.n_infinite.any()
         and 0 < len(names) < table.n_features - 1
     ):
-        nouns = ("Column", "has", "it") if len(names) == 1 else ("Columns", "have", "them")
-        found = f"{nouns[0]} {quote_names(names)} {nouns[1]} one value in every row."
-        if not flat:
-            pairs = [
-                f"{quote_names(table.names[k] for k in pair)} are identical" for pair in copies
-            ]
-            more = f", and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
-            found = f"Columns {pairs[0]}{more}."
-        raise InputError(f"{found} Leave {nouns[2]} out: {drop_command(names)}.")
+        if flat:
+            raise InputError("constant_columns_in_file", columns=flat, command=drop_command(flat))
+        pair = [table.names[k] for k in copies[0]]
+        raise InputError(
+            "identical_columns_in_file",
+            pair=pair,
+            more=len(copies) - 1,
+            columns=names,
+            command=drop_command(names),
+        )
     check_columns(
         table.values,
         table.names,
@@ -672,10 +662,7 @@ def refuse_covariance_file(path: Path | str, table: Table) -> None:
     from edgewise.data.checks import looks_like_covariance
 
     if looks_like_covariance(table.values):
-        raise InputError(
-            f"{path} is square and symmetric, so it looks like a covariance matrix; this command "
-            "takes the rows behind it. From Python, GaussianGraph takes a covariance."
-        )
+        raise InputError("covariance_matrix_given", path=path)
 
 
 def fingerprint(
@@ -705,9 +692,7 @@ def _categories(table: Table) -> pd.DataFrame:
     import pandas as pd
 
     if table.n_samples < 2:
-        raise InputError(
-            f"Found {table.n_samples} sample (row of the table); at least 2 are needed."
-        )
+        raise InputError("one_row_in_table", n_samples=table.n_samples)
     columns: dict[str, Any] = {}
     for k, name in enumerate(table.names):
         values, levels = table.values[:, k], table.levels[k]
@@ -730,17 +715,12 @@ def _network(
     option: str = "--columns",
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Choose the columns of the network; also return what to note."""
-    from edgewise.io import quote_names
-
     wanted = named_columns(columns, raw.names, option)
     if both := [name for name in wanted if name in apart and option == "--responses"]:
-        raise InputError(
-            f"{quote_names(both)} cannot be of the network and say where it applies as well. "
-            f"Leave them out of {option}."
-        )
+        raise InputError("network_and_covariates", both=both, option=option)
     kept = {*(wanted or raw.names)} - {*apart, *named_columns(drop, raw.names, "--drop")}
     if not kept:
-        raise InputError(f"{option} and --drop leave no column.")
+        raise InputError("no_columns_left", option=option)
     left_out = [name for name in raw.names if name not in kept and name not in apart]
     notes = (f"left out on request: {', '.join(left_out)}",) if left_out else ()
     return tuple(name for name in raw.names if name in kept), (*raw.notes, *notes)
@@ -750,8 +730,7 @@ def _chosen(raw: RawTable, names: Sequence[str]) -> RawTable:
     """Take some columns, of which a network needs two at least."""
     if len(names) < 2:
         raise InputError(
-            f"A network needs at least 2 columns; {raw.source} has 1"
-            f"{' left' if len(raw.names) > 1 else ''}: '{names[0]}'."
+            "one_column_left", source=raw.source, n_names=len(raw.names), name=names[0]
         )
     columns = tuple(raw.columns[raw.names.index(name)] for name in names)
     return replace(raw, names=tuple(names), columns=columns)
@@ -767,7 +746,7 @@ def most_levels(table: Table) -> int | None:
 
     Every column of a discrete table has few levels, and none looks like measurements or row
     labels. Of few rows, measurements have few levels too: a column of fractions, or one in which
-    every row differs, is therefore never taken for a discrete one.
+    every row differs, is therefore never treated as discrete.
     """
     import numpy as np
 
@@ -802,13 +781,15 @@ def stream_source(
     from edgewise.io.tables import read_chunks, table_files
     from edgewise.stats import stream_counts, stream_covariance
 
-    chunks = read_chunks(path, **{name: getattr(preparation(), name) for name in WRITTEN})
+    chunks = read_chunks(
+        path, **{name: getattr(preparation(), name) for name in WRITTEN if name != "sheet"}
+    )
     first = next(chunks)
     names, notes = _network(first, columns, drop)
     kept = (_chosen(chunk, names) for chunk in chain([_chosen(first, names)], chunks))
     found = stream_counts(kept) if is_discrete else stream_covariance(kept)
     if found.n_samples < 2:
-        raise InputError(f"Found 1 sample (row of the table) in {path}; at least 2 are needed.")
+        raise InputError("one_row_in_file", path=path)
     return Source(
         name=path_text(path),
         frame=found,

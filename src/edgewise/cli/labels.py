@@ -1,4 +1,4 @@
-"""Rows to compare: the label of each, and which label comes before which."""
+"""Groups of rows: the label of each row, and the order of the groups."""
 
 from __future__ import annotations
 
@@ -148,8 +148,6 @@ def read_classes(
     import numpy as np
     import pandas as pd
 
-    from edgewise.io import quote_names
-
     reading = read_columns(path, columns=columns, drop=drop, apart={BY: [by]})
     reading = _with_labels(reading)
     _is_two_valued(reading, MEASUREMENTS)
@@ -159,20 +157,15 @@ def read_classes(
     texts = [label_text(label) for label in labels.tolist()]
     classes, counts = np.unique(texts, return_counts=True)
     if len(classes) == 1:
-        raise InputError(
-            f"Every row of {path} has the label '{classes[0]}' in column '{by}'. Telling "
-            "classes apart takes two at least."
-        )
+        raise InputError("one_class_in_column", path=path, label=classes[0], by=by)
     if len(classes) > MOST_CLASSES:
         raise InputError(
-            f"Column '{by}' of {path} has {len(classes)} different values, too many for "
-            f"classes: {quote_names(classes.tolist())}. Name the column that holds the class."
+            "too_many_classes", by=by, path=path, n_classes=len(classes), classes=classes.tolist()
         )
     few = [f"{label}" for label, count in zip(classes, counts, strict=True) if count < 2]
     if few:
         raise InputError(
-            f"Only 1 row of {path} has the label {quote_names(few)} in column '{by}'; at "
-            f"least 2 are needed of each class. Leave such rows out: {_without_labels(by, few)}."
+            "class_with_one_row", path=path, few=few, by=by, without_labels=_without_labels(by, few)
         )
     return _source(reading, MEASUREMENTS), pd.Series(texts, name=by)
 
@@ -209,10 +202,7 @@ def _split(reading: Reading, pair: str | None) -> tuple[Reading, Groups]:
     for label, count in zip(groups.names, groups.counts, strict=True):
         if count < 2:
             advice = f" Leave it out: {_without_labels(by, [label])}." if len(chosen) > 2 else ""
-            raise InputError(
-                f"Only {count} row has the label '{label}' in column '{by}'; at least 2 are "
-                f"needed of each.{advice}"
-            )
+            raise InputError("label_with_few_rows", count=count, label=label, by=by, advice=advice)
     return reading.with_rows(is_kept), groups
 
 
@@ -275,7 +265,7 @@ def _design(reading: Reading) -> Design | None:
     for option, names in named.items():
         columns = {name: reading.column(name) for name in names}
         if option != "--adjust" and len(names) != 1:
-            raise InputError(f"{option} takes one column, got '{','.join(names)}'. Name one.")
+            raise InputError("option_takes_one_column", option=option, listed=",".join(names))
         fields[DESIGN[option]] = (
             pd.DataFrame(columns) if option == "--adjust" else next(iter(columns.values()))
         )
@@ -286,7 +276,7 @@ def _labels_of(reading: Reading) -> tuple[str, AnyArray]:
     """Return the name and the entries of the column of labels."""
     by = ",".join(reading.apart[BY])
     if len(reading.apart[BY]) != 1:
-        raise InputError(f"{BY} takes one column, got '{by}'. Name the column of the labels.")
+        raise InputError("one_label_column", option=BY, by=by)
     return by, reading.column(by)
 
 
@@ -304,10 +294,12 @@ def _with_labels(reading: Reading) -> Reading:
         note = f"{n_missing} of {len(column)} rows have no label in '{by}', left out"
         return reading.with_rows(~is_missing, note)
     raise InputError(
-        f"Column '{by}' of {reading.raw.source} has {n_missing} missing "
-        f"{'label' if n_missing == 1 else 'labels'}, the first in row "
-        f"{int(np.flatnonzero(is_missing)[0]) + 1}. Fill them in, or leave those rows out: "
-        f"{again('--missing', 'drop')}."
+        "missing_labels_in_column",
+        by=by,
+        source=reading.raw.source,
+        n_missing=n_missing,
+        columns=int(np.flatnonzero(is_missing)[0]) + 1,
+        again=again("--missing", "drop"),
     )
 
 
@@ -316,16 +308,17 @@ def _several(labels: list[Any], by: str, source: str) -> list[Any]:
     from edgewise.io import quote_names
 
     if len(labels) == 1:
-        raise InputError(
-            f"Every row of {source} has the label '{label_text(labels[0])}' in column '{by}'. A "
-            "comparison takes two labels at least: name another column by --by."
-        )
+        raise InputError("one_group_in_column", source=source, label=label_text(labels[0]), by=by)
     if len(labels) > MOST_GROUPS:
         names = quote_names([label_text(label) for label in labels])
         pair = ",".join(label_text(label) for label in labels[:2])
         raise InputError(
-            f"Column '{by}' of {source} has {len(labels)} different values, too many for groups: "
-            f"{names}. Name the column of the groups, or two of them: {again('--pair', pair)}."
+            "too_many_groups",
+            by=by,
+            source=source,
+            n_labels=len(labels),
+            names=names,
+            again=again("--pair", pair),
         )
     return labels
 
@@ -334,7 +327,7 @@ def _chosen(labels: list[Any], by: str, pair: str) -> list[Any]:
     """Find the labels that were named; one that holds a comma may be among two."""
     cuts = [k for k, letter in enumerate(pair) if letter == ","]
     if not cuts:
-        raise InputError(f"--pair takes two labels, as in --pair BEFORE,AFTER; got '{pair}'.")
+        raise InputError("pair_syntax", pair=pair)
     found = [[_find(labels, half) for half in (pair[:k], pair[k + 1 :])] for k in cuts]
     for before, after in found:
         if before and after:
@@ -345,14 +338,16 @@ def _chosen(labels: list[Any], by: str, pair: str) -> list[Any]:
         return _each_once([hit[0] for hit in hits], pair)
     unknown = next(part for part, hit in zip(parts, hits, strict=True) if not hit)
     raise InputError(
-        f"--pair names '{unknown}', which is no label in column '{by}'. "
-        f"{did_you_mean(unknown, [label_text(label) for label in labels])}"
+        "unknown_label",
+        unknown=unknown,
+        by=by,
+        did_you_mean=did_you_mean(unknown, [label_text(label) for label in labels]),
     )
 
 
 def _each_once(chosen: list[Any], pair: str) -> list[Any]:
     if len(set(chosen)) < len(chosen):
-        raise InputError(f"--pair names one label twice: '{pair}'. Name two of them.")
+        raise InputError("pair_repeated", pair=pair)
     return chosen
 
 

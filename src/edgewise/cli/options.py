@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import typer
 
 from edgewise._core.errors import InputError
-from edgewise.cli.shell import be_quiet
+from edgewise.cli.shell import add_settings, be_quiet
 
 #: Seconds to wait for a scheduler to answer.
 PATIENCE: Final = 10
@@ -26,16 +27,11 @@ def on_cluster(address: str, *, patience: float = PATIENCE) -> Iterator[None]:
     try:
         import distributed
     except ImportError as error:
-        raise InputError(
-            "--dask needs Dask, which is not installed. Run: pip install 'edgewise[dask]'."
-        ) from error
+        raise InputError("dask_not_installed") from error
     try:
         client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at '{address}'. Give its address as it prints it, as in "
-            "--dask tcp://127.0.0.1:8786."
-        ) from error
+        raise InputError("no_scheduler", address=address) from error
     with client, joblib.parallel_config("dask", client=client):
         yield
 
@@ -55,13 +51,20 @@ def _check_jobs(n_jobs: int) -> int:
     return n_jobs
 
 
+# `--help` shows the options without a panel, `--help-all` the others as well.
+estimator_option: Final = partial(typer.Option, rich_help_panel="Estimator")
+space_option: Final = partial(typer.Option, rich_help_panel="Space")
+confidence_option: Final = partial(typer.Option, rich_help_panel="Confidence")
+nodes_option: Final = partial(typer.Option, rich_help_panel="Nodes")
+run_option: Final = partial(typer.Option, rich_help_panel="Run")
+
 Dask: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    run_option(
         "--dask",
         help=(
-            "Address of a Dask scheduler that resamples, permutations, folds and tasks are sent "
-            "to; its workers need edgewise too. The result does not depend on it."
+            "Run resamples, permutations and folds on the Dask scheduler at this address; its "
+            "workers need edgewise."
         ),
         metavar="ADDRESS",
         show_default=False,
@@ -77,20 +80,6 @@ Covariance: TypeAlias = Literal[
     "correlation", "empirical", "nonparanormal", "spearman", "kendall", "polychoric", "auto"
 ]
 
-#: How the structure of a discrete network is scored.
-Criterion: TypeAlias = Literal["bjp", "ib", "mpl"]
-
-#: Where to solve.
-Device: TypeAlias = Literal["cpu", "cuda", "auto"]
-#: Options that say where columns sit.
-PLACES: Final = ("--grid", "--ring", "--chain", "--pairs")
-
-#: What to do with correlations that do not fit together.
-Repair: TypeAlias = Literal["ridge", "clip"]
-
-#: What to do with columns that have one value in every row.
-Constant: TypeAlias = Literal["error", "drop", "ridge"]
-
 
 class PictureFormat(StrEnum):
     """Formats of pictures besides PNG; typer takes no list of a Literal."""
@@ -104,11 +93,6 @@ Kind: TypeAlias = Literal["erdos-renyi", "barabasi-albert", "hub", "chain", "rin
 
 #: Ways for a network to vary with covariates.
 Varying: TypeAlias = Literal["cells", "line", "square"]
-
-space_option: Final = partial(typer.Option, rich_help_panel="Columns that are sites in space")
-confidence_option: Final = partial(typer.Option, rich_help_panel="Confidence")
-numerics_option: Final = partial(typer.Option, rich_help_panel="Numerics")
-nodes_option: Final = partial(typer.Option, rich_help_panel="Nodes")
 
 DataFile: TypeAlias = Annotated[
     Path,
@@ -125,8 +109,8 @@ Alpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help=(
-            "Penalty: a number, or the rule that picks it (ebic, cv or stars); or a rule for "
-            "graphs without a penalty (stepwise or fdr)."
+            "Penalty: a number, or the rule that selects it (ebic, cv, stars); or a rule for "
+            "unpenalised graphs (stepwise, fdr)."
         ),
         metavar="NUMBER|stepwise|ebic|cv|stars|fdr",
         show_default="stepwise; in space cv; neighborhood, mixed ebic",
@@ -136,9 +120,9 @@ MethodOption: TypeAlias = Annotated[
     Method | None,
     typer.Option(
         help=(
-            "Graphical lasso; a lasso regression of each column on the others; a Markov network of "
-            "discrete columns, which a table of levels gets by itself; or a regression by the kind "
-            "of each column, which a table of numbers and levels gets."
+            "Graphical lasso; lasso regression of each column on the others; discrete Markov "
+            "network (default if all columns are categorical); or penalised regressions by kind "
+            "of column (default for numbers and categories)."
         ),
         show_default="by the kinds of the columns",
     ),
@@ -148,116 +132,59 @@ KindsOption: TypeAlias = Annotated[
     typer.Option(
         "--kinds",
         help=(
-            "What columns are, as in item1=ordinal,city=nominal: continuous, ordinal, binary, "
-            "nominal or count. The others are guessed. `learn` then goes by --method mixed."
+            "Declare kinds of columns, as in item1=ordinal,city=nominal: continuous, ordinal, "
+            "binary, nominal or count; or the order of levels, as in 'stage=I<II<III'. In `learn`, "
+            "implies --method mixed."
         ),
         metavar="NAME=KIND",
         show_default=False,
-    ),
-]
-CriterionOption: TypeAlias = Annotated[
-    Criterion | None,
-    typer.Option(
-        help=(
-            "Score of a discrete network: blankets joint posterior, independence-based score or "
-            "marginal pseudo-likelihood."
-        ),
-        show_default="bjp",
     ),
 ]
 CovarianceOption: TypeAlias = Annotated[
     Covariance | None,
     typer.Option(
         help=(
-            "What to learn from: correlation treats all columns alike, empirical keeps their "
-            "units, nonparanormal, spearman and kendall see ranks only, polychoric takes numbers "
-            "for ordered answers, and auto those of few levels. The default is auto where a "
-            "column has few levels, else correlation. Naming one also forces a table of two "
-            "levels to count as numbers."
+            "Correlation matrix: Pearson (correlation), covariance in the units of the columns "
+            "(empirical), rank-based (nonparanormal, spearman, kendall), of ordinal answers "
+            "(polychoric), or polychoric for columns of few levels only (auto). Treats 0 / 1 "
+            "columns as numbers."
         ),
         show_default="auto or correlation",
     ),
 ]
 Columns: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(help="Use only these columns, separated by commas.", metavar="NAMES"),
+    typer.Option(help="Keep only these columns, separated by commas.", metavar="NAMES"),
 ]
 Drop: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(help="Leave these columns out, separated by commas.", metavar="NAMES"),
+    typer.Option(help="Drop these columns, separated by commas.", metavar="NAMES"),
 ]
 Grid: TypeAlias = Annotated[
     str | None,
     space_option(
         help=(
-            "The columns are the sites of a grid of these sizes, row by row, as the pixels of an "
-            "image: 8x8, or 4x5x6. Edges of neighbouring sites are drawn to equal strength."
+            "Fuse edges of neighbouring columns, which are the sites of a grid row by row (8x8, "
+            "4x5x6), a chain, a ring, or neighbours listed in a file of pairs."
         ),
-        metavar="SIZES",
+        metavar="SIZES|chain|ring|FILE",
         show_default=False,
-    ),
-]
-Ring: TypeAlias = Annotated[
-    bool,
-    space_option(
-        "--ring", help="The columns follow each other around a closed line, as along an outline."
-    ),
-]
-Chain: TypeAlias = Annotated[
-    bool,
-    space_option("--chain", help="The columns follow each other along a line."),
-]
-Pairs: TypeAlias = Annotated[
-    Path | None,
-    space_option(
-        help=(
-            "Table of neighbours, two columns per line: names, or numbers that start at 0. A line "
-            "of headings may come first."
-        ),
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-Tau: TypeAlias = Annotated[
-    str | None,
-    space_option(
-        help="How strongly edges of neighbours are drawn together: a number, or cv to pick it.",
-        metavar="NUMBER|cv",
-        show_default="cv",
-    ),
-]
-ConstantOption: TypeAlias = Annotated[
-    Constant | None,
-    space_option(
-        help=(
-            "Columns with one value in every row, as pixels at the border of an image: refuse "
-            "them, leave them without an edge, or add a thousandth of the mean variance to every "
-            "variance."
-        ),
-        show_default="error",
-    ),
-]
-ConfidenceOption: TypeAlias = Annotated[
-    bool | None,
-    confidence_option(
-        "--confidence/--no-confidence",
-        help="Learn again from resampled rows and tell how often each edge comes back.",
-        show_default="where it takes less than a minute",
     ),
 ]
 Resamples: TypeAlias = Annotated[
     int | None,
-    confidence_option(
+    typer.Option(
         "--resamples",
-        help="Number of bootstrap resamples; also skips the time estimate.",
-        show_default="100",
+        help="Number of bootstrap resamples for the confidence of edges; 0 for none.",
+        metavar="N",
+        show_default="100 if they take less than a minute",
     ),
 ]
 Nodes: TypeAlias = Annotated[
     bool,
     nodes_option(
         "--nodes",
-        help="Describe every column too: centrality, community, and how well others predict it.",
+        help="Report centrality, community and predictability of every node.",
     ),
 ]
 Groups: TypeAlias = Annotated[
@@ -265,8 +192,8 @@ Groups: TypeAlias = Annotated[
     nodes_option(
         "--groups",
         help=(
-            "Table of groups, a column and its group per line: which nodes are bridges between "
-            "them. A line of headings may come first."
+            "Report bridge centrality between groups of nodes, read from a table with a column "
+            "and its group per line."
         ),
         metavar="FILE",
         show_default=False,
@@ -276,85 +203,89 @@ Stability: TypeAlias = Annotated[
     bool,
     nodes_option(
         "--stability",
-        help="Learn again from parts of the rows: does the order of the nodes stay?",
+        help="Case-dropping bootstrap of centrality (CS coefficient).",
     ),
 ]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", help="Random seed; equal seeds give equal results.", min=0)
-]
+Seed: TypeAlias = Annotated[int, run_option("--seed", help="Seed of the random numbers.", min=0)]
 Jobs: TypeAlias = Annotated[
     int,
-    typer.Option(
+    run_option(
         "--jobs",
-        help="Number of parallel fits, -1 for all cores; the result does not depend on it.",
+        help="Number of parallel fits, -1 for all cores.",
         callback=_check_jobs,
     ),
 ]
 Formats: TypeAlias = Annotated[
     list[PictureFormat] | None,
-    typer.Option(
+    run_option(
         "--format",
-        help="Write each picture in this format too, for print. Give it again for both.",
+        help="Also write pictures in this vector format; repeat for both.",
         show_default=False,
     ),
 ]
 Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of words.")
+    bool, run_option("--json", help="Print the results as one JSON object.")
 ]
 Stream: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    run_option(
         "--stream",
         help=(
-            "Read the table piece by piece and keep its sums alone: for a csv, tsv or parquet "
-            "file larger than memory, or a folder of such files. Columns count as numbers, unless "
-            "--method discrete."
+            "Read a csv, tsv or parquet file larger than memory, or a folder of such files, in "
+            "chunks; columns are numeric unless --method discrete."
         ),
     ),
 ]
 Quiet: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    run_option(
         "--quiet",
-        help="Write the files and say nothing but warnings and errors.",
+        help="Print only warnings and errors.",
         callback=be_quiet,
     ),
 ]
 OutFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder to write.", metavar="DIR")]
-RepairOption: TypeAlias = Annotated[
-    Repair | None,
-    numerics_option(
-        help="Repair correlations that are not positive definite instead of refusing them.",
+
+
+def settings_option(*names: str) -> Any:
+    """Declare ``--set`` for some parameters of the estimators of a command."""
+    return estimator_option(
+        "--set",
+        help=(
+            f"Set another parameter of the estimator ({', '.join(names)}), as in "
+            f"--set {names[0]}=VALUE; repeat for several."
+        ),
+        metavar="NAME=VALUE",
         show_default=False,
-    ),
-]
-AlphaRatio: TypeAlias = Annotated[
-    float | None,
-    numerics_option(
-        help="Smallest alpha (and tau) that a rule tries, as a share of the largest.",
-        show_default="by number of rows; in space 1e-3",
-    ),
-]
-Tolerance: TypeAlias = Annotated[
-    float | None,
-    numerics_option(
-        help="Duality gap per column at which the fit stops.",
-        show_default="1e-6; neighborhood 1e-8",
-    ),
-]
-MaxIter: TypeAlias = Annotated[
-    int | None,
-    numerics_option(
-        help="Largest number of iterations of one fit.", show_default="that of the method"
-    ),
-]
-DeviceOption: TypeAlias = Annotated[
-    Device | None,
-    numerics_option(
-        help="Solve on a GPU (cuda), by way of PyTorch, or where that is the faster one (auto).",
-        show_default="cpu",
-    ),
-]
+    )
+
+
+def settings(words: Sequence[str] | None, *names: str) -> dict[str, Any]:
+    """Read the values of ``--set``; what they may be is up to the constraints of the estimators."""
+    add_settings("--set", names)
+    found: dict[str, Any] = {}
+    for word in words or ():
+        name, text = setting(word, names, "--set")
+        found[name] = _value(text)
+    return found
+
+
+def setting(word: str, names: Sequence[str], option: str) -> tuple[str, str]:
+    """Split ``NAME=VALUE`` of an option."""
+    name, sign, text = word.partition("=")
+    name = name.strip().replace("-", "_")
+    if not sign or name not in names:
+        raise InputError("unknown_setting", option=option, word=word, names=list(names))
+    return name, text.strip()
+
+
+def _value(text: str) -> Any:
+    """Read a number or a switch; anything else is text."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, (int, float)) or value is None else text
 
 
 def given(**options: Any) -> dict[str, Any]:

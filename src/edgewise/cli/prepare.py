@@ -1,4 +1,4 @@
-"""Options that every command has for the table it reads: which rows, and as what."""
+"""Options of all commands about the table: how to read it, which rows, transformations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    get_args,
+    get_type_hints,
+)
 
 import typer
 
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
     from edgewise._core.typing import AnyArray, BoolArray, FloatArray
     from edgewise.io import RawTable
 
-table_option: Final = partial(typer.Option, rich_help_panel="The table")
+table_option: Final = partial(typer.Option, rich_help_panel="Table")
 
 #: What to do with missing values.
 Missing: TypeAlias = Literal["error", "drop", "pairwise", "em", "impute", "auto"]
@@ -34,96 +43,44 @@ Decimal: TypeAlias = Literal[".", ","]
 #: What values beyond a limit of detection count as.
 Limits: TypeAlias = Literal["half", "limit", "missing"]
 
-Na: TypeAlias = Annotated[
+#: How a file is written.
+WRITTEN: Final = ("na", "decimal", "limits", "header", "encoding", "sheet")
+Read: TypeAlias = Annotated[
     list[str] | None,
     table_option(
-        "--na",
+        "--read",
         help=(
-            "Word that stands for a missing value, once for each, as in --na n/a --na=-99; an "
-            "empty field, NA and NaN always do."
+            "How to read the file, repeat for several: na=WORD for a missing value, decimal=, or "
+            "decimal=. for numbers written as text, limits=half, limit or missing for values like "
+            "<0.5, header=LINE (0 for none), encoding=NAME, sheet=NAME."
         ),
-        metavar="WORD",
+        metavar="NAME=VALUE",
         show_default=False,
-    ),
-]
-DecimalOption: TypeAlias = Annotated[
-    Decimal | None,
-    table_option(
-        "--decimal",
-        help=(
-            "Read numbers that are written as text, with this decimal mark: 1,234.5 and 12% by a "
-            "point, 1.234,5 by a comma."
-        ),
-        metavar="MARK",
-        show_default=False,
-    ),
-]
-LimitsOption: TypeAlias = Annotated[
-    Limits | None,
-    table_option(
-        "--limits",
-        help=(
-            "Read values beyond a limit of detection, such as <0.5 and >100: as half of a lower "
-            "limit, as the limit, or as missing."
-        ),
-        show_default=False,
-    ),
-]
-Header: TypeAlias = Annotated[
-    int | None,
-    table_option(
-        "--header",
-        help=(
-            "Line of the names of columns, or row of a sheet, counted from 1; 0 where there are "
-            "none. Found by itself below titles and groups."
-        ),
-        metavar="N",
-        min=0,
-        show_default=False,
-    ),
-]
-Encoding: TypeAlias = Annotated[
-    str | None,
-    table_option(
-        "--encoding",
-        help="Encoding of a text file, such as cp1252 or mac-roman.",
-        metavar="NAME",
-        show_default="utf-8, else found",
     ),
 ]
 Orders: TypeAlias = Annotated[
     list[str] | None,
     table_option(
         "--kinds",
-        help="Order of the levels of a text column, as in 'stage=I<II<III'; they count as numbers.",
+        help="Declare the order of the levels of a text column, as in 'stage=I<II<III'.",
         metavar="NAME=LEVELS",
         show_default=False,
     ),
 ]
 MissingOption: TypeAlias = Annotated[
     Missing,
-    table_option(
+    typer.Option(
         "--missing",
         help=(
-            "Missing values: refuse them; drop the rows that have any; use, for each pair of "
-            "columns, the rows that have both; fit by EM; fill them in from rows that are alike; "
-            "or the best of these that the method allows."
+            "Missing values: refuse, drop rows, pairwise deletion, EM, multiple imputation, or the "
+            "best that the method supports."
         ),
-    ),
-]
-Sheet: TypeAlias = Annotated[
-    str | None,
-    table_option(
-        "--sheet",
-        help="Sheet of a spreadsheet; the first that holds a table unless named.",
-        metavar="NAME",
-        show_default=False,
     ),
 ]
 Where: TypeAlias = Annotated[
     str | None,
     table_option(
-        help="Keep the rows for which this holds, as in 'age > 18 and sex == f'.",
+        help="Keep rows that meet a condition, as in 'age > 18 and sex == f'.",
         metavar="CONDITION",
         show_default=False,
     ),
@@ -132,9 +89,8 @@ Survival: TypeAlias = Annotated[
     list[str] | None,
     table_option(
         help=(
-            "Replace a time under observation and whether an event ended it by one column, the "
-            "martingale residual; with EVENT:LEVEL for the level that is the event, by default "
-            "the largest number. Several are separated by commas."
+            "Replace a censored time and its event indicator by the martingale residual; "
+            "EVENT:LEVEL names the level of an event. Separate several by commas."
         ),
         metavar="TIME=EVENT",
         show_default=False,
@@ -144,7 +100,7 @@ Every: TypeAlias = Annotated[
     int,
     table_option(
         "--every",
-        help="Keep one row in so many, for rows in order that are like the rows before them.",
+        help="Keep every N-th row (thin autocorrelated rows).",
         metavar="N",
         min=1,
     ),
@@ -154,12 +110,12 @@ Blocks: TypeAlias = Annotated[
     table_option(
         "--blocks",
         help=(
-            "Resample, permute or hold out blocks of so many consecutive rows. 1 takes rows as "
-            "independent of the rows before them."
+            "Block length for resampling, permutation and cross-validation of autocorrelated "
+            "rows; 1 for independent rows."
         ),
         metavar="N",
         min=1,
-        show_default="as the rows need it",
+        show_default="from the autocorrelation",
     ),
 ]
 Cluster: TypeAlias = Annotated[
@@ -167,42 +123,33 @@ Cluster: TypeAlias = Annotated[
     table_option(
         "--cluster",
         help=(
-            "Column that says which rows belong together, as those of one subject or site do: "
-            "they are resampled, permuted or held out together. none: rows are independent."
+            "Column with the cluster of each row, such as the subject: clusters are resampled, "
+            "permuted and held out as a whole. none: rows are independent."
         ),
         metavar="COLUMN",
-        show_default="found by its name and values",
+        show_default="detected",
     ),
 ]
 WithinOption: TypeAlias = Annotated[
     Within | None,
     table_option(
         "--within",
-        help=(
-            "What to take off each column within each cluster: its mean; its mean and its spread; "
-            "or nothing."
-        ),
+        help=("Within clusters, subtract the mean (centre), standardise (scale), or neither."),
         show_default="centre; compare none",
     ),
 ]
-Transpose: TypeAlias = Annotated[
-    bool,
+#: Changes of the table before anything is learned.
+Change: TypeAlias = Literal["transpose", "detrend", "difference"]
+Transform: TypeAlias = Annotated[
+    list[str] | None,
     table_option(
-        "--transpose",
-        help="Take rows as columns, as for genes in rows; the first column holds their names.",
-    ),
-]
-Difference: TypeAlias = Annotated[
-    bool,
-    table_option(
-        "--difference",
-        help="Take changes from each row to the next, as for prices; rows are in order.",
-    ),
-]
-Detrend: TypeAlias = Annotated[
-    bool,
-    table_option(
-        "--detrend", help="Take a straight line along the rows off every column; rows are in order."
+        "--transform",
+        help=(
+            "Transform the table: transpose it, remove a linear trend from every column "
+            "(detrend), or first-difference every column; separate several by commas."
+        ),
+        metavar="transpose|detrend|difference",
+        show_default=False,
     ),
 ]
 ScaleOption: TypeAlias = Annotated[
@@ -210,22 +157,15 @@ ScaleOption: TypeAlias = Annotated[
     table_option(
         "--covariance",
         help=(
-            "Take columns as they are; as normal scores of their ranks; or by their kinds, ordered "
-            "answers as normal scores and measurements as they are."
+            "Use columns as they are (empirical), normal scores (nonparanormal), or normal scores "
+            "of ordinal columns only (auto)."
         ),
     ),
 ]
-#: Options about how a table is written, for its reader.
-WRITTEN: Final = ("na", "decimal", "limits", "header", "encoding")
-#: Options by the parameter that each is handed to, with what holds where none is given.
+#: Options and defaults, by parameter.
 _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "missing": (MissingOption, "error"),
-    "na": (Na, None),
-    "decimal": (DecimalOption, None),
-    "limits": (LimitsOption, None),
-    "header": (Header, None),
-    "encoding": (Encoding, None),
-    "sheet": (Sheet, None),
+    "read": (Read, None),
     "kinds": (Orders, None),
     "where": (Where, None),
     "survival": (Survival, None),
@@ -233,16 +173,14 @@ _OPTIONS: Final[dict[str, tuple[Any, Any]]] = {
     "blocks": (Blocks, None),
     "cluster": (Cluster, None),
     "within": (WithinOption, None),
-    "transpose": (Transpose, False),
-    "difference": (Difference, False),
-    "detrend": (Detrend, False),
+    "transform": (Transform, None),
     "covariance": (ScaleOption, "empirical"),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preparation:
-    """What the options say about a table before its columns are looked at.
+    """How to read and transform a table.
 
     Attributes
     ----------
@@ -304,15 +242,14 @@ class Preparation:
     @property
     def options(self) -> list[str]:
         """Options that were given and need all rows."""
-        asked = {"--where": self.where, "--every": self.every > 1, "--transpose": self.transpose}
+        asked = {"--where": self.where, "--every": self.every > 1}
         asked |= {
             "--survival": bool(self.survival),
             "--kinds": bool(self.orders),
             "--blocks": (self.blocks or 1) > 1,
             "--cluster": self.cluster is not None,
             "--within": self.within is not None,
-            "--difference": self.difference,
-            "--detrend": self.detrend,
+            "--transform": self.transpose or self.difference or self.detrend,
         }
         return [option for option, value in asked.items() if value]
 
@@ -323,6 +260,32 @@ _asked: ContextVar[Preparation] = ContextVar("preparation", default=Preparation(
 def preparation() -> Preparation:
     """Return what the running command was asked to do to its table."""
     return _asked.get()
+
+
+def read_settings(words: Sequence[str] | None) -> dict[str, Any]:
+    """Read the values of ``--read`` as keywords of `edgewise.io.ReadOptions`."""
+    from edgewise.cli.options import setting
+    from edgewise.cli.shell import add_settings
+
+    add_settings("--read", WRITTEN)
+    found: dict[str, Any] = {"na": ()}
+    for word in words or ():
+        name, text = setting(word, WRITTEN, "--read")
+        allowed = {"decimal": (".", ","), "limits": ("half", "limit", "missing")}.get(name)
+        if (allowed and text not in allowed) or (name == "header" and not text.isdecimal()):
+            raise InputError("invalid_read_setting", name=name, text=text, allowed=allowed)
+        value: Any = (*found["na"], text) if name == "na" else text
+        found[name] = int(text) if name == "header" else value
+    return found
+
+
+def _transforms(words: Sequence[str] | None) -> list[Change]:
+    """Read the values of ``--transform``."""
+    known = get_args(Change)
+    asked = [part.strip() for word in words or () for part in word.split(",")]
+    if unknown := [one for one in asked if one not in known]:
+        raise InputError("unknown_transform", text=unknown[0], known=known)
+    return [one for one in known if one in asked]
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -342,13 +305,12 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         if "kinds" in given:
             given["kinds"] = kinds or None
         elif kinds:
-            raise InputError(
-                f"--kinds takes the levels of a column in their order, as in 'stage=I<II<III', and "
-                f"not '{kinds[0]}'."
-            )
+            raise InputError("kinds_order_syntax", kind=kinds[0])
         kept = tuple(kind.rpartition("=")[0].strip() for kind in kinds)
         options |= {"orders": orders, "kept": kept}
-        options |= {name: tuple(options[name] or ()) for name in ("na", "survival")}
+        options["survival"] = tuple(options["survival"] or ())
+        options |= read_settings(options.pop("read"))
+        options |= dict.fromkeys(_transforms(options.pop("transform")), True)
         token = _asked.set(Preparation(**options, scale=scale))
         try:
             command(**given)
@@ -370,7 +332,6 @@ def transposed(raw: RawTable) -> RawTable:
     """Take the rows of a table as columns, named by its row names or its first column of text."""
     import numpy as np
 
-    from edgewise.io import quote_names
     from edgewise.io.messages import repeated
 
     is_text = [column.dtype.kind == "O" for column in raw.columns]
@@ -380,17 +341,12 @@ def transposed(raw: RawTable) -> RawTable:
     if names is None:
         names = tuple(f"row{k + 1}" for k in range(raw.n_rows))
     if twice := repeated(names):
-        raise InputError(
-            f"--transpose takes names of columns from the rows of {raw.source}, and "
-            f"{quote_names(twice)} names more than one. Rename them, or remove the copies."
-        )
+        raise InputError("transpose_repeated_names", source=raw.source, twice=twice)
     kept = [k for k, text in enumerate(is_text) if not text]
     if not kept:
-        raise InputError(
-            f"--transpose takes numbers, and every column of {raw.source} holds text. Leave it out."
-        )
+        raise InputError("transpose_needs_numbers", source=raw.source)
     left_out = [raw.names[k] for k in range(len(raw.names)) if k not in kept and k > 0]
-    notes = [f"{len(names)} rows were taken as columns, as --transpose asks"]
+    notes = [f"{len(names)} rows became columns, (--transform transpose)"]
     notes += [f"columns of text left out before: {', '.join(left_out)}"] if left_out else []
     values = np.array([raw.columns[k] for k in kept], dtype=np.float64)
     return replace(
@@ -431,14 +387,14 @@ def along_rows(
                     line = np.polyval(np.polyfit(time[seen], column[seen], 1), time)
                     values[rows, k] = column - line
         each = f", in each of {len(starts) + 1} series" if len(starts) else ""
-        notes.append(f"a straight line along the rows was taken off every column{each}")
+        notes.append(f"a linear trend was removed from every column{each}")
     if asked.difference:
         is_kept = ~is_new
         is_kept[0] = False
         values = np.diff(values, axis=0, prepend=np.nan)
         n_series = int(np.count_nonzero(~is_kept))
         within = f" within {n_series} series" if n_series > 1 else ""
-        notes.append(f"changes from row to row were taken{within}, {int(is_kept.sum())} of them")
+        notes.append(f"first differences were taken{within}, {int(is_kept.sum())} rows")
     return values, is_kept, notes
 
 
@@ -476,15 +432,12 @@ def rows_where(raw: RawTable, text: str) -> BoolArray:
     parser = _Condition(raw, text, tokens)
     result = parser.either()
     if parser.tokens:
-        raise _bad_condition(text, f"'{parser.tokens[0][1]}' comes unexpected")
+        raise _bad_condition(text, f"'{parser.tokens[0][1]}' is unexpected")
     return result
 
 
 def _bad_condition(text: str, why: str) -> InputError:
-    return InputError(
-        f"--where cannot use '{text}': {why}. Write comparisons joined by and or or, as in "
-        "--where 'age > 18 and sex == f'."
-    )
+    return InputError("condition_invalid", text=text, why=why)
 
 
 class _Condition:
@@ -533,7 +486,7 @@ class _Condition:
                 break
             words.append(self.tokens.pop(0)[1])
         if not words:
-            raise _bad_condition(self.text, f"{what} is lacking")
+            raise _bad_condition(self.text, f"{what} is missing")
         return " ".join(words)
 
     def _compare(self, name: str, sign: str, value: str) -> BoolArray:
@@ -583,8 +536,7 @@ def kept_rows(raw: RawTable, text: str) -> RawTable:
     n_kept = int(is_kept.sum())
     if not n_kept:
         raise InputError(
-            f"--where '{text}' holds for none of the {raw.n_rows} rows of {raw.source}. Change the "
-            "condition."
+            "condition_selects_nothing", text=text, n_rows=raw.n_rows, source=raw.source
         )
     return with_rows(raw, is_kept, f"--where '{text}' keeps {n_kept} of {raw.n_rows} rows")
 
@@ -656,8 +608,11 @@ def named_columns(
     for name in found:
         if name not in names:
             raise InputError(
-                f"{option} names '{name}', which is no column of {where}. "
-                f"{did_you_mean(name, names)}"
+                "option_names_unknown_column",
+                option=option,
+                name=name,
+                where=where,
+                did_you_mean=did_you_mean(name, names),
             )
     return found
 

@@ -1,4 +1,4 @@
-"""Progress for programs: with ``--progress json``, each line of standard error is a JSON object.
+"""Progress as JSON lines: with ``--progress json``, each line of standard error is a JSON object.
 
 A line has one of these:
 
@@ -77,10 +77,8 @@ Progress: TypeAlias = Annotated[
     Literal["words", "json"],
     typer.Option(
         "--progress",
-        help=(
-            "Write progress, warnings and errors in words, or as one JSON object a line, for a "
-            "program that runs the command."
-        ),
+        help=("Write progress, warnings and errors to standard error as text or as JSON lines."),
+        rich_help_panel="Run",
         callback=_choose,
         is_eager=True,
     ),

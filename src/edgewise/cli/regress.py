@@ -1,8 +1,8 @@
-"""``edgewise regress``: how the network of some columns varies with others."""
+"""``edgewise regress``: networks that vary with covariates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
@@ -24,6 +24,8 @@ from edgewise.cli.options import (
     Quiet,
     Seed,
     given,
+    settings,
+    settings_option,
 )
 from edgewise.cli.run import EDGES, Result
 from edgewise.cli.shell import in_options, options_given
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from edgewise.data.dependence import Dependence
     from edgewise.estimators import GraphTree
 
-growth_option: Final = partial(typer.Option, rich_help_panel="How the tree grows")
+growth_option: Final = partial(typer.Option, rich_help_panel="Tree")
 
 #: Seconds of a tree on one core by row and pair of columns: 5 for 1,000 x 100.
 SECONDS_PER_PRODUCT: Final = 5e-7
@@ -55,26 +57,14 @@ Criterion: TypeAlias = Literal["heldout", "penalized"]
 #: How the tree is found.
 Search: TypeAlias = Literal["greedy", "halving", "optimal"]
 
-#: Which fit gives the risk while growing.
-GrowRisk: TypeAlias = Literal["l1", "refit", "best"]
-
-#: Where the means of the responses come from.
-Mean: TypeAlias = Literal["leaf", "global"]
-
 #: What a split must gain by.
 SplitFor: TypeAlias = Literal["graph", "all"]
-
-#: Which coordinates a split halves.
-Scale: TypeAlias = Literal["range", "quantile"]
 
 On: TypeAlias = Annotated[
     list[str],
     typer.Option(
         "--on",
-        help=(
-            "Columns that the network may vary with, separated by commas: numbers, dates, or text "
-            "that names groups."
-        ),
+        help=("Covariates of the network, separated by commas: numbers, dates or categories."),
         metavar="NAMES",
         show_default=False,
     ),
@@ -82,7 +72,7 @@ On: TypeAlias = Annotated[
 Responses: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="Columns of the network, separated by commas.",
+        help="Responses: the columns of the network, separated by commas.",
         metavar="NAMES",
         show_default="all others",
     ),
@@ -90,10 +80,7 @@ Responses: TypeAlias = Annotated[
 HeldOut: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help=(
-            "Column that marks by true or 1 the validation rows of the tree, for rows that belong "
-            "together, such as weeks."
-        ),
+        help=("Boolean column that marks the validation rows."),
         metavar="COLUMN",
         show_default="half of the rows, by --seed",
     ),
@@ -103,8 +90,8 @@ SearchOption: TypeAlias = Annotated[
     growth_option(
         "--search",
         help=(
-            "Cut each leaf where its rows differ most, or at the middle of a range; or find the "
-            "best of all trees of such halves, which stops where there are too many."
+            "Split each leaf where its rows differ most (greedy) or at the middle of a range "
+            "(halving); or find the best dyadic tree (optimal)."
         ),
     ),
 ]
@@ -112,75 +99,23 @@ CriterionOption: TypeAlias = Annotated[
     Criterion,
     growth_option(
         "--criterion",
-        help=(
-            "Validate a split on held-out rows; or on the rows themselves, with a penalty per leaf "
-            "(--gamma)."
-        ),
-    ),
-]
-Gamma: TypeAlias = Annotated[
-    float | None,
-    growth_option(
-        help="Penalty per leaf for --criterion penalized.", show_default="by permutations"
-    ),
-]
-Lookahead: TypeAlias = Annotated[
-    int | None,
-    growth_option(
-        help="Levels that the greedy search goes on below a split that does not pay off yet.",
-        show_default="2",
-    ),
-]
-GrowRiskOption: TypeAlias = Annotated[
-    GrowRisk,
-    growth_option(
-        "--grow-risk",
-        help="Score splits by the graphical lasso, by its graph fitted anew, or by the better.",
-    ),
-]
-MeanOption: TypeAlias = Annotated[
-    Mean,
-    growth_option(
-        "--mean", help="A mean of the responses for each group of rows that differ, or one for all."
+        help=("Choose the tree by held-out rows, or by a penalty per leaf (--set gamma)."),
     ),
 ]
 SplitForOption: TypeAlias = Annotated[
     SplitFor,
     growth_option(
         "--split-for",
-        help=(
-            "Split where the network changes, whatever means and variances do; or where any of "
-            "the three does."
-        ),
+        help=("Split for changes of the network only, or also of means and variances."),
     ),
-]
-ScaleOption: TypeAlias = Annotated[
-    Scale,
-    growth_option("--scale", help="Halve the range of a column, or its rows."),
 ]
 Depth: TypeAlias = Annotated[
     int,
-    growth_option("--depth", help="How often each column can be halved."),
-]
-TotalDepth: TypeAlias = Annotated[
-    int | None,
-    growth_option(
-        "--total-depth", help="Largest number of splits above a leaf.", show_default="no limit"
-    ),
+    growth_option("--depth", help="Largest number of splits along each covariate."),
 ]
 MinLeaf: TypeAlias = Annotated[
     int,
-    growth_option("--min-leaf", help="Fewest rows of a leaf, for fitting and for validation."),
-]
-MinGain: TypeAlias = Annotated[
-    float | None,
-    growth_option(
-        help=(
-            "What a split must add to the log-likelihood of its validation rows; more gives fewer "
-            "and larger leaves."
-        ),
-        show_default="0 to 5, more with few columns",
-    ),
+    growth_option("--min-leaf", help="Smallest number of rows of a leaf."),
 ]
 
 Published: TypeAlias = Annotated[
@@ -188,15 +123,19 @@ Published: TypeAlias = Annotated[
     growth_option(
         "--published",
         help=(
-            "Grow by the published rule: halve ranges, stop at a split that does not pay off, and "
-            "split for means, variances and network alike."
+            "Use the published Go-CART rule: halve ranges, no lookahead, split for means, "
+            "variances and network."
         ),
     ),
 ]
 #: Options that make up the rule by which a tree grows.
-RULE: Final = frozenset(
-    {"--search", "--criterion", "--gamma", "--lookahead", "--mean", "--split-for", "--min-gain"}
+RULE: Final = frozenset({"--search", "--criterion", "--split-for"})
+RULE_SETTINGS: Final = frozenset({"gamma", "lookahead", "mean", "min_gain"})
+#: Parameters of the estimator that ``--set`` takes.
+SETTINGS: Final = (
+    *("gamma", "lookahead", "min_gain", "mean", "grow_risk", "scale", "max_total_depth"),
 )
+Settings: TypeAlias = Annotated[list[str] | None, settings_option(*SETTINGS)]
 
 
 def regress(
@@ -214,40 +153,29 @@ def regress(
     dask: Dask = None,
     search: SearchOption = "greedy",
     criterion: CriterionOption = "heldout",
-    gamma: Gamma = None,
-    lookahead: Lookahead = None,
-    grow_risk: GrowRiskOption = "l1",
-    mean: MeanOption = "leaf",
     split_for: SplitForOption = "graph",
-    scale: ScaleOption = "range",
     max_depth: Depth = 10,
-    max_total_depth: TotalDepth = None,
     min_samples_leaf: MinLeaf = 10,
-    min_gain: MinGain = None,
     published: Published = False,
+    chosen_settings: Settings = None,
 ) -> None:
-    """Learn how the network of some columns varies with others: a tree with a network per leaf.
+    """Learn how the network varies with covariates: a tree with a network per leaf (Go-CART).
 
     Writes the tree, its leaves and their networks, pictures, the model and a record of the run.
     """
     from edgewise.cli.run import run
 
-    _check_together(search, criterion, lookahead=lookahead, gamma=gamma, min_gain=min_gain)
-    if published and (both := sorted(options_given() & RULE)):
-        raise InputError(f"--published has a rule of its own. Leave {', '.join(both)} out.")
+    more = settings(chosen_settings, *SETTINGS)
+    _check_together(search, criterion, more)
+    if published and (both := sorted((options_given() & RULE) | (more.keys() & RULE_SETTINGS))):
+        raise InputError("published_excludes", listed=", ".join(both))
     parameters = given(
         criterion=criterion,
         search=search,
-        grow_risk=grow_risk,
-        mean=mean,
         split_for=split_for,
-        scale=scale,
         max_depth=max_depth,
-        max_total_depth=max_total_depth,
         min_samples_leaf=min_samples_leaf,
-        lookahead=lookahead,
-        gamma=gamma,
-        min_gain=min_gain,
+        **more,
         random_state=random_state,
         n_jobs=n_jobs,
         published=published or None,
@@ -272,15 +200,15 @@ def regress(
     )
 
 
-def _check_together(search: Search, criterion: Criterion, **options: Any) -> None:
-    """Raise where an option would mean nothing."""
-    for name, value, option, is_fine in (
-        ("--lookahead", options["lookahead"], "--search greedy", search != "optimal"),
-        ("--gamma", options["gamma"], "--criterion penalized", criterion == "penalized"),
-        ("--min-gain", options["min_gain"], "--criterion heldout", criterion == "heldout"),
+def _check_together(search: Search, criterion: Criterion, more: Mapping[str, Any]) -> None:
+    """Raise where a setting has no effect."""
+    for name, option, is_fine in (
+        ("lookahead", "--search greedy", search != "optimal"),
+        ("gamma", "--criterion penalized", criterion == "penalized"),
+        ("min_gain", "--criterion heldout", criterion == "heldout"),
     ):
-        if value is not None and not is_fine:
-            raise InputError(f"{name} is for {option}. Leave one of the two out.")
+        if name in more and not is_fine:
+            raise InputError("option_for_option", name=name, option=option)
 
 
 ON: Final = "--on"
@@ -317,7 +245,7 @@ def read_regression(
     )
     covariates, marks = reading.apart[ON], reading.apart[HELD_OUT]
     if not covariates:
-        raise InputError(f"{ON} names no column. Name those that the network may vary with.")
+        raise InputError("on_names_nothing", option=ON)
     table = reading.table()
     if text_columns(table):
         raise InputError(about_text(path, table))
@@ -344,10 +272,7 @@ def _validation(column: pd.Series, name: str) -> BoolArray:
     meaning = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
     if not words.isin(list(meaning)).all() or words.nunique() < 2:
         shown = ", ".join(sorted(words.unique())[:5])
-        raise InputError(
-            f"--held-out takes a column of 0 and 1, or false and true, with some of both; "
-            f"'{name}' has {shown}."
-        )
+        raise InputError("held_out_not_boolean", name=name, shown=shown)
     is_validation: BoolArray = words.map(meaning).to_numpy(dtype=np.bool_)
     return is_validation
 

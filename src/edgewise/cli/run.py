@@ -75,7 +75,7 @@ def results_folder(out: Path) -> Iterator[Path]:
     from edgewise._core.resume import locked, resumable
 
     if out.exists() and not out.is_dir():
-        raise InputError(f"Cannot write into '{out}': it is a file. Give the name of a folder.")
+        raise InputError("out_is_file", out=out)
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -161,9 +161,7 @@ def _check_targets(out: Path, names: Collection[str]) -> None:
     """Refuse a folder in which a file of the results could not be written."""
     for path in out.iterdir():
         if path.name in names and path.is_dir():
-            raise InputError(
-                f"Cannot write '{path}': it is a folder. Move it away, or give another folder."
-            )
+            raise InputError("out_blocked_by_folder", path=path)
 
 
 def _clear_drafts(out: Path) -> None:
@@ -225,6 +223,8 @@ class Result:
         Tables of the page by title.
     finding : str
         What the headline adds on a page, where it stands by itself.
+    noun : str
+        What its edges are called there: "edge" or "change".
     subject : str
         What the edges of ``graph`` are, as the title of its drawing on the page.
     rows : tuple of str and DataFrame
@@ -248,6 +248,7 @@ class Result:
     shown: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     finding: str = ""
     subject: str = "The network"
+    noun: str = "edge"
     rows: tuple[str, pd.DataFrame]
     edge_values: Mapping[str, FloatArray] = field(default_factory=dict)
     sites: FloatArray | None = None
@@ -462,6 +463,7 @@ def _report(
         findings=rest,
         graph=result.graph,
         subject=result.subject,
+        noun=result.noun,
         edge_values=result.edge_values,
         sites=result.sites,
         record=record,

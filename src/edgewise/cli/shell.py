@@ -1,4 +1,4 @@
-"""What a run says to whoever started it: results, progress, warnings and errors, in options."""
+"""Output of a run: results, progress, warnings and errors in words, advice to paste."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from edgewise._core.errors import EdgewiseError
 from edgewise._core.messages import COMMAND_LINE, Audience, Message, in_words, literal
@@ -23,11 +23,8 @@ from edgewise.cli.interrupts import exit_code, is_interrupted, tell_stopped
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
 
+#: A setting in a note, as in Python.
 _ASSIGNMENT: Final = re.compile(r"(?<![-\w])([a-z]\w*)=['\"]?([\w.+-]*\w)['\"]?")
-#: A rule with one parameter, which is an option of its own.
-_RULE: Final = re.compile(r"\balpha=\w+\((\w+=[^()]*)\)")
-#: Names that are no English words, so that they stand for the parameter also on their own.
-_BARE: Final = re.compile(r"(?<![-\w])[a-z]+(?:_[a-z]+)+\b")
 
 #: Options of the command that runs, by the parameter of the library that each is handed to.
 _options: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # noqa: B039
@@ -36,6 +33,34 @@ _arguments: ContextVar[tuple[list[str], frozenset[str]]] = ContextVar("arguments
 _is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
 #: Commands that messages of this run have written, with their arguments.
 _advised: dict[str, list[str]] = {}
+
+
+class Command(TyperCommand):
+    """A command whose ``--help`` shows the options without a panel, ``--help-all`` all of them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, and remember which help was asked for."""
+        ctx.meta[EVERYTHING] = "--help-all" in args
+        return list(super().parse_args(ctx, args))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with all options where these were asked for."""
+        params: list[Any] = list(self.params)
+        inner = [one for one in params if getattr(one, "rich_help_panel", None)]
+        inner = inner if len(self.params) > OVERSEEABLE else []
+        for one in inner:
+            one.hidden = not ctx.meta[EVERYTHING]
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            for one in inner:
+                one.hidden = False
+
+
+#: A command with more options shows some of them only.
+OVERSEEABLE: Final = 15
+#: Where a context remembers that all options are wanted.
+EVERYTHING: Final = "edgewise.help_all"
 
 
 class Commands(TyperGroup):
@@ -252,13 +277,18 @@ def advised(options: str) -> str | None:
     if not options_here().issuperset(changes[::2]):
         return None
     # Names of columns are others then.
-    without = ("--drop", "--columns") if "--transpose" in changes else ()
+    without = ("--drop", "--columns") if "transpose" in changes else ()
     return again(*changes, without=without)
 
 
 def options_here() -> frozenset[str]:
     """Return the options that the running command has."""
-    return frozenset(_options.get().values())
+    return frozenset(option.partition(" ")[0] for option in _options.get().values())
+
+
+def add_settings(option: str, names: Sequence[str]) -> None:
+    """Let messages name parameters by an option that takes ``NAME=VALUE``."""
+    _options.set({name: f"{option} {name}" for name in names} | dict(_options.get()))
 
 
 def options_given() -> frozenset[str]:
@@ -281,6 +311,8 @@ def command_line(option: Callable[[str], str | None]) -> Audience:
         found = option(name)
         if found is None:
             return f"{name}={value}"
+        if " " in found:
+            return f"{found}={value.strip(QUOTES)}"
         return found if value == "True" else f"{found} {value.strip(QUOTES)}"
 
     return Audience(
@@ -301,28 +333,16 @@ def worded(message: Warning | Exception | str) -> str:
     """Put a message into the words of the command line."""
     if isinstance(message, Message) and " " not in message.code:
         return in_words(message, AT_THE_SHELL)
-    return in_options(str(message), getattr(message, "parameter", None))
+    return str(message)
 
 
-def in_options(message: str, parameter: str | None = None) -> str:
-    """Name the options of the running command where a message names parameters of the library.
-
-    A command's parameters have the names of the library's, so its own declarations tell which
-    option stands for which. ``parameter`` is the one that the message is about: it is renamed
-    also where it stands on its own and might be an English word.
-    """
+def in_options(note: str) -> str:
+    """Write the settings of a note, such as ``covariance="auto"``, as options."""
     options = _options.get()
-
-    def assigned(match: re.Match[str]) -> str:
-        return f"{options[match[1]]} {match[2]}" if match[1] in options else match[0]
-
-    text = _BARE.sub(
-        lambda match: options.get(match[0], match[0]),
-        _ASSIGNMENT.sub(assigned, _RULE.sub(r"\1", message)),
+    return _ASSIGNMENT.sub(
+        lambda found: AT_THE_SHELL.setting(found[1], found[2]) if found[1] in options else found[0],
+        note,
     )
-    if parameter is not None and parameter in options:
-        text = re.sub(rf"(?<![-\w'\"]){parameter}(?![\w'\"])", options[parameter], text)
-    return text
 
 
 def printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""``edgewise simulate``: a table whose network is known, or two groups whose change is."""
+"""``edgewise simulate``: samples from a known network, or from two groups with a known change."""
 
 from __future__ import annotations
 
@@ -98,12 +98,9 @@ def simulate(
     the seed, the kind and the number of columns, not on the number of rows.
     """
     if out.suffix.lower() != ".csv":
-        raise InputError(f"{out} does not end in .csv, the one format that simulate writes.")
+        raise InputError("simulate_writes_csv", out=out)
     if truth is not None and out.resolve() == truth.resolve():
-        raise InputError(
-            f"--out and --truth are the same file, {out}, and one would replace the other. Give "
-            "them different names."
-        )
+        raise InputError("out_and_truth_same", out=out)
     from edgewise.io import atomic_path
 
     _check_directed(dag, features, changed, is_directed=directed)
@@ -184,10 +181,7 @@ def _draw_varying(
     from edgewise.data import make_drifting_chain, make_drifting_grid, make_tree_partition
 
     if not is_alone:
-        raise InputError(
-            "--varying draws networks of its own, of which there are many. Leave --changed, "
-            "--directed, --dag and --truth out."
-        )
+        raise InputError("varying_excludes")
     # A graph that drifts has between 5 and 15 edges.
     n_edges = n_features // 2 if varying == "cells" else min(max(n_features // 2, 5), 15)
     how: dict[str, Any] = {"n_features": n_features, "n_edges": n_edges, "rng": seed}
@@ -198,10 +192,7 @@ def _draw_varying(
     else:
         side = math.isqrt(samples)
         if side * side != samples:
-            raise InputError(
-                f"--varying square takes a square number of rows, such as {side * side}; got "
-                f"{samples}."
-            )
+            raise InputError("varying_needs_square", side=side * side, samples=samples)
         data = make_drifting_grid(side, **how)
     X, Y = np.vstack([data.X, data.X_val]), np.vstack([data.Y, data.Y_val])
     table = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
@@ -217,9 +208,9 @@ def _check_directed(
     """Refuse options that do not go together."""
     if changed is not None and (dag is not None or is_directed):
         option = "--directed" if dag is None else "--dag"
-        raise InputError(f"--changed draws undirected networks. Leave it or {option} out.")
+        raise InputError("changed_is_undirected", option=option)
     if dag is not None and features is not None:
-        raise InputError("--dag has the columns of its network. Leave --features out.")
+        raise InputError("dag_excludes_features")
 
 
 def _draw_directed(dag: str | None, kind: Kind, features: int, samples: int, seed: int) -> _Drawn:
@@ -264,9 +255,7 @@ def _draw_change(kind: Kind, features: int, samples: int, changed: int, seed: in
     from edgewise.graph import Graph
 
     if kind != "grid":
-        raise InputError(
-            f"--changed is for --kind grid, and the kind is {kind}. Leave one of the two out."
-        )
+        raise InputError("changed_needs_grid", kind=kind)
     data = make_lattice_change(features, samples, n_changed=changed, rng=seed)
     graph = Graph(data.first_model.precision - data.second_model.precision)
     table = pd.DataFrame(data.X, columns=list(graph.names)).assign(**{GROUP: data.y})

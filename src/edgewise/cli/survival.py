@@ -1,4 +1,4 @@
-"""Censored times of a table, replaced by what they say: ``--survival TIME=EVENT``."""
+"""Martingale residuals of censored times: ``--survival TIME=EVENT``."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def with_survival(raw: RawTable, given: Sequence[str]) -> RawTable:
     for part in [part.strip() for text in given for part in text.split(",") if part.strip()]:
         time, event, level = _split(part, raw.names)
         if columns[time].dtype.kind not in "iuf":
-            raise InputError(
-                f"--survival names '{time}' as a time, and it holds text. Turn it round?"
-            )
+            raise InputError("survival_time_is_text", time=time)
         came, what = _came(columns[event], event, level)
         columns[event] = martingale_residuals(columns[time], came)
         gone.append(time)
@@ -70,11 +68,9 @@ def _split(part: str, names: Sequence[str]) -> tuple[str, str, str]:
             named_columns([event or rest], names, "--survival")
     time, sign, _ = part.partition("=")
     if not sign:
-        raise InputError(
-            f"--survival takes TIME=EVENT, as in --survival time=status, and not '{part}'."
-        )
+        raise InputError("survival_needs_event", part=part)
     named_columns([time.strip()], names, "--survival")
-    raise InputError(f"--survival cannot use '{part}'. Write TIME=EVENT or TIME=EVENT:LEVEL.")
+    raise InputError("survival_syntax", part=part)
 
 
 def _came(column: Any, name: str, level: str) -> tuple[FloatArray, str]:
@@ -86,19 +82,14 @@ def _came(column: Any, name: str, level: str) -> tuple[FloatArray, str]:
     texts = [_written(value) for value in column.tolist()]
     levels = sorted({text for text, there in zip(texts, is_there, strict=True) if there})
     if len(levels) < 2:
-        raise InputError(f"--survival names '{name}' as an event, and it has one value only.")
+        raise InputError("survival_event_constant", name=name)
     if not level and column.dtype.kind in "iufb":
         level = _written(max(column[is_there].tolist()))
     if not level:
         found = [text for text in levels if text.strip().lower() in CAME]
         level = found[0] if len(found) == 1 else ""
     if level not in levels:
-        from edgewise.io import quote_names
-
-        raise InputError(
-            f"--survival needs the level of '{name}' that says that the event came, one of "
-            f"{quote_names(levels)}: as in --survival TIME={name}:{levels[-1]}."
-        )
+        raise InputError("survival_needs_level", name=name, levels=levels, level=levels[-1])
     came = np.array([float(text == level) for text in texts])
     return np.where(is_there, came, np.nan), f"{level} of '{name}'"
 

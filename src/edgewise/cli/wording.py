@@ -1,4 +1,4 @@
-"""Words and numbers that summaries of several commands share, and advice on columns of text."""
+"""Phrases and numbers shared by the summaries of the commands; advice on text columns."""
 
 from __future__ import annotations
 
@@ -194,10 +194,10 @@ def _gaps_beside(table: Table, text: Sequence[str]) -> tuple[str, ...]:
 
 
 def about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequence[str]) -> str:
-    """Say what to do with columns of text beside numbers of few levels."""
+    """Advise on text columns in a table of numbers with few levels."""
     from edgewise.io import quote_names
 
-    numerical = ("--covariance", "--alpha", "--repair", "--alpha-ratio", "--tol")
+    numerical = ("--covariance", "--alpha", "--set")
     options = ("--method", "discrete", *_gaps_beside(table, ()))
     command = again(*options, without=numerical)
     if not command.startswith("`edgewise learn"):
@@ -205,11 +205,11 @@ def about_levels(path: Path, table: Table, text: Sequence[str], ordered: Sequenc
     names = "--drop"
     if len(ordered) > 1 and len(text) <= NAMES_SHOWN:
         names = drop_command(text, *_gaps_beside(table, text))
-    beside = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
+    also = f", and {quote_names(ordered)} numbers with an order" if ordered else ""
     return (
         f"{path} holds levels, of which {quote_names(text)} {'is' if len(text) == 1 else 'are'} "
-        f"text{beside}. Turn text into numbers that rise with what it means, leave it out by "
-        f"{names}, or take all columns for levels without an order by {command}."
+        f"text{also}. Convert ordered text to numbers, drop text with "
+        f"{names}, or treat all columns as nominal: {command}."
     )
 
 
@@ -263,9 +263,9 @@ def _about_written(path: Path | str, table: Table, text: Sequence[str]) -> str:
             f"{nouns[0]} {quote_names(beyond)} of {path} {nouns[1]} values beyond a limit of "
             f"detection, such as {shown(limits[beyond[0]][0])}"
         )
-        more += ["--limits", "half"]
+        more += ["--read", "limits=half"]
     if missing := sorted({*chain(*words.values())}):
-        more += [word for one in missing for word in ("--na", one)]
+        more += [word for one in missing for word in ("--read", f"na={one}")]
     if others:
         more += ["--drop", ",".join(others)]
     more += _gaps_beside(table, others) or for_gaps(bool(missing))
@@ -281,13 +281,13 @@ def _about_written(path: Path | str, table: Table, text: Sequence[str]) -> str:
             found.append(f"{quote_names(others)} {'holds' if len(others) == 1 else 'hold'} text")
         return (
             f"{'. '.join(found)}. Use {again(*more)}, which counts half of a lower limit; "
-            "--limits missing counts such values as missing."
+            "--read limits=missing counts such values as missing."
         )
     # A plain number would show nothing.
     plain = [level for level in levels[names[0]] if level not in words[names[0]]]
     example = min(plain, key=lambda level: level.isdecimal() + is_written_number(level))
     both = [mark for mark in (".", ",") if all(mark in marks[name] for name in [*names, *beyond])]
-    ways = [again("--decimal", mark, *more) for mark in both or marks[names[0]]]
+    ways = [again("--read", f"decimal={mark}", *more) for mark in both or marks[names[0]]]
     meaning = "with a decimal comma" if both == [","] else "in groups of digits or with a sign"
     if len(ways) > 1:
         ways = [f"{ways[0]} if the comma groups digits", f"{ways[1]} if it is the decimal mark"]
@@ -305,7 +305,7 @@ def _what_text(table: Table, name: str) -> str:
     from edgewise.data.kinds import guess_kind
 
     k = table.names.index(name)
-    kinds = {"date": "dates", "identifier": "another text in every row"}
+    kinds = {"date": "dates", "identifier": "unique text in every row"}
     return kinds.get(guess_kind(table, k)) or count(len(table.levels[k] or ()), "level")
 
 
@@ -324,7 +324,7 @@ def about_text(path: Path | str, table: Table, learned: Sequence[str] = ()) -> s
     found = f"{nouns[0]} {quote_names(text)} of {path} {nouns[1]} text, not numbers"
     if learned and len(text) <= FEW:
         held = ", ".join(f"'{name}' {_what_text(table, name)}" for name in text)
-        found = f"No network has a place for columns of {path} such as these: {held}"
+        found = f"Columns of {path} that cannot be used in a network: {held}"
     if len(text) == 1 and (stray := table.stray_word(text[0])):
         found += f": {shown(stray[1])} in row {stray[0] + 1} below the header"
     words = {name: _words_for_missing(table, name) for name in text}
@@ -332,11 +332,11 @@ def about_text(path: Path | str, table: Table, learned: Sequence[str] = ()) -> s
         others = [name for name in text if not words[name]]
         return f"{found}. {_about_words(sorted({*chain(*words.values())}), others)}"
     if table.n_features - len(text) < 2:
-        return f"{found}. Turn {nouns[2]} into numbers: a network needs two columns of them."
+        return f"{found}. Convert {nouns[2]} to numbers: a network requires two numeric columns."
     if len(text) > NAMES_SHOWN:
-        return f"{found}. Leave {nouns[2]} out with --drop, or turn {nouns[2]} into numbers."
+        return f"{found}. Drop {nouns[2]} with --drop, or convert {nouns[2]} to numbers."
     command = drop_command(text, *_gaps_beside(table, text))
-    return f"{found}. Leave {nouns[2]} out: {command}; or turn {nouns[2]} into numbers."
+    return f"{found}. Drop {nouns[2]}: {command}; or convert {nouns[2]} to numbers."
 
 
 #: So many different words may stand for a missing value in one column of numbers.
@@ -364,7 +364,7 @@ def _about_words(words: Sequence[str], others: Sequence[str]) -> str:
     from edgewise.io.messages import quote_names
 
     rest = f"Leave {quote_names(others)} out. " if others else ""
-    more = [word for one in words for word in ("--na", one)]
+    more = [word for one in words for word in ("--read", f"na={one}")]
     return (
         f"{rest}Only an empty field, NA and NaN stand for missing values. Name "
         f"{quote_names(words)}, if {'it does' if len(words) == 1 else 'they do'} too: "

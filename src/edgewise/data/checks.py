@@ -1,4 +1,4 @@
-"""What can be wrong with the columns of a table, found once and said in one voice."""
+"""Column checks shared by all estimators."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.messages import Note
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.io.messages import NAMES_SHOWN, quote_names
 
@@ -27,36 +28,32 @@ def about_size(
     noun: str = "Column",
     least: float = SMALLEST,
     most: float = LARGEST,
-) -> str | None:
-    """Say which columns hold finite numbers too large or too small to be squared, if any do.
+) -> InputError | None:
+    """Return an error for columns whose squares overflow or vanish, if there are any.
 
     Parameters
     ----------
     values : ndarray of shape (n_samples, n_features)
     names : sequence of str
-    noun : str
-        What the columns are called.
+    noun : {"Column", "Covariate", "Response"}
+        The role of the columns.
     least : float
-        Columns without larger values than this are too small.
+        The squares of smaller values vanish.
     most : float
-        Columns with larger values than this are too large.
+        The squares of larger values overflow.
 
     Examples
     --------
-    >>> about_size(np.array([[1.0, 1e200], [2.0, 3.0]]), ["dose", "count"])
-    "Column 'count' holds values beyond 1e+150, whose squares overflow. Change its unit."
+    >>> print(about_size(np.array([[1.0, 1e200], [2.0, 3.0]]), ["dose", "count"]))
+    Column 'count' holds values beyond 1e+150, whose squares overflow. Change its unit.
     """
     largest = _largest(values)
     is_large = (largest > most) & (largest < np.inf)
     is_small = (largest > 0) & (largest < least)
-    for is_meant, found in (
-        (is_large, f"values beyond {most:g}, whose squares overflow"),
-        (is_small, f"no values beyond {least:g}, and squares of smaller ones vanish"),
-    ):
-        if meant := [names[k] for k in np.flatnonzero(is_meant).tolist()]:
-            if len(meant) == 1:
-                return f"{noun} {quote_names(meant)} holds {found}. Change its unit."
-            return f"{noun}s {quote_names(meant)} hold {found}. Change their unit."
+    if meant := [names[k] for k in np.flatnonzero(is_large).tolist()]:
+        return InputError("values_too_large", noun=noun, columns=meant, most=most)
+    if meant := [names[k] for k in np.flatnonzero(is_small).tolist()]:
+        return InputError("values_too_small", noun=noun, columns=meant, least=least)
     return None
 
 
@@ -201,14 +198,11 @@ def check_columns(
     labels = list(names) if names is not None else [f"x{k}" for k in range(n_features)]
     if text := [label for label, kind in zip(labels, kinds or (), strict=False) if kind == TEXT]:
         raise InputError(
-            f"{column_nouns(text)} {agree(text, 'holds', 'hold')} text, not numbers. "
-            f"Drop {agree(text, 'it', 'them')}, or turn {agree(text, 'it', 'them')} into numbers."
+            "text_columns_in_table",
+            columns=text,
         )
     if n_samples < 2:
-        raise InputError(
-            f"Found {n_samples} sample{'' if n_samples == 1 else 's'} (rows of the table); "
-            "at least 2 are needed."
-        )
+        raise InputError("too_few_rows_in_table", n_samples=n_samples)
     report = inspect_columns(values) if report is None else report
     _check_infinite(report, labels)
     _check_missing(report, labels, n_samples, allow_missing=allow_missing)
@@ -241,18 +235,12 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     """
     given = None if np.ma.is_masked(sample_weight) else _real_array(sample_weight)
     if given is None:
-        raise InputError(
-            "sample_weight must hold one number for each row, and it holds something else or "
-            "masked values. Give every row a weight."
-        )
+        raise InputError("sample_weight_not_numbers")
     weights = given.astype(np.float64)
     if weights.shape != (n_samples,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape}; the table has {n_samples} rows. "
-            "Give one weight per row."
-        )
+        raise InputError("sample_weight_shape", shape=weights.shape, n_samples=n_samples)
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise InputError("sample_weight must be finite, not negative, and not zero throughout.")
+        raise InputError("sample_weight_range")
     return weights
 
 
@@ -262,7 +250,7 @@ def looks_like_covariance(X: Any) -> bool:
     Parameters
     ----------
     X : array-like
-        What was handed in as data.
+        The data.
 
     Returns
     -------
@@ -291,12 +279,12 @@ def looks_like_covariance(X: Any) -> bool:
 def refuse_covariance(
     X: Any, advice: str = 'Pass covariance="precomputed" to use it as one.'
 ) -> None:
-    """Raise an `InputError` if a covariance matrix was handed in where samples belong.
+    """Raise an `InputError` if a covariance matrix was passed as samples.
 
     Parameters
     ----------
     X : array-like
-        What was handed in as data.
+        The data.
     advice : str
         What to do, as the end of the message.
 
@@ -311,10 +299,7 @@ def refuse_covariance(
     """
     if looks_like_covariance(X):
         size = len(X)
-        raise InputError(
-            f"X is square ({size} x {size}) and symmetric, so it looks like a covariance matrix, "
-            f"not like samples. {advice}"
-        )
+        raise InputError("covariance_given_as_rows", size=size, advice=advice)
 
 
 def _real_array(values: Any) -> AnyArray | None:
@@ -347,27 +332,28 @@ def _check_infinite(report: ColumnReport, labels: Sequence[str]) -> None:
         names = [labels[k] for k in where]
         total = int(report.n_infinite.sum())
         raise InputError(
-            f"{column_nouns(names)} {agree(names, 'has', 'have')} {total} infinite "
-            f"{'value' if total == 1 else 'values'} (inf). Replace or drop those rows."
+            "infinite_values",
+            columns=names,
+            total=total,
         )
 
 
 def _check_size(values: FloatArray, labels: Sequence[str]) -> None:
-    if sentence := about_size(values, labels):
-        raise InputError(sentence)
+    if error := about_size(values, labels):
+        raise error
 
 
 def _check_constant(values: FloatArray, report: ColumnReport, labels: Sequence[str]) -> None:
     if report.constant:
         flat = [labels[k] for k in report.constant]
         raise InputError(
-            f"{column_nouns(flat)} {agree(flat, 'has', 'have')} one value in every row. "
-            f"Drop {agree(flat, 'it', 'them')}."
+            "constant_columns",
+            columns=flat,
         )
     if flat := [labels[k] for k in np.flatnonzero(~varying_columns(values)).tolist()]:
         raise InputError(
-            f"{column_nouns(flat)} {agree(flat, 'is', 'are')} constant up to rounding. "
-            f"Drop {agree(flat, 'it', 'them')}, or take the mean off."
+            "columns_constant_to_rounding",
+            columns=flat,
         )
 
 
@@ -376,32 +362,28 @@ def _check_missing(
 ) -> None:
     if empty := [labels[k] for k in np.flatnonzero(report.n_missing == n_samples).tolist()]:
         raise InputError(
-            f"{column_nouns(empty)} {agree(empty, 'has', 'have')} no value at all (NaN in every "
-            f"row). Drop {agree(empty, 'it', 'them')}."
+            "empty_columns",
+            columns=empty,
         )
     where = np.flatnonzero(report.n_missing).tolist()
     if where and not allow_missing:
-        counts = [f"'{labels[k]}' ({report.n_missing[k]})" for k in where]
-        shown = ", ".join(counts[:NAMES_SHOWN])
-        more = f" and {len(counts) - NAMES_SHOWN} more" if len(counts) > NAMES_SHOWN else ""
-        total = int(report.n_missing.sum())
-        raise InputError(
-            f"{total} {'value is' if total == 1 else 'values are'} missing (NaN), in "
-            f"{agree(counts, 'column', 'columns')} {shown}{more}. Fill or drop them, or pass "
-            'missing="pairwise" or missing="em".'
-        )
+        counts = [
+            Note("column_count_missing", name=labels[k], n=report.n_missing[k]) for k in where
+        ]
+        raise InputError("missing_values", total=report.n_missing.sum(), columns=counts)
 
 
 def refuse_pairs(
-    identical: Sequence[tuple[int, int]], labels: Sequence[str], remedy: str = 'repair="ridge"'
+    identical: Sequence[tuple[int, int]], labels: Sequence[str], *, unpenalised: bool = False
 ) -> None:
-    """Raise an `InputError` that names columns which are copies of each other."""
-    pairs = [f"'{labels[i]}' and '{labels[j]}'" for i, j in identical]
-    more = f"; and {len(pairs) - NAMES_SHOWN} more pairs" if len(pairs) > NAMES_SHOWN else ""
-    drop = "one" if len(pairs) == 1 else "one of each pair"
+    """Raise an `InputError` that names identical columns, with a remedy."""
+    pairs = [Note("pair_of_columns", columns=(labels[i], labels[j])) for i, j in identical]
+    more = max(len(pairs) - NAMES_SHOWN, 0)
     raise InputError(
-        f"Columns {'; '.join(pairs[:NAMES_SHOWN])}{more} are identical. "
-        f"Drop {drop}, or pass {remedy}."
+        "identical_columns_in_table",
+        pairs=pairs[:NAMES_SHOWN],
+        more=more,
+        unpenalised=unpenalised,
     )
 
 

@@ -285,7 +285,7 @@ def load_dag(name: str) -> Network:
     (37, 46)
     """
     if name in _UNDIRECTED:
-        raise InputError(f"'{name}' has no directions. Use load_network({name!r}).")
+        raise InputError("dataset_undirected", name=name)
     return load_network(name)
 
 
@@ -368,16 +368,16 @@ def _origin(folder: Traversable, name: str) -> str:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if name in cells[0].split(", "):
             return cells[-1]
-    raise InputError(f"The README of {folder.name} does not mention {name}.")
+    raise InputError("readme_without_dataset", name=folder.name, name2=name)
 
 
 def _unknown(name: str, known: list[str], what: str) -> InputError:
     others = set(list_datasets()) - set(known)
     if name in others:
         use = "load_table" if what == "network" else "load_network"
-        return InputError(f"'{name}' is not a {what}. Use {use}({name!r}).")
+        return InputError("dataset_of_other_loader", name=name, what=what, use=use)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
-    return InputError(f"There is no {what} called '{name}'. Did you mean {', '.join(near)}?")
+    return InputError("unknown_dataset", what=what, name=name, listed=", ".join(near))
 
 
 #: Days in the years of the table of stations.
@@ -491,7 +491,7 @@ def load_climate(
     '110 rows with missing values dropped'
     """
     if name not in _RECIPES:
-        raise InputError(f"There is no climate table '{name}'; take {quote_names(list(_RECIPES))}.")
+        raise InputError("unknown_climate_table", name=name, recipes=list(_RECIPES))
     table = load_table(name)
     frame = table.frame.dropna().reset_index(drop=True)
     treatment = [f"{len(table.frame) - len(frame)} rows with missing values dropped"]

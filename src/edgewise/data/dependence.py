@@ -1,4 +1,4 @@
-"""Rows that depend on each other: like the rows before them, of one subject, or sorted."""
+"""Detection of dependent rows: autocorrelation, clusters, sorted rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 
 Kind: TypeAlias = Literal["independent", "order", "trend", "sorted"]
 
-#: Fewest rows whose order is looked at.
+#: Fewest rows tested for autocorrelation.
 FEWEST_ROWS: Final = 12
 #: Level of the test that rows are in no order: one of so many tables without one is told of.
 CHANCE: Final = 1e-3

@@ -1,4 +1,4 @@
-"""Missing values filled by chained equations, with values of rows that are alike."""
+"""Multiple imputation by chained equations with predictive mean matching."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def impute_rows(
     is_gap = np.isnan(values)
     n_seen = (~is_gap).sum(axis=0)
     if (n_seen < 2).any():
-        raise InputError("A column has at most one value, from which no other can be filled in.")
+        raise InputError("imputation_impossible")
     generator = as_generator(random_state)
     filled = values.copy()
     gappy = sorted(np.flatnonzero(is_gap.any(axis=0)).tolist(), key=lambda k: int(-n_seen[k]))

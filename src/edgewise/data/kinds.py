@@ -1,4 +1,4 @@
-"""Kinds of columns: guessed by rules, given by the user, and what a method makes of them."""
+"""Kinds of columns: continuous, ordinal, binary, nominal, count; guessed or declared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from edgewise.data.checks import LARGEST, SMALLEST, about_size, varying_columns
 from edgewise.data.imputation import impute_rows, pair_shares
 from edgewise.data.levels import Level, code_column, complete_rows
 from edgewise.data.table import Table
-from edgewise.io.messages import NAMES_SHOWN, quote_names
 
 KINDS: Final = ("continuous", "ordinal", "binary", "nominal", "count", "identifier", "date")
 #: Kinds whose values are levels, not numbers.
@@ -120,7 +119,7 @@ def guess_kind(table: Table, k: int) -> str:
     return "ordinal" if is_answers(column) else "continuous"
 
 
-def column_kinds(table: Table, given: Any = None, *, option: str = "kinds") -> tuple[str, ...]:
+def column_kinds(table: Table, given: Any = None) -> tuple[str, ...]:
     """Return the kind of each column: as given, or else guessed.
 
     Parameters
@@ -128,8 +127,6 @@ def column_kinds(table: Table, given: Any = None, *, option: str = "kinds") -> t
     table : Table
     given : mapping of str to str, or sequence of str, optional
         Kinds by name of the column, or one for every column. None leaves a column to be guessed.
-    option : str
-        What a message calls them.
 
     Returns
     -------
@@ -141,52 +138,47 @@ def column_kinds(table: Table, given: Any = None, *, option: str = "kinds") -> t
     >>> column_kinds(table, {"a": "nominal"})
     ('nominal', 'continuous')
     """
-    by_name = _by_name(given, table.names, option)
+    by_name = _by_name(given, table.names)
     kinds = []
     for k, name in enumerate(table.names):
         kind = by_name.get(name) or guess_kind(table, k)
         if name in by_name:
-            _refuse_contradiction(table, k, kind, option)
+            _refuse_contradiction(table, k, kind)
         kinds.append(kind)
     return tuple(kinds)
 
 
-def _by_name(given: Any, names: Sequence[str], option: str) -> dict[str, str]:
+def _by_name(given: Any, names: Sequence[str]) -> dict[str, str]:
     """Check which kinds are given, and for which columns."""
     if given is None:
         return {}
     if isinstance(given, str) or not isinstance(given, (Mapping, Sequence, np.ndarray)):
-        raise InputError(
-            f"{option} must say the kind of columns by name, as in {option}={{'age': 'count'}}, "
-            f"got {given!r}.",
-            parameter="kinds",
-        )
+        raise InputError("kinds_not_named", "kinds", given=given)
     if not isinstance(given, Mapping):
         if len(given) != len(names):
-            raise InputError(
-                f"{option} has {len(given)} entries for {len(names)} columns. Give one for each, "
-                "or a mapping from names.",
-                parameter="kinds",
-            )
+            raise InputError("kinds_count", "kinds", n_given=len(given), n_names=len(names))
         given = dict(zip(names, given, strict=True))
     for name, kind in given.items():
         if name not in names:
             near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5) or names[:5]
             raise InputError(
-                f"{option} names {str(name)!r}, which is no column of the table. Did you mean "
-                f"{' or '.join(repr(other) for other in near)}?",
-                parameter="kinds",
+                "kinds_unknown_column",
+                "kinds",
+                name=str(name),
+                listed=" or ".join(repr(other) for other in near),
             )
         if kind is not None and kind not in KINDS:
             raise InputError(
-                f"{option} says that column '{name}' is {kind!r}. A kind is one of "
-                f"{', '.join(KINDS)}.",
-                parameter="kinds",
+                "unknown_kind",
+                "kinds",
+                name=name,
+                kind=kind,
+                listed=", ".join(KINDS),
             )
     return {str(name): kind for name, kind in given.items() if kind is not None}
 
 
-def _refuse_contradiction(table: Table, k: int, kind: str, option: str) -> None:
+def _refuse_contradiction(table: Table, k: int, kind: str) -> None:
     """Refuse a kind that the values of a column speak against."""
     name, levels = table.names[k], table.levels[k]
     seen = table.values[~table.missing[:, k], k]
@@ -205,9 +197,12 @@ def _refuse_contradiction(table: Table, k: int, kind: str, option: str) -> None:
         found, advice = "holds fractions", "say continuous, or cut it into classes"
     if found is not None:
         raise InputError(
-            f"{option} says that column '{name}' is {kind}, but it {found}. Leave it to be "
-            f"guessed, or {advice}.",
-            parameter="kinds",
+            "kind_does_not_fit",
+            "kinds",
+            name=name,
+            kind=kind,
+            found=found,
+            advice=advice,
         )
 
 
@@ -247,7 +242,7 @@ def impute(
     import pandas as pd
 
     if n_fillings < 1:
-        raise InputError(f"n_fillings must be at least 1, got {n_fillings!r}.")
+        raise InputError("n_fillings_range", n_fillings=n_fillings)
     table = Table.from_input(X)
     found = column_kinds(table, kinds)
     used = [k for k, kind in enumerate(found) if kind not in ("identifier", "date")]
@@ -349,7 +344,7 @@ class MixedTable:
     signs : tuple of bool
         Whether each column goes up or down: levels of text do not, unless there are two.
     is_kept : ndarray of bool
-        Rows of the table that was handed in that are complete.
+        Complete rows of the table.
     treatment : tuple of str
         What was done to the rows.
     copies : int
@@ -404,10 +399,7 @@ def read_mixed(
     _refuse_sizes(table, is_number, least=SMALLEST, most=np.inf)
     if np.isinf(table.values).any():
         which = np.flatnonzero(np.isinf(table.values).any(axis=0)).tolist()
-        raise InputError(
-            f"Columns {quote_names(table.names[k] for k in which)} hold infinite values (inf). "
-            "Replace them, or drop those rows."
-        )
+        raise InputError("infinite_values_mixed", which=[table.names[k] for k in which])
     is_kept: BoolArray = np.logical_not(table.missing.any(axis=1))
     worth = None
     if missing == "impute" and not is_kept.all():
@@ -428,9 +420,7 @@ def read_mixed(
         copies = 1
         values, treatment = complete_rows(table, "error" if missing == "impute" else missing)
     if len(values) < 2:
-        raise InputError(
-            f"Found {len(values)} sample (complete row of the table); at least 2 are needed."
-        )
+        raise InputError("one_complete_row", n_values=len(values))
     columns, levels = [], []
     for k, kind in enumerate(found):
         column, own = values[:, k], None
@@ -467,24 +457,15 @@ def _refuse_sizes(table: Table, is_number: Sequence[bool], least: float, most: f
     """Refuse numbers that cannot be squared."""
     values = table.values[:, np.array(is_number)]
     names = [name for name, own in zip(table.names, is_number, strict=True) if own]
-    if names and (said := about_size(values, names, least=least, most=most)):
-        raise InputError(said)
+    if names and (error := about_size(values, names, least=least, most=most)):
+        raise error
 
 
 def _refuse_labels(table: Table, kinds: Sequence[str]) -> None:
-    for kind, what, advice in (
-        ("identifier", "labels the rows, another value in every one", "continuous or nominal"),
-        ("date", "holds dates", "nominal"),
-    ):
+    for kind in ("identifier", "date"):
         which = [name for name, own in zip(table.names, kinds, strict=True) if own == kind]
         if which:
-            nouns = ("Column", "it") if len(which) == 1 else ("Each of columns", "them")
-            raise InputError(
-                f"{nouns[0]} {quote_names(which)} {what}, and has no place in a network. Drop "
-                f"{nouns[1]}"
-                f"{', or turn dates into numbers such as days' if kind == 'date' else ''}; or say "
-                f"what else there is: kinds={{'{which[0]}': ...}} with {advice}."
-            )
+            raise InputError("columns_without_kind", columns=which, is_date=kind == "date")
 
 
 def _check_levels(
@@ -497,33 +478,17 @@ def _check_levels(
     """Refuse columns with one value or too many levels, and warn of levels with few rows."""
     n_rows = len(columns[0])
     if flat := [name for name, has_spread in zip(names, varies, strict=True) if not has_spread]:
-        nouns = ("Column", "has", "it") if len(flat) == 1 else ("Columns", "have", "them")
-        raise InputError(
-            f"{nouns[0]} {quote_names(flat)} {nouns[1]} one value in every row (constant), so that "
-            f"nothing can depend on {nouns[2]}. Drop {nouns[2]}."
-        )
+        raise InputError("constant_columns", columns=flat)
     rare = []
     for name, kind, own, column in zip(names, kinds, levels, columns, strict=True):
         if kind != "nominal" or own is None:
             continue
         if 2 * len(own) > n_rows:
-            raise InputError(
-                f"Column '{name}' has {len(own)} levels in {n_rows} rows, so that most have one "
-                "row. Join levels, drop the column, or say what else it is, as in "
-                f"kinds={{'{name}': 'continuous'}} for numbers."
-            )
+            raise InputError("too_many_levels_mixed", name=name, n_own=len(own), n_rows=n_rows)
         few = np.flatnonzero(np.bincount(column.astype(np.int64)) < ROWS_PER_ANSWER)
         rare += [f"'{own[code]}' of '{name}'" for code in few.tolist()]
     if rare:
-        levels_have = ("Level", "has") if len(rare) == 1 else ("Levels", "have")
-        more = f" and {len(rare) - NAMES_SHOWN} more" if len(rare) > NAMES_SHOWN else ""
-        shown = ", ".join(rare[:NAMES_SHOWN]) + more
-        warnings.warn(
-            f"{levels_have[0]} {shown} {levels_have[1]} fewer than {ROWS_PER_ANSWER} "
-            "rows, too few to say what depends on them. Join such levels with others.",
-            DataWarning,
-            stacklevel=4,
-        )
+        warnings.warn(DataWarning("rare_levels", levels=rare, least=ROWS_PER_ANSWER), stacklevel=4)
 
 
 def code_new_rows(
@@ -548,9 +513,7 @@ def code_new_rows(
     for k, (name, kind, own) in enumerate(zip(names, kinds, levels, strict=True)):
         is_there = ~table.missing[:, k]
         if own is None and table.levels[k] is not None:
-            raise InputError(
-                f"Column '{name}' holds text, and the fit took it for {kind}. Pass its numbers."
-            )
+            raise InputError("text_for_fitted_kind", name=name, kind=kind)
         if own is None or not is_there.any():
             continue
         found, codes = code_column(values[is_there, k], table.kinds[k], table.levels[k])
@@ -558,8 +521,7 @@ def code_new_rows(
         seen = [found[code] for code in np.unique(codes).tolist()]
         if unknown := [str(level) for level in seen if level not in place]:
             raise InputError(
-                f"Column '{name}' has the level {quote_names(unknown)}, which the fit did not "
-                f"know; it has {quote_names(str(level) for level in own)}."
+                "unknown_level_mixed", name=name, unknown=unknown, own=[str(level) for level in own]
             )
         lookup = np.array([place.get(level, np.nan) for level in found])
         values[is_there, k] = lookup[codes]

@@ -1,4 +1,4 @@
-"""Rows of two groups: their labels, and the rows of each."""
+"""Labels of two groups of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from edgewise._core.arrays import is_foreign, to_numpy
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.checks import row_order
-from edgewise.io.messages import quote_names
 
 
 def label_codes(y: Any, n_rows: int) -> tuple[list[Any], IntArray]:
@@ -45,31 +44,19 @@ def label_codes(y: Any, n_rows: int) -> tuple[list[Any], IntArray]:
     if np.ma.is_masked(y):
         labels[np.ma.getmaskarray(y)] = None
     if labels.shape != (n_rows,):
-        raise InputError(
-            f"y must hold one label for each of the {n_rows} rows of X; its shape is "
-            f"{labels.shape}. Give one label per row, in a list or a column."
-        )
+        raise InputError("labels_shape", n_rows=n_rows, shape=labels.shape)
     if len(missing := np.flatnonzero(pd.isna(labels))):
-        raise InputError(
-            f"y has {len(missing)} missing {'label' if len(missing) == 1 else 'labels'} (None or "
-            f"NaN), the first in row {missing[0]}. Drop those rows, or label them."
-        )
+        raise InputError("labels_missing", n_missing=len(missing), missing=missing[0])
     if others := [label for label in labels if not isinstance(label, Hashable)]:
-        raise InputError(
-            f"y holds a {type(others[0]).__name__} in place of a label. Pass text, numbers or "
-            "booleans."
-        )
+        raise InputError("labels_type", type=type(others[0]).__name__)
     if any(isinstance(label, float) and math.isinf(label) for label in labels):
-        raise InputError("y has labels that are infinite (inf). Drop those rows, or label them.")
+        raise InputError("labels_infinite")
     try:
         classes, member = np.unique(labels, return_inverse=True)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
         found = "type" if len(kinds) == 1 else "different types"
-        raise InputError(
-            f"The labels in y are of {found}, {quote_names(kinds)}, and cannot be sorted. "
-            "Turn all of them into text."
-        ) from error
+        raise InputError("labels_not_sortable", found=found, kinds=kinds) from error
     known = classes.tolist()
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     place = {label: k for k, label in enumerate(known if categories is None else categories)}
@@ -115,18 +102,13 @@ def two_groups(y: Any, n_rows: int) -> TwoGroups:
 
 def _check_two(classes: list[Any], counts: list[int]) -> None:
     if len(classes) == 1:
-        raise InputError(f"All labels in y are {classes[0]!r}. A comparison needs two groups.")
+        raise InputError("one_group", label=classes[0])
     if len(classes) > 2:
         pair = f"{classes[0]!r} and {classes[1]!r}"
-        raise InputError(
-            f"y has {len(classes)} groups: {quote_names(classes)}. A comparison takes two. Pass "
-            f"the rows of one pair at a time, such as those of {pair}."
-        )
+        raise InputError("not_two_groups", n_classes=len(classes), classes=classes, pair=pair)
     for label, count in zip(classes, counts, strict=True):
         if count < 2:
-            raise InputError(
-                f"The group {label!r} has {count} row; at least 2 are needed in each group."
-            )
+            raise InputError("group_with_one_row", label=label, count=count)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Tables of discrete columns as level numbers, whatever their levels are called."""
+"""Tables of categorical columns as integer codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, DTypeLike
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import AnyArray, FloatArray, IntArray
 from edgewise.data.table import Table
-from edgewise.io.messages import quote_names
 
 #: More levels than this are row labels or measurements, and their counts would fill the memory.
 MOST_LEVELS: Final = 2**20
@@ -46,18 +45,12 @@ def check_cardinalities(cardinalities: ArrayLike, n_features: int) -> IntArray:
         levels = np.array(cardinalities, dtype=object)
     if levels.dtype.kind not in "iu" or levels.shape not in ((), (n_features,)):
         raise InputError(
-            f"cardinalities must be an integer, or one for each of the {n_features} variables; "
-            f"got an array of type {levels.dtype} and shape {levels.shape}."
+            "cardinalities_type", n_features=n_features, dtype=levels.dtype, shape=levels.shape
         )
     if (levels < 1).any():
-        raise InputError(
-            f"A variable has at least 1 level, got cardinalities {levels.min()}. Pass larger ones."
-        )
+        raise InputError("cardinalities_too_small", levels=levels.min())
     if (levels > MOST_LEVELS).any():
-        raise InputError(
-            f"A variable has at most {MOST_LEVELS} levels, got cardinalities {levels.max()}. "
-            "Join levels, or cut measurements into classes."
-        )
+        raise InputError("cardinalities_too_large", most_levels=MOST_LEVELS, levels=levels.max())
     return np.array(np.broadcast_to(levels, (n_features,)), dtype=np.int64)
 
 
@@ -101,12 +94,9 @@ def check_codes(
     """
     codes = np.asarray(X)
     if codes.ndim != 2 or codes.shape[1] != len(cardinalities):
-        raise InputError(
-            f"X must have one column for each of the {len(cardinalities)} variables, got shape "
-            f"{codes.shape}."
-        )
+        raise InputError("codes_shape", n_cardinalities=len(cardinalities), shape=codes.shape)
     if codes.dtype.kind not in "iub":
-        raise InputError(f"X must hold level numbers (integers), got values of {codes.dtype}.")
+        raise InputError("codes_not_integers", dtype=codes.dtype)
     if len(codes):
         bad = np.flatnonzero((codes.min(axis=0) < 0) | (codes.max(axis=0) >= cardinalities))
         if len(bad):
@@ -114,9 +104,7 @@ def check_codes(
             wrong = codes[(codes[:, k] < 0) | (codes[:, k] >= cardinalities[k]), k][0]
             column = f"{k} of X" if names is None else f"'{names[k]}'"
             raise InputError(
-                f"Column {column} holds {wrong}, and its levels are numbered 0 to "
-                f"{cardinalities[k] - 1}. Code the levels of each variable from 0, or pass larger "
-                "cardinalities."
+                "codes_out_of_range", column=column, wrong=wrong, last=cardinalities[k] - 1
             )
     return np.ascontiguousarray(codes, dtype=code_type(cardinalities))
 
@@ -202,17 +190,14 @@ class DiscreteTable:
         other = X if isinstance(X, DiscreteTable) else read_levels(X, missing)
         if len(other.levels) != len(self.levels):
             raise InputError(
-                f"X has {len(other.levels)} columns, and {len(self.levels)} were learned from."
+                "levels_column_count", n_levels=len(other.levels), n_levels2=len(self.levels)
             )
         columns = []
         for k, (mine, theirs) in enumerate(zip(self.levels, other.levels, strict=True)):
             place = {level: code for code, level in enumerate(mine)}
             occurring = np.unique(other.codes[:, k]).tolist()
             if unknown := [str(theirs[c]) for c in occurring if theirs[c] not in place]:
-                raise InputError(
-                    f"Column '{self.names[k]}' holds {quote_names(unknown)}, which it did not have "
-                    "when the model was learned. Declare all categories before the fit."
-                )
+                raise InputError("unknown_level", name=self.names[k], unknown=unknown)
             translation = np.array([place.get(level, 0) for level in theirs])
             columns.append(translation[other.codes[:, k]])
         return np.ascontiguousarray(np.column_stack(columns), dtype=self.codes.dtype)
@@ -238,10 +223,7 @@ def _from_codes(X: Any, cardinalities: ArrayLike, missing: str) -> DiscreteTable
         is_other |= (np.abs(values) > MOST_LEVELS).any(axis=0)
         if is_other.any():
             others = [table.names[k] for k in np.flatnonzero(is_other).tolist()]
-            raise InputError(
-                "cardinalities is for columns of level numbers from 0, which those of "
-                f"{quote_names(others)} are not. Leave it out, or declare categories instead."
-            )
+            raise InputError("cardinalities_need_codes", others=others)
         codes, names = values.astype(np.int64), table.names
     n_levels = check_cardinalities(cardinalities, codes.shape[1])
     return DiscreteTable(
@@ -289,7 +271,7 @@ def _from_small_numbers(X: AnyArray) -> DiscreteTable:
 def complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, ...]]:
     """Return the rows without missing values, with a note if others were left out."""
     if missing not in ("error", "drop"):
-        raise InputError(f"missing must be 'error' or 'drop', got {missing!r}.")
+        raise InputError("levels_missing_option", missing=missing)
     is_gone = table.missing
     if not is_gone.any():
         return table.values, ()
@@ -298,16 +280,10 @@ def complete_rows(table: Table, missing: str) -> tuple[FloatArray, tuple[str, ..
         gappy = [table.names[k] for k in np.flatnonzero(is_gone.any(axis=0)).tolist()]
         n_gone, n_rows = int(is_gone.sum()), int(has_gap.sum())
         raise InputError(
-            f"{n_gone} {'value is' if n_gone == 1 else 'values are'} missing (NaN), in "
-            f"{'column' if len(gappy) == 1 else 'columns'} {quote_names(gappy)} and {n_rows} "
-            f'{"row" if n_rows == 1 else "rows"}. Fill them, or pass missing="drop" to leave out '
-            "those rows."
+            "levels_missing_values", n_gone=n_gone, n_gappy=len(gappy), gappy=gappy, n_rows=n_rows
         )
     if has_gap.all():
-        raise InputError(
-            "Every row has a missing value, so that dropping them leaves nothing. Fill some in, or "
-            "drop columns."
-        )
+        raise InputError("no_complete_row_of_levels")
     left = int((~has_gap).sum())
     note = f'missing="drop": {int(has_gap.sum())} rows with missing values left out, {left} used'
     return table.values[~has_gap], (note,)
@@ -342,12 +318,9 @@ def _refuse_measurements(table: DiscreteTable) -> None:
         if isinstance(levels[0], float)
     }
     if infinite := [name for name, levels in fractions.items() if np.isinf(levels).any()]:
-        raise InputError(f"Columns {quote_names(infinite)} hold infinite values. Drop those rows.")
+        raise InputError("levels_infinite", infinite=infinite)
     if continuous := [name for name, levels in fractions.items() if len(levels) > few]:
-        raise InputError(
-            f"Columns {quote_names(continuous)} hold measurements, not levels. Cut them into "
-            "classes (pandas.qcut), or use GaussianGraph."
-        )
+        raise InputError("levels_continuous", continuous=continuous)
 
 
 def _warn_of_labels(table: DiscreteTable) -> None:
@@ -358,9 +331,5 @@ def _warn_of_labels(table: DiscreteTable) -> None:
         if len(levels) > max(FEW_LEVELS, n_rows / ROWS_PER_LEVEL)
     ]:
         warnings.warn(
-            f"Columns {quote_names(labels)} have few rows per level, of {n_rows} in all, like row "
-            "labels or measurements. Links to them mean little. Leave them out, or cut them into "
-            "classes.",
-            DataWarning,
-            stacklevel=5,
+            DataWarning("few_rows_per_level", columns=labels, n_rows=n_rows), stacklevel=5
         )

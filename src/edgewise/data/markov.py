@@ -118,18 +118,15 @@ def check_adjacency(adjacency: ArrayLike) -> BoolArray:
     """
     matrix = np.asarray(adjacency)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-        raise InputError(f"adjacency must be a square matrix, got shape {matrix.shape}.")
+        raise InputError("adjacency_not_square", shape=matrix.shape)
     if not np.isin(matrix, (0, 1)).all():
-        raise InputError("adjacency must hold nothing but 0 and 1, or False and True.")
+        raise InputError("adjacency_not_binary")
     is_edge: BoolArray = matrix.astype(bool)
     if not np.array_equal(is_edge, is_edge.T):
         i, j = np.argwhere(is_edge & ~is_edge.T)[0]
-        raise InputError(
-            f"adjacency must be symmetric: it has ({i}, {j}) and lacks ({j}, {i}). For the "
-            "undirected version of an arrow pattern take adjacency | adjacency.T."
-        )
+        raise InputError("adjacency_asymmetric", i=i, j=j)
     if is_edge.diagonal().any():
-        raise InputError(f"adjacency joins variable {is_edge.diagonal().argmax()} to itself.")
+        raise InputError("adjacency_self_loop", node=is_edge.diagonal().argmax())
     return is_edge
 
 
@@ -196,9 +193,11 @@ class CliqueLayout:
         if sum(sizes) > MOST_CELLS:
             largest = sets[int(np.argmax(np.array(sizes, dtype=np.float64)))]
             raise InputError(
-                f"The tables of all cliques have {sum(sizes):.3g} cells, and {MOST_CELLS:.3g} is "
-                f"the most; the largest is that of the {len(largest)} variables {largest}. Take a "
-                "graph with smaller cliques."
+                "tables_too_large",
+                sizes=sum(sizes),
+                most_cells=MOST_CELLS,
+                n_largest=len(largest),
+                largest=largest,
             )
         members = np.array([v for clique in sets for v in clique], dtype=np.int64)
         clique_start = np.append(0, np.cumsum([len(clique) for clique in sets]))
@@ -251,19 +250,19 @@ def _strides(levels: IntArray) -> IntArray:
 def _check_cliques(cliques: Sequence[Clique], n_features: int) -> None:
     for clique in cliques:
         if not clique or len(set(clique)) < len(clique):
-            raise InputError(f"A clique is a set of variables, got {clique}.")
+            raise InputError("invalid_clique", clique=clique)
         if min(clique) < 0 or max(clique) >= n_features:
             raise InputError(
-                f"Clique {clique} names a variable that is not there; {n_features} variables are "
-                f"numbered 0 to {n_features - 1}."
+                "clique_out_of_range",
+                clique=clique,
+                n_features=n_features,
+                n_features2=n_features - 1,
             )
     if len({frozenset(clique) for clique in cliques}) < len(cliques):
-        raise InputError("Each clique must be listed once. Add up the tables of those that repeat.")
+        raise InputError("clique_repeated")
     missing = sorted(set(range(n_features)) - {v for clique in cliques for v in clique})
     if missing:
-        raise InputError(
-            f"Variable {missing[0]} is in no clique. Give it one of its own: ({missing[0]},)."
-        )
+        raise InputError("variable_in_no_clique", missing=missing[0])
 
 
 @kernel
@@ -418,7 +417,7 @@ class MarkovModel:
         given = [(tuple(int(v) for v in clique)) for clique in cliques]
         tables = [np.array(table, dtype=np.float64) for table in potentials]
         if len(given) != len(tables):
-            raise InputError(f"Got {len(given)} cliques and {len(tables)} tables of potentials.")
+            raise InputError("cliques_and_tables", n_given=len(given), n_tables=len(tables))
         levels = _levels_of_tables(given, tables)
         ordered = sorted(
             (
@@ -466,7 +465,7 @@ class MarkovModel:
         """
         if not 0 <= variable < self.n_features:
             raise InputError(
-                f"variable must lie between 0 and {self.n_features - 1}, got {variable}."
+                "variable_out_of_range", n_features=self.n_features - 1, variable=variable
             )
         columns = np.asarray(states)
         if columns.ndim == 2 and columns.shape[1] == self.n_features:
@@ -578,21 +577,23 @@ class MarkovModel:
         """
         if method not in SAMPLING_METHODS:
             raise InputError(
-                f"Unknown method {method!r}. Known are {', '.join(map(repr, SAMPLING_METHODS))}."
+                "unknown_sampling_method",
+                method=method,
+                listed=", ".join(map(repr, SAMPLING_METHODS)),
             )
         if n_samples < 1:
-            raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+            raise InputError("n_samples_range", n_samples=n_samples)
         if burn_in < 0 or thin < 1:
-            raise InputError(
-                f"burn_in must be at least 0 and thin at least 1, got {burn_in} and {thin}."
-            )
+            raise InputError("burn_in_range", burn_in=burn_in, thin=thin)
         generator = as_generator(rng)
         if method == "gibbs" or (method == "auto" and self.n_states > MOST_STATES):
             return _walk(self, n_samples, burn_in, thin, generator)
         if self.n_states > MOST_STATES:
             raise InputError(
-                f"The {self.n_features} variables have {self.n_states:.3g} states, too many to "
-                f'write out (the most is {MOST_STATES}). Use method="gibbs".'
+                "too_many_states",
+                n_features=self.n_features,
+                n_states=self.n_states,
+                most_states=MOST_STATES,
             )
         return _sample_exact(self, n_samples, generator)
 
@@ -649,10 +650,7 @@ def make_markov_model(
     is_edge = check_adjacency(adjacency)
     levels = check_cardinalities(cardinalities, len(is_edge))
     if not (0.0 <= low <= high < np.inf and high > 0.0):
-        raise InputError(
-            "Potentials are drawn between low and high with 0 <= low <= high and high above 0; "
-            f"got low={low} and high={high}."
-        )
+        raise InputError("potentials_range", low=low, high=high)
     layout = CliqueLayout.from_cliques(maximal_cliques(is_edge), levels)
     # Counted down from the upper end, so that a draw of exactly 0 does not make a potential of 0.
     drawn = high - (high - low) * as_generator(rng).random(layout.n_cells)
@@ -725,17 +723,19 @@ def _levels_of_tables(cliques: Sequence[Sequence[int]], tables: Sequence[FloatAr
     for clique, table in zip(cliques, tables, strict=True):
         if table.ndim != len(clique):
             raise InputError(
-                f"The table of clique {tuple(clique)} has {table.ndim} axes for {len(clique)} "
-                "members."
+                "clique_table_axes", clique=tuple(clique), ndim=table.ndim, n_clique=len(clique)
             )
         if not np.isfinite(table).all():
-            raise InputError(f"The log potentials of clique {tuple(clique)} are not all finite.")
+            raise InputError("potentials_not_finite", clique=tuple(clique))
         for v, length in zip(clique, table.shape, strict=True):
             if levels.setdefault(v, length) != length:
                 raise InputError(
-                    f"Variable {v} has {levels[v]} levels in one table and {length} in that of "
-                    f"clique {tuple(clique)}."
+                    "clique_levels_differ",
+                    v=v,
+                    level=levels[v],
+                    length=length,
+                    clique=tuple(clique),
                 )
     if not levels:
-        raise InputError("A model needs at least one clique.")
+        raise InputError("no_cliques")
     return np.array([levels.get(v, 1) for v in range(max(levels) + 1)], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Where variables sit: neighbours on a line, a ring, a grid, or as listed."""
+"""Neighbourhood structure of variables: chain, ring, grid or listed pairs."""
 
 from __future__ import annotations
 
@@ -60,10 +60,7 @@ def neighbor_pairs(
         return _grid_pairs(_site_numbers(shape, n_features, mask))
     if isinstance(neighbors, str):
         if n_features < 3:
-            raise InputError(
-                f"A ring needs at least 3 variables, and there "
-                f'{"is" if n_features == 1 else "are"} {n_features}. Use neighbors="chain".'
-            )
+            raise InputError("ring_too_small", n_features=n_features)
         return np.vstack([_grid_pairs(np.arange(n_features)), [[0, n_features - 1]]])
     return _listed_pairs(neighbors, n_features)
 
@@ -167,10 +164,10 @@ def check_grid_shape(shape: Any) -> tuple[int, ...]:
     """
     sizes = _as_array(shape)
     if sizes.ndim != 1 or not 1 <= len(sizes) <= 3:
-        raise InputError(f"The shape of a grid has 1 to 3 sizes, such as (8, 8); got {shape!r}.")
+        raise InputError("grid_dimensions", shape=shape)
     if not _is_whole(sizes).all() or (sizes < 1).any():
         listed = ", ".join(str(size) for size in sizes.tolist())
-        raise InputError(f"The sizes of a grid are whole numbers of at least 1, got ({listed}).")
+        raise InputError("grid_sizes", listed=listed)
     return tuple(int(size) for size in sizes)
 
 
@@ -189,21 +186,15 @@ def _grid_shape(
     """Sizes of the grid, a chain being one too; None for a ring and for pairs."""
     n_dimensions = _as_array(neighbors).ndim
     if n_dimensions == 0 and neighbors not in ("chain", "ring"):
-        raise InputError(f"{KNOWN}; got {neighbors!r}.")
+        raise InputError("unknown_neighbors", known=KNOWN, neighbors=neighbors)
     if mask is not None and n_dimensions != 1:
-        raise InputError(
-            "mask says which sites of a grid exist, and neighbors is no grid shape. Drop mask, or "
-            "pass the shape of the grid as neighbors."
-        )
+        raise InputError("mask_without_grid")
     if n_dimensions == 0:
         return (n_features,) if neighbors == "chain" else None
     if n_dimensions > 1:
         return None
     if not np.size(neighbors):
-        raise InputError(
-            "neighbors is empty. If no two variables are neighbours, say so with "
-            "numpy.empty((0, 2), dtype=int)."
-        )
+        raise InputError("neighbors_empty")
     return check_grid_shape(neighbors)
 
 
@@ -214,11 +205,7 @@ def _site_numbers(shape: tuple[int, ...], n_features: int, mask: ArrayLike | Non
     n_sites = math.prod(shape) if exists is None else int(exists.sum())
     if n_sites != n_features:
         found = f"{n_sites} sites{'' if exists is None else ' in the mask'}"
-        raise InputError(
-            f"A grid of {size} has {found}, and the table has {n_features} "
-            "columns. Pass the shape of the grid that the columns come from, and a mask if some "
-            "of its sites have no column."
-        )
+        raise InputError("grid_column_count", size=size, found=found, n_features=n_features)
     if exists is None:
         return np.arange(n_features).reshape(shape)
     numbers = np.full(shape, -1, dtype=np.int64)
@@ -229,12 +216,9 @@ def _site_numbers(shape: tuple[int, ...], n_features: int, mask: ArrayLike | Non
 def _check_mask(mask: ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     exists: BoolArray = _as_array(mask)
     if exists.dtype != bool:
-        raise InputError(
-            f"mask must be an array of True and False, got {exists.dtype}. Pass mask != 0 to keep "
-            "the sites that are not zero."
-        )
+        raise InputError("mask_not_boolean", dtype=exists.dtype)
     if exists.shape != shape:
-        raise InputError(f"mask has shape {exists.shape}; the grid has shape {shape}.")
+        raise InputError("mask_shape", shape=exists.shape, shape2=shape)
     return exists
 
 
@@ -256,8 +240,7 @@ def _listed_pairs(neighbors: Any, n_features: int) -> IntArray:
         is_matrix = listed.shape == (n_features, n_features)
         hint = "Turn a matrix A of neighbours into pairs with numpy.argwhere(numpy.triu(A, 1))."
         raise InputError(
-            f"Pairs of neighbours are an array of shape (M, 2), got shape {listed.shape}. "
-            f"{hint if is_matrix else f'{KNOWN}.'}"
+            "neighbor_pairs_shape", shape=listed.shape, hint=hint if is_matrix else f"{KNOWN}."
         )
     advice = "give the column numbers, which start at 0"
     is_broken = ~_is_whole(listed).all(axis=1)
@@ -285,14 +268,16 @@ def _refuse_first(pairs: Any, is_bad: BoolArray, found: str, advice: str) -> Non
         return
     shown = ", ".join(str(entry) for entry in pairs[bad[0]].tolist())
     others = f", with {len(bad) - 1} more like it" if len(bad) > 1 else ""
-    raise InputError(f"Pair {bad[0]} of neighbors, ({shown}), {found}{others}: {advice}.")
+    raise InputError(
+        "invalid_neighbor_pair", bad=bad[0], shown=shown, found=found, others=others, advice=advice
+    )
 
 
 def _as_array(values: Any) -> Any:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise InputError(f"{KNOWN}; the rows given have different lengths.") from error
+        raise InputError("neighbors_ragged", known=KNOWN) from error
 
 
 def _is_whole(values: Any) -> Any:

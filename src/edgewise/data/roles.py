@@ -1,4 +1,4 @@
-"""Columns that are no variables: labels of rows, dates, constants, copies, survival times."""
+"""Columns that are not variables: identifiers, dates, constants, duplicates, survival times."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def days_of(column: AnyArray) -> FloatArray:
 
 
 def set_apart(columns: Mapping[str, AnyArray], *, first: str = "") -> list[LeftOut]:
-    """Find columns that have no place in a network, however it is learned.
+    """Find columns that cannot be used in any network.
 
     Labels of rows, dates, text that is another one in every row, columns of one value, and all but
     the first of columns that say the same.
@@ -353,15 +353,12 @@ def martingale_residuals(time: Any, event: Any) -> FloatArray:
     """
     t, d = (np.asarray(values, dtype=np.float64) for values in (time, event))
     if t.ndim != 1 or t.shape != d.shape:
-        raise InputError(
-            f"time and event must be two columns of the same rows, got shapes {t.shape} and "
-            f"{d.shape}."
-        )
+        raise InputError("survival_shapes", shape=t.shape, shape2=d.shape)
     is_there: BoolArray = ~(np.isnan(t) | np.isnan(d))
     if not np.isin(d[is_there], (0.0, 1.0)).all():
-        raise InputError("event must be 1 where the event came and 0 where it did not.")
+        raise InputError("event_not_binary")
     if (t[is_there] < 0).any():
-        raise InputError("time must not be negative. Count it from the start of observation.")
+        raise InputError("negative_time")
     moments, place = np.unique(t[is_there], return_inverse=True)
     n_events = np.bincount(place, weights=d[is_there], minlength=len(moments))
     n_rows = np.bincount(place, minlength=len(moments))

@@ -15,7 +15,7 @@ from edgewise._core.arrays import to_numpy
 from edgewise._core.errors import InputError, InputTypeError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from edgewise.data.checks import TEXT, check_columns, check_weights
-from edgewise.io.messages import quote_names, repeated, shown
+from edgewise.io.messages import repeated
 from edgewise.io.tables import RawTable
 
 #: Whole numbers up to this size are the same as floats.
@@ -153,10 +153,7 @@ def _object_numbers(present: list[Any], name: str) -> list[float]:
     try:
         numbers = [float(value) for value in present]
     except OverflowError as error:
-        raise InputError(
-            f"Column '{name}' holds whole numbers of more than 308 digits, beyond any float. "
-            "Change its unit, or take logarithms."
-        ) from error
+        raise InputError("integers_too_large", name=name) from error
     if any(isinstance(value, int) and abs(value) > EXACT for value in present):
         _refuse_merged(len(set(present)), len(set(numbers)), name)
     return numbers
@@ -166,9 +163,10 @@ def _refuse_merged(n_distinct: int, n_floats: int, name: str) -> None:
     """Refuse whole numbers that differ but are the same as floats."""
     if n_floats < n_distinct:
         raise InputError(
-            f"Column '{name}' holds {n_distinct} different whole numbers beyond 2**53, of which "
-            f"{n_distinct - n_floats} cannot be told from others as floats. Subtract the smallest, "
-            "or pass text if they are labels."
+            "integers_beyond_float",
+            name=name,
+            n_distinct=n_distinct,
+            n_distinct2=n_distinct - n_floats,
         )
 
 
@@ -177,17 +175,11 @@ def _refuse_containers(present: list[Any], name: str) -> None:
         if isinstance(value, Complex) and not isinstance(value, Real):
             raise _complex_numbers(name)
         if isinstance(value, (dict, list, set, np.ndarray)):
-            raise InputTypeError(
-                f"Column '{name}' holds a {type(value).__name__}, and every argument must be a "
-                "string or a number. Spread it over columns of its own."
-            )
+            raise InputTypeError("objects_in_column", name=name, type=type(value).__name__)
 
 
 def _complex_numbers(name: str) -> InputError:
-    return InputError(
-        f"Complex data not supported: column '{name}' holds complex numbers. Pass real and "
-        "imaginary parts as columns."
-    )
+    return InputError("complex_column", name=name)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -302,10 +294,7 @@ class Table:
         text = [name for name, kind in zip(self.names, kinds, strict=True) if kind == TEXT]
         if len(text) == 1 and (stray := self.stray_word(text[0])):
             row, word = stray
-            raise InputError(
-                f"Column '{text[0]}' holds text, not numbers: {shown(word)} in row {row}. Drop it, "
-                "or turn it into numbers."
-            )
+            raise InputError("text_column", text=text[0], word=word, row=row)
         if text:
             check_columns(self.values, self.names, kinds=kinds)
 
@@ -347,9 +336,11 @@ class Table:
         if n_samples == 0 or n_features == 0:
             lacking = "sample" if n_samples == 0 else "feature"
             raise InputError(
-                f"{called} has {n_samples} rows and {n_features} columns, and a table needs some "
-                f"of both: 0 {lacking}(s) (shape=({n_samples}, {n_features})) while a minimum of 1 "
-                "is required."
+                "empty_table",
+                called=called,
+                n_samples=n_samples,
+                n_features=n_features,
+                lacking=lacking,
             )
         return cls(
             values=content.values,
@@ -379,28 +370,22 @@ def _content(X: Any, called: str) -> _Content:
     if is_anndata(X):
         return _array_content(dense(X.X), called)._replace(names=column_names(X))
     if hasattr(X, "__dask_graph__"):
-        raise InputError(
-            f"{called} is a dask collection, which may not fit into memory. Pass "
-            f"edgewise.stats.stream_covariance({called}), which sums it up part by part, or "
-            f"{called}.compute()."
-        )
+        raise InputError("dask_not_table", called=called)
     if hasattr(X, "toarray"):
-        raise InputError(f"{called} is a sparse matrix. Pass {called}.toarray().")
+        raise InputError("sparse_not_table", called=called)
     import narwhals.stable.v2 as nw
 
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
         if hasattr(X, "collect"):
-            raise InputError(f"{called} is a lazy frame. Pass {called}.collect().") from None
+            raise InputError("lazy_frame", called=called) from None
         if hasattr(X, "schema") and hasattr(X, "__arrow_c_array__"):
             return _content(_whole_batch(X), called)
         return _array_content(X, called)
     except ValueError as error:
         twice = repeated([str(name) for name in getattr(X, "column_names", X.columns)])
-        raise InputError(
-            f"{called} has columns of the same name: {quote_names(twice)}. Rename them."
-        ) from error
+        raise InputError("repeated_names_in_table", called=called, twice=twice) from error
     names = column_names(X) if _has_name_levels(X) else [str(name) for name in frame.columns]
     if (content := _numeric_content(frame, names)) is not None:
         return content
@@ -470,39 +455,24 @@ def _as_array(X: Any, called: str) -> tuple[AnyArray, BoolArray | None]:
             # One word in a list would turn the numbers beside it into text.
             array = np.asarray(X, dtype=object)
     except ValueError as error:
-        raise InputError(
-            f"The rows of {called} differ in length; give one value per column."
-        ) from error
+        raise InputError("ragged_rows", called=called) from error
     if array.ndim == 0 and array.dtype.kind not in "biufc":
-        raise InputTypeError(
-            f"{called} is of type {type(X).__name__}, which is no table. Pass an array of two "
-            "dimensions or a data frame; edgewise.io.read_table reads one from a file."
-        )
+        raise InputTypeError("not_a_table", called=called, type=type(X).__name__)
     if array.dtype.names is not None:
-        raise InputError(
-            f"{called} is an array of records, which has one of two dimensions. Pass "
-            f"pandas.DataFrame({called})."
-        )
+        raise InputError("record_array", called=called)
     if array.ndim != 2:
-        raise InputError(
-            f"{called} must have two dimensions, rows and columns; it has {array.ndim}. Reshape "
-            f"your data: {called}.reshape(-1, 1) is a single column, {called}.reshape(1, -1) a "
-            "single row."
-        )
+        raise InputError("not_two_dimensional", called=called, ndim=array.ndim)
     return array, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
 
 
 def _checked_names(names: Sequence[object], n_features: int) -> tuple[str, ...]:
     given = tuple(str(name) for name in names)
     if len(given) != n_features:
-        raise InputError(f"{len(given)} names were given for {n_features} columns.")
+        raise InputError("names_given_count", n_given=len(given), n_features=n_features)
     if nameless := [k for k, name in enumerate(given) if not name.strip()]:
-        raise InputError(
-            f"The column at position {nameless[0]} has no name ({given[nameless[0]]!r}). Name "
-            "every column."
-        )
+        raise InputError("nameless_column", nameless=nameless[0], given=given[nameless[0]])
     if twice := repeated(given):
-        raise InputError(f"More than one column is called {quote_names(twice)}. Rename them.")
+        raise InputError("repeated_column_names", twice=twice)
     return given
 
 
@@ -522,7 +492,7 @@ def dense(matrix: Any) -> Any:
         try:
             matrix.check_format(full_check=True)
         except ValueError as error:
-            raise InputError(f"A sparse matrix is damaged: {error}. Write it again.") from error
+            raise InputError("sparse_matrix_damaged", error=error) from error
     return matrix.toarray()
 
 

@@ -1,4 +1,4 @@
-"""Rows and columns that mislead a fit: outliers, skew, codes and names among numbers."""
+"""Data diagnostics: outliers, skewness, missing-value codes, identifiers, derived columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from edgewise.io.messages import quote_names
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something about the rows or columns of a table that a network should not be learned from.
+    """A finding of the data diagnostics.
 
     Attributes
     ----------
@@ -131,8 +131,8 @@ def _identifiers(values: FloatArray, names: Sequence[str]) -> Finding | None:
         kind="identifier",
         columns=tuple(which),
         figure=float(len(which)),
-        text=f"{column_nouns(which)} {agree(which, 'numbers', 'number')} the rows: whole numbers "
-        "in order, another in every row",
+        text=f"{column_nouns(which)} {agree(which, 'numbers', 'number')} the rows (unique whole "
+        "numbers in order)",
         advice=_drop(which),
     )
 
@@ -181,15 +181,15 @@ def _about_relations(
             figure=float(len(which)),
             text=f"{len(which)} of {n_features} columns follow from others, {' or '.join(how)}, as "
             "samples in columns do, parts of a whole, or series that grow together. Each column is "
-            "to be a variable of its own: --transpose takes samples in columns as rows, and of "
-            "parts of a whole one can be left out",
+            "to be a variable of its own: transpose samples in columns (--transform transpose); of "
+            "parts of a whole, drop one",
             advice="",
         )
     return Finding(
         kind="relations",
         columns=tuple(which),
         figure=float(len(which)),
-        text=f"{column_nouns(which)} {follows} from other columns, {' or '.join(how)}. Links "
+        text=f"{column_nouns(which)} {follows} from other columns, {' or '.join(how)}. Edges "
         f"around {agree(which, 'it', 'them')} show how {agree(which, 'it was', 'they were')} "
         "computed, and little else",
         advice=_drop(which),
@@ -199,7 +199,7 @@ def _about_relations(
 def _ratios(values: FloatArray, names: Sequence[str]) -> dict[int, str]:
     """Find positive measurements that are products of powers of two others, such as a BMI.
 
-    Of three such columns, the last in the table is taken for the one that was computed.
+    Of three such columns, the last in the table counts as the derived one.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -393,8 +393,8 @@ def _categories(values: FloatArray, names: Sequence[str]) -> Finding | None:
         columns=tuple(labels),
         figure=float(max(counts[k] for k in which)),
         text=f"{column_nouns(labels)} {agree(labels, 'has', 'have')} at most "
-        f"{max(counts[k] for k in which)} different whole numbers, taken for measurements, which "
-        f"is fine for grades and counts. Leave {agree(labels, 'it', 'them')} out if the numbers "
+        f"{max(counts[k] for k in which)} different whole numbers, treated as measurements, which "
+        f"suits grades and counts. Drop {agree(labels, 'it', 'them')} if the numbers "
         "are codes of categories",
         advice=_drop(labels),
     )
@@ -459,8 +459,8 @@ def _about_marks(marks: dict[str, float]) -> Finding | None:
         columns=tuple(which),
         figure=float(len(which)),
         text=f"{column_nouns(which)} {agree(which, 'holds', 'hold')} {' and '.join(words)}, far "
-        "from all other values, as files mark missing ones",
-        advice=f"{' '.join(f'--na={word}' for word in words)} --missing auto",
+        "from all other values, as codes for missing values are",
+        advice=f"{' '.join(f'--read na={word}' for word in words)} --missing auto",
     )
 
 
@@ -473,8 +473,8 @@ def _about_far(n_far: dict[str, int]) -> Finding | None:
         columns=tuple(which),
         figure=float(total),
         text=f"{total} {'value lies' if total == 1 else 'values lie'} more than {FAR:g} robust "
-        f"standard deviations from the median, in {quote_names(which)}; a few such make or hide "
-        "links",
+        f"standard deviations from the median, in {quote_names(which)}; a few such create or hide "
+        "edges",
         advice="--covariance nonparanormal",
     )
 
@@ -488,7 +488,7 @@ def _about_skews(skews: dict[str, float]) -> Finding | None:
         columns=tuple(which),
         figure=skews[which[0]],
         text=f"{column_nouns(which)} {agree(which, 'is', 'are')} skewed ({skews[which[0]]:.1f}; a "
-        f"Gaussian column has 0), so that the largest values weigh most",
+        f"Gaussian column has 0), so the largest values dominate",
         advice="--covariance nonparanormal",
     )
 
@@ -545,8 +545,8 @@ def find_transposed(
         columns=tuple(names[:1]),
         figure=figure,
         text=f"the {n_samples} rows have names ('{labels[0]}') and the {n_features} columns look "
-        "like samples of them, so that the table probably has its variables in rows",
-        advice="--transpose",
+        "like samples of them, so the table probably has variables in rows",
+        advice="--transform transpose",
     )
 
 

@@ -223,7 +223,7 @@ def find_cycle(arcs: BoolArray) -> list[int]:
 
 
 def complete_dag(dag: BoolArray, allowed: BoolArray | None = None) -> BoolArray:
-    """Find the arcs that a directed acyclic graph shares with every graph it cannot be told from.
+    """Find the arcs that a directed acyclic graph shares with its Markov equivalence class.
 
     Parameters
     ----------

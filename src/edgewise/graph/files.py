@@ -464,7 +464,7 @@ def _cells(content: bytes) -> Iterator[list[str]]:
 
 
 def _read_csv(content: bytes, directed: bool | None, nodes: bytes | None = None) -> Graph:
-    """Read edges, and the nodes of the file beside them, where there is one."""
+    """Read edges, and the file of nodes next to them, if there is one."""
     reader = _cells(content)
     columns = [column.strip().lower() for column in next(reader, [])]
     if not {"source", "target"} <= set(columns):

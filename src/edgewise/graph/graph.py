@@ -513,7 +513,7 @@ class Graph:
 
         Names, node order, isolated nodes, direction, weights and the confidence of every edge
         survive the way to any format and back. Only JSON also holds the confidence of pairs
-        that are not edges. CSV takes two files: the edges, and their nodes in a file beside
+        that are not edges. CSV takes two files: the edges, and their nodes in a file next to
         them, ``nodes.csv`` for ``edges.csv``, else ``graph-nodes.csv`` for ``graph.csv``; R's
         igraph takes them as ``graph_from_data_frame(edges, vertices = nodes)``.
 
@@ -545,7 +545,7 @@ class Graph:
         path : str or Path
             Ends in ``.graphml``, ``.gexf``, ``.csv`` or ``.json``. A CSV file needs the columns
             ``source`` and ``target``; the nodes are those of the first column of the file
-            beside it, as `write` names it, or the ends of the edges where there is none. Edges
+            next to it, as `write` names it, or the ends of the edges where there is none. Edges
             without a weight get weight 1.
         directed : bool, default=None
             Whether edges have a direction, for files that do not say; None takes those as

@@ -1,4 +1,4 @@
-"""Graphs beside rows: how well neighbours predict a node, and variances the order of a DAG."""
+"""Graphs and data: predictability of nodes, and sortability of a DAG by variance."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
 from edgewise.data.table import take_rows
 from edgewise.inference.resample import cluster_codes, count_rows
-from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,9 +128,7 @@ class ClassAccuracy:
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise InputError(
-                f"There is no classifier '{name}'. There are {quote_names(self.names)}."
-            )
+            raise InputError("unknown_classifier", name=name, names=self.names)
         return self.names.index(name)
 
     def _error(self, values: FloatArray) -> float:
@@ -214,16 +211,16 @@ def class_accuracy(
     classes, member = label_codes(y, n_rows)
     counts = np.bincount(member)
     if len(classes) < 2:
-        raise InputError(
-            f"All labels in y are of one class, {classes[0]!r}. Pass rows of at least two classes."
-        )
+        raise InputError("one_class", label=classes[0])
     if n_folds < 2 or n_folds > counts.min():
         raise InputError(
-            f"n_folds must be between 2 and the number of rows of the smallest class, "
-            f"{counts.min()} of {classes[int(counts.argmin())]!r}; got {n_folds}."
+            "n_folds_range",
+            n_rows=counts.min(),
+            label=classes[int(counts.argmin())],
+            n_folds=n_folds,
         )
     if n_repeats < 1:
-        raise InputError(f"n_repeats must be at least 1, got {n_repeats}.")
+        raise InputError("n_repeats_range", n_repeats=n_repeats)
     seed = int(as_generator(random_state).integers(2**31 - 1))
     units = None if clusters is None else cluster_codes(clusters, X, block_length)
     folds = _deal_out(member, n_folds, n_repeats, block_length, seed, units)
@@ -255,7 +252,7 @@ def _deal_out(
     rows = np.zeros((len(member), 1))
     if units is not None:
         if (n_units := len(np.unique(units))) < n_folds:
-            raise InputError(f"There are {n_units} clusters for {n_folds} folds. Take fewer folds.")
+            raise InputError("too_few_clusters_for_folds", n_units=n_units, n_folds=n_folds)
         return _by_units(rows, member, units, n_folds, n_repeats, seed)
     if block_length == 1:
         splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
@@ -263,8 +260,11 @@ def _deal_out(
     fewest = int(np.bincount(member).min())
     if block_length < 1 or block_length * n_folds > fewest:
         raise InputError(
-            f"block_length must be between 1 and {fewest // n_folds}, so that the {fewest} rows of "
-            f"the smallest class are a block for each of {n_folds} folds; got {block_length}."
+            "block_length_range",
+            fewest=fewest // n_folds,
+            fewest2=fewest,
+            n_folds=n_folds,
+            block_length=block_length,
         )
     block = np.empty(len(member), dtype=np.int64)
     for k in range(member.max() + 1):

@@ -101,7 +101,7 @@ class NumberRows:
         return float(spread[source] / spread[target])
 
     def _slopes(self, source: int, parents: Sequence[int]) -> FloatArray:
-        """Coefficients of a column, beside its parents, in the regression of each other column."""
+        """Coefficients of a column, given its parents, in the regression of each other column."""
         family = [source, *parents]
         statistics = self._statistics(tuple(family))
         S, scale = statistics.S, statistics.scale

@@ -175,11 +175,10 @@ class BootstrapGraph(ResamplingGraph):
         """
         if self.n_resamples < 2 or not 0 < self.level < 1:
             raise InputError(
-                "n_resamples must be at least 2 and level between 0 and 1, got "
-                f"n_resamples={self.n_resamples!r} and level={self.level!r}."
+                "n_resamples_and_level", n_resamples=self.n_resamples, level=self.level
             )
         if self.block_length < 1:
-            raise InputError(f"block_length must be at least 1, got {self.block_length!r}.")
+            raise InputError("block_length_at_least_one", block_length=self.block_length)
         problem = replace(self._problem(X, y, sample_weight, None), interventions=interventions)
         generator = as_generator(self.random_state)
         # Drawn in either case, so that the resamples do not depend on ``prefit``.
@@ -270,7 +269,7 @@ class BootstrapGraph(ResamplingGraph):
             share of resamples with just that kind of edge.
         """
         if not 0 <= threshold < 1:
-            raise InputError(f"threshold must be at least 0 and below 1, got {threshold!r}.")
+            raise InputError("threshold_range", threshold=threshold)
         ahead, joined = self._identified(), self.edge_frequency_ + self.edge_frequency_.T
         open_share = joined - ahead - ahead.T
         edges = joined > threshold
@@ -294,10 +293,7 @@ class BootstrapGraph(ResamplingGraph):
 
     def _identified(self) -> FloatArray:
         if not hasattr(self, "direction_frequency_"):
-            raise InputError(
-                "Shares of arcs are those of a directed network. Pass a learner of one, such as "
-                "DirectedGraph, and fit it."
-            )
+            raise InputError("arc_shares_need_directed")
         return self.direction_frequency_
 
     def node_intervals(
@@ -351,7 +347,7 @@ class BootstrapGraph(ResamplingGraph):
         the level at which their percentile interval begins to contain 0 [3]_. It is at least
         2 / (B + 1): to tell many pairs apart after the correction for their number takes a
         thousand resamples or more. With ``method="normal"`` the difference in all rows, over the
-        standard deviation of the :math:`d_b`, is taken for standard normal instead, which a
+        standard deviation of the :math:`d_b`, is referred to the standard normal instead, which a
         hundred resamples do for; weights that are often exactly 0 are not normal.
 
         Parameters
@@ -374,10 +370,7 @@ class BootstrapGraph(ResamplingGraph):
            accuracy. *Behavior Research Methods* 50. https://doi.org/10.3758/s13428-017-0862-1
         """
         if fdr not in ("bh", "by") or method not in ("percentile", "normal"):
-            raise InputError(
-                'fdr must be "bh" or "by" and method "percentile" or "normal", got '
-                f"{fdr!r} and {method!r}."
-            )
+            raise InputError("fdr_and_method", fdr=fdr, method=method)
         estimate, drawn = values_of(self.graph_, statistic), self.resampled(statistic)
         labels = list(self.graph_.names)
         if statistic == "edges":
@@ -387,7 +380,7 @@ class BootstrapGraph(ResamplingGraph):
         elif len(estimate) != len(labels):
             labels = [str(k) for k in range(len(estimate))]
         if len(estimate) < 2:
-            raise InputError("There are fewer than two values, so that none can differ.")
+            raise InputError("too_few_values_to_compare")
         is_normal = method == "normal"
         lower, upper, pvalues = _compare_pairs(estimate, drawn, self.level, is_normal=is_normal)
         above = np.triu_indices(len(estimate), 1)
@@ -416,10 +409,7 @@ class BootstrapGraph(ResamplingGraph):
     def _graphs(self) -> Iterator[Graph]:
         """Graphs of the resamples, one at a time."""
         if not hasattr(self, "_outcomes"):
-            raise InputError(
-                "There are no resamples: call fit first. A model read from a file has only what "
-                "was made of them."
-            )
+            raise InputError("no_resamples_kept")
         return graphs_of(self._outcomes, self.graph_)
 
 
@@ -483,9 +473,7 @@ class Differences:
         """Which pairs differ: those with a q-value (or p-value) of at most ``level``."""
         values = {"q": self.qvalues, "p": self.pvalues}
         if by not in values or not 0 < level < 1:
-            raise InputError(
-                f'by must be "q" or "p" and level between 0 and 1, got {by!r} and {level!r}.'
-            )
+            raise InputError("by_and_level", by=by, level=level)
         return np.asarray(np.nan_to_num(values[by], nan=1.0) <= level)
 
     def table(self) -> pd.DataFrame:
@@ -534,18 +522,16 @@ def values_of(graph: Graph, statistic: Statistic) -> FloatArray:
     if not isinstance(statistic, str):
         values = np.asarray(statistic(graph), dtype=np.float64)
         if values.ndim != 1:
-            raise InputError(
-                f"{name_of(statistic)} must return one number per node or a list of numbers; it "
-                f"returned an array of shape {values.shape}."
-            )
+            raise InputError("statistic_shape", name_of=name_of(statistic), shape=values.shape)
         return values
     if statistic in _SUMS:
         return _SUMS[statistic](graph.weights)
     table = node_statistics(graph)
     if statistic not in table:
         raise InputError(
-            f"There is no statistic {statistic!r}. Take one of 'edges', "
-            f"{', '.join(repr(name) for name in table)}, or a function of a graph."
+            "unknown_statistic",
+            statistic=statistic,
+            listed=", ".join(repr(name) for name in table),
         )
     return table[statistic].to_numpy(dtype=np.float64)
 
@@ -592,17 +578,10 @@ def _fitted_graph(estimator: Any, X: Any) -> Graph:
     try:
         check_is_fitted(estimator)
     except NotFittedError as error:
-        raise InputError(
-            f"prefit=True takes an estimator that has been fitted, and this "
-            f"{type(estimator).__name__} has not. Fit it to the same rows first, or leave prefit "
-            "out."
-        ) from error
+        raise InputError("prefit_not_fitted", type=type(estimator).__name__) from error
     n_fitted, n_columns = getattr(estimator, "n_features_in_", None), np.shape(X)[1]
     if n_fitted not in (None, n_columns):
-        raise InputError(
-            f"X has {n_columns} columns, and the estimator was fitted to {n_fitted}. Pass the rows "
-            "that it was fitted to, or leave prefit out."
-        )
+        raise InputError("prefit_column_count", n_columns=n_columns, n_fitted=n_fitted)
     return graph_of(estimator)
 
 

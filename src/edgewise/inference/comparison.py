@@ -77,7 +77,7 @@ class NetworkComparison:
     pairwise : dict of (label, label) to NetworkComparison
         Of three groups or more, the comparison of each two, by permutations of their rows alone.
     untested : dict of (label, label) to str
-        Two groups that the design cannot tell apart, and why.
+        Two groups that the design confounds, and why.
     shrinkage : float
         Share of the identity in the correlations that were inverted.
     rare : tuple of str
@@ -445,7 +445,8 @@ def _confounding(
         part.units(labels, which)
         part.columns(labels, which)
     except InputError as error:
-        return str(error)
+        # What to do instead is for comparisons of these two alone.
+        return str(error.values.get("finding", error)).rstrip(".")
     return ""
 
 

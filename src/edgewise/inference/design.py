@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from edgewise._core.errors import InputError
+from edgewise._core.messages import Note
 from edgewise._core.parallel import as_generator, spawn
 from edgewise._core.typing import FloatArray, IntArray, RandomState
 from edgewise.data.labels import label_codes
@@ -101,10 +102,7 @@ class Design:
         n = len(member)
         if self.paired is not None:
             if self.blocks is not None or self.clusters is not None:
-                raise InputError(
-                    "A design has pairs, or blocks and clusters. Pass paired by itself: pairs are "
-                    "blocks already."
-                )
+                raise InputError("pairs_and_blocks")
             names, block = _codes(self.paired, n, "paired")
             self._check_pairs(names, block, classes, member)
             return Units.of(block * len(classes) + member, member, block)
@@ -118,11 +116,7 @@ class Design:
             _check_nested(names, unit, block, None)
         units = Units.of(unit, member, block)
         if units.n_labelings == 1:
-            raise InputError(
-                "There is nothing to permute: each block has rows of one group only, so that "
-                "blocks and groups cannot be told apart. Leave the blocks out, if they do not "
-                "matter (on the command line: --drop in place of --block)."
-            )
+            raise InputError("design_without_permutations")
         return units
 
     def _check_pairs(
@@ -135,11 +129,7 @@ class Design:
             missing = quote_names([classes[int(k)] for k in np.flatnonzero(~has_row[short[0]])])
             more = len(short) - 1
             others = f", and {more} more {'is' if more == 1 else 'are'} incomplete" if more else ""
-            raise InputError(
-                f"The pair {one} has no row in group {missing}{others}. A pair needs its partner: "
-                "leave such rows out, or pass the subjects as blocks (on the command line: --block "
-                "in place of --paired)."
-            )
+            raise InputError("pair_incomplete", one=one, missing=missing, others=others)
 
     def basis(self, classes: Sequence[Any], member: IntArray) -> FloatArray | None:
         """Orthonormal columns that span blocks and covariates within groups; None without any."""
@@ -166,17 +156,13 @@ class Design:
         table = Table.from_input(self.covariates)
         if len(table.values) != len(member):
             raise InputError(
-                f"covariates has {len(table.values)} rows and X has {len(member)}. Give one row "
-                "for each."
+                "covariates_row_count", n_values=len(table.values), n_member=len(member)
             )
         if table.missing.any():
             gaps = [
                 name for name, gone in zip(table.names, table.missing.T, strict=True) if any(gone)
             ]
-            raise InputError(
-                f"The covariates {quote_names(gaps)} have missing values. Fill them in, or leave "
-                "those rows out."
-            )
+            raise InputError("covariates_missing", gaps=gaps)
         names, columns = _terms(table)
         centred = columns - columns.mean(axis=0)
         norm = np.linalg.norm(centred, axis=0)
@@ -188,22 +174,15 @@ class Design:
             left = np.linalg.norm(within, axis=0)
             named = [name for name, size in zip(names, left, strict=True) if size <= EXPLAINED]
             named = list(dict.fromkeys(named or names))
-            subject = f"covariate{'' if len(named) == 1 else 's'} {quote_names(named)}"
-            verb, them = ("is", "it") if len(named) == 1 else ("are", "them")
-            raise CollinearError(
-                f"The {subject} {verb} collinear with the groups: their effects cannot be told "
-                f"apart. Do not adjust for {them} (on the command line: --drop in place of "
-                "--adjust)."
-            )
+            finding = Note("covariates_confounded", columns=named)
+            raise CollinearError("covariates_collinear", columns=named, finding=finding)
         if kept + len(classes) >= len(member) - 2:
-            raise InputError(
-                f"{len(member)} rows are too few to adjust for {kept} covariates. Take fewer."
-            )
+            raise InputError("too_few_rows_to_adjust", n_member=len(member), kept=kept)
         return np.asarray(centred)
 
 
 class CollinearError(InputError):
-    """Covariates whose effects cannot be told from those of the groups."""
+    """Covariates that are collinear with the groups."""
 
 
 def orthonormal(columns: FloatArray) -> FloatArray:
@@ -237,14 +216,12 @@ def _check_nested(
     if len(across := np.flatnonzero(low != high)):
         one = across[0]
         if groups is None:
-            raise InputError(
-                f"The cluster {quote_names([names[one]])} has rows in several blocks. Clusters "
-                "that change groups within blocks lie in one block each."
-            )
+            raise InputError("cluster_in_two_blocks", value=[names[one]])
         raise InputError(
-            f"The cluster {quote_names([names[one]])} has rows in groups {groups[low[one]]} and "
-            f"{groups[high[one]]}. Whole clusters change groups only where each lies in one: "
-            "subjects with rows in every group are pairs, so pass them as paired."
+            "cluster_in_two_groups",
+            value=[names[one]],
+            group=groups[low[one]],
+            group2=groups[high[one]],
         )
 
 

@@ -245,7 +245,7 @@ def edge_intervals(
     2  warmth    wind  -0.11   0.12    0.94
     """
     if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
+        raise InputError("level_range", level=level)
     for name, value, known in (
         ("fdr", fdr, ("bh", "by")),
         ("covariance", covariance, _COVARIANCES),
@@ -253,9 +253,9 @@ def edge_intervals(
         ("method", method, ("nodewise", "graphical-lasso")),
     ):
         if value not in known:
-            raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
+            raise InputError("unknown_choice", name=name, listed=", ".join(known), value=value)
     if n_resamples < 20:
-        raise InputError(f"n_resamples must be at least 20, got {n_resamples!r}.")
+        raise InputError("n_resamples_at_least", n_resamples=n_resamples)
     if isinstance(X, list) and graph is not None and all(hasattr(x, "columns") for x in X):
         return _level_intervals(graph, X, level, fdr)
     table = Table.from_input(X)
@@ -264,13 +264,13 @@ def edge_intervals(
 
         graph = MixedGraph().fit(X).graph_
     if graph is not None and clusters is not None:
-        raise InputError("clusters are for columns of numbers, and some have levels. Leave it out.")
+        raise InputError("clusters_need_numbers")
     if graph is not None:
         return _level_intervals(graph, X, level, fdr)
     table.refuse_text(allows_order=covariance in ("polychoric", "auto"))
     n, p = table.values.shape
     if n < 8 or p < 2:
-        raise InputError(f"There are {n} rows and {p} columns; give at least 8 rows, 2 columns.")
+        raise InputError("too_few_rows_for_intervals", n=n, p=p)
     refuse_covariance(table.values, "Intervals are learned from the rows behind it.")
     check_columns(table.values, list(table.names), allow_missing=missing != "error")
     rows = _rows(table, covariance, missing)
@@ -306,10 +306,13 @@ def _independent_rows(table: Table) -> float:
         return n
     n_effective = max(n / order.inflation, FEWEST_EFFECTIVE)
     warnings.warn(
-        f"Rows are like the rows before them ('{order.columns[0]}' has an autocorrelation of "
-        f"{order.autocorrelation:.2f}): {n:.0f} rows count as {n_effective:.0f} in the tests of "
-        f"edges. Pass n_samples={n:.0f} if their order means nothing.",
-        DataWarning,
+        DataWarning(
+            "autocorrelated_edge_tests",
+            column=order.columns[0],
+            autocorrelation=order.autocorrelation,
+            n=n,
+            n_effective=n_effective,
+        ),
         stacklevel=3,
     )
     return n_effective
@@ -480,7 +483,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _FreedGraphicalLasso:
-    """From correlations to the graphical lasso freed of its bias, and the rows it is worth."""
+    """Debiased graphical lasso of correlations, with its effective sample size."""
 
     n_samples: float
     alpha: float

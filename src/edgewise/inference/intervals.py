@@ -60,7 +60,7 @@ def one_step(ratio: RatioFeatures, theta: FloatArray, alpha_hessian: float | Non
     spread = np.sqrt(H.diagonal())
     known = np.flatnonzero(H.diagonal() > NO_CURVATURE * (ratio.before**2 @ weights))
     if not len(known):
-        raise InputError("No product of two columns varies in the first group.")
+        raise InputError("no_varying_product")
     n_effective = 1.0 / float(np.sum(weights**2))
     alpha = alpha_hessian
     if alpha is None:
@@ -140,10 +140,7 @@ def refit_some(ratio: RatioFeatures, kept: IntArray, start: FloatArray) -> Float
         while (lower := loss(values + size * step)) > height - 0.1 * size * gain and size > 1e-10:
             size *= 0.5
         values, height = values + size * step, lower
-    raise SolverError(
-        f"Without a penalty the {len(kept)} surest changes have no finite size: the rows of the "
-        "first group do not reach those of the second."
-    )
+    raise SolverError("changes_not_finite", n_kept=len(kept))
 
 
 #: Pairs whose curvature can be kept in memory: those of 100 variables.
@@ -256,9 +253,9 @@ def keep_pairs(
     """Which pairs have a small value, and 1 minus the values; what is not known counts as 1."""
     values = {"q": qvalues, "p": pvalues}
     if by not in values:
-        raise InputError(f'by must be "q" or "p", got {by!r}.')
+        raise InputError("by_q_or_p", by=by)
     if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
+        raise InputError("level_range", level=level)
     known = np.where(np.isfinite(values[by]), values[by], 1.0)
     return known <= level, 1.0 - known
 
@@ -364,11 +361,11 @@ def change_intervals(
     from edgewise.estimators import NetworkChange
 
     if not isinstance(estimator, NetworkChange):
-        raise InputError(f"estimator must be a NetworkChange, got a {type(estimator).__name__}.")
+        raise InputError("needs_network_change", type=type(estimator).__name__)
     if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
+        raise InputError("level_range", level=level)
     if alpha_hessian is not None and not 0 < alpha_hessian < np.inf:
-        raise InputError(f"alpha_hessian must be above 0, got {alpha_hessian!r}.")
+        raise InputError("alpha_hessian_positive", alpha_hessian=alpha_hessian)
     model = clone(estimator).fit(X, y)
     ratio = _make_ratio(model, model._as_fitted(X, y))
     wanted = _wanted_pairs(pairs, model.n_features_in_)
@@ -379,19 +376,16 @@ def change_intervals(
     try:
         start = refit_some(ratio, np.flatnonzero(is_sure), start)
     except SolverError as error:
-        warnings.warn(
-            f"{error} The intervals rest on the penalised fit; those of changed pairs are likely "
-            "too short.",
-            DataWarning,
-            stacklevel=2,
-        )
+        warnings.warn(DataWarning("intervals_of_penalised_fit", error=error), stacklevel=2)
     step = one_step(ratio, start, alpha_hessian)
     if step.effective_sample_size < FEW * ratio.before.shape[1]:
         warnings.warn(
-            f"The ratio rests on {step.effective_sample_size:.1f} of the {ratio.before.shape[1]} "
-            f"rows of group {model.classes_.tolist()[0]!r}. Intervals of strong changes are "
-            "likely too short; whether a pair changed at all is less affected.",
-            DataWarning,
+            DataWarning(
+                "ratio_hardly_overlaps",
+                effective_sample_size=step.effective_sample_size,
+                n_rows=ratio.before.shape[1],
+                label=model.classes_.tolist()[0],
+            ),
             stacklevel=2,
         )
     return _assemble(model, ratio, step, wanted, level)
@@ -402,20 +396,13 @@ def _make_ratio(model: NetworkChange, samples: TwoSamples) -> RatioFeatures:
     from edgewise.stats.pair_features import pair_features
 
     if not model._is_signed():
-        raise InputError(
-            f"Intervals are for one feature per pair, and basis={model.basis!r} has "
-            f'{model.theta_.shape[2]}. Take basis="gaussian", "power" or "ising".'
-        )
+        raise InputError("intervals_one_feature", basis=model.basis, size=model.theta_.shape[2])
     d = samples.n_features
     if d < 2:
-        raise InputError("X has one column. A change of links needs at least 2 variables.")
+        raise InputError("change_needs_columns")
     first, second = np.triu_indices(d, int(model.basis == "ising"))
     if len(first) > MOST_PAIRS:
-        raise InputError(
-            f"{d} variables have {len(first)} pairs, and intervals need the curvature in all of "
-            f"them: at most {MOST_PAIRS} can be done. Keep fewer variables, such as those with an "
-            "edge in graph_ and their neighbours."
-        )
+        raise InputError("too_many_pairs", d=d, n_first=len(first), most_pairs=MOST_PAIRS)
     before, after = (
         pair_features(rows, **model._fitted_values()[1])
         .columns(first * d + second, np.ones(len(rows)))
@@ -432,12 +419,9 @@ def _wanted_pairs(pairs: ArrayLike | None, d: int) -> tuple[IntArray, IntArray]:
     wanted = np.asarray(pairs)
     is_good = wanted.ndim == 2 and wanted.shape[1] == 2 and wanted.dtype.kind in "iu"
     if not is_good or not len(wanted) or wanted.min() < 0 or wanted.max() >= d:
-        raise InputError(
-            f"pairs must hold two numbers of columns, from 0 to {d - 1}, in each row; got shape "
-            f"{wanted.shape}."
-        )
+        raise InputError("pairs_out_of_range", d=d - 1, shape=wanted.shape)
     if (wanted[:, 0] == wanted[:, 1]).any():
-        raise InputError("pairs must join two different columns each.")
+        raise InputError("pairs_not_distinct")
     unique = np.unique(np.sort(wanted, axis=1), axis=0)
     return unique[:, 0], unique[:, 1]
 

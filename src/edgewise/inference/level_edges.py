@@ -52,11 +52,13 @@ def product_tests(graph: GraphLike, X: Any) -> tuple[ProductTests, tuple[str, ..
     """Test all pairs of columns, each given its neighbours; also return names and rows."""
     table = match_columns(graph, X)
     if table.missing.any():
-        raise InputError("X has missing values. Drop or fill those rows.")
+        raise InputError("missing_in_edge_tests")
     joined, _ = as_adjacency(graph)
     joined = joined | joined.T
     if len(joined) != table.n_features:
-        raise InputError(f"X has {table.n_features} columns for a graph of {len(joined)} nodes.")
+        raise InputError(
+            "edge_tests_column_count", n_features=table.n_features, n_joined=len(joined)
+        )
     values, is_level = table.values, are_levels(table)
 
     @cache

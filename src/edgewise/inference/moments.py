@@ -1,4 +1,4 @@
-"""Means and spreads of columns in two groups: tests apart from those of their networks."""
+"""Tests of the means and variances of columns between groups."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Moments:
 def _coefficients(
     values: FloatArray, sizes: IntArray, Z: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Coefficient of the second group beside Z, and the same over its standard error.
+    """Coefficient of the second group given Z, and the same over its standard error.
 
     ``values``, of shape (b, n, p), are without what Z explains of them.
     """

@@ -1,4 +1,4 @@
-"""Networks of shuffled groups, and statistics of how far they lie apart: the tests' engine."""
+"""Permutation engine: networks of permuted groups, and statistics of their differences."""
 
 from __future__ import annotations
 
@@ -328,13 +328,10 @@ def pose(
     check_columns(table.values, table.names, kinds=table.kinds, allow_identical=True)
     classes, member = label_codes(y, len(table.values))
     if len(classes) == 1:
-        raise InputError(f"All labels in y are {classes[0]!r}. A comparison needs two groups.")
+        raise InputError("one_group", label=classes[0])
     _check_rows(table, classes, np.bincount(member), block_length)
     if block_length > 1 and design is not None:
-        raise InputError(
-            "block_length is for rows in time that are otherwise free to change groups. Leave it "
-            "out, or the design: a label for each run of rows may be its clusters."
-        )
+        raise InputError("block_length_with_design")
     problem = Problem.make(
         table, classes, member, design or Design(), ranks=ranks, block_length=block_length
     )
@@ -344,20 +341,26 @@ def pose(
 def _check_rows(table: Table, classes: Sequence[Any], sizes: IntArray, block_length: int) -> None:
     """Raise where there are too few rows, runs of rows or columns to compare."""
     if block_length < 1:
-        raise InputError(f"block_length must be at least 1, got {block_length!r}.")
+        raise InputError("block_length_at_least_one", block_length=block_length)
     if table.n_features < 2:
-        raise InputError("X has one column. A change of links needs at least 2 variables.")
+        raise InputError("change_needs_columns")
     for label, size in zip(classes, sizes.tolist(), strict=True):
         if block_length > 1 and size < FEWEST_ROWS * block_length:
             raise InputError(
-                f"The group {label!r} has {size} rows, fewer than {FEWEST_ROWS} blocks of "
-                f"{block_length}: shuffles of so few say nothing. Take a block_length of at most "
-                f"{max(size // FEWEST_ROWS, 1)}."
+                "too_few_blocks",
+                label=label,
+                size=size,
+                fewest_rows=FEWEST_ROWS,
+                block_length=block_length,
+                size2=max(size // FEWEST_ROWS, 1),
             )
         if size < FEWEST_ROWS:
             raise InputError(
-                f"The group {label!r} has {size} row{'s' * (size != 1)}, and a test of its network "
-                f"needs {FEWEST_ROWS}: shuffles of fewer say nothing."
+                "too_few_rows_to_test",
+                label=label,
+                size=size,
+                size2="s" * (size != 1),
+                fewest_rows=FEWEST_ROWS,
             )
 
 
@@ -376,9 +379,9 @@ def shuffle(
     With a ``risk``, shuffles end once the verdict is decided: after 1, 2, 4, ... of their blocks.
     """
     if n_permutations < 1:
-        raise InputError(f"n_permutations must be at least 1, got {n_permutations!r}.")
+        raise InputError("n_permutations_range", n_permutations=n_permutations)
     if risk is not None and not 0 < risk < 1:
-        raise InputError(f"risk must lie between 0 and 1, or be None; got {risk!r}.")
+        raise InputError("risk_range", risk=risk)
     least = at_least(problem.spread)
     deals = problem.units.deals(
         n_permutations,

@@ -31,7 +31,6 @@ from edgewise.inference.resample import (
     run_all,
     varies,
 )
-from edgewise.io.messages import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,10 +87,7 @@ class CentredRows:
         table = Table.from_input(X)
         pairs = zip(table.names, table.kinds, strict=True)
         if others := [name for name, kind in pairs if kind != "numeric"]:
-            raise InputError(
-                f"center=True takes means away, and {quote_names(others)} hold no numbers. Drop "
-                "these columns, or pass center=False."
-            )
+            raise InputError("center_needs_numbers", others=others)
         check_columns(
             table.values, table.names, allow_missing=True, allow_constant=True, allow_identical=True
         )
@@ -153,10 +149,7 @@ def warn_of_means(X: Any, groups: TwoGroups, *, stacklevel: int) -> None:
         names = [table.names[columns[k]] for k in np.flatnonzero(is_far)]
         largest = np.sqrt((square[is_far] / variance[is_far]).max())
         warnings.warn(
-            f"Between the groups, the means of {quote_names(names)} differ by up to {largest:.2g} "
-            "standard deviations. Shuffled groups mix both means, so that this can pass for a "
-            "difference between networks. Pass center=True to take the means away first.",
-            DataWarning,
+            DataWarning("group_means_differ", names=names, largest=largest),
             stacklevel=stacklevel + 1,
         )
 
@@ -284,9 +277,9 @@ class PermutationTest:
         """
         values = {"q": self.qvalues, "familywise": self.familywise, "p": self.pvalues}
         if by not in values:
-            raise InputError(f'by must be "q", "familywise" or "p", got {by!r}.')
+            raise InputError("by_q_familywise_p", by=by)
         if not 0 < level < 1:
-            raise InputError(f"level must lie between 0 and 1, got {level!r}.")
+            raise InputError("level_range", level=level)
         is_kept = self.observed.adjacency & (values[by] <= level)
         return Graph(
             np.where(is_kept, self.observed.weights, 0.0),
@@ -310,7 +303,7 @@ def permutation_test(
     r"""Test whether the networks of two groups of rows differ, and where.
 
     A copy of the estimator is fitted to each group, and the difference :math:`d_{ij}` of the
-    weights is taken for every pair. The labels are then shuffled :math:`B` times, with the sizes
+    weights is computed for every pair. The labels are then shuffled :math:`B` times, with the sizes
     of the groups kept, and everything is fitted again [1]_. With :math:`d_{ij}^{(b)}` for shuffle
     b, the p-value of a pair is [2]_
 
@@ -384,7 +377,7 @@ def permutation_test(
     """
     check_resamplable(estimator)
     if n_permutations < 1:
-        raise InputError(f"n_permutations must be at least 1, got {n_permutations!r}.")
+        raise InputError("n_permutations_range", n_permutations=n_permutations)
     groups = two_groups(y, count_rows(X))
     labels = y if needs_labels(estimator) else None
     comparison = _Comparison(
@@ -443,11 +436,11 @@ class _Comparison:
         pairs = zip(self.sources, seeds, strict=True)
         graph = self.difference([Resample(rows=rows, seed=int(seed)) for rows, seed in pairs])
         if graph.n_nodes < 2:
-            raise InputError("The graph has one node. A comparison needs at least 2 variables.")
+            raise InputError("comparison_one_node")
         return graph
 
     def difference(self, shuffle: Sequence[Resample]) -> Graph:
-        """Differences between two sets of rows, each taken for a group."""
+        """Differences between two sets of rows, one per group."""
         if self.centred is not None:
             table = self.centred.table([resample.rows for resample in shuffle])
             plain = replace(self, problem=replace(self.problem, X=table), centred=None)
@@ -460,7 +453,7 @@ class _Comparison:
             for label, resample in zip(self.groups.classes, shuffle, strict=True)
         )
         if before.directed != after.directed:
-            raise InputError("One graph is directed and the other is not. Compare two of a kind.")
+            raise InputError("comparison_directions")
         order = positions_by_name(before, after)
         weights = _strength(after)[np.ix_(order, order)] - _strength(before)
         return Graph(weights, names=before.names, directed=before.directed)
@@ -471,7 +464,7 @@ class _Comparison:
         except InputError as error:
             # A column may be fine in the table and constant in a group.
             raise InputError(
-                f"In the {len(resample.rows)} rows of group {label!r}: {error}"
+                "in_group", n_rows=len(resample.rows), label=label, error=error
             ) from error
 
     def _change(self, shuffle: Sequence[Resample]) -> Graph:

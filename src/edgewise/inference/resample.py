@@ -114,12 +114,9 @@ def kinds_of_table(estimator: Any, X: Any) -> BoolArray | None:
 def check_resamplable(estimator: Any) -> None:
     """Refuse what cannot be fitted to rows again and again."""
     if not hasattr(estimator, "fit"):
-        raise InputError(f"estimator must be an estimator, got {estimator!r}.")
+        raise InputError("not_an_estimator", estimator=estimator)
     if getattr(estimator, "covariance", None) == "precomputed":
-        raise InputError(
-            "Resampling needs rows, and the estimator takes a precomputed covariance. Set its "
-            "covariance to another value and pass the rows."
-        )
+        raise InputError("resampling_precomputed")
 
 
 def graph_of(model: Any) -> Graph:
@@ -130,9 +127,7 @@ def graph_of(model: Any) -> Graph:
         return graph_of(model.best_estimator_)
     if hasattr(model, "steps"):
         return graph_of(model.steps[-1][1])
-    raise InputError(
-        f"{type(model).__name__} has no graph_ after fit. Wrap an estimator that learns a graph."
-    )
+    raise InputError("no_graph_after_fit", type=type(model).__name__)
 
 
 def needs_labels(estimator: Any) -> bool:
@@ -156,10 +151,7 @@ def _has_tag(estimator: Any, says: Callable[[Any], bool]) -> bool:
 def refuse_moments(X: Any) -> None:
     """Refuse sums of rows, which cannot be drawn from."""
     if isinstance(X, Moments):
-        raise InputError(
-            "X holds sums of rows, as stream_covariance makes them, and resamples are drawn from "
-            "the rows themselves. Pass rows, or as many of them as fit into memory."
-        )
+        raise InputError("resampling_moments")
 
 
 def count_rows(X: Any) -> int:
@@ -190,7 +182,7 @@ def alike_rows(interventions: Any) -> list[IntArray]:
 def cluster_codes(clusters: Any, X: Any, block_length: int = 1) -> IntArray:
     """Give numbers to the clusters of the rows."""
     if block_length > 1:
-        raise InputError("Rows are drawn by clusters or in blocks. Leave block_length at 1.")
+        raise InputError("clusters_or_blocks")
     return label_codes(clusters, count_rows(X))[1]
 
 
@@ -296,21 +288,22 @@ def run_all(
     good = [attempt.found for attempt in attempts if attempt.found is not None]
     if failures:
         number, message = failures[0]
-        found = f"{len(failures)} of {len(attempts)} {noun}s failed; {noun} {number}: {message}"
+        found: dict[str, Any] = {
+            "n_failed": len(failures),
+            "n": len(attempts),
+            "noun": noun,
+            "number": number,
+            "error": message,
+        }
         if not good:
-            raise SolverError(found)
-        warnings.warn(
-            f"{found} The results rest on the other {len(good)}; the list of failures has every "
-            "error.",
-            DataWarning,
-            stacklevel=stacklevel,
-        )
+            raise SolverError("all_tasks_failed", **found)
+        warning = DataWarning("tasks_failed", n_left=len(good), **found)
+        warnings.warn(warning, stacklevel=stacklevel)
     if warned := [attempt.warnings[0] for attempt in attempts if attempt.warnings]:
-        warnings.warn(
-            f"{len(warned)} of {len(attempts)} {noun}s gave a warning, the first: {warned[0]}",
-            DataWarning,
-            stacklevel=stacklevel,
+        warning = DataWarning(
+            "tasks_warned", n_warned=len(warned), n=len(attempts), noun=noun, first=warned[0]
         )
+        warnings.warn(warning, stacklevel=stacklevel)
     return good, failures
 
 
@@ -418,10 +411,7 @@ class ResamplingGraph(MetaEstimatorMixin, BaseEstimator):
         refuse_moments(X)
         check_resamplable(self.estimator)
         if y is None and needs_labels(self.estimator):
-            raise InputError(
-                f"{type(self.estimator).__name__} learns from rows with labels, and y is None. "
-                "Pass a label for every row."
-            )
+            raise InputError("resampling_labels_required", type=type(self.estimator).__name__)
         inner = self.estimator
         if isinstance(inner, TableEstimator) and not isinstance(inner, CovariateEstimator):
             inner._require_memory(X, local_workers(self.n_jobs))

@@ -1,4 +1,4 @@
-"""Stability of edges and nodes on parts of the rows: stability selection and case dropping."""
+"""Stability selection of edges, and case-dropping bootstrap of node statistics."""
 
 from __future__ import annotations
 
@@ -209,38 +209,25 @@ class StabilitySelection(ResamplingGraph):
 
     def _check_parameters(self) -> None:
         if not 0.5 < self.threshold <= 1:
-            raise InputError(f"threshold must be above 0.5 and at most 1, got {self.threshold!r}.")
+            raise InputError("stability_threshold_range", threshold=self.threshold)
         largest = 0.5 if self.complementary_pairs else 1.0
         if not 0 < self.sample_fraction <= largest or self.sample_fraction == 1:
-            raise InputError(
-                f"sample_fraction must be above 0, below 1, and at most 0.5 with "
-                f"complementary_pairs, got {self.sample_fraction!r}."
-            )
+            raise InputError("sample_fraction_range", sample_fraction=self.sample_fraction)
         if self.n_resamples < 2 or (self.complementary_pairs and self.n_resamples % 2):
-            raise InputError(
-                "n_resamples must be at least 2, and even with complementary_pairs, got "
-                f"{self.n_resamples!r}."
-            )
+            raise InputError("stability_resamples", n_resamples=self.n_resamples)
         if self.assumption not in ("none", "unimodal"):
-            raise InputError(f"assumption must be 'none' or 'unimodal', got {self.assumption!r}.")
+            raise InputError("unknown_assumption", assumption=self.assumption)
         if self.assumption == "unimodal" and (
             not self.complementary_pairs or self.alphas is not None
         ):
-            raise InputError(
-                'assumption="unimodal" needs complementary_pairs=True and alphas=None.'
-            )
+            raise InputError("unimodal_requires")
         if self.alphas is not None and not hasattr(self.estimator, "path"):
-            raise InputError(
-                f"alphas needs an estimator with a path method; {type(self.estimator).__name__} "
-                "has none."
-            )
+            raise InputError("no_path_method", type=type(self.estimator).__name__)
 
     def _check_size(self, n_rows: int) -> None:
         size = math.floor(n_rows * self.sample_fraction)
         if size < 2:
-            raise InputError(
-                f"Subsamples of {size} of {n_rows} rows are too small. Pass more rows."
-            )
+            raise InputError("subsamples_too_small", size=size, n_rows=n_rows)
 
 
 def false_edge_bound(
@@ -341,7 +328,7 @@ def _mean_weights(outcomes: Sequence[Outcome], n_nodes: int) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CaseDropping:
-    """Statistics of networks from parts of the rows beside those from all, see `case_dropping`.
+    """Statistics of networks from subsets of the rows and from all rows, see `case_dropping`.
 
     Attributes
     ----------
@@ -474,10 +461,7 @@ def case_dropping(
     """
     shares = np.linspace(0.05, 0.75, 10) if dropped is None else np.atleast_1d(dropped)
     if not (np.isfinite(shares) & (shares > 0) & (shares < 1)).all() or n_resamples < 2:
-        raise InputError(
-            "dropped must be shares between 0 and 1 and n_resamples at least 2, got "
-            f"dropped={shares.tolist()!r} and n_resamples={n_resamples!r}."
-        )
+        raise InputError("dropped_shares", shares=shares.tolist(), n_resamples=n_resamples)
     engine = BootstrapGraph(estimator, prefit=prefit, n_jobs=n_jobs, verbose=verbose)
     problem = engine._problem(X, y, sample_weight, None)
     generator = as_generator(random_state)

@@ -1,4 +1,4 @@
-"""Sliding windows: what changed from a reference period to each of those that follow it."""
+"""Sliding windows: changes from a reference period."""
 
 from __future__ import annotations
 
@@ -177,10 +177,7 @@ def window_changes(
     """
     check_resamplable(estimator)
     if not needs_labels(estimator):
-        raise InputError(
-            "window_changes takes an estimator of changes, such as NetworkChange, and not one of "
-            "a single network."
-        )
+        raise InputError("windows_need_change")
     n_rows = count_rows(X)
     step = max(1, window // 2) if step is None else step
     reference = window if reference is None else reference
@@ -246,14 +243,17 @@ def _check_sizes(
         ("n_permutations", n_permutations, 1),
     ):
         if value < least:
-            raise InputError(f"{name} must be at least {least}, got {value!r}.")
+            raise InputError("window_size_range", name=name, least=least, value=value)
     if reference + window > n_rows:
         raise InputError(
-            f"A reference of {reference} rows and a window of {window} take {reference + window}, "
-            f"and there are {n_rows}. Pass smaller ones."
+            "window_too_long",
+            reference=reference,
+            window=window,
+            reference2=reference + window,
+            n_rows=n_rows,
         )
     if not 0 <= level < 1:
-        raise InputError(f"level must be at least 0 and below 1, got {level!r}.")
+        raise InputError("window_level_range", level=level)
 
 
 def _compare_window(

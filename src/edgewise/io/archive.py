@@ -27,7 +27,7 @@ import numpy as np
 from edgewise._core.errors import EdgewiseError, InputError
 from edgewise._core.memory import Arrays, require_memory
 from edgewise._core.typing import AnyArray
-from edgewise.io.messages import quote_names, repeated
+from edgewise.io.messages import repeated
 
 #: Booleans, integers, floats, complex numbers, bytes and text; never Python objects.
 PLAIN_KINDS: Final = "biufcSU"
@@ -62,14 +62,12 @@ def checked_entries(archive: zipfile.ZipFile, file: Path) -> dict[str, zipfile.Z
     infos = archive.infolist()
     names = [info.filename for info in infos]
     if twice := repeated(names):
-        raise InputError(f"{file} holds {quote_names(twice)} twice. Do not use it.")
+        raise InputError("archive_repeated", file=file, twice=twice)
     if foreign := [info.filename for info in infos if info.compress_type not in PACKINGS]:
-        raise InputError(
-            f"{file} packs {quote_names(foreign)} in a way that is not read here. Write it again."
-        )
+        raise InputError("archive_foreign_packing", file=file, foreign=foreign)
     total = sum(info.file_size for info in infos)
     if total > MAX_RATIO * file.stat().st_size:
-        raise InputError(f"{file} claims to unpack to more than its size can hold. Do not use it.")
+        raise InputError("archive_bomb", file=file)
     return dict(zip(names, infos, strict=True))
 
 
@@ -91,22 +89,19 @@ def plain_array(content: bytes, name: str, path: str | os.PathLike[str]) -> AnyA
         (2, 0): np.lib.format.read_array_header_2_0,
     }
     if version not in readers:
-        raise InputError(f"{path}: {name} has the unknown format version {version}.")
+        raise InputError("array_format_version", path=path, name=name, version=version)
     with warnings.catch_warnings():
         # Of headers that Python 2 wrote, which are read all the same.
         warnings.simplefilter("ignore", UserWarning)
         shape, is_fortran, dtype = readers[version](stream)
     if dtype.hasobject:
-        raise InputError(
-            f"{path}: {name} holds pickled objects, which are never loaded. Save plain numbers or "
-            "text."
-        )
+        raise InputError("array_pickled", path=path, name=name)
     if dtype.kind not in PLAIN_KINDS or dtype.itemsize == 0 or dtype.subdtype is not None:
-        raise InputError(f"{path}: {name} does not hold plain numbers or text. Do not use it.")
+        raise InputError("array_not_plain", path=path, name=name)
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - (
         start := stream.tell()
     ):
-        raise InputError(f"{path}: {name} does not hold the array its header describes.")
+        raise InputError("array_header", path=path, name=name)
     flat: AnyArray = np.frombuffer(content, dtype, offset=start).copy()
     return flat.reshape(shape, order="F" if is_fortran else "C")
 
@@ -141,11 +136,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder. Give the name of a file.")
+        raise InputError("cannot_write_folder", path=path)
     if not target.parent.is_dir():
-        raise InputError(
-            f"Cannot write {path}: the folder {target.parent} does not exist. Create it first."
-        )
+        raise InputError("no_parent_folder", path=path, parent=target.parent)
     temporary = target.with_name(f".{target.stem}-{secrets.token_hex(8)}{target.suffix}")
     try:
         yield temporary
@@ -200,17 +193,12 @@ def write_archive(
     try:
         text = json.dumps(dict(document), default=_plain, indent=1)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"The document of {path} does not fit into JSON: {error}.") from error
+        raise InputError("document_not_json", path=path, error=error) from error
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     if bad := [name for name in plain if not ARRAY_NAME.fullmatch(name)]:
-        raise InputError(
-            f"Arrays cannot be stored as {quote_names(bad)}. Use letters, digits, '_', '.', '-'."
-        )
+        raise InputError("array_names", bad=bad)
     if bad := [name for name, array in plain.items() if array.dtype.kind not in PLAIN_KINDS]:
-        raise InputError(
-            f"Arrays {quote_names(bad)} hold Python objects, dates or records, which an archive "
-            "does not take. Convert them to numbers or text first."
-        )
+        raise InputError("array_types", bad=bad)
     with (
         atomic_path(path) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -266,11 +254,9 @@ def read_archive(
     except InputError:
         raise
     except DAMAGE as error:
-        raise InputError(
-            f"{path} is not an edgewise archive, or it is damaged ({error}). Write it again."
-        ) from error
+        raise InputError("archive_damaged", path=path, error=error) from error
     if not isinstance(document, dict):
-        raise InputError(f"{path} is not an edgewise archive: its document is not an object.")
+        raise InputError("archive_document", path=path)
     return document, arrays
 
 
@@ -296,16 +282,13 @@ def _checked_entries(
     if foreign := [
         name for name in entries if name != DOCUMENT_ENTRY and not ARRAY_ENTRY.fullmatch(name)
     ]:
-        raise InputError(
-            f"{file} holds entries that no archive has: {quote_names(foreign)}. Do not use it."
-        )
+        raise InputError("archive_entries", file=file, foreign=foreign)
     if DOCUMENT_ENTRY not in entries:
-        raise InputError(f"{file} is not an edgewise archive: it has no {DOCUMENT_ENTRY}.")
+        raise InputError("archive_without_document", file=file, document_entry=DOCUMENT_ENTRY)
     total = sum(info.file_size for info in entries.values())
     if total > max_bytes or entries[DOCUMENT_ENTRY].file_size > MAX_DOCUMENT_BYTES:
         raise InputError(
-            f"{file} would unpack to {total / 2**20:.0f} MiB, more than is allowed "
-            f"({max_bytes / 2**20:.0f} MiB). If you trust it, raise max_bytes."
+            "archive_too_large", file=file, total=total / 2**20, max_bytes=max_bytes / 2**20
         )
     return entries
 
@@ -313,14 +296,14 @@ def _checked_entries(
 def read_npz(file: Path) -> tuple[tuple[str, ...], AnyArray]:
     """Read the one table of an npz file, with the names of its columns."""
     if not zipfile.is_zipfile(file):
-        raise InputError(f"{file} is not an npz file, or it is damaged. Write it with numpy.savez.")
+        raise InputError("not_npz", file=file)
     try:
         with zipfile.ZipFile(file) as archive:
             arrays = _npz_arrays(archive, file)
     except EdgewiseError:
         raise
     except DAMAGE as error:
-        raise InputError(f"{file} is damaged. Write it again with numpy.savez.") from error
+        raise InputError("npz_damaged", file=file) from error
     values = _table_array(arrays, file)
     return _array_names(arrays, values.shape[1], file), values
 
@@ -328,9 +311,7 @@ def read_npz(file: Path) -> tuple[tuple[str, ...], AnyArray]:
 def _npz_arrays(archive: zipfile.ZipFile, file: Path) -> dict[str, AnyArray]:
     entries = checked_entries(archive, file)
     if foreign := [name for name in entries if not name.endswith(".npy")]:
-        raise InputError(
-            f"{file} holds {quote_names(foreign)}, which are no arrays. Write it with numpy.savez."
-        )
+        raise InputError("npz_foreign", file=file, foreign=foreign)
     require_memory(
         f"Reading {file}",
         [Arrays(2.0, (sum(info.file_size for info in entries.values()),), itemsize=1)],
@@ -351,17 +332,12 @@ def _table_array(arrays: dict[str, AnyArray], file: Path) -> AnyArray:
     }
     if not tables:
         found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
-        raise InputError(
-            f"{file} has no two-dimensional array of numbers (found: {found}). "
-            "Save the table as one array, rows by columns."
-        )
+        raise InputError("npz_without_table", file=file, found=found)
     if len(tables) > 1 and "X" not in tables:
-        raise InputError(
-            f"{file} has several tables: {quote_names(tables)}. Save one, or call it X."
-        )
+        raise InputError("npz_several_tables", file=file, tables=tables)
     values = tables["X"] if "X" in tables else next(iter(tables.values()))
     if values.shape[1] == 0:
-        raise InputError(f"The table in {file} has no columns. Save one with some.")
+        raise InputError("npz_no_columns", file=file)
     return values
 
 
@@ -371,8 +347,7 @@ def _array_names(arrays: dict[str, AnyArray], n_columns: int, file: Path) -> tup
             names = arrays[key].astype(str)
             if names.shape != (n_columns,):
                 raise InputError(
-                    f"{file} has {n_columns} columns, but '{key}' has shape {names.shape}. "
-                    "Save one name per column."
+                    "npz_names_shape", file=file, n_columns=n_columns, key=key, shape=names.shape
                 )
             return tuple(str(name) for name in names)
     return tuple(f"x{k}" for k in range(n_columns))

@@ -1,4 +1,4 @@
-"""Where a table begins and ends among the rows of a sheet or a text file.
+"""Detection of the table within the rows of a sheet or a text file.
 
 Exports of hospitals and laboratories have titles and groups above the names of the columns, units
 below them, and sums and footnotes below the values.
@@ -151,7 +151,7 @@ def _is_plain(
 def _names(row: Sequence[Any], above: Sequence[Any], width: int) -> tuple[str, ...] | None:
     """Names in a row: its own, or of a cell that was merged with that above; None if not whole.
 
-    Names that stand twice are told apart by the group above them.
+    Repeated names are prefixed by the group above them.
     """
     cells = [*row, *[""] * (width - len(row))]
     over = [*above, *[""] * (width - len(above))]

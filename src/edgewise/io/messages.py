@@ -1,4 +1,4 @@
-"""Wording shared by the messages that name columns."""
+"""Names of columns in messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beginning of a file as it stands, for somebody who says where its table begins."""
+"""Preview of the first rows of a file."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgewise._core.errors import InputError
 from edgewise.io.extent import ROWS_BELOW, Extent, find_extent, is_empty, rows_below
-from edgewise.io.messages import quote_names
 from edgewise.io.text import MISSING_WORDS, ReadOptions
 
 if TYPE_CHECKING:
@@ -55,10 +54,7 @@ def read_sheet(file: Path, options: ReadOptions) -> Frame:
     with pd.ExcelFile(file) as book:
         names = [str(name) for name in book.sheet_names]
         if options.sheet is not None and options.sheet not in names:
-            raise InputError(
-                f"{file} has no sheet {options.sheet!r}; it has {quote_names(names)}.",
-                parameter="sheet",
-            )
+            raise InputError("no_such_sheet", "sheet", file=file, sheet=options.sheet, names=names)
 
         def read(name: str) -> _Sheet:
             frame = pd.read_excel(book, sheet_name=name, header=None, dtype=object, na_filter=False)
@@ -69,25 +65,19 @@ def read_sheet(file: Path, options: ReadOptions) -> Frame:
         notes: tuple[str, ...] = ()
         if options.sheet is None and len(names) > 1:
             notes = (
-                f"The first of {len(names)} sheets was read, '{names[0]}'; --sheet names another.",
+                f"The first of {len(names)} sheets was read, '{names[0]}'; pass sheet for another.",
             )
             others = [] if chosen.is_table else names[1:]
             found = next((one for one in map(read, others) if one.is_table), None)
             if found is not None:
-                why = f"since '{chosen.name}', the first, holds no table"
-                notes = (f"The sheet '{found.name}' was read, {why}; --sheet names another.",)
+                why = f"since '{chosen.name}', the first, has no table"
+                notes = (f"The sheet '{found.name}' was read, {why}; pass sheet for another.",)
                 chosen = found
     is_lost = options.sheet is None and len(names) > 1 and not chosen.is_table
     if is_lost and options.header is None:
-        raise InputError(
-            f"No sheet of {file} seems to hold a table: {quote_names(names)}. Name the sheet, and "
-            "the row of the names of its columns, as in --sheet NAME --header 3."
-        )
+        raise InputError("no_table_in_sheets", file=file, names=names)
     if chosen.extent is None:
-        raise InputError(
-            f"No row of the sheet '{chosen.name}' of {file} holds the names of columns. Say which "
-            "does, as in --header 3."
-        )
+        raise InputError("no_header_in_sheet", name=chosen.name, file=file)
     merged = _unmerged(file, chosen)
     frame, below = _framed(chosen)
     return Frame(frame, (*notes, *chosen.extent.notes, *merged, *below))
@@ -100,9 +90,7 @@ def _extent(file: Path, cells: Cells, header: int | None) -> Extent | None:
         width = max(map(len, cells), default=0)
         return Extent(-1, tuple(f"column{k}" for k in range(1, width + 1)), 0)
     if header > len(cells) or all(map(is_empty, cells[header - 1])):
-        raise InputError(
-            f"Row {header} of {file} is empty. Name the row of the header.", parameter="header"
-        )
+        raise InputError("header_row_empty", "header", header=header, file=file)
     row = cells[header - 1]
     names = tuple("" if is_empty(cell) else str(cell).strip() for cell in row)
     return Extent(header - 1, names, header)

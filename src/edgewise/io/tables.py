@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,7 +120,7 @@ def read_table(
     JSON lines (jsonl) are read too, some of them by packages that
     ``pip install "edgewise[files]"`` installs. Codes that SPSS has labels for are read as these
     where it calls the column nominal. Elsewhere codes stay numbers, and ordered categories are
-    read as numbers from 1, with labels beside them.
+    read as numbers from 1, with their labels.
 
     Parameters
     ----------
@@ -175,11 +174,11 @@ def read_table(
     if str(path) == "-":
         file, content = Path("standard input"), sys.stdin.buffer.read()
         if not content.strip():
-            raise InputError("Nothing came from standard input. Pipe a table into the command.")
+            raise InputError("empty_standard_input")
         return _checked(_read_text(file, options, content), file)
     file = Path(path)
     if file.is_dir():
-        raise InputError(f"{path} is a folder. Give the name of a table inside it.")
+        raise InputError("table_is_folder", path=path)
     reader = reader_of(file, _READERS)
     _check_options(file, options)
     try:
@@ -200,49 +199,34 @@ def _check_options(file: Path, options: ReadOptions) -> None:
     ):
         value = getattr(options, parameter)
         if value is not None and not is_possible:
-            raise InputError(
-                f"{where}, and {file} is none. Leave {value!r} out.", parameter=parameter
-            )
+            raise InputError("option_for_format", parameter, where=where, file=file, value=value)
     if options.header is not None and options.header < 0:
-        raise InputError(
-            f"header must be the number of a line, or 0, got {options.header}.", parameter="header"
-        )
+        raise InputError("header_range", "header", header=options.header)
     if options.limits not in (None, "half", "limit", "missing"):
-        raise InputError(
-            f"limits must be 'half', 'limit' or 'missing', got {options.limits!r}.",
-            parameter="limits",
-        )
+        raise InputError("limits_choice", "limits", limits=options.limits)
 
 
 def _checked(table: RawTable, file: Path) -> RawTable:
     """Refuse columns without a name, and a table without rows."""
     check_names(table.names, file)
     if table.n_rows == 0:
-        raise InputError(
-            f"{file} has {len(table.names)} column names but no rows below them. Add rows."
-        )
+        raise InputError("names_without_rows", file=file, n_names=len(table.names))
     return table
 
 
 def reader_of(file: Path, readers: Mapping[str, Reader]) -> Reader:
     """Find what reads a file by its suffix, once there is something to read."""
     if not file.exists():
-        raise InputError(f"There is no file {file}. Check the name and the folder.")
+        raise InputError("no_such_file", file=file)
     reader = readers.get(file.suffix.lower())
     if reader is None:
         if file.suffix.lower() in (".xls", ".xlsb"):
-            raise InputError(
-                f"{file} is of a format of spreadsheets that is not read. Open it there and save "
-                "it as .xlsx."
-            )
+            raise InputError("old_spreadsheet", file=file)
         found = f"the suffix '{file.suffix}'" if file.suffix else "no suffix"
-        raise InputError(
-            f"{file} has {found}; tables are read from {', '.join(readers)}. "
-            "Convert or rename the file."
-        )
+        raise InputError("unknown_table_format", file=file, found=found, listed=", ".join(readers))
     try:
         if file.stat().st_size == 0:
-            raise InputError(f"{file} is empty. Give the name of a file with a table in it.")
+            raise InputError("file_empty", file=file)
     except PermissionError as error:
         raise permission_error(file) from error
     return reader
@@ -250,7 +234,7 @@ def reader_of(file: Path, readers: Mapping[str, Reader]) -> Reader:
 
 def permission_error(file: Path) -> InputError:
     """Say that a file is not ours to read."""
-    return InputError(f"{file} may not be read. Check its permissions.")
+    return InputError("file_permission", file=file)
 
 
 def _check_named(names: tuple[str, ...], file: Path) -> None:
@@ -263,13 +247,14 @@ def check_names(names: tuple[str, ...], file: Path) -> None:
     if nameless := [str(position) for position, name in enumerate(names, 1) if not name]:
         noun = "Column" if len(nameless) == 1 else "Columns"
         raise InputError(
-            f"{noun} {', '.join(nameless[:5])} of {file} {'has' if noun == 'Column' else 'have'} "
-            "no name. Name every column; write the file without row labels."
+            "nameless_columns_in_file",
+            noun=noun,
+            listed=", ".join(nameless[:5]),
+            file=file,
+            is_noun=noun == "Column",
         )
     if twice := repeated(names):
-        raise InputError(
-            f"{file} has more than one column called {quote_names(twice)}. Rename them."
-        )
+        raise InputError("repeated_columns_in_file", file=file, twice=twice)
 
 
 def _read_text(file: Path, options: ReadOptions, content: bytes | None = None) -> RawTable:
@@ -290,7 +275,7 @@ def _read_text(file: Path, options: ReadOptions, content: bytes | None = None) -
         row_names = tuple(str(name) for name in frame.iloc[:, 0])
         frame = frame.iloc[:, 1:]
         note = (
-            "The first column has no name and another value in every row; it was taken for row "
+            "The first column has no name and unique values; it was read as row "
             "labels and left out."
         )
         notes = (*notes, note)
@@ -307,12 +292,8 @@ def _find_words(words: Sequence[str], content: bytes, encoding: str) -> None:
     """Refuse several words for missing values that were given as one."""
     for word in words:
         if "," in word and word.encode(encoding.removesuffix("-sig"), "replace") not in content:
-            each = " ".join(f"--na {shlex.quote(part.strip())}" for part in word.split(","))
-            raise InputError(
-                f"'{word}' stands nowhere in the table. Name each word for missing values by "
-                f"itself: {each}.",
-                parameter="na",
-            )
+            parts = [part.strip() for part in word.split(",")]
+            raise InputError("missing_word_absent", "na", word=word, parts=parts)
 
 
 def _read_parquet(file: Path, options: ReadOptions) -> RawTable:
@@ -343,18 +324,14 @@ def parquet_errors(file: Path) -> Iterator[None]:
     try:
         import pyarrow
     except ImportError as error:
-        raise InputError(
-            f'Reading {file} needs pyarrow. Run: pip install "edgewise[parquet]".'
-        ) from error
+        raise InputError("needs_pyarrow", file=file) from error
     try:
         yield
     except (EdgewiseError, PermissionError):
         raise
     # pandas lets plain look-up failures out where what it noted in the file was altered.
     except (pyarrow.ArrowException, *PARQUET_DAMAGE) as error:
-        raise InputError(
-            f"{file} is not a parquet file, or it is damaged. Write it again."
-        ) from error
+        raise InputError("not_parquet", file=file) from error
 
 
 def _as_asked(frame: Frame, file: Path, options: ReadOptions) -> RawTable:
@@ -382,19 +359,14 @@ def _read_other(file: Path, options: ReadOptions) -> RawTable:
         importlib.import_module(package)
     except ImportError as error:
         found = "anndata" if package == "anndata" else '"edgewise[files]"'
-        raise InputError(
-            f"Reading {file} needs {package}. Run: pip install {found}; or save the table as csv."
-        ) from error
+        raise InputError("needs_package", file=file, package=package, found=found) from error
     try:
         frame = read(file, options)
     except (EdgewiseError, PermissionError):
         raise
     # Each of these packages has exceptions of its own.
     except Exception as error:
-        raise InputError(
-            f"{file} cannot be read as {suffix}, or it is damaged ({error}). Write it again, or "
-            "save it as csv."
-        ) from error
+        raise InputError("cannot_read_format", file=file, suffix=suffix, error=error) from error
     return _as_asked(frame, file, options)
 
 
@@ -439,8 +411,7 @@ def _read_stata(file: Path, _: ReadOptions) -> Frame:
         return Frame(frame, (), labels)
     note = (
         f"Stata does not say whether labelled codes have an order; {quote_names(labelled)} were "
-        f"read as numbers in the order of their codes. --kinds {labelled[-1]}=nominal tells learn "
-        "that one has none."
+        f"read as numbers in the order of their codes; declare the others as nominal."
     )
     return Frame(frame, (note,), labels)
 
@@ -612,9 +583,9 @@ def read_chunks(
     [[2, 4], [6]]
     """
     if rows is not None and (not isinstance(rows, int) or rows < 1):
-        raise InputError(f"rows must be a whole number of at least 1, got {rows!r}.")
+        raise InputError("chunk_rows", rows=rows)
     if isinstance(columns, str) or (columns is not None and not columns):
-        raise InputError(f"columns must be a list of names, got {columns!r}.")
+        raise InputError("columns_not_names", columns=columns)
     files = table_files(Path(path))
     readers = [(file, reader_of(file, _CHUNK_READERS)) for file in files]
     options = ReadOptions(
@@ -642,7 +613,7 @@ def _read_all(
             raise permission_error(file) from error
     # Of the many parts that a cluster writes, some may be empty, but not all.
     if not has_rows:
-        raise InputError(f"{path} has column names but no rows below them. Add rows.")
+        raise InputError("header_without_rows", path=path)
 
 
 def count_columns(path: Path) -> int:
@@ -665,15 +636,9 @@ def table_files(path: Path) -> list[Path]:
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in _CHUNK_READERS)
     if any(file.is_dir() for file in files) or not files:
-        raise InputError(
-            f"{path} holds no tables ({', '.join(_CHUNK_READERS)}) of its own. Give a file, or the "
-            "folder that the files are in."
-        )
+        raise InputError("no_tables_in_folder", path=path, listed=", ".join(_CHUNK_READERS))
     if len(kinds := {file.suffix.lower() for file in files}) > 1:
-        raise InputError(
-            f"{path} holds tables of several formats: {quote_names(sorted(kinds))}. Put those that "
-            "belong together into a folder of their own."
-        )
+        raise InputError("several_formats_in_folder", path=path, kinds=sorted(kinds))
     return files
 
 
@@ -681,9 +646,7 @@ def _chosen(names: Sequence[str], columns: Sequence[str] | None, file: Path) -> 
     if columns is None:
         return list(names)
     if unknown := [name for name in columns if name not in names]:
-        raise InputError(
-            f"{file} has no column {quote_names(unknown)}; it has {quote_names(names)}."
-        )
+        raise InputError("unknown_columns_in_file", file=file, unknown=unknown, names=names)
     return list(columns)
 
 

@@ -1,4 +1,4 @@
-"""Parsing of delimited text: everything pandas would let pass in silence is checked first."""
+"""Parsing of delimited text, with checks that pandas omits."""
 
 from __future__ import annotations
 
@@ -203,11 +203,7 @@ def text_layout(
         except UnicodeDecodeError as error:
             encoding, note = _other_encoding(file, content, options.encoding, error)
         except LookupError as error:
-            raise InputError(
-                f"There is no encoding {encoding!r}. Usual ones are utf-8, cp1252, utf-16 and "
-                "mac-roman.",
-                parameter="encoding",
-            ) from error
+            raise InputError("unknown_encoding", "encoding", encoding=encoding) from error
     notes = found.notes if encoding in (ENCODING, options.encoding) else (note, *found.notes)
     if found.delimiter != expected:
         name, promised = DELIMITERS[found.delimiter], DELIMITERS[expected]
@@ -222,14 +218,11 @@ def _other_encoding(
     raw = file.read_bytes() if content is None else content
     if asked is not None:
         raise InputError(
-            f"{file} is not {asked} text ({error.reason}). Name another encoding, or leave it out.",
-            parameter="encoding",
+            "wrong_encoding", "encoding", file=file, asked=asked, reason=error.reason
         ) from error
     for signature, kind in PACKED.items():
         if raw.startswith(signature):
-            raise InputError(
-                f"{file} is {kind}, not text. Unpack it or save it as text first."
-            ) from error
+            raise InputError("binary_file", file=file, kind=kind) from error
     is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     for encoding in ["utf-16" if is_wide else "cp1252"]:
         try:
@@ -241,17 +234,14 @@ def _other_encoding(
         words = re.findall(r"\w*[^\W\x00-\x7f]\w*", text) if not is_wide else ()
         example = f" ({shown(words[0])} is a word of it)" if words else ""
         return encoding, (
-            f"{file} is not UTF-8 and was read as {encoding}{example}; --encoding names another."
+            f"{file} is not UTF-8 and was read as {encoding}{example}; pass encoding for another."
         )
     try:
         raw.decode(ENCODING)
     except UnicodeDecodeError as first:
         line = raw.count(b"\n", 0, first.start) + 1
-        raise InputError(
-            f"{file} is not UTF-8 text: byte 0x{raw[first.start]:02x} in line {line} does not "
-            "belong. Name its encoding, as by --encoding mac-roman, or save it as UTF-8."
-        ) from first
-    raise InputError(f"{file} changed while it was read. Read it again.") from error
+        raise InputError("not_utf8", file=file, raw=raw[first.start], line=line) from first
+    raise InputError("file_changed", file=file) from error
 
 
 def parse_text(layout: TextLayout) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -315,9 +305,7 @@ def _parser_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except pd.errors.ParserError as error:
-        raise InputError(
-            f"{file} cannot be split into fields. Look for a quotation mark that is never closed."
-        ) from error
+        raise InputError("cannot_split", file=file) from error
 
 
 def _with_decimal_points(
@@ -490,9 +478,9 @@ def with_written_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFram
                     numbers[name] = frame[name].map(known).astype(float).tolist()
                     break
     percent = [name for name in numbers if frame[name].str.contains("%").any()]
-    signs = f"; the percent sign of {quote_names(percent)} was left out" if percent else ""
+    signs = f"; the percent sign of {quote_names(percent)} was dropped" if percent else ""
     name = {".": "point", ",": "comma"}[decimal]
-    note = f"Numbers were read by the decimal {name}, as --decimal asks{signs}."
+    note = f"Numbers written as text were read with a decimal {name}{signs}."
     return frame.assign(**numbers), (note,)
 
 
@@ -516,10 +504,7 @@ def _scan(
     named = names if is_over else names[:n_named]
     check_names(named, file)
     if header != 0 and _is_numeric_row(named):
-        raise InputError(
-            f"The first line of {file} holds numbers, not column names. Add a line of names, or "
-            "say that there is none by --header 0."
-        )
+        raise InputError("header_is_numbers", file=file)
     n_rows, notes = _count_rows(file, content, encoding, top, n_named if not is_over else None)
     return TextLayout(
         file, top.delimiter, encoding, names, (*top.extent.notes, *notes), top.first, n_rows
@@ -559,13 +544,11 @@ def _find_top(
         if n_alike == sum(map(bool, records)):
             break
     if not tried:
-        raise InputError(
-            f"The header of {file} cannot be read ({trouble}). Is it a text file?"
-        ) from trouble
+        raise InputError("header_unreadable", file=file, trouble=trouble) from trouble
     # Of several that do as well, max takes the first.
     _, delimiter, records, lines = max(tried, key=lambda one: one[0])
     if not any(records):
-        raise InputError(f"{file} is empty: it has blank lines only. Write names and rows into it.")
+        raise InputError("only_blank_lines", file=file)
     return _top_of(delimiter, records, lines, header)
 
 
@@ -577,10 +560,7 @@ def _top_of(delimiter: str, records: list[list[str]], lines: list[int], header: 
         # Lines are counted as an editor does, up to the end of a record.
         place = next((k for k, line in enumerate(lines) if line >= header), None)
         if header and (place is None or not records[place]):
-            raise InputError(
-                f"There are no names of columns in line {header}. Name the line of the header.",
-                parameter="header",
-            )
+            raise InputError("header_line_empty", "header", header=header)
         if header and place is not None:
             names = tuple(name.strip() for name in records[place])
             kept = [row for row in records[place + 1 :] if row]
@@ -626,10 +606,7 @@ def _count_rows(
                         break
                 line = n_lines + 1
         except csv.Error as error:
-            raise InputError(
-                f"Line {line} of {file} cannot be split into fields ({error}). "
-                "Look for a quotation mark that is never closed."
-            ) from error
+            raise InputError("cannot_split_line", line=line, file=file, error=error) from error
     n_below, notes = rows_below([row for row, _, _ in last], top.width)
     below = list(last)[len(last) - n_below :]
     if wrong is not None and not any(wrong is one for one in below):
@@ -641,10 +618,7 @@ def _refuse_fields(file: Path, top: _Top, row: list[str], line: int, n_lines: in
     """Say which row does not fit the names."""
     if len(row) == top.width:
         k = max(k for k, cell in enumerate(row) if cell)
-        raise InputError(
-            f"Column {k + 1} of {file} has no name, and line {line} has a value there. Name every "
-            "column."
-        )
+        raise InputError("nameless_column_with_value", k=k + 1, file=file, line=line)
     remedy = "Give every row one field per column."
     if n_lines > line:
         remedy = (
@@ -652,7 +626,7 @@ def _refuse_fields(file: Path, top: _Top, row: list[str], line: int, n_lines: in
             "closed."
         )
     raise InputError(
-        f"Line {line} of {file} has {len(row)} fields, but the header has {top.width}. {remedy}"
+        "fields_differ", line=line, file=file, n_row=len(row), width=top.width, remedy=remedy
     )
 
 

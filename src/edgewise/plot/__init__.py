@@ -1,4 +1,4 @@
-"""Pictures of networks and of the paths that lead to them, drawn with matplotlib."""
+"""Plots of networks, paths and tests with matplotlib."""
 
 from edgewise._core.lazy import attach
 

@@ -177,7 +177,7 @@ class Entry:
 def check_labels(labels: str) -> None:
     """Raise unless ``labels`` says which names to write."""
     if labels not in ("auto", "all", "none"):
-        raise InputError(f"labels must be 'auto', 'all' or 'none', got {labels!r}.")
+        raise InputError("plot_labels", labels=labels)
 
 
 def network_size(n_nodes: int) -> tuple[float, float]:
@@ -290,8 +290,10 @@ def save_figure(figure: Figure | SubFigure, path: str | Path, *, dpi: float = 15
     suffix = target.suffix.lower().lstrip(".")
     if suffix not in _FORMATS:
         raise InputError(
-            f"'{path}' has the suffix '{target.suffix}'; figures are written to "
-            f"{', '.join(f'.{known}' for known in _FORMATS)}."
+            "figure_suffix",
+            path=path,
+            suffix=target.suffix,
+            listed=", ".join(f".{known}" for known in _FORMATS),
         )
     with atomic_path(target) as draft:
         figure.canvas.print_figure(draft, format=suffix, dpi=dpi)

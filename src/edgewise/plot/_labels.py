@@ -1,4 +1,4 @@
-"""Names inside nodes, or beside them where they cover neither each other nor other nodes."""
+"""Placement of node labels without overlap."""
 
 from __future__ import annotations
 

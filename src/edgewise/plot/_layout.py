@@ -1,4 +1,4 @@
-"""Layout: which edges of a network are drawn, and where its nodes stand on the page."""
+"""Layout: edges that are drawn, and positions of the nodes."""
 
 from __future__ import annotations
 
@@ -95,9 +95,7 @@ def place(graph: Graph, layout: str | ArrayLike, page: Page) -> Placement:
     elif layout == "auto":
         placed = _packed(graph, page)
     else:
-        raise InputError(
-            f"layout must be 'auto', 'circle' or an array of positions, got {layout!r}."
-        )
+        raise InputError("unknown_plot_layout", layout=layout)
     return Placement(data=placed, origin=np.zeros(2), scale=1.0)
 
 
@@ -173,7 +171,7 @@ def strongest(graph: Graph, most: Literal["auto"] | int | None = "auto") -> Grap
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     if not (most is None or most == "auto" or _is_count(most)):
-        raise InputError(f"max_edges must be 'auto', None or a number from 1, got {most!r}.")
+        raise InputError("max_edges_range", most=most)
     rows, columns = np.nonzero(np.triu(graph.adjacency | graph.adjacency.T, 1))
     if most is None or not len(rows):
         return graph
@@ -225,10 +223,7 @@ def ring_of_groups(members: Sequence[Sequence[int]], n_nodes: int) -> FloatArray
 def _given(layout: ArrayLike, n_nodes: int) -> FloatArray:
     positions = np.asarray(layout, dtype=np.float64)
     if positions.shape != (n_nodes, 2) or not np.isfinite(positions).all():
-        raise InputError(
-            f"layout must hold two finite coordinates for each of {n_nodes} nodes; its shape is "
-            f"{positions.shape}."
-        )
+        raise InputError("layout_shape", n_nodes=n_nodes, shape=positions.shape)
     return positions
 
 

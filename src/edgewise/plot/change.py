@@ -137,12 +137,9 @@ class Sheet:
 def find_edges(change: Graph, before: Graph | None, after: Graph | None, *, signed: bool) -> Edges:
     """Find the kind of every changed pair; without the two graphs, by its sign alone."""
     if change.directed:
-        raise InputError(
-            "A picture of changes takes undirected graphs; this one is directed. Draw it with "
-            "plot_network."
-        )
+        raise InputError("change_of_directed")
     if (before is None) != (after is None):
-        raise InputError("Give the graphs of both groups, before and after, or neither.")
+        raise InputError("before_and_after")
     nothing = Graph(np.zeros_like(change.weights), names=change.names)
     table = classify_changes(change, before or nothing, after or nothing, signed=signed)
     where = {name: position for position, name in enumerate(change.names)}
@@ -556,12 +553,12 @@ def _entries(edges: Edges, n_alone: int) -> list[Entry]:
 def _union(changes: Sequence[Graph], titles: Sequence[str] | None) -> Graph:
     """Join the edges of all panels, each with its largest change."""
     if not changes:
-        raise InputError("There are no changes to draw; give at least one graph.")
+        raise InputError("no_changes_to_draw")
     if titles is not None and len(titles) != len(changes):
-        raise InputError(f"There are {len(changes)} changes but {len(titles)} titles.")
+        raise InputError("title_count", n_changes=len(changes), n_titles=len(titles))
     names = changes[0].names
     if any(change.names != names for change in changes):
-        raise InputError("The graphs of a strip must have the same nodes in the same order.")
+        raise InputError("strip_nodes_differ")
     return Graph(
         np.max([np.abs(change.weights) for change in changes], axis=0),
         names=names,
@@ -589,7 +586,7 @@ def _panel_axes(
         n_rows = -(-n_panels // int(_PAGE / width))
         columns = -(-n_panels // n_rows)
     elif columns < 1:
-        raise InputError(f"columns must be at least 1, got {columns}.")
+        raise InputError("strip_columns", columns=columns)
     columns = min(columns, n_panels)
     n_rows = -(-n_panels // columns)
     page_width = _BETWEEN + columns * (width + _BETWEEN)

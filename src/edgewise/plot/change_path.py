@@ -91,7 +91,7 @@ def plot_change_path(
     strengths, values, pairs = _lines(alphas, changes, log=log)
     is_true = None if changed is None else _truth(changed, np.shape(changes)[1])[tuple(pairs.T)]
     if names is not None and len(names) != np.shape(changes)[1]:
-        raise InputError(f"There are {np.shape(changes)[1]} variables but {len(names)} names.")
+        raise InputError("path_name_count", shape=np.shape(changes)[1], n_names=len(names))
     is_drawn: BoolArray = (values != 0).any(axis=0)
     ax = axes_or_new(ax)
     ax.axhline(0, color=INK, linewidth=0.6)
@@ -131,22 +131,15 @@ def _lines(
     strengths = np.asarray(alphas, dtype=np.float64)
     matrices = np.asarray(changes, dtype=np.float64)
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or matrices.shape[1] < 2:
-        raise InputError(
-            f"changes must hold a square matrix for each alpha; its shape is {matrices.shape}."
-        )
+        raise InputError("path_matrices", shape=matrices.shape)
     if strengths.shape != (len(matrices),) or len(matrices) < 2:
-        raise InputError(
-            f"There are {strengths.size} alphas and {len(matrices)} changes; a path takes as many "
-            "of both, and at least two."
-        )
+        raise InputError("path_alpha_count", size=strengths.size, n_matrices=len(matrices))
     if not np.isfinite(strengths).all() or not np.isfinite(matrices).all():
-        raise InputError("alphas and changes must be finite numbers.")
+        raise InputError("path_not_finite")
     if log and strengths.min() <= 0:
-        raise InputError(
-            f"alphas must be positive for a log scale; found {strengths.min():g}. Pass log=False."
-        )
+        raise InputError("path_alphas_positive", strengths=strengths.min())
     if not np.allclose(matrices, matrices.transpose(0, 2, 1)):
-        raise InputError("changes must be symmetric: a pair has one change.")
+        raise InputError("path_asymmetric")
     pairs = np.argwhere(np.triu(np.ones(matrices.shape[1:], dtype=bool), 1))
     order = np.argsort(strengths, kind="stable")
     return strengths[order], matrices[order][:, pairs[:, 0], pairs[:, 1]], pairs
@@ -155,13 +148,10 @@ def _lines(
 def _truth(changed: ArrayLike, n_features: int) -> BoolArray:
     matrix = np.asarray(changed)
     if matrix.shape != (n_features, n_features) or not np.isin(matrix, (0, 1)).all():
-        raise InputError(
-            f"changed must say True or False for each of {n_features} x {n_features} pairs; its "
-            f"shape is {matrix.shape}."
-        )
+        raise InputError("changed_shape", n_features=n_features, shape=matrix.shape)
     truth: BoolArray = matrix == 1
     if not np.array_equal(truth, truth.T):
-        raise InputError("changed must be symmetric: a pair changed or did not.")
+        raise InputError("changed_asymmetric")
     return truth
 
 

@@ -83,11 +83,11 @@ def plot_class_networks(
     """
     graphs = list(networks.values())
     if not graphs or any(graph.names != graphs[0].names for graph in graphs):
-        raise InputError("networks must be at least one, all over the same variables.")
+        raise InputError("networks_differ")
     labelled = [str(label) for label in networks]
     if difference is not None:
         if difference.names != graphs[0].names:
-            raise InputError("difference must be over the same variables as the networks.")
+            raise InputError("difference_nodes")
         graphs.append(difference)
         labelled.append("difference")
     n_nodes = graphs[0].n_nodes
@@ -196,9 +196,7 @@ def _group_members(groups: ArrayLike, n_nodes: int) -> dict[str, list[int]]:
     """Variables of each group, groups in the order in which they come."""
     given = np.asarray(groups, dtype=object)
     if given.shape != (n_nodes,):
-        raise InputError(
-            f"groups must hold one label for each of {n_nodes} variables, got shape {given.shape}."
-        )
+        raise InputError("group_label_count", n_nodes=n_nodes, shape=given.shape)
     members: dict[str, list[int]] = {}
     for k, label in enumerate(given.tolist()):
         members.setdefault(str(label), []).append(k)

@@ -82,7 +82,7 @@ def plot_path(
     elif kind == "weights":
         _draw_weights(ax, strengths, graphs)
     else:
-        raise InputError(f"kind must be 'edges' or 'weights', got {kind!r}.")
+        raise InputError("kind_choice", kind=kind)
     ax.set_xscale("log")
     margin = max((strengths[-1] / strengths[0]) ** 0.05, 1.05)
     ax.set_xlim(strengths[0] / margin, strengths[-1] * margin)
@@ -97,11 +97,11 @@ def _sorted_path(alphas: ArrayLike, graphs: Sequence[Graph]) -> tuple[FloatArray
     """Return the path in order of rising alpha, after checking that it can be drawn."""
     strengths = np.asarray(alphas, dtype=np.float64)
     if strengths.shape != (len(graphs),) or not len(graphs):
-        raise InputError(f"There are {strengths.size} alphas but {len(graphs)} graphs.")
+        raise InputError("curve_graph_count", size=strengths.size, n_graphs=len(graphs))
     if not (strengths > 0).all():
-        raise InputError(f"alphas must be positive for a log scale; found {strengths.min():g}.")
+        raise InputError("curve_alphas_positive", strengths=strengths.min())
     if any(graph.names != graphs[0].names for graph in graphs):
-        raise InputError("The graphs along the path must have the same nodes in the same order.")
+        raise InputError("curve_nodes_differ")
     order = np.argsort(strengths, kind="stable")
     return strengths[order], [graphs[index] for index in order]
 
@@ -159,7 +159,7 @@ _TIES = 1e-12
 def plot_permutation(
     test: PermutationTest, ax: Axes | None = None, *, statistic: Literal["max", "sum"] = "max"
 ) -> Axes:
-    """Draw the difference between two graphs beside those between shuffled groups.
+    """Draw a difference between two graphs against its permutation distribution.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def plot_permutation(
         null, pvalue = _checked(test.null_sum), test.pvalue_sum
         ax_label = "sum of absolute differences, labels shuffled"
     else:
-        raise InputError(f"statistic must be 'max' or 'sum', got {statistic!r}.")
+        raise InputError("statistic_choice", statistic=statistic)
     observed = _statistic(test.observed, statistic)
     ax = axes_or_new(ax, (6.4, 3.8))
     border = observed * (1.0 - _TIES)
@@ -247,8 +247,7 @@ def _checked(values: FloatArray) -> FloatArray:
     null = np.asarray(values, dtype=np.float64)
     if null.ndim != 1 or not len(null) or not np.isfinite(null).all():
         raise InputError(
-            "The test must hold a finite number for each permutation; found an array of shape "
-            f"{null.shape} with {np.count_nonzero(~np.isfinite(null))} entries that are not finite."
+            "null_not_finite", shape=null.shape, n_missing=np.count_nonzero(~np.isfinite(null))
         )
     return null
 
@@ -326,7 +325,7 @@ def plot_precision_recall(
     ----------
     curves : curve, or mapping of str to a curve or a list of curves
         A curve is what `edgewise.metrics.precision_recall_curve` returns, or a tuple of recall
-        and precision. The keys of a mapping are written in the legend beside the area under each
+        and precision. The keys of a mapping are written in the legend with the area under each
         curve. A list holds the curves of repeated runs: their mean is drawn, in a band of one
         standard error, and a recall that a run does not reach counts there as precision 0, so
         that the area is the mean of theirs.
@@ -352,7 +351,7 @@ def plot_precision_recall(
     named = curves if isinstance(curves, Mapping) else {"": curves}
     runs = {name: _runs(name, given) for name, given in named.items()}
     if chance is not None and not 0 <= chance <= 1:
-        raise InputError(f"chance is a share between 0 and 1, got {chance!r}.")
+        raise InputError("chance_range", chance=chance)
     # A long legend has a place of its own, beside axes that are made here.
     is_beside = ax is None and len(runs) > _INSIDE
     ax = axes_or_new(ax, (8.6 if is_beside else 6.4, 4.2))
@@ -383,7 +382,7 @@ def _runs(name: str, given: Curve | Sequence[Curve]) -> list[_Steps]:
     """Turn one curve or the curves of repeated runs into steps."""
     curves = given if isinstance(given, list) else [given]
     if not curves:
-        raise InputError(f"There is no run of {name!r}; give at least one curve.")
+        raise InputError("run_without_curves", name=name)
     return [_steps(name, curve) for curve in curves]
 
 
@@ -394,16 +393,10 @@ def _steps(name: str, curve: Curve | Sequence[Curve]) -> _Steps:
     elif isinstance(curve, tuple) and len(curve) == 2:
         recall, precision = (np.asarray(values, dtype=np.float64) for values in curve)
     else:
-        raise InputError(
-            f"The curve{whose} must be a PrecisionRecallCurve or a tuple of recall and precision, "
-            f"got a {type(curve).__name__}. Put the curves of repeated runs into a list."
-        )
+        raise InputError("curve_type", whose=whose, type=type(curve).__name__)
     is_share = [((values >= 0) & (values <= 1)).all() for values in (recall, precision)]
     if recall.ndim != 1 or recall.shape != precision.shape or not all(is_share):
-        raise InputError(
-            f"Recall and precision{whose} must be as many numbers between 0 and 1; their shapes "
-            f"are {recall.shape} and {precision.shape}."
-        )
+        raise InputError("curve_shapes", whose=whose, shape=recall.shape, shape2=precision.shape)
     # The best precision at a recall holds for the whole gain in recall that leads to it.
     end = np.unique(recall[recall > 0])
     height = np.array([precision[recall == gained].max() for gained in end])
@@ -506,7 +499,7 @@ def plot_score_history(history: ArrayLike, ax: Axes | None = None) -> Axes:
     """
     given = np.asarray(history, dtype=np.float64)
     if given.ndim not in (1, 2):
-        raise InputError(f"history must have one or two dimensions, got shape {given.shape}.")
+        raise InputError("history_dimensions", shape=given.shape)
     scores = given if given.ndim == 1 else given[:, 0]
     ax = axes_or_new(ax, _SEARCH_SIZE)
     ax.plot(np.arange(len(scores)), scores, color=POSITIVE, marker="o", markersize=2.5)
@@ -548,12 +541,9 @@ def plot_intervals(
     """
     ends = np.asarray(interval, dtype=np.float64)
     if ends.shape != (2, graph.n_nodes, graph.n_nodes):
-        raise InputError(
-            f"interval must have the shape (2, {graph.n_nodes}, {graph.n_nodes}), a lower and an "
-            f"upper end for each pair of nodes; found {ends.shape}. Pass interval_ of a bootstrap."
-        )
+        raise InputError("interval_shape", n_nodes=graph.n_nodes, shape=ends.shape)
     if most < 1:
-        raise InputError(f"most must be at least 1, got {most!r}.")
+        raise InputError("most_range", most=most)
     source, target = edge_positions(graph.adjacency, directed=graph.directed)
     weights = graph.weights[source, target]
     largest = np.argsort(-np.abs(weights), kind="stable")[:most]

@@ -259,19 +259,13 @@ def plot_arc_confidence(
     [0.6, 0.1, 0.2]
     """
     if not graph.directed or graph.confidence is None:
-        raise InputError(
-            "plot_arc_confidence takes a directed graph with confidence. Fit "
-            "BootstrapGraph(estimator) and pass its graph_ and direction_frequency_."
-        )
+        raise InputError("arc_confidence_required")
     if most < 1:
-        raise InputError(f"most must be at least 1, got {most!r}.")
+        raise InputError("most_range", most=most)
     told = np.asarray(directions, dtype=np.float64)
     together = graph.confidence + graph.confidence.T
     if told.shape != together.shape or (told + told.T > together + 1e-9).any():
-        raise InputError(
-            "directions must hold shares of the resamples that join each pair of the graph. Pass "
-            "direction_frequency_ of the BootstrapGraph whose graph_ this is."
-        )
+        raise InputError("directions_shape")
     pairs = _pairs(graph, told, together)
     shown = pairs[:most]
     source, target = shown.T
@@ -368,7 +362,7 @@ def plot_dag(
         Where to draw; None makes a new figure, found at ``.figure`` of the result.
     tiers : array-like of int, shape (n_nodes,), default=None
         Column of each node, such as ``order_`` of an estimator; arcs lead to higher ones. None
-        takes tiers in which arcs are short. Give the same ones to see a network beside its
+        takes tiers in which arcs are short. Pass the same ones to compare a network with its
         ``cpdag`` in one arrangement.
     pattern : Graph or array-like of shape (n_nodes, n_nodes), default=None
         The ``cpdag`` of the graph. Arcs that are there both ways in it are dashed: with the arrow
@@ -396,7 +390,7 @@ def plot_dag(
     """
     check_labels(labels)
     if not graph.directed:
-        raise InputError("plot_dag draws directed graphs; use plot_network for this one.")
+        raise InputError("dag_required")
     columns = columns_of(graph, tiers)
     is_untold = _untold(graph, pattern)
     graph = _sure_of_pairs(graph, is_untold)
@@ -439,21 +433,21 @@ def columns_of(graph: Graph, tiers: ArrayLike | None) -> IntArray:
     one_way = adjacency & ~adjacency.T
     if cycle := find_cycle(one_way):
         shown = " -> ".join(graph.names[node] for node in cycle)
-        raise InputError(f"The graph has a cycle, {shown}, so that it has no tiers.")
+        raise InputError("tiers_of_cycle", shown=shown)
     if tiers is None:
         return _shortened(extend_pattern(adjacency).dag)
     given = np.asarray(tiers)
     if given.shape != (graph.n_nodes,):
-        raise InputError(
-            f"tiers must hold one number for each of {graph.n_nodes} nodes; its shape is "
-            f"{given.shape}."
-        )
+        raise InputError("plot_tiers_shape", n_nodes=graph.n_nodes, shape=given.shape)
     wrong = (one_way & (given[:, None] >= given)) | (adjacency & (given[:, None] == given))
     if wrong.any():
         source, target = np.argwhere(wrong)[0].tolist()
         raise InputError(
-            f"The arc {graph.names[source]} -> {graph.names[target]} does not lead to a higher "
-            f"tier: {given[source]} to {given[target]}."
+            "arc_against_tiers",
+            name=graph.names[source],
+            name2=graph.names[target],
+            given=given[source],
+            given2=given[target],
         )
     # Only their order counts: tiers without a node take no room.
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
@@ -479,10 +473,10 @@ def _untold(graph: Graph, pattern: Graph | ArrayLike | None) -> BoolArray:
     if pattern is None:
         return both_ways
     if isinstance(pattern, Graph) and pattern.names != graph.names:
-        raise InputError("graph and pattern must have the same nodes in the same order.")
+        raise InputError("pattern_nodes")
     known, _ = as_adjacency(pattern)
     if known.shape != both_ways.shape:
-        raise InputError(f"pattern has {len(known)} nodes and graph {graph.n_nodes}.")
+        raise InputError("pattern_size", n_known=len(known), n_nodes=graph.n_nodes)
     return both_ways | (known & known.T)
 
 

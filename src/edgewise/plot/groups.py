@@ -103,7 +103,7 @@ def plot_group_pairs(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     labels = _in_order(pairs)
     n = len(labels)
     if n < 2:
-        raise InputError("pairs must list at least one pair of groups.")
+        raise InputError("no_pairs_of_groups")
     place = {label: k for k, label in enumerate(labels)}
     values = np.full((n, n), np.nan)
     for first, second, p in zip(pairs["first"], pairs["second"], pairs["pvalue_holm"], strict=True):

@@ -20,10 +20,7 @@ def check_groups(groups: ArrayLike, n_nodes: int) -> IntArray:
     """Return the number of the group of each entry, or say why it cannot be one."""
     numbers: Any = np.asarray(groups)
     if numbers.shape != (n_nodes, n_nodes) or numbers.dtype.kind not in "iu":
-        raise InputError(
-            f"groups must hold a whole number for each entry of a {n_nodes} x {n_nodes} matrix, "
-            f"negative for none; got shape {numbers.shape} of {numbers.dtype}."
-        )
+        raise InputError("matrix_groups", n_nodes=n_nodes, shape=numbers.shape, dtype=numbers.dtype)
     checked: IntArray = numbers.astype(np.int64)
     return checked
 

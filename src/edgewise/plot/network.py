@@ -211,10 +211,7 @@ def plot_network(
     """
     check_labels(labels)
     if not 0 <= cut < (np.inf if maximum is None else maximum) or not 0 <= minimum < np.inf:
-        raise InputError(
-            "minimum and cut must be at least 0 and maximum above cut, got "
-            f"minimum={minimum!r}, maximum={maximum!r} and cut={cut!r}."
-        )
+        raise InputError("edge_scaling", minimum=minimum, maximum=maximum, cut=cut)
     look = Look.of(graph.n_nodes, groups, rings, sizes)
     strong = _above(graph, minimum) if minimum else graph
     shown = _layout.strongest(strong, max_edges)
@@ -327,13 +324,12 @@ class Look:
         for name, value in given.items():
             if value is not None and np.shape(value) != (n_nodes,):
                 raise InputError(
-                    f"{name} must have one entry for each of the {n_nodes} nodes; its shape is "
-                    f"{np.shape(value)}."
+                    "per_node_length", name=name, n_nodes=n_nodes, shape=np.shape(value)
                 )
         if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise InputError("sizes must be numbers of at least 0.")
+            raise InputError("sizes_range")
         if shares is not None and not (shares <= 1).all():
-            raise InputError("rings must be shares of at most 1.")
+            raise InputError("rings_range")
         kinds = list(dict.fromkeys(labels or ()))
         names = dict(zip(kinds, _tints(len(kinds)), strict=True))
         return cls(
@@ -401,7 +397,7 @@ def shared_layout(graphs: Sequence[Graph]) -> FloatArray:
     >>> ax = plot_network(after, layout=places)
     """
     if not graphs or any(graph.names != graphs[0].names for graph in graphs):
-        raise InputError("graphs must be at least one, all over the same nodes.")
+        raise InputError("graphs_of_same_nodes")
     return _shared_places(graphs, 72.0 * np.array(network_size(graphs[0].n_nodes)))
 
 

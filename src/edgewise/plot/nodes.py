@@ -1,4 +1,4 @@
-"""Pictures of what is reported about nodes: centrality, its stability, and differences."""
+"""Plots of node statistics: centrality, its stability, and differences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plot_centrality(
     scale: Literal["z", "raw"] = "z",
     order: str | None = None,
 ) -> Figure:
-    """Draw statistics of the nodes beside each other, a panel for each.
+    """Draw node statistics side by side, a panel for each.
 
     A node that is high in one of them need not be so in another, and none says that it causes
     anything.
@@ -73,7 +73,7 @@ def plot_centrality(
     groups = dict(statistics) if isinstance(statistics, Mapping) else {"": statistics}
     names = _check_groups(groups, [*columns, *([] if order is None else [order])])
     if scale not in ("z", "raw"):
-        raise InputError(f'scale must be "z" or "raw", got {scale!r}.')
+        raise InputError("scale_choice", scale=scale)
     first = next(iter(groups.values()))
     if order is not None:
         ranked = first[order].fillna(-np.inf).sort_values(ascending=False, kind="stable")
@@ -120,17 +120,19 @@ def plot_centrality(
 def _check_groups(groups: Mapping[str, pd.DataFrame], columns: Sequence[str]) -> list[str]:
     """Return the names of the nodes, or say which group does not have what is to be drawn."""
     if not groups or not columns:
-        raise InputError("There is nothing to draw: give a table and at least one statistic.")
+        raise InputError("nothing_to_draw")
     names = [str(name) for name in next(iter(groups.values())).index]
     for group, table in groups.items():
         whose = f" of {group!r}" if group else ""
         if unknown := [column for column in columns if column not in table]:
             raise InputError(
-                f"The table{whose} has no column {unknown[0]!r}. It has "
-                f"{', '.join(map(str, table.columns))}."
+                "table_without_column",
+                whose=whose,
+                unknown=unknown[0],
+                listed=", ".join(map(str, table.columns)),
             )
         if set(table.index) != set(names):
-            raise InputError(f"The table{whose} has other nodes than the first.")
+            raise InputError("tables_nodes_differ", whose=whose)
     return names
 
 
@@ -238,7 +240,7 @@ def plot_differences(
     3
     """
     if most < 2:
-        raise InputError(f"most must be at least 2, got {most!r}.")
+        raise InputError("most_at_least_two", most=most)
     order = _largest(differences.estimate, most)
     m = len(order)
     inches = min(2.2 + 0.2 * m, 2.2 + 0.13 * m + 1.5)
@@ -264,7 +266,7 @@ def plot_differences(
     left_out = len(differences.estimate) - m
     more = f" (without {left_out} smaller ones)" if left_out else ""
     ax.set_xlabel(f"{differences.of.replace('_', ' ')}{more}", fontsize=9)
-    marks = {"row larger": POSITIVE, "row smaller": NEGATIVE, "not told apart": "#E3E3E3"}
+    marks = {"row larger": POSITIVE, "row smaller": NEGATIVE, "not significant": "#E3E3E3"}
     ax.legend(
         handles=[Patch(color=color, label=label) for label, color in marks.items()],
         loc="lower left",
@@ -322,16 +324,13 @@ def plot_communities(
     """
     drawn = np.asarray(memberships)
     if drawn.ndim != 2 or not drawn.size:
-        raise InputError(
-            "memberships must have a row for each resample and a column for each node; its shape "
-            f"is {drawn.shape}."
-        )
+        raise InputError("membership_shape", shape=drawn.shape)
     n_nodes = drawn.shape[1]
     labels = [f"x{k}" for k in range(n_nodes)] if names is None else [str(k) for k in names]
     group = drawn[0] if members is None else np.asarray(members)
     if len(labels) != n_nodes or group.shape != (n_nodes,):
         raise InputError(
-            f"memberships has {n_nodes} nodes, names {len(labels)} and members {group.shape}."
+            "membership_size", n_nodes=n_nodes, n_labels=len(labels), shape=group.shape
         )
     order = np.argsort(group, kind="stable")
     shares = community_shares(drawn)[np.ix_(order, order)]

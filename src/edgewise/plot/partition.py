@@ -12,7 +12,6 @@ from matplotlib.patheffects import withStroke
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.io.messages import quote_names
 from edgewise.plot._canvas import INK, PLAIN, axes_or_new, room_of, tidy
 from edgewise.plot.tree import check_tree, leaf_color, leaf_hatch, leaf_marker
 
@@ -189,18 +188,12 @@ def _two_covariates(tree: GraphTree, wanted: Sequence[str] | None) -> tuple[str,
     numeric = [covariate.name for covariate in tree.covariates_ if covariate.kind == "numeric"]
     if wanted is not None:
         if len(wanted) != 2 or isinstance(wanted, str) or wanted[0] == wanted[1]:
-            raise InputError(f"covariates must be two different names, got {wanted!r}.")
+            raise InputError("two_covariates", wanted=wanted)
         if bad := [name for name in wanted if name not in numeric]:
-            raise InputError(
-                f"{quote_names(bad)} cannot be drawn; the numeric covariates are "
-                f"{quote_names(numeric)}."
-            )
+            raise InputError("covariate_not_numeric", bad=bad, numeric=numeric)
         return str(wanted[0]), str(wanted[1])
     if len(numeric) < 2:
-        raise InputError(
-            f"A partition is drawn on two numeric covariates; this tree has {len(numeric)}. "
-            "Use plot_tree."
-        )
+        raise InputError("partition_covariates", n_numeric=len(numeric))
     gain = dict.fromkeys(numeric, 0.0)
     for node in tree.nodes_:
         if node.split is not None and node.split.covariate in gain:
@@ -216,10 +209,7 @@ def _others(tree: GraphTree, drawn: tuple[str, str], at: Mapping[str, Any]) -> d
     """Values of the covariates that are not drawn."""
     known = [covariate.name for covariate in tree.covariates_]
     if unknown := [name for name in at if name not in known or name in drawn]:
-        raise InputError(
-            f"at names {quote_names(unknown)}; it takes covariates that are not drawn, out of "
-            f"{quote_names(known)}."
-        )
+        raise InputError("unknown_fixed_covariate", unknown=unknown, known=known)
     values: dict[str, Any] = {}
     for covariate in tree.covariates_:
         if covariate.name in drawn:
@@ -310,12 +300,10 @@ def _mark_cuts(ax: Axes, tree: GraphTree, name: str, axis: str) -> None:
 def _find(tree: GraphTree, wanted: str | None, usual: Sequence[str], what: str) -> str:
     names = [covariate.name for covariate in tree.covariates_]
     if wanted is not None and wanted not in names:
-        raise InputError(f"There is no covariate '{wanted}'; they are {quote_names(names)}.")
+        raise InputError("unknown_covariate", wanted=wanted, names=names)
     found = wanted or next((name for name in names if name.lower() in usual), None)
     if found is None:
-        raise InputError(
-            f"None of the covariates {quote_names(names)} is called like a {what}. Pass {what}=."
-        )
+        raise InputError("no_covariate_called", names=names, what=what)
     return found
 
 

@@ -86,9 +86,7 @@ class Sheet:
 def lay_out(shape: ArrayLike, n_nodes: int, mask: ArrayLike | None) -> Sheet:
     """Find the cell of each node, the sites that ``mask`` leaves being in row-major order."""
     if np.ndim(shape) != 1:
-        raise InputError(
-            f"shape must be one to three sizes of a grid, such as (8, 8); got {shape!r}."
-        )
+        raise InputError("seed_map_shape", shape=shape)
     column, row = np.asarray(site_positions(shape, n_nodes, mask=mask)).T
     return Sheet(
         shape=tuple(np.asarray(shape, dtype=np.int64).tolist()),
@@ -264,11 +262,10 @@ def _node(graph: Graph, seed: str | int) -> int:
         advice = (
             f"Near names: {quote_names(near)}" if near else f"Names: {quote_names(graph.names)}"
         )
-        raise InputError(f"No site is called '{seed}'. {advice}.")
+        raise InputError("unknown_site", seed=seed, advice=advice)
     if not 0 <= seed < graph.n_nodes:
         raise InputError(
-            f"There is no site {seed}: the {graph.n_nodes} sites are numbered from 0 to "
-            f"{graph.n_nodes - 1}."
+            "site_out_of_range", seed=seed, n_nodes=graph.n_nodes, n_nodes2=graph.n_nodes - 1
         )
     return int(seed)
 
@@ -289,7 +286,7 @@ def _limit(graph: Graph, nodes: Sequence[int], limit: float | None) -> float:
     if limit is None:
         return _largest(graph, nodes) or 1.0
     if not 0 < limit < np.inf:
-        raise InputError(f"limit must be a positive number, got {limit!r}.")
+        raise InputError("limit_positive", limit=limit)
     return float(limit)
 
 
@@ -418,7 +415,7 @@ def _panel_size(sheet: Sheet, n_columns: int) -> tuple[float, float]:
 def _panel_columns(n_panels: int, sheet: Sheet) -> int:
     """Choose how many panels stand in a row, so that the figure is a little wider than high."""
     if not n_panels:
-        raise InputError("seeds is empty. Name at least one site, or leave it out for a choice.")
+        raise InputError("no_seeds")
     if len(sheet.shape) == 1:
         return 1
 

@@ -337,12 +337,9 @@ def _positions(
         return np.asarray(site_positions(sites, n_nodes, mask=mask))
     positions = np.asarray(sites, dtype=np.float64)
     if positions.shape != (n_nodes, 2) or not np.isfinite(positions).all():
-        raise InputError(
-            "sites must be 'chain', 'ring', the shape of a grid, or two finite coordinates for "
-            f"each of {n_nodes} nodes; got an array of shape {positions.shape}."
-        )
+        raise InputError("sites_shape", n_nodes=n_nodes, shape=positions.shape)
     if mask is not None:
-        raise InputError("mask says which sites of a grid exist. Drop it, or pass a grid shape.")
+        raise InputError("mask_without_shape")
     return positions
 
 
@@ -352,7 +349,7 @@ def _most_edges(n_sites: int) -> int:
 
 def _heaviest(graph: Graph, top: int | None) -> _Edges:
     if top is not None and top < 1:
-        raise InputError(f"top must be at least 1, or None for all edges; got {top!r}.")
+        raise InputError("top_range", top=top)
     is_heavier = np.abs(graph.weights) >= np.abs(graph.weights.T)
     weights = np.where(is_heavier, graph.weights, graph.weights.T)
     pairs = np.argwhere(np.triu(graph.adjacency | graph.adjacency.T, 1))

@@ -63,11 +63,11 @@ def leaf_hatch(leaf: int) -> str:
 
 
 def check_tree(tree: Any) -> GraphTree:
-    """Return the tree, once it is one that has been fitted."""
+    """Check that ``tree`` is a fitted GraphTree."""
     if not hasattr(tree, "export_text"):
-        raise InputError(f"A fitted GraphTree is needed, got {type(tree).__name__}.")
+        raise InputError("tree_required", type=type(tree).__name__)
     if not hasattr(tree, "nodes_"):
-        raise InputError("The tree has not been fitted yet. Call fit first.")
+        raise InputError("tree_not_fitted")
     fitted: GraphTree = tree
     return fitted
 

@@ -202,7 +202,7 @@ def _named(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _about_edges(graph: Graph) -> list[tuple[str, str]]:
-    """List what a pointer on an edge is told; Bokeh shows names as text."""
+    """Tooltip of an edge; Bokeh shows names as text."""
     told = [
         ("from" if graph.directed else "between", "@source"),
         ("to" if graph.directed else "and", "@target"),

@@ -1,4 +1,4 @@
-"""From what a run found to one HTML page that needs nothing from outside."""
+"""HTML report of a run, in one self-contained page."""
 
 from __future__ import annotations
 
@@ -68,6 +68,8 @@ class Report:
         Names of the estimators that were used, for the methods paragraph.
     question : str
         What was asked, where a page answers several questions.
+    noun : str
+        What an edge of ``graph`` is called: "edge" or "change".
     subject : str
         What the edges of the network are, as the title of its drawing.
     pictures : tuple of Picture
@@ -91,6 +93,7 @@ class Report:
     methods: tuple[str, ...]
     question: str = ""
     subject: str = "The network"
+    noun: str = "edge"
     pictures: tuple[Picture, ...] = ()
     leads: bool = True
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -138,7 +141,7 @@ def _certainty(report: Report) -> list[str]:
         found = graph.confidence[graph.adjacency]
         n_sure = round(float((found >= SURE).sum()) * graph.n_edges / len(found))
         lines.append(
-            f"{n_sure} of {graph.n_edges} {_noun(report)}s with a confidence of at least {SURE:g}; "
+            f"{n_sure} of {graph.n_edges} {report.noun}s with a confidence of at least {SURE:g}; "
             f"the least sure has {found.min():.2g}."
         )
     elif graph.n_edges and "qvalue" in report.edge_values:
@@ -148,16 +151,11 @@ def _certainty(report: Report) -> list[str]:
     return lines + _certificate(report.record)
 
 
-def _noun(report: Report) -> str:
-    """Say what the edges of the network are called."""
-    return "change" if report.subject.startswith("The changes") else "edge"
-
-
 def _main_figures(report: Report) -> list[tuple[str, str]]:
     """List the numbers that a reader looks for first."""
     graph, record = report.graph, report.record
     data = record.get("data", {})
-    alone, noun = len(_alone(graph)), _noun(report)
+    alone, noun = len(_alone(graph)), report.noun
     alpha = record.get("alpha")
     figures = {
         "rows": data.get("n_samples"),
@@ -418,7 +416,7 @@ ABOUT_ROWS: Final = (
     "blocks of",
     "belong together",
     "centred",
-    "changes from row to row",
+    "first differences",
     "whole '",
 )
 
@@ -444,7 +442,7 @@ def _paragraph(record: Mapping[str, Any], sentences: Sequence[str]) -> tuple[str
         cited += known[1]
     elif parameters.get("kinds") is not None and record.get("command") == "direct":
         parts.append(
-            "The networks rest on counts of levels, and numbers were taken for normal given them."
+            "The networks rest on counts of levels; numbers are Gaussian given the levels."
         )
     elif (rests := RESTS_ON.get(record.get("command", ""))) and parameters.get("basis") != "ising":
         pooled = parameters.get("scale") == "pooled"
@@ -591,7 +589,7 @@ def _bokeh() -> str:
     """
     spec = importlib.util.find_spec("bokeh")
     if spec is None or spec.origin is None:
-        raise InputError("The package bokeh is not installed. Install it to write reports.")
+        raise InputError("bokeh_not_installed")
     script = Path(spec.origin).parent / "server" / "static" / "js" / "bokeh.min.js"
     return base64.b64encode(gzip.compress(script.read_bytes(), mtime=0)).decode("ascii")
 
@@ -615,7 +613,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
     from PIL import Image
 
     graph = report.graph
-    data = {"noun": _noun(report), **network_data(graph, report.edge_values, report.sites)}
+    data = {"noun": report.noun, **network_data(graph, report.edge_values, report.sites)}
     drawings = [Image.open(io.BytesIO(picture.png)) for picture in report.pictures]
     return {
         "key": str(k),
@@ -627,7 +625,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "data": as_script(data),
         "has_sites": report.sites is not None,
         "subject": report.subject,
-        "noun": _noun(report),
+        "noun": report.noun,
         "has_signs": graph.signed is None or bool((graph.signed & graph.adjacency).any()),
         "alone": _alone(graph),
         "has_nodes": "Nodes" in report.tables,

@@ -1,4 +1,4 @@
-"""Choosing the sparsity: criteria, and searches along a path for any solver."""
+"""Model selection: criteria, and searches along a regularisation path."""
 
 from edgewise._core.lazy import attach
 

@@ -1,4 +1,4 @@
-"""Choosing alpha among the fits along a path, by functions that any solver can be handed to."""
+"""Choice of alpha along a regularisation path, for any solver: criteria, folds, subsamples."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from sklearn import exceptions
 
 from edgewise._core.errors import InputError
+from edgewise._core.messages import Message
 from edgewise._core.parallel import as_generator, parallel_map, spawn
 from edgewise._core.plain_values import archived
 from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.selection.criteria import ebic, instability, stars_subsample_size
 
 
-class SelectionWarning(UserWarning):
+class ConvergenceWarning(Message, exceptions.ConvergenceWarning):  # type: ignore[misc]
+    """A solver stopped above its tolerance; also scikit-learn's warning of that name."""
+
+
+class SelectionWarning(Message, UserWarning):
     """The best alpha sits at the end of the grid, so a better one may lie beyond it."""
 
 
@@ -84,11 +90,11 @@ def alpha_grid(largest: float, n_alphas: int = 30, ratio: float = 0.01) -> Float
     array([1.  , 0.1 , 0.01])
     """
     if n_alphas < 2:
-        raise InputError(f"A search needs at least 2 alphas, got {n_alphas}.")
+        raise InputError("too_few_alphas", n_alphas=n_alphas)
     if not 0 < ratio < 1:
-        raise InputError(f"alpha_ratio must be between 0 and 1, got {ratio}.")
+        raise InputError("alpha_ratio_range", ratio=ratio)
     if not (np.isfinite(largest) and largest >= 0):
-        raise InputError(f"The largest alpha must be finite and at least 0, got {largest}.")
+        raise InputError("largest_alpha", largest=largest)
     if largest == 0:
         return np.ones(1)
     return np.geomspace(largest, ratio * largest, n_alphas)
@@ -104,7 +110,7 @@ def make_selection(
 ) -> Selection:
     """Build the outcome from the position of the choice, noting an end of the grid."""
     if len(values) != len(alphas):
-        raise InputError(f"The path gave {len(values)} fits for {len(alphas)} alphas.")
+        raise InputError("path_fit_count", n_values=len(values), n_alphas=len(alphas))
     end: Literal["", "largest", "smallest"] = ""
     if len(alphas) > 1 and index == 0:
         end = "largest"
@@ -126,7 +132,7 @@ def decreasing(alphas: FloatArray) -> FloatArray:
     """Return the alphas as an array, or refuse them where they do not run from large to small."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if alphas.ndim != 1 or len(alphas) == 0 or not (np.diff(alphas) < 0).all():
-        raise InputError("alphas must be a non-empty list of numbers from large to small.")
+        raise InputError("alphas_descending")
     return alphas
 
 
@@ -358,14 +364,12 @@ def choose_by_stars(
     """
     alphas = decreasing(alphas)
     if not 0 < threshold < 0.5:
-        raise InputError(f"The stability threshold must be between 0 and 0.5, got {threshold}.")
+        raise InputError("stars_threshold", threshold=threshold)
     if n_subsamples < 2:
-        raise InputError(f"StARS needs at least 2 subsamples, got {n_subsamples}.")
+        raise InputError("stars_subsamples", n_subsamples=n_subsamples)
     size = stars_subsample_size(len(X)) if subsample_size is None else subsample_size
     if not 2 <= size < len(X):
-        raise InputError(
-            f"StARS needs subsamples of at least 2 and fewer than all {len(X)} rows, got {size}."
-        )
+        raise InputError("stars_subsample_size", n_rows=len(X), size=size)
     tasks = [
         (fit_path, adjacency, X, sample_weight, alphas, rows, f"Subsample {k + 1}")
         for k, generator in enumerate(spawn(random_state, n_subsamples))
@@ -399,7 +403,7 @@ def score_fold(
             scores.append(score(fit, X[test], held_out))
             n_unconverged += not fit.converged
     except InputError as error:
-        raise InputError(f"{label} cannot be fitted: {error}", error.parameter) from error
+        raise InputError("fit_failed", error.parameter, label=label, error=error) from error
     return np.array(scores), n_unconverged
 
 
@@ -415,7 +419,7 @@ def _join_subsample(
             packed.append(np.packbits(adjacency(fit)[above]))
             n_unconverged += not fit.converged
     except InputError as error:
-        raise InputError(f"{label} cannot be fitted: {error}", error.parameter) from error
+        raise InputError("fit_failed", error.parameter, label=label, error=error) from error
     return packed, n_unconverged
 
 
@@ -427,12 +431,12 @@ def make_folds(
 
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if not 2 <= cv <= len(X):
-            raise InputError(f"cv must be between 2 and the number of rows {len(X)}, got {cv}.")
+            raise InputError("cv_range", n_rows=len(X), cv=cv)
         seed = int(as_generator(random_state).integers(2**31 - 1))
         cv = KFold(n_splits=int(cv), shuffle=True, random_state=seed)
     folds = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(X)]
     if not folds:
-        raise InputError("cv gives no folds. Pass a number of folds or a scikit-learn splitter.")
+        raise InputError("no_folds")
     return folds
 
 
@@ -553,7 +557,7 @@ def choose_pair_by_cv(
     )
     for scores, _ in results:
         if len(scores) != len(taus):
-            raise InputError(f"There were {len(scores)} fits for {len(taus)} taus.")
+            raise InputError("tau_fit_count", n_scores=len(scores), n_taus=len(taus))
     held_out = np.array([scores for scores, _ in results])
     details = held_out.reshape(len(alphas), len(folds), len(taus)).swapaxes(1, 2)
     sizes = [weight_of(sample_weight, test) for _, test in folds]
@@ -576,5 +580,5 @@ def _increasing(taus: FloatArray) -> FloatArray:
     """Return the taus as an array, or refuse them where they do not run from small to large."""
     taus = np.asarray(taus, dtype=np.float64)
     if taus.ndim != 1 or len(taus) == 0 or not (np.diff(taus) > 0).all():
-        raise InputError("taus must be a non-empty list of numbers from small to large.")
+        raise InputError("taus_ascending")
     return taus

@@ -1,4 +1,4 @@
-r"""Numbers that rank the fits along a path: EBIC, held-out likelihood, StARS instability."""
+r"""Selection criteria: EBIC, held-out log-likelihood, StARS instability."""
 
 from __future__ import annotations
 
@@ -57,12 +57,9 @@ def ebic(
     225.5516
     """
     if not 0 <= gamma <= 1:
-        raise InputError(f"gamma must be between 0 and 1, got {gamma}.")
+        raise InputError("gamma_range", gamma=gamma)
     if not n_samples > 1:
-        raise InputError(
-            f"EBIC needs more than one row, got {n_samples:g}. With sample weights, the number of "
-            "rows is their sum: scale them so that they add up to it."
-        )
+        raise InputError("ebic_rows", n_samples=n_samples)
     per_edge = np.log(n_samples) + 4.0 * gamma * np.log(n_features)
     return float(-2.0 * log_likelihood + n_edges * per_edge)
 
@@ -262,7 +259,7 @@ def gaussian_log_likelihood(
 
 
 def row_log_likelihood(X: FloatArray, location: FloatArray, covariance: FloatArray) -> FloatArray:
-    r"""Gaussian log-likelihood of each row; a row with missing values counts what it has.
+    r"""Gaussian log-likelihood of the observed entries of each row.
 
     Parameters
     ----------
@@ -378,7 +375,5 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
     try:
         factor: FloatArray = linalg.cholesky(matrix, lower=True)
     except linalg.LinAlgError as error:
-        raise SolverError(
-            "The log-likelihood needs a positive definite matrix, and this one is not."
-        ) from error
+        raise SolverError("likelihood_indefinite") from error
     return factor

@@ -164,7 +164,7 @@ class FormulaTests:
     estimate : ndarray of shape (p, p)
         Partial correlations, or plain ones; NaN where there is none.
     rows : ndarray of shape (p, p)
-        How many rows the artanh of each is worth: the degrees of freedom less 1.
+        Effective sample size of the artanh of each: the degrees of freedom less 1.
     """
 
     estimate: FloatArray
@@ -384,7 +384,7 @@ class PartialCorrelations:
     is_least_squares: BoolArray
 
     def __call__(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Estimate, and say how many rows the artanh of each estimate is worth.
+        """Estimate, with the effective sample size of the artanh of each estimate.
 
         An estimate freed of a penalty may end beyond 1: it is NaN then, since what it should be
         divided by is unknown.

@@ -1,4 +1,4 @@
-"""Choosing a Gaussian graph itself: by its maximum likelihood, or by a test of every pair."""
+"""Choice of an unpenalised Gaussian graph: stepwise EBIC, or FDR control of pairwise tests."""
 
 from __future__ import annotations
 
@@ -116,13 +116,7 @@ def choose_stepwise(
     """
     choice, n_unconverged = _choose_graph(problem, rule, statistics, grid, verbose)
     if choice is None:
-        warnings.warn(
-            "Columns determine each other, so that graphs have no maximum likelihood to be judged "
-            'by: alpha="stepwise" judged the penalised fits instead, as alpha="ebic" does, which '
-            'are sparser. Drop columns, or pass repair="ridge".',
-            SelectionWarning,
-            stacklevel=3,
-        )
+        warnings.warn(SelectionWarning("stepwise_fallback"), stacklevel=3)
         gamma = EBIC.gamma if rule.gamma is None else rule.gamma
         penalised = EBIC(gamma=gamma, n_alphas=rule.n_alphas, alpha_ratio=rule.alpha_ratio)
         return search(
@@ -207,10 +201,7 @@ def choose_tested(
         joined[allowed] = q <= rule.level
     fit = problem.refit(statistics, joined | joined.T)
     if fit is None:
-        raise InputError(
-            f"The {joined.sum()} pairs that pass the tests have no maximum likelihood: columns "
-            'determine each other. Drop columns, or pass repair="ridge".'
-        )
+        raise InputError("no_maximum_likelihood", joined=joined.sum())
     choice = Choice(fit=fit, alpha=math.nan, selection=None)
     warn_of_gap(problem, choice)
     return choice

@@ -1,4 +1,4 @@
-"""Rules that choose alpha: objects that an estimator takes in place of a number."""
+"""Rules that select alpha, passed in place of a number."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Stepwise(Rule):
     ----------
     gamma : float, optional
         From 0, the ordinary BIC, to 1, which allows the fewest edges. By default 0.25, and more
-        where rows are few beside columns (`GaussianGraph.selection_` has it).
+        if rows are few relative to columns (`GaussianGraph.selection_` has it).
     n_alphas : int, optional
         Number of alphas on the path, log-spaced down from the smallest with an empty graph. By
         default that of the estimator.
@@ -181,7 +181,7 @@ class StARS(Rule):
 @archived
 @dataclass(frozen=True, repr=False)
 class FDR(Rule):
-    """Join the pairs that a test of each keeps at a false discovery rate.
+    """Select edges by tests of all partial correlations with FDR control.
 
     Every partial correlation is tested without choosing a graph first, as in
     `edgewise.inference.edge_intervals`, and the graph has the pairs whose q-value is at most
@@ -225,7 +225,7 @@ class FDR(Rule):
         """Refuse values that no data could make sense of, and a grid that nobody would try."""
         super().__post_init__()
         if self.n_alphas is not None or self.alpha_ratio is not None:
-            raise InputError("FDR tests every pair and tries no alphas. Leave out the grid.")
+            raise InputError("fdr_without_grid")
 
 
 @dataclass(frozen=True, init=False)

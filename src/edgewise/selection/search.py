@@ -1,4 +1,4 @@
-"""The search for alpha that all estimators share: grid, extension, choice and warnings."""
+"""Search for alpha along a regularisation path: grid, extension, choice and warnings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from operator import attrgetter, methodcaller
 from typing import Any, Final, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from edgewise._core.errors import InputError
 from edgewise._core.parallel import as_generator, counted
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.selection.choose import (
+    ConvergenceWarning,
     PairSelection,
     Selection,
     SelectionWarning,
@@ -79,8 +79,8 @@ class PathProblem(Protocol):
         """Return the mean log-likelihood of other rows; for `CV`."""
         ...
 
-    def describe_gap(self, fit: Any) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
+    def gap_warning(self, fit: Any) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
         ...
 
 
@@ -176,7 +176,7 @@ def search(
     is_warm: bool = False,
     takes_last_tie: bool = False,
     selection: Selection | None = None,
-    advice: str | None = None,
+    has_limit: bool = False,
     strength: str = "alpha",
     stacklevel: int = 3,
 ) -> Choice:
@@ -192,7 +192,7 @@ def search(
     rule : Rule or float
         With the defaults of the estimator filled in, see `Strength.resolve`.
     rows : array
-        Indexed by folds and subsamples, and handed to ``problem`` in parts; `EBIC` does not look
+        Indexed by folds and subsamples, and passed to ``problem`` in parts; `EBIC` does not look
         at them.
     weights : ndarray of shape (n,) or None
         Weights of the rows.
@@ -208,8 +208,8 @@ def search(
         Of equal EBIC, take the smallest alpha instead of the largest.
     selection : Selection, optional
         A choice that was made before, in which case only the last fit remains to be done.
-    advice : str, optional
-        What to do where the smallest alpha of the grid is the best, if not to search further.
+    has_limit : bool
+        Whether no solution exists below the smallest alpha of the grid.
     strength : str
         What the estimator calls the alpha.
     stacklevel : int
@@ -252,7 +252,9 @@ def search(
             if chosen.end != "smallest" or fit.is_complete:
                 break
         choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
-        _warn_of_search(chosen, fit, rule, advice, strength, stacklevel + 1)
+        _warn_of_search(
+            chosen, fit, rule, has_limit=has_limit, strength=strength, stacklevel=stacklevel + 1
+        )
     warn_of_gap(problem, choice, stacklevel + 1)
     return choice
 
@@ -260,7 +262,7 @@ def search(
 def warn_of_gap(problem: PathProblem, choice: Choice, stacklevel: int = 4) -> None:
     """Warn of a fit that stopped above its tolerance."""
     if not choice.fit.converged:
-        warnings.warn(problem.describe_gap(choice.fit), ConvergenceWarning, stacklevel=stacklevel)
+        warnings.warn(problem.gap_warning(choice.fit), stacklevel=stacklevel)
 
 
 def _last(fits: Iterable[Any]) -> Any:
@@ -297,7 +299,7 @@ def _by_resampling(
             sample_weight=weights,
             **options,
         )
-    raise InputError(f"There is no search by {rule!r}.")
+    raise InputError("unknown_rule", rule=rule)
 
 
 def fit_rows(
@@ -311,59 +313,58 @@ def _warn_of_search(
     selection: Selection,
     fit: PathFit,
     rule: Rule,
-    advice: str | None,
+    *,
+    has_limit: bool,
     strength: str,
     stacklevel: int,
 ) -> None:
     warn_of_unconverged(selection.n_unconverged, stacklevel=stacklevel + 1)
     if isinstance(rule, StARS) and selection.values[selection.index] > rule.instability:
-        warnings.warn(
-            f"Every alpha tried is less stable than instability={rule.instability:g} asks; "
-            f"the empty graph was taken, at {selection.values[0]:.2g}. With few variables one "
-            'undecided edge is enough for that. Pass a larger instability, or alpha="ebic".',
-            SelectionWarning,
-            stacklevel=stacklevel,
+        warning = SelectionWarning(
+            "no_stable_alpha", instability=rule.instability, value=selection.values[0]
         )
+        warnings.warn(warning, stacklevel=stacklevel)
     # At the other end the graph is empty, and a larger alpha would change nothing.
     if selection.end == "smallest" and not fit.is_complete:
         warn_of_smallest(
-            rule, selection.alphas, advice, strength=strength, stacklevel=stacklevel + 1
+            rule,
+            selection.alphas,
+            has_limit=has_limit,
+            strength=strength,
+            stacklevel=stacklevel + 1,
         )
 
 
 def warn_of_unconverged(
     n_unconverged: int,
-    remedy: str = "Raise max_iter, or raise alpha_ratio to leave out the smallest alphas.",
     *,
     stacklevel: int = 4,
 ) -> None:
     """Warn of the number of fits of a search that stopped above their tolerance, if any."""
     if n_unconverged:
-        warnings.warn(
-            f"Of the fits in the search for alpha, {n_unconverged} stopped above their tolerance. "
-            f"{remedy}",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
+        warning = ConvergenceWarning("unconverged_fits", n=n_unconverged)
+        warnings.warn(warning, stacklevel=stacklevel)
 
 
 def warn_of_smallest(
     rule: Rule,
     alphas: FloatArray,
-    advice: str | None = None,
     *,
+    has_limit: bool = False,
     strength: str = "alpha",
     stacklevel: int = 4,
 ) -> None:
     """Warn that the smallest alpha of a grid was chosen, and say how to search further."""
     smaller = alphas[-1] / alphas[0] / 10
-    # A splitter that was set would not be legible here.
-    advice = advice or (
-        f"Pass {strength}={type(rule).__name__}(alpha_ratio={smaller:.1g}) to search further."
+    warning = SelectionWarning(
+        "smallest_strength_chosen",
+        strength,
+        strength=strength,
+        rule=rule.name,
+        # A splitter that was set would not be legible here.
+        type=type(rule).__name__,
+        chosen=alphas[-1],
+        ratio=smaller,
+        has_limit=has_limit,
     )
-    warnings.warn(
-        f'{strength}="{rule.name}" chose {alphas[-1]:.3g}, the smallest {strength} '
-        f"it tried, so a smaller one may be better. {advice}",
-        SelectionWarning,
-        stacklevel=stacklevel,
-    )
+    warnings.warn(warning, stacklevel=stacklevel)

@@ -19,31 +19,29 @@ def check_nonnegative(**numbers: float | Sequence[float] | FloatArray) -> None:
     for name, values in numbers.items():
         for value in np.ravel(values).tolist():
             if not 0.0 <= value < np.inf:
-                raise InputError(
-                    f"{name} must be a finite number of at least 0, got {value}.", name
-                )
+                raise InputError("finite_non_negative", name, name=name, value=value)
 
 
 def check_numbers(alphas: Sequence[float] | FloatArray, tol: float, max_iter: int) -> None:
     """Validate penalties, tolerance and number of iterations."""
     check_nonnegative(alpha=alphas)
     if not 0.0 < tol < np.inf:
-        raise InputError(f"tol must be positive, got {tol}.", "tol")
+        raise InputError("tol_positive", "tol", tol=tol)
     if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {max_iter}.", "max_iter")
+        raise InputError("max_iter_range", "max_iter", max_iter=max_iter)
 
 
 def check_start(init: FloatArray, p: int) -> tuple[FloatArray, FloatArray]:
     """Pair a precision to start from with its inverse, or say what is wrong with it."""
     init = writable(init)
     if init.shape != (p, p):
-        raise InputError(f"init must have shape ({p}, {p}) like S, got {init.shape}.")
+        raise InputError("init_shape", p=p, shape=init.shape)
     if not np.isfinite(init).all():
-        raise InputError("init contains NaN or infinite entries.")
+        raise InputError("init_not_finite")
     init = 0.5 * (init + init.T)
     factor = factorize(init)
     if factor is None:
-        raise InputError("init must be positive definite.")
+        raise InputError("init_indefinite")
     return init, inverse(factor)
 
 
@@ -62,14 +60,14 @@ def check_covariances(S: Any, n_groups: int | None = None) -> Any:
     is_stack = len(shape) == 3 and shape[1] == shape[2] and 0 not in shape
     if not is_stack or n_groups not in (None, shape[0]):
         expected = f"({n_groups or 'K'}, d, d)"
-        raise InputError(f"S must hold covariance matrices, {expected}, got shape {shape}.")
+        raise InputError("covariances_shape", expected=expected, shape=shape)
     if not bool(xp.all(xp.isfinite(S))):
-        raise InputError("S contains NaN or infinite entries.")
+        raise InputError("covariances_not_finite")
     transposed = xp.permute_dims(S, (0, 2, 1))
     if float(xp.max(xp.abs(S - transposed))) > 1e-8 * float(xp.max(xp.abs(S))):
-        raise InputError("All matrices in S must be symmetric.")
+        raise InputError("covariances_asymmetric")
     if float(xp.min(xp.linalg.diagonal(S))) < 0:
-        raise InputError("No variance in S may be negative.")
+        raise InputError("negative_variance")
     return 0.5 * (S + transposed)
 
 
@@ -79,14 +77,14 @@ def check_group_weights(weights: Sequence[float] | FloatArray | None, n_groups: 
         return np.ones(n_groups)
     checked = np.asarray(weights, dtype=np.float64)
     if checked.shape != (n_groups,) or not (np.isfinite(checked) & (checked > 0)).all():
-        raise InputError(f"group_weights must hold {n_groups} positive numbers, got {weights!r}.")
+        raise InputError("group_weights_positive", n_groups=n_groups, weights=weights)
     return checked
 
 
 def check_starts(init: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """Return the precisions of groups to start from, or say what is wrong with them."""
     if np.shape(init) != shape:
-        raise InputError(f"init must have shape {shape} like S, got {np.shape(init)}.")
+        raise InputError("inits_shape", shape=shape, shape2=np.shape(init))
     return np.stack([check_start(one, shape[-1])[0] for one in init])
 
 
@@ -96,10 +94,8 @@ def check_fusion(
     """Return strengths of fusion as an array, or say what is wrong with them."""
     strengths = np.asarray(alphas, dtype=np.float64)
     if strengths.ndim != 1 or strengths.size == 0:
-        raise InputError("alphas must be a non-empty sequence of numbers.")
+        raise InputError("alphas_empty")
     check_numbers(strengths, tol, max_iter)
     if sparsity == 0 and strengths.min() == 0:
-        raise InputError(
-            "alpha must be above 0 where sparsity is 0: nothing would be penalised.", "alpha"
-        )
+        raise InputError("alpha_or_sparsity", "alpha")
     return strengths

@@ -1,4 +1,4 @@
-"""Sufficient statistics: what a method needs to know of the samples, and no more."""
+"""Sufficient statistics: covariance, counts, ranks, streams."""
 
 from edgewise._core.lazy import attach
 

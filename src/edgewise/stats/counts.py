@@ -13,7 +13,7 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import AnyArray, IntArray
 from edgewise.data.levels import MOST_AXES, DiscreteTable, Level, code_levels, code_type
 from edgewise.data.table import Table
-from edgewise.io.messages import describe_mismatch, quote_names
+from edgewise.io.messages import describe_mismatch
 
 #: A column with more levels holds measurements or row labels.
 MOST_LEVELS: Final = 2**16
@@ -110,7 +110,8 @@ class Counts:
         for part in parts[1:]:
             if part.names != first.names or len(part.levels) != len(first.levels):
                 raise InputError(
-                    f"Counts do not merge: {describe_mismatch(first._labels(), part._labels())}."
+                    "counts_do_not_merge",
+                    describe_mismatch=describe_mismatch(first._labels(), part._labels()),
                 )
         levels = tuple(
             _union(label, [part.levels[k] for part in parts])
@@ -165,8 +166,11 @@ class Counts:
         shape = tuple(self.cardinalities[places].tolist())
         if not places or math.prod(shape) > MOST_CELLS:
             raise InputError(
-                f"A table of {len(places)} columns with {shape} levels has {math.prod(shape)} "
-                f"cells; 1 to {MOST_CELLS} are possible. Ask for fewer columns."
+                "contingency_too_large",
+                n_places=len(places),
+                shape=shape,
+                n_sites=math.prod(shape),
+                most_cells=MOST_CELLS,
             )
         cells = np.ravel_multi_index(tuple(self.states[:, places].T), shape)
         found = np.zeros(math.prod(shape), dtype=np.int64)
@@ -179,7 +183,7 @@ class Counts:
             return labels.index(str(column))
         if isinstance(column, int) and 0 <= column < len(labels):
             return column
-        raise InputError(f"No column is called {column!r}; they are {quote_names(labels)}.")
+        raise InputError("unknown_column", column=column, labels=labels)
 
     def _labels(self) -> tuple[str, ...]:
         return self.names or tuple(f"x{k}" for k in range(len(self.levels)))
@@ -208,11 +212,7 @@ class Counts:
         shape = tuple(len(column) for column in levels)
         labels = names or tuple(f"x{k}" for k in range(len(shape)))
         if many := [labels[k] for k, count in enumerate(shape) if count > MOST_LEVELS]:
-            raise InputError(
-                f"{quote_names(many)} {'has' if len(many) == 1 else 'have'} more than "
-                f"{MOST_LEVELS} levels, like measurements or row labels. Leave such columns out, "
-                "or cut them into classes."
-            )
+            raise InputError("too_many_levels", many=many, most_levels=MOST_LEVELS)
         if len(shape) <= MOST_AXES and math.prod(shape) <= MOST_NUMBERED:
             found, place = np.unique(
                 np.ravel_multi_index(tuple(codes.T), shape), return_inverse=True
@@ -223,10 +223,7 @@ class Counts:
         total = np.zeros(len(states), dtype=np.int64)
         np.add.at(total, place.reshape(-1), counts)
         if (size := states.nbytes + total.nbytes) > most_bytes:
-            raise InputError(
-                f"{len(states)} rows so far are all different, which takes {size / 2**30:.2g} GiB. "
-                "Count fewer columns at a time, or cut columns into fewer classes."
-            )
+            raise InputError("too_many_distinct_rows", n_states=len(states), size=size / 2**30)
         return cls(levels=levels, states=states, counts=total, names=names)
 
 
@@ -236,15 +233,9 @@ def _union(label: str, parts: Sequence[tuple[Level, ...]]) -> tuple[Level, ...]:
         return parts[0]
     found = {level for levels in parts for level in levels}
     if len({isinstance(level, str) for level in found}) > 1:
-        raise InputError(
-            f"Column '{label}' holds text in some chunks and numbers in others. Turn it into text "
-            "in all of them."
-        )
+        raise InputError("chunk_text_and_numbers", label=label)
     if any(list(levels) != sorted(levels) for levels in parts):
-        raise InputError(
-            f"Column '{label}' does not have the same categories in all chunks. Declare the same "
-            "in each, in one order."
-        )
+        raise InputError("chunk_categories_differ", label=label)
     if any(isinstance(level, float) for level in found):
         found = {float(level) for level in found}
     return tuple(sorted(found))

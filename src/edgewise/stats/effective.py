@@ -1,4 +1,4 @@
-r"""How much correlations are worth: effective sample sizes, and tests of every pair.
+r"""Effective sample sizes of correlations, and tests of every pair.
 
 A correlation of :math:`n` Gaussian rows has the variance :math:`(1 - \rho^2)^2 / n`. With heavy
 tails, missing values, ranks or ordered answers it is larger; the effective sample size is the

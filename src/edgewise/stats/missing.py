@@ -212,10 +212,7 @@ def _inverse(matrix: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _singular() -> SolverError:
-    return SolverError(
-        "The covariance became singular: the samples do not determine it. "
-        "Pass a ridge, such as ridge=0.01, or drop variables that repeat others."
-    )
+    return SolverError("em_singular")
 
 
 #: Ridge of `em_covariance` where the samples cannot determine the covariance by themselves.
@@ -411,7 +408,7 @@ def em_covariance(
     n_empty = int((~is_seen.any(axis=1)).sum())
     values, weights, is_seen = values[keep], weights[keep], is_seen[keep]
     if ridge is not None and ridge < 0:
-        raise InputError(f"ridge must not be negative, got {ridge}.")
+        raise InputError("negative_ridge", ridge=ridge)
     _count_pairs(is_seen, names)
     center, scale = _observed_scale(values, weights, is_seen, names)
     samples = group_by_gaps((values - center) / scale, weights, ~is_seen)
@@ -452,15 +449,16 @@ def _count_pairs(is_seen: BoolArray, names: Sequence[str] | None) -> IntArray:
     if len(single):
         column = _label(int(single[0]), names)
         count = n_pairs[single[0], single[0]]
-        raise InputError(
-            f"Column {column} is observed in {count} sample(s); at least 2 are needed. Drop it."
-        )
+        raise InputError("too_few_observed", column=column, count=count)
     if len(rare):
         j, k = (int(index) for index in rare[0])
         more = f", and so are {len(rare) - 1} more pairs" if len(rare) > 1 else ""
         raise InputError(
-            f"Columns {_label(j, names)} and {_label(k, names)} are observed together in "
-            f"{n_pairs[j, k]} sample(s), where at least 2 are needed{more}. Drop one of them."
+            "too_few_pairwise",
+            label=_label(j, names),
+            label2=_label(k, names),
+            n_pair=n_pairs[j, k],
+            more=more,
         )
     return n_pairs
 
@@ -479,5 +477,5 @@ def _observed_scale(
     scale: FloatArray = np.sqrt(weights @ deviation**2 / total)
     if (scale <= 0).any():
         column = _label(int(np.argmin(scale)), names)
-        raise InputError(f"Column {column} has one value wherever it is observed. Drop it.")
+        raise InputError("constant_where_observed", column=column)
     return center, scale

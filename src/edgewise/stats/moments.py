@@ -19,23 +19,20 @@ from edgewise.stats.positive import correlation_from_covariance
 
 
 def as_samples(X: Any, *, min_samples: int = 1, allow_missing: bool = False) -> Any:
-    """Return ``X`` as floats, rows by columns, once it is fit to be summed up."""
+    """Return ``X`` as floats, rows by columns, after validation."""
     xp: Any = array_namespace(X) if is_foreign(X) else np
     values = xp.astype(X, xp.float64) if is_foreign(X) else np.asarray(X, dtype=np.float64)
     shape = tuple(values.shape)
     if len(shape) != 2 or shape[1] == 0:
-        raise InputError(f"Samples are rows by columns; got an array of shape {shape}.")
+        raise InputError("samples_not_two_dimensional", shape=shape)
     if shape[0] < min_samples:
-        raise InputError(f"Found {shape[0]} sample(s); at least {min_samples} are needed.")
+        raise InputError("too_few_samples", shape=shape[0], min_samples=min_samples)
     if bool(xp.all(xp.isfinite(values))):
         return values
     if bool(xp.any(xp.isinf(values))):
-        raise InputError("The samples hold infinite values (inf). Replace or drop those rows.")
+        raise InputError("samples_infinite")
     if not allow_missing and bool(xp.any(xp.isnan(values))):
-        raise InputError(
-            "The samples hold missing values (NaN). Use pairwise_covariance or em_covariance, "
-            "or fill them first."
-        )
+        raise InputError("samples_missing")
     return values
 
 
@@ -123,10 +120,7 @@ def explained_variance(S: FloatArray) -> FloatArray:
     """
     left = _left_by_others(S)
     if left.min() <= ROUNDING * len(S):
-        raise InputError(
-            "Some columns follow exactly from others, so that regressions explain all of them. "
-            "Drop one of each such set."
-        )
+        raise InputError("exactly_collinear")
     return np.clip(1.0 - left, 0.0, 1.0)
 
 
@@ -219,7 +213,7 @@ class Moments:
         """
         values = as_samples(X)
         if names is not None and len(names) != values.shape[1]:
-            raise InputError(f"{len(names)} names were given for {values.shape[1]} variables.")
+            raise InputError("moment_names_count", n_names=len(names), n_columns=values.shape[1])
         weights = as_weights(sample_weight, values.shape[0])
         total, here = float(weights.sum()), like(weights, values)
         shift = here @ values / total
@@ -268,14 +262,15 @@ class Moments:
         try:
             matrix = check_covariance(S, names)
         except InputError as error:
-            way = "Raise it by edgewise.stats.repair_covariance."
-            raise InputError(str(error).replace('Pass repair="ridge" to raise it.', way)) from error
+            if error.code != "not_semidefinite_covariance":
+                raise
+            raise InputError("moments_not_semidefinite", **error.values) from error
         if not n_samples >= 1:
-            raise InputError(f"n_samples must be at least 1, got {n_samples!r}.")
+            raise InputError("n_samples_at_least_one", n_samples=n_samples)
         center = np.zeros(len(matrix)) if mean is None else np.asarray(mean, dtype=np.float64)
         for given in (center, () if names is None else names):
             if len(given) not in (0, len(matrix)):
-                raise InputError(f"{len(given)} values were given for {len(matrix)} variables.")
+                raise InputError("moment_values_count", n_given=len(given), n_matrix=len(matrix))
         return cls(
             weight=float(n_samples),
             n_samples=int(n_samples),
@@ -305,10 +300,13 @@ class Moments:
         """
         if self.shift.shape != other.shift.shape:
             raise InputError(
-                f"Moments of {len(self.shift)} and of {len(other.shift)} variables do not merge."
+                "moments_size_mismatch", n_shift=len(self.shift), n_shift2=len(other.shift)
             )
         if self.names != other.names:
-            raise InputError(f"Moments do not merge: {describe_mismatch(self.names, other.names)}.")
+            raise InputError(
+                "moments_names_mismatch",
+                describe_mismatch=describe_mismatch(self.names, other.names),
+            )
         weight = self.weight + other.weight
         # The shifts are of one size, so that their difference is nearly exact.
         delta = (other.shift - self.shift) + (other.offset - self.offset)
@@ -393,7 +391,7 @@ def kernel_weights(squared_distances: FloatArray, bandwidth: float | FloatArray)
     """
     width = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), len(squared_distances))
     if not (width > 0).all():
-        raise InputError(f"bandwidth must be above 0, got {float(width.min()):g}.")
+        raise InputError("bandwidth_positive", width=float(width.min()))
     # The nearest row gets weight 1 before scaling: far from all rows nothing underflows.
     beyond = squared_distances - squared_distances.min(axis=1, keepdims=True)
     weights: FloatArray = np.exp(beyond * (-0.5 / width**2)[:, None])
@@ -402,7 +400,7 @@ def kernel_weights(squared_distances: FloatArray, bandwidth: float | FloatArray)
 
 
 def effective_samples(weights: FloatArray) -> FloatArray:
-    r"""How many equally weighted rows are worth as much: :math:`(\sum_i w_i)^2 / \sum_i w_i^2`.
+    r"""Effective sample size of weighted rows: :math:`(\sum_i w_i)^2 / \sum_i w_i^2`.
 
     Parameters
     ----------
@@ -451,7 +449,7 @@ def bandwidth_for(squared_distances: FloatArray, n_effective: float) -> FloatArr
     """
     n_rows = squared_distances.shape[1]
     if not 0 < n_effective < n_rows:
-        raise InputError(f"n_effective must be between 0 and {n_rows}, got {n_effective:g}.")
+        raise InputError("n_effective_range", n_rows=n_rows, n_effective=n_effective)
     farthest = np.sqrt(squared_distances.max(axis=1))
     # With no distance at all every bandwidth does; otherwise the upper end all but ignores it.
     upper = np.log(np.where(farthest > 0, farthest, 1.0) * n_rows)

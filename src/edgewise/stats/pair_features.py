@@ -119,15 +119,9 @@ def listed_features(X: FloatArray, function: PairFunction) -> ListedFeatures:
         if found.ndim == 1:
             found = found[:, None]
         if found.ndim != 2 or len(found) != n or (rows and found.shape[1] != len(rows[0])):
-            raise InputError(
-                f"The basis function returned an array of shape {found.shape} for columns {v} and "
-                f"{u}; one row for each of the {n} rows is needed, and the same number of "
-                "features for all pairs."
-            )
+            raise InputError("basis_shape", shape=found.shape, v=v, u=u, n=n)
         if not np.isfinite(found).all():
-            raise InputError(
-                f"The basis function returned NaN or infinite features for columns {v} and {u}."
-            )
+            raise InputError("basis_not_finite", v=v, u=u)
         if not rows:
             require_memory(
                 f"A basis function of {d:,} columns",
@@ -196,11 +190,11 @@ def pair_features(
     """
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.size == 0:
-        raise InputError(f"A table with rows and columns is needed, got shape {X.shape}.")
+        raise InputError("table_required", shape=X.shape)
     if not np.isfinite(X).all():
-        raise InputError("The table contains NaN or infinite entries.")
+        raise InputError("table_not_finite")
     if power_scale is not None and basis != "polynomial":
-        raise InputError('power_scale is for basis="polynomial" only.')
+        raise InputError("power_scale_polynomial")
     if callable(basis):
         return listed_features(X, basis)
     check_basis(X, basis, degree)
@@ -297,9 +291,7 @@ def pair_means(
     if not isinstance(X, Moments):
         return pair_features(X, basis, degree, power_scale=power_scale).mean()
     if basis != "gaussian":
-        raise InputError(
-            'Moments know the products of basis="gaussian" and no other features. Pass rows.'
-        )
+        raise InputError("moments_gaussian_only")
     return ProductMoments(X.covariance() + np.outer(X.mean, X.mean))
 
 
@@ -307,36 +299,25 @@ def check_basis(X: Any, basis: str, degree: int) -> None:
     """Refuse a basis, a degree or finite rows of any array library that do not fit together."""
     if basis not in BASES:
         names = ", ".join(f'"{name}"' for name in BASES)
-        raise InputError(f"basis must be one of {names} or a function, got {basis!r}.")
+        raise InputError("unknown_basis", names=names, basis=basis)
     if basis in ("power", "polynomial"):
         least = 1 if basis == "power" else 2
         is_whole = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
         if not is_whole or degree < least:
-            raise InputError(
-                f'degree must be a whole number of at least {least} with basis="{basis}", got '
-                f"{degree!r}."
-            )
+            raise InputError("degree_whole", least=least, basis=basis, degree=degree)
     xp = array_namespace(X)
     if basis == "ising" and not bool(xp.all(xp.abs(X) == 1.0)):
         bad = xp.nonzero(xp.any(xp.abs(X) != 1.0, axis=0))[0]
-        raise InputError(
-            f'basis="ising" takes entries of -1 and 1; column {int(bad[0])} holds others. Recode '
-            "columns of 0 and 1 as 2 * x - 1."
-        )
+        raise InputError("ising_column", bad=int(bad[0]))
     largest = float(xp.max(xp.abs(X)))
     exponent = {"power": 2 * degree, "polynomial": degree}.get(basis, 2)
     # Features are squared later on.
     if largest > LARGEST_FEATURE ** (1.0 / exponent):
-        raise InputError(
-            f"Entries of up to {largest:.3g} are too large for these features. Rescale the columns."
-        )
+        raise InputError("entries_too_large", largest=largest)
 
 
 def _check_scale(power_scale: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     scale = np.asarray(power_scale, dtype=np.float64)
     if scale.shape != shape or not ((scale > 0) & (scale < np.inf)).all():
-        raise InputError(
-            f"power_scale must hold a positive number for each of the {shape[0]} powers and "
-            f"{shape[1]} columns."
-        )
+        raise InputError("power_scale_shape", shape=shape[0], shape2=shape[1])
     return scale

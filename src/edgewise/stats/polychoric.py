@@ -1,4 +1,4 @@
-"""Correlations of the normal variables behind ordered answers: polychoric, polyserial, Pearson."""
+"""Polychoric, polyserial and Pearson correlations of mixed columns."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LatentCorrelation:
 def polychoric_correlation(X: Any, *, sample_weight: Any = None) -> FloatArray:
     r"""Correlations of the normal variables behind ordered answers.
 
-    Answers :math:`1, \dots, r` of a column are taken for a standard normal variable cut at
+    Answers :math:`1, \dots, r` of a column are modelled as a standard normal variable cut at
     thresholds :math:`\tau_1 < \dots < \tau_{r-1}`, which the shares of the answers in all rows that
     have the column give. For each pair of columns, with :math:`n_{ij}` rows in cell :math:`(i, j)`,
     the correlation maximises
@@ -143,7 +143,7 @@ def latent_correlation(
     n_features = values.shape[1]
     is_ordinal = np.ones(n_features, dtype=bool) if ordinal is None else np.asarray(ordinal, bool)
     if is_ordinal.shape != (n_features,):
-        raise InputError(f"ordinal must say True or False for each of {n_features} columns.")
+        raise InputError("ordinal_length", n_features=n_features)
     labels = [f"x{k}" for k in range(n_features)] if names is None else list(names)
     # A row without weight has no say in which answers there are.
     values, weights = values[weights > 0], weights[weights > 0]
@@ -161,11 +161,7 @@ def latent_correlation(
     correlation, n_samples, is_bad, n_corrected = found
     if is_bad.any():
         first, second = np.argwhere(np.triu(is_bad, 1))[0]
-        raise InputError(
-            f"Columns {quote_names([labels[first], labels[second]])} have no correlation: in the "
-            "rows that have both, one of them has a single value. Drop one of the two, or the rows "
-            "with missing values."
-        )
+        raise InputError("no_common_variation", value=[labels[first], labels[second]])
     return LatentCorrelation(
         correlation=correlation,
         n_samples=n_samples,
@@ -202,7 +198,7 @@ def ordinal_columns(X: Any) -> BoolArray:
 
 
 def describe_kinds(ordinal: BoolArray, names: Sequence[str] | None = None) -> str:
-    """Say which columns were taken for what, and by which correlations.
+    """Describe the kind of each column, and its correlations.
 
     Examples
     --------
@@ -227,14 +223,14 @@ def describe_kinds(ordinal: BoolArray, names: Sequence[str] | None = None) -> st
 def _as_rows(X: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray]:
     values = np.asarray(X if isinstance(X, np.ndarray) else _numbers(X), dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:
-        raise InputError(f"X must have two dimensions and at least 2 rows, got {values.shape}.")
+        raise InputError("two_dimensions_two_rows", shape=values.shape)
     if np.isinf(values).any():
-        raise InputError("X holds infinite values. Drop those rows.")
+        raise InputError("rows_infinite")
     weights = np.ones(len(values))
     if sample_weight is not None:
         weights = np.asarray(sample_weight, dtype=np.float64)
         if weights.shape != (len(values),) or not (weights >= 0).all() or not weights.any():
-            raise InputError("sample_weight must hold one number of at least 0 per row, not all 0.")
+            raise InputError("row_weights_nonnegative")
     return values, weights
 
 
@@ -255,13 +251,12 @@ def _codes(
         has_value = ~np.isnan(values[:, k])
         answers, position = np.unique(values[has_value, k], return_inverse=True)
         if len(answers) < 2:
-            raise InputError(f"Column '{name}' has a single value. Drop it.")
+            raise InputError("single_value_column", name=name)
         codes[~has_value, k] = -1
         if is_ordinal[k]:
             if len(answers) > MOST_ANSWERS:
                 raise InputError(
-                    f"Column '{name}' has {len(answers)} different answers; ordinal columns have "
-                    f'at most {MOST_ANSWERS}. Take it as a measurement: covariance="auto" does.'
+                    "too_many_answers", name=name, n_answers=len(answers), most_answers=MOST_ANSWERS
                 )
             codes[has_value, k] = position
             n_levels[k] = len(answers)

@@ -11,7 +11,6 @@ from scipy import linalg
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
-from edgewise.io.messages import quote_names
 
 #: Largest relative asymmetry, and largest negative eigenvalue of the correlations, that count
 #: as rounding.
@@ -70,7 +69,7 @@ def correlation_from_covariance(S: Any) -> FloatArray:
 def check_covariance(
     S: Any, names: Sequence[str] | None = None, *, allow_indefinite: bool = False
 ) -> FloatArray:
-    """Return a covariance that was handed in, or raise an `InputError` saying why it is none.
+    """Return a given covariance as an array, or raise an `InputError`.
 
     Whether it is positive semi-definite is judged on the correlations, so that the units of the
     variables do not matter; eigenvalues above ``-1e-8`` count as zero.
@@ -99,23 +98,15 @@ def check_covariance(
     """
     matrix = np.asarray(S, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-        raise InputError(
-            f"A covariance is a square matrix; got shape {matrix.shape}. "
-            'Pass covariance="empirical" for samples.'
-        )
+        raise InputError("covariance_shape", shape=matrix.shape)
     labels = list(names) if names is not None else [f"x{k}" for k in range(len(matrix))]
     if not np.isfinite(matrix).all():
         where = [labels[k] for k in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist()]
-        raise InputError(
-            f"The covariance holds NaN or inf in the columns of {quote_names(where)}. "
-            "Compute it from complete data."
-        )
+        raise InputError("covariance_not_finite", where=where)
     diagonal = np.diagonal(matrix)
     if (diagonal <= 0).any():
         where = [labels[k] for k in np.flatnonzero(diagonal <= 0).tolist()]
-        raise InputError(
-            f"The variance of {quote_names(where)} is not positive. Drop constant variables."
-        )
+        raise InputError("covariance_variance", where=where)
     _check_symmetric(matrix, labels)
     matrix = (matrix + matrix.T) / 2.0
     if not allow_indefinite:
@@ -158,9 +149,9 @@ def repair_covariance(
     (-0.5, 0.500002)
     """
     if method not in ("ridge", "clip"):
-        raise InputError(f"method must be 'ridge' or 'clip', got {method!r}.")
+        raise InputError("repair_method", method=method)
     if not 0 < minimum < 1:
-        raise InputError(f"minimum must lie between 0 and 1, got {minimum}.")
+        raise InputError("repair_minimum", minimum=minimum)
     matrix = check_covariance(S, allow_indefinite=True)
     R = correlation_from_covariance(matrix)
     before = smallest_eigenvalue(R)
@@ -199,10 +190,7 @@ def _check_semidefinite(matrix: FloatArray) -> None:
     if on_correlations < -TOLERANCE:
         own, scaled = f"{smallest_eigenvalue(matrix):.6g}", f"{on_correlations:.6g}"
         as_correlations = "" if own == scaled else f" ({scaled} as correlations)"
-        raise InputError(
-            "The covariance is not positive semi-definite: its smallest eigenvalue is "
-            f'{own}{as_correlations}. Pass repair="ridge" to raise it.'
-        )
+        raise InputError("not_semidefinite_covariance", own=own, as_correlations=as_correlations)
 
 
 def _check_symmetric(matrix: FloatArray, labels: Sequence[str]) -> None:
@@ -211,9 +199,11 @@ def _check_symmetric(matrix: FloatArray, labels: Sequence[str]) -> None:
     i, j = np.unravel_index(int(asymmetry.argmax()), matrix.shape)
     if asymmetry[i, j] > TOLERANCE:
         raise InputError(
-            f"The covariance is not symmetric: the entry of '{labels[int(i)]}' and "
-            f"'{labels[int(j)]}' is {matrix[i, j]:.6g} one way and {matrix[j, i]:.6g} the other. "
-            "Pass (S + S.T) / 2 if that is what you mean."
+            "asymmetric_covariance",
+            label=labels[int(i)],
+            label2=labels[int(j)],
+            matrix=matrix[i, j],
+            matrix2=matrix[j, i],
         )
 
 

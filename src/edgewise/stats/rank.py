@@ -1,4 +1,4 @@
-"""Correlations that see only ranks, for data that are Gaussian on some unknown scales.
+"""Rank-based correlations (nonparanormal, Spearman, Kendall).
 
 If monotone functions turn the variables into a Gaussian vector (a nonparanormal, or Gaussian
 copula), these estimate the correlations of that vector without knowing the functions. Ties get
@@ -65,7 +65,7 @@ def nonparanormal(
         margin = 1.0 / (4.0 * n_samples**0.25 * math.sqrt(math.pi * math.log(n_samples)))
         levels = np.clip(ranks / n_samples, margin, 1.0 - margin)
     else:
-        raise InputError(f"method must be 'shrinkage' or 'truncation', got {method!r}.")
+        raise InputError("rank_method", method=method)
     scores: FloatArray = ndtri(levels)
     scores /= scores.std(axis=0)
     return scores
@@ -176,10 +176,7 @@ def _varying_samples(X: Any) -> FloatArray:
     values: FloatArray = as_samples(X, min_samples=2)
     flat = np.flatnonzero((values == values[0]).all(axis=0)).tolist()
     if flat:
-        raise InputError(
-            f"Columns {flat[:5]} (counted from 0) have one value in every row, so that they have "
-            "no rank correlation. Drop them."
-        )
+        raise InputError("constant_ranks", flat=flat[:5])
     return values
 
 

@@ -23,7 +23,7 @@ from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.data.checks import TEXT
 from edgewise.data.levels import Level, code_column, code_levels
 from edgewise.data.table import Table
-from edgewise.io.messages import describe_mismatch, quote_names
+from edgewise.io.messages import describe_mismatch
 from edgewise.io.tables import RawTable, read_chunks
 from edgewise.stats.counts import Counts
 from edgewise.stats.moments import Moments
@@ -61,7 +61,7 @@ class Chunk:
         try:
             table = Table.from_input(rows)
         except InputError as error:
-            raise InputError(f"{label}: {error}") from error
+            raise InputError("in_chunk", label=label, error=error) from error
         has_names = isinstance(rows, RawTable) or hasattr(rows, "columns")
         return cls(table=table, label=label, first_row=first_row, has_names=has_names)
 
@@ -74,8 +74,11 @@ class Chunk:
         """Place of the column that a parameter names."""
         if name not in self.table.names:
             raise InputError(
-                f"{parameter}={name!r} is no column of {self.label}; it has "
-                f"{quote_names(self.table.names)}."
+                "option_no_column",
+                name=parameter,
+                name2=name,
+                label=self.label,
+                names=self.table.names,
             )
         return self.table.names.index(name)
 
@@ -90,8 +93,11 @@ class Chunk:
         row, k = (int(place) for place in np.argwhere(~is_finite)[0])
         what = "missing (NaN)" if np.isnan(self.table.values[row, k]) else "infinite (inf)"
         raise InputError(
-            f"{self.label}: column '{self.table.names[k]}' is {what} in {self._row(row)}. Fill or "
-            "drop such rows before they are streamed."
+            "chunk_value_not_finite",
+            label=self.label,
+            name=self.table.names[k],
+            what=what,
+            row=self._row(row),
         )
 
     def _refuse_text(self, k: int) -> None:
@@ -103,9 +109,11 @@ class Chunk:
         suspects = present[is_other[codes[present].astype(np.int64)]]
         row = int((suspects if len(suspects) else present)[0])
         raise InputError(
-            f"{self.label}: column '{self.table.names[k]}' holds text, "
-            f"{levels[int(codes[row])]!r} in {self._row(row)}. Leave it out, or turn it into "
-            "numbers."
+            "chunk_text",
+            label=self.label,
+            name=self.table.names[k],
+            level=levels[int(codes[row])],
+            row=self._row(row),
         )
 
     def _row(self, row: int) -> str:
@@ -148,7 +156,7 @@ def summarize(
                 waiting = [merge(waiting)]
         merged = merge(waiting) if waiting else None
     if merged is None:
-        raise InputError("There are no rows in the chunks, or none that count.")
+        raise InputError("no_rows_streamed")
     return merged
 
 
@@ -159,10 +167,7 @@ def _sequence(chunks: Any) -> Iterable[Any]:
     if isinstance(chunks, (np.ndarray, RawTable)) or hasattr(chunks, "columns"):
         return [chunks]
     if not isinstance(chunks, Iterable):
-        raise InputError(
-            f"chunks must be a file, a folder, a table or an iterable of tables, got "
-            f"{type(chunks).__name__}."
-        )
+        raise InputError("chunks_type", type=type(chunks).__name__)
     return chunks
 
 
@@ -177,10 +182,7 @@ def _checked(chunks: Iterable[Any]) -> Iterator[Chunk]:
         first = first or chunk
         if chunk.table.names != first.table.names:
             mismatch = describe_mismatch(first.table.names, chunk.table.names)
-            raise InputError(
-                f"{chunk.label} does not have the columns of the chunks before: {mismatch}. Give "
-                "all chunks the same columns in the same order."
-            )
+            raise InputError("chunk_columns_differ", label=chunk.label, mismatch=mismatch)
         n_rows += chunk.table.n_samples
         yield chunk
 
@@ -230,10 +232,7 @@ def reduce_partitions(
 def _blocks(collection: Any) -> list[Any]:
     """Rows of a collection, as tasks."""
     if getattr(collection, "ndim", None) != 2:
-        raise InputError(
-            "Of dask collections, arrays and data frames with rows and columns can be streamed; "
-            f"this is a {type(collection).__name__}."
-        )
+        raise InputError("dask_type", type=type(collection).__name__)
     if hasattr(collection, "columns"):
         return list(collection.to_delayed())
     if collection.numblocks[1] > 1:
@@ -341,10 +340,7 @@ def stream_group_covariance(
     summary = partial(_group_moments_of, by=by, weight=weight)
     groups = summarize(chunks, summary, _merge_groups, fan_in=MATRICES_AT_A_TIME)
     if len({isinstance(label, str) for label in groups}) > 1:
-        raise InputError(
-            f"The labels in '{by}' are text in some chunks and numbers in others: "
-            f"{list(groups)[:5]}. Turn all of them into text."
-        )
+        raise InputError("chunk_label_types", by=by, group=list(groups)[:5])
     return {label: groups[label] for label in sorted(groups)}
 
 
@@ -422,10 +418,7 @@ def _weights(chunk: Chunk, weight: str | None) -> FloatArray:
         return np.ones(chunk.table.n_samples)
     weights = chunk.table.values[:, chunk.column(weight, "weight")]
     if (weights < 0).any():
-        raise InputError(
-            f"{chunk.label}: the weights in '{weight}' go down to {weights.min():g}. They must be "
-            "at least 0."
-        )
+        raise InputError("chunk_weights", label=chunk.label, weight=weight, weights=weights.min())
     return weights
 
 
@@ -441,7 +434,7 @@ def _summarized(
     names = chunk.table.names
     kept = [k for k, name in enumerate(names) if name not in leave_out]
     if not kept:
-        raise InputError(f"{chunk.label} has no columns but {', '.join(names)}.")
+        raise InputError("chunk_without_columns", label=chunk.label, listed=", ".join(names))
     if not rows.any():
         return None
     values = to_device(chunk.take(kept, rows), device)
@@ -461,10 +454,7 @@ def _summarized(
         )
     variances = to_numpy(array_namespace(moments.scatter).linalg.diagonal(moments.scatter))
     if len(huge := np.flatnonzero(~np.isfinite(variances))):
-        raise InputError(
-            f"{chunk.label}: the squares of column '{names[kept[huge[0]]]}' are too large to be "
-            "summed up. Rescale it."
-        )
+        raise InputError("squares_overflow", label=chunk.label, name=names[kept[huge[0]]])
     return moments
 
 

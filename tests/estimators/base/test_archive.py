@@ -21,6 +21,7 @@ from edgewise import (
 )
 from edgewise.io.archive import read_archive, write_archive
 from edgewise.selection.choose import PairSelection, Selection
+from tests.messages import raises
 
 
 @pytest.fixture
@@ -146,14 +147,14 @@ def test_file_holds_no_pickle_and_names_its_version(tmp_path, frame):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (GaussianGraph(CV(KFold(3))), r"GaussianGraph\.alpha\.cv is a KFold"),
-        (GaussianGraph(random_state=np.random.default_rng(0)), r"random_state is a Generator"),
-        (BootstrapGraph(GaussianGraph(CV(KFold(3)))), r"GaussianGraph\.alpha\.cv"),
-        (GaussianGraph(weights=np.array([[None]])), "Python objects"),
+        (GaussianGraph(CV(KFold(3))), "needs_pickling"),
+        (GaussianGraph(random_state=np.random.default_rng(0)), "needs_pickling"),
+        (BootstrapGraph(GaussianGraph(CV(KFold(3)))), "needs_pickling"),
+        (GaussianGraph(weights=np.array([[None]])), "python_objects_not_saved"),
     ],
 )
 def test_what_cannot_be_saved_is_named(estimator, message, tmp_path):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         estimator.save(tmp_path / "model.edgewise")
     assert not (tmp_path / "model.edgewise").exists()
 

@@ -14,6 +14,7 @@ from edgewise import (
     SeparateNetworkChange,
 )
 from tests.estimators.change.change_rows import odd_groups, standardized, two_groups
+from tests.messages import raises
 
 ESTIMATORS = {
     "dtrace": DTraceChange(0.05),
@@ -103,8 +104,8 @@ def test_rows_as_they_are(make):
 
 def test_bad_labels_and_values_are_refused(make):
     X, y = odd_groups()
-    with pytest.raises(InputError, match="3 groups"):
+    with raises(InputError, code="not_two_groups", n_classes=3, classes=[0, 1, 2]):
         make().fit(X, np.arange(len(X)) % 3)
     X[3, 2] = np.nan
-    with pytest.raises(InputError, match="x2"):
+    with raises(InputError, code="missing_values_where", n_missing=1, which="'x2'"):
         make().fit(X, y)

@@ -10,6 +10,7 @@ import edgewise
 from edgewise import CV, FusedNetworkChange, InputError, SampledLikelihood, SeparateNetworkChange
 from edgewise.solvers import density_ratio
 from edgewise.solvers.change.sampled_likelihood import draw_proposals, sampled_fused_path
+from tests.messages import raises
 
 FUSED = FusedNetworkChange(
     coupling=0.05, method=SampledLikelihood(n_proposals=400), random_state=0, standardize="pooled"
@@ -136,35 +137,35 @@ def test_changes_have_no_sign(model):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"standardize": False}, "standardize must not be False"),
-        ({"covariance": "nonparanormal"}, "sees the rows"),
+        ({"standardize": False}, "sampled_needs_standardize"),
+        ({"covariance": "nonparanormal"}, "sampled_ignores_covariance"),
     ],
 )
 def test_bad_options(model, option, message):
     X, y = make_rows()
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         clone(model).set_params(**option).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"degree": 1}, "degree must be a whole number of at least 2"),
-        ({"ridge": 0.0}, "ridge must be positive"),
-        ({"n_proposals": 1}, "n_proposals must be"),
-        ({"proposal_scale": 0}, "proposal_scale must be"),
+        ({"degree": 1}, "invalid_value"),
+        ({"ridge": 0.0}, "invalid_value"),
+        ({"n_proposals": 1}, "invalid_value"),
+        ({"proposal_scale": 0}, "invalid_value"),
     ],
 )
 def test_bad_likelihoods(option, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         SampledLikelihood(**option)
 
 
 def test_options_that_contradict_each_other():
     X, y = make_rows()
-    with pytest.raises(InputError, match="extended BIC"):
+    with raises(InputError, code="sampled_without_ebic"):
         SeparateNetworkChange(method="sampled", standardize="pooled").fit(X, y)
-    with pytest.raises(InputError, match="method must be"):
+    with raises(InputError, code="unknown_separate_method", method="poisson"):
         SeparateNetworkChange(method="poisson", standardize="pooled").fit(X, y)
-    with pytest.raises(InputError, match="alpha has no meaning"):
+    with raises(InputError, code="sampled_without_alpha"):
         FusedNetworkChange(method="sampled", alpha=0.1, standardize="pooled").fit(X, y)

@@ -13,6 +13,7 @@ from edgewise.data import load_network
 from edgewise.metrics import cpdag
 from edgewise.solvers.directed.separation import separating_sets
 from tests.estimators.directed.bayes_net_rows import network_rows, pair_and_others
+from tests.messages import raises
 from tests.solvers.directed.blanket_problems import EXACT, moral_graph, random_weights, shuffled
 
 METHODS = [
@@ -283,7 +284,7 @@ def test_score_is_the_joint_likelihood():
     assert model.score(other) == pytest.approx(joint.logpdf(other).mean())
     holes = other.copy()
     holes[0, 2] = np.nan
-    with pytest.raises(InputError, match="'x2' hold NaN"):
+    with raises(InputError, code="values_not_finite", which="'x2'"):
         model.score(holes)
 
 
@@ -343,7 +344,7 @@ def test_fewer_rows_than_columns(method):
 @pytest.mark.parametrize("method", ["tc", "tc-bw"])
 def test_too_few_rows_to_condition_on_everything(method):
     frame = pd.DataFrame(network_rows(18, 11, 8))
-    with pytest.raises(InputError, match=r"m \+ 3 = 11 rows for m = 8 columns; there are 11. Pass"):
+    with raises(InputError, code="too_few_rows_for_method", m=11, m2=8):
         BlanketBayesNet(method).fit(frame.to_numpy())
     BlanketBayesNet(method).fit(network_rows(18, 12, 8))
 
@@ -364,7 +365,7 @@ def test_many_columns():
 def test_collinear_columns_are_named(method):
     frame = pd.DataFrame(network_rows(20, 100, 4), columns=list("abcd"))
     frame["sum"] = frame["b"] - 2 * frame["d"]
-    with pytest.raises(InputError, match=r"'(b|d|sum)', '(b|d|sum)' and '(b|d|sum)' are bound by"):
+    with raises(InputError, code="collinear_columns", labels=["d", "b", "sum"]):
         BlanketBayesNet(method).fit(frame)
     with pytest.raises(InputError, match="'a' and 'copy' are identical"):
         BlanketBayesNet(method).fit(frame[["a", "b"]].assign(copy=frame["a"]))
@@ -373,34 +374,34 @@ def test_collinear_columns_are_named(method):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda frame: frame.assign(flat=1.0), "'flat' has one value in every row"),
-        (lambda frame: frame.assign(name="text"), "'name' holds text"),
-        (lambda frame: frame.assign(a=np.nan), "'a' has no value at all"),
-        (lambda frame: frame.assign(b=np.inf), "'b' has 50 infinite"),
-        (lambda frame: frame.head(3), "more than 3 rows, got 3"),
-        (lambda frame: frame.head(1), "1 sample"),
-        (lambda frame: frame.cov().to_numpy(), "looks like a covariance"),
+        (lambda frame: frame.assign(flat=1.0), "constant_columns"),
+        (lambda frame: frame.assign(name="text"), "text_columns_in_table"),
+        (lambda frame: frame.assign(a=np.nan), "empty_columns"),
+        (lambda frame: frame.assign(b=np.inf), "infinite_values"),
+        (lambda frame: frame.head(3), "tests_need_rows"),
+        (lambda frame: frame.head(1), "too_few_rows_in_table"),
+        (lambda frame: frame.cov().to_numpy(), "covariance_given_as_rows"),
     ],
 )
 def test_bad_tables_are_refused(change, message):
     frame = pd.DataFrame(network_rows(21, 50, 3), columns=list("abc"))
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         BlanketBayesNet().fit(change(frame))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "pc"}, "method must be"),
-        ({"search": "tabu"}, "search must be"),
-        ({"significance": 0}, "significance must be above 0 and below 1"),
-        ({"significance": 5}, "significance must be above 0 and below 1"),
-        ({"max_condition": -2}, "max_condition must be at least 0"),
-        ({"gamma": 1.5}, "gamma must be between 0 and 1"),
-        ({"missing": "drop"}, "missing must be"),
-        ({"repair": "drop"}, "repair must be"),
+        ({"method": "pc"}, "invalid_value"),
+        ({"search": "tabu"}, "invalid_value"),
+        ({"significance": 0}, "significance_range"),
+        ({"significance": 5}, "significance_range"),
+        ({"max_condition": -2}, "max_condition_range"),
+        ({"gamma": 1.5}, "invalid_value"),
+        ({"missing": "drop"}, "invalid_value"),
+        ({"repair": "drop"}, "invalid_value"),
     ],
 )
 def test_bad_parameters_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         BlanketBayesNet(**options).fit(network_rows(22))

@@ -8,6 +8,7 @@ import pytest
 from edgewise import BlanketBayesNet, InputError
 from edgewise.graph.equivalence import complete_dag
 from tests.estimators.directed.bayes_net_rows import network_rows
+from tests.messages import raises
 
 SEARCHES = ["tests", "greedy"]
 
@@ -83,7 +84,7 @@ def test_data_frames_go_by_name(chain):
     np.testing.assert_array_equal(
         model.cpdag_.adjacency, BlanketBayesNet(required=[("a", "b")]).fit(chain).cpdag_.adjacency
     )
-    with pytest.raises(InputError, match="forbidden is a data frame whose rows and columns must"):
+    with raises(InputError, code="arcs_frame_names"):
         BlanketBayesNet(forbidden=frame.rename(index={"a": "z"})).fit(chain)
 
 
@@ -164,7 +165,7 @@ def test_directions_forced_into_a_cycle_are_named():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3)) + rng.normal(size=(500, 1))
     forbidden = [(1, 0), (2, 1), (0, 2)]
-    with pytest.raises(InputError, match=r"join all pairs of 'x\d' -> 'x\d' -> 'x\d' -> 'x\d'"):
+    with raises(InputError, code="forbidden_arcs_cycle"):
         BlanketBayesNet(forbidden=forbidden).fit(X)
     assert BlanketBayesNet(search="greedy", forbidden=forbidden).fit(X).graph_.n_edges >= 2
 
@@ -172,26 +173,26 @@ def test_directions_forced_into_a_cycle_are_named():
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"required": [("a", "b"), ("b", "a")]}, "required arcs make a cycle: '[ab]' -> '[ab]'"),
+        ({"required": [("a", "b"), ("b", "a")]}, "required_arcs_cycle"),
         (
             {"required": [("a", "b")], "forbidden": [("a", "b")]},
-            "'a' -> 'b' is both required and forbidden",
+            "arc_required_and_forbidden",
         ),
         (
             {"required": [("a", "b")], "tiers": {"a": 2, "b": 1}},
-            "'a' -> 'b' is required but leads to a lower tier",
+            "required_arc_against_tiers",
         ),
-        ({"required": [("a", "z")]}, "required mentions 'z', which is no column"),
-        ({"forbidden": [("a", 9)]}, "forbidden mentions 9, which is no column"),
-        ({"forbidden": [("a", True)]}, "forbidden mentions True"),
-        ({"forbidden": [("a", "a")]}, "forbidden has an arc from 'a' to itself"),
-        ({"forbidden": ["ab"]}, r"forbidden must hold pairs \(from, to\)"),
-        ({"forbidden": np.ones((2, 3))}, "forbidden must hold pairs"),
-        ({"tiers": [0, 1]}, "a number for each of the 4 columns"),
-        ({"tiers": {"z": 1}}, "tiers mentions 'z'"),
-        ({"tiers": {"a": "first"}}, "tier of 'a' must be a number, got 'first'"),
+        ({"required": [("a", "z")]}, "unknown_columns_listed"),
+        ({"forbidden": [("a", 9)]}, "unknown_columns_listed"),
+        ({"forbidden": [("a", True)]}, "unknown_columns_listed"),
+        ({"forbidden": [("a", "a")]}, "arc_self_loop"),
+        ({"forbidden": ["ab"]}, "arcs_type"),
+        ({"forbidden": np.ones((2, 3))}, "arcs_type"),
+        ({"tiers": [0, 1]}, "tiers_shape"),
+        ({"tiers": {"z": 1}}, "unknown_columns_listed"),
+        ({"tiers": {"a": "first"}}, "tier_not_number"),
     ],
 )
 def test_what_cannot_be_known_is_refused(chain, known, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         BlanketBayesNet(**known).fit(chain)

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from edgewise import CV, EBIC, InputError, NeighborhoodGraph, StARS
+from tests.messages import raises
 
 
 def chain(n_rows=200, n_columns=6, seed=0):
@@ -190,7 +191,7 @@ def test_path_agrees_with_single_fits():
     default = NeighborhoodGraph(alpha=EBIC(n_alphas=5)).path(X)
     assert len(default.alphas) == 5
     assert default.n_edges[0] == 0
-    with pytest.raises(InputError, match="large to small"):
+    with raises(InputError, code="alphas_descending"):
         NeighborhoodGraph().path(X, [0.1, 0.2])
 
 

@@ -15,6 +15,7 @@ from edgewise.solvers.change.density_ratio import (
 from edgewise.solvers.device import density_ratio as on_device
 from edgewise.solvers.device.density_ratio import SLAB, MonomialPairs, ProductPairs, _outer
 from edgewise.stats import Moments
+from tests.messages import raises
 from tests.solvers.array_libraries import array_of, host
 from tests.solvers.change.ratio_problems import (
     BASES,
@@ -181,7 +182,7 @@ def test_starts_from_coefficients(array_of, no_host, name):
         warm = density_ratio(*here, alpha, init=start, **options)
         assert warm.n_iter <= 1
         assert warm.converged
-    with pytest.raises(InputError, match="init must hold finite"):
+    with raises(InputError, code="theta_shape", name="init", d=12):
         density_ratio(*here, alpha, init=array_of(np.ones((3, 3, 1))), **options)
 
 

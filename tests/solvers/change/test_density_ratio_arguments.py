@@ -11,6 +11,7 @@ from edgewise.solvers.change.density_ratio import (
     ratio_alpha_max,
     ratio_alpha_min,
 )
+from tests.messages import raises
 from tests.solvers.change.ratio_problems import problem
 
 
@@ -84,47 +85,47 @@ def test_solvers_are_what_they_say():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"alpha": -0.1}, "alpha must be"),
-        ({"alpha": np.nan}, "alpha must be"),
-        ({"ridge": -1.0}, "ridge must be"),
-        ({"ridge": np.nan}, "ridge must be"),
-        ({"ridge": 0.0, "alpha": 0.0}, "cannot both be 0"),
-        ({"tol": 0.0}, "tol must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"solver": "newton"}, 'solver must be "auto"'),
-        ({"basis": "fourier"}, "basis must be one of"),
-        ({"X_p": np.ones(5)}, "X_p must be a table"),
-        ({"X_q": np.ones((0, 5))}, "X_q must be a table"),
-        ({"X_q": np.ones((3, 4))}, "X_p has 5 columns and X_q 4"),
-        ({"X_p": np.full((3, 5), np.nan)}, "X_p contains NaN"),
-        ({"X_q": np.full((3, 5), np.inf)}, "X_q contains NaN or infinite"),
-        ({"offset": np.ones(3)}, "offset must hold"),
-        ({"offset": np.full(25, np.nan)}, "offset must hold"),
-        ({"init": np.ones((5, 4))}, "init must hold"),
-        ({"init": np.full((5, 5), np.nan)}, "init must hold"),
-        ({"basis": lambda a, b: np.ones((len(a), len(a)))}, "different numbers of features"),
+        ({"alpha": -0.1}, "finite_non_negative"),
+        ({"alpha": np.nan}, "finite_non_negative"),
+        ({"ridge": -1.0}, "finite_non_negative"),
+        ({"ridge": np.nan}, "finite_non_negative"),
+        ({"ridge": 0.0, "alpha": 0.0}, "ridge_and_alpha_zero"),
+        ({"tol": 0.0}, "tol_positive"),
+        ({"max_iter": 0}, "max_iter_range"),
+        ({"solver": "newton"}, "ratio_solver"),
+        ({"basis": "fourier"}, "unknown_basis"),
+        ({"X_p": np.ones(5)}, "rows_table_shape"),
+        ({"X_q": np.ones((0, 5))}, "rows_table_shape"),
+        ({"X_q": np.ones((3, 4))}, "group_column_count"),
+        ({"X_p": np.full((3, 5), np.nan)}, "rows_not_finite_named"),
+        ({"X_q": np.full((3, 5), np.inf)}, "rows_not_finite_named"),
+        ({"offset": np.ones(3)}, "offset_length"),
+        ({"offset": np.full(25, np.nan)}, "offset_length"),
+        ({"init": np.ones((5, 4))}, "theta_shape"),
+        ({"init": np.full((5, 5), np.nan)}, "theta_shape"),
+        ({"basis": lambda a, b: np.ones((len(a), len(a)))}, "basis_feature_count"),
     ],
 )
 def test_refuses(changed, message):
     X_p, X_q, _ = problem(seed=37)
     arguments = {"X_p": X_p, "X_q": X_q, "alpha": 0.1} | changed
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         density_ratio(**arguments)
 
 
 def test_a_path_refuses_before_it_is_walked():
     X_p, X_q, _ = problem(seed=38)
-    with pytest.raises(InputError, match="alpha must be"):
+    with raises(InputError, code="finite_non_negative", parameter="alpha", name="alpha"):
         density_ratio_path(X_p, X_q, [0.1, -1.0])
-    with pytest.raises(InputError, match="init must hold"):
+    with raises(InputError, code="theta_shape", name="init", d=5):
         density_ratio_path(X_p, X_q, [0.1], init=np.ones(3))
     assert list(density_ratio_path(X_p, X_q, [], ridge=0.0)) == []
 
 
 def test_log_density_ratio_refuses():
-    with pytest.raises(InputError, match="theta must hold finite numbers in the shape"):
+    with raises(InputError, code="theta_shape", name="theta", d=2):
         log_density_ratio(np.ones((3, 2)), np.ones((3, 3, 1)))
-    with pytest.raises(InputError, match="table"):
+    with raises(InputError, code="table_required", shape=[3]):
         log_density_ratio(np.ones(3), np.ones((3, 3, 1)))
     values = log_density_ratio(np.ones((3, 2)), np.ones((2, 2)))
     np.testing.assert_allclose(values, [3.0, 3.0, 3.0])

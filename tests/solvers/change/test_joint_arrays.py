@@ -9,6 +9,7 @@ from edgewise.solvers.change import joint_graphical_lasso as front
 from edgewise.solvers.change.group_penalties import ALL_PAIRS, GROUP, PATHS, KernelPlaces, Layers
 from edgewise.solvers.change.joint_graphical_lasso import joint_alpha_max
 from edgewise.solvers.device.group_penalties import ArrayPlaces
+from tests.messages import raises
 from tests.solvers.array_libraries import array_of, host
 
 __all__ = ["array_of"]
@@ -133,13 +134,13 @@ def test_blocks_are_put_together_again(array_of):
 
 def test_what_is_wrong_is_said(array_of):
     S = covariances(2, 4)
-    with pytest.raises(InputError, match="covariance matrices"):
+    with raises(InputError, code="covariances_shape", expected="(K, d, d)", shape=[4, 4]):
         joint_graphical_lasso(array_of(S[0]), 0.1, 0.1)
-    with pytest.raises(InputError, match="NaN"):
+    with raises(InputError, code="covariances_not_finite"):
         joint_graphical_lasso(array_of(S * np.nan), 0.1, 0.1)
-    with pytest.raises(InputError, match="symmetric"):
+    with raises(InputError, code="covariances_asymmetric"):
         joint_graphical_lasso(array_of(np.triu(S)), 0.1, 0.1)
-    with pytest.raises(InputError, match="init must have shape"):
+    with raises(InputError, code="inits_shape", shape=[2, 4, 4], shape2=[1, 4, 4]):
         joint_graphical_lasso(array_of(S), 0.1, 0.1, init=array_of(S[:1]))
-    with pytest.raises(SolverError, match="no minimum"):
+    with raises(SolverError, code="free_edges_singular"):
         joint_graphical_lasso(array_of(S * 0.0), 0.1, 0.1)

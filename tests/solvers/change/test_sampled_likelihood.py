@@ -12,6 +12,7 @@ from edgewise.solvers.change.sampled_likelihood import (
     sampled_fused_alpha_max,
     sampled_fused_path,
 )
+from tests.messages import raises
 
 
 def make_rows(seed, n=60, d=3):
@@ -149,7 +150,7 @@ def test_scaling_powers_scales_coefficients_at_no_penalty():
 def test_bad_arguments():
     first, second = make_rows(0)
     proposals = Proposals(rows=first, log_density=np.zeros(len(first)))
-    with pytest.raises(InputError, match="ridge must be positive"):
+    with raises(InputError, code="ridge_positive"):
         sampled_fused_path(first, second, proposals, [0.1], ridge=0.0)
-    with pytest.raises(InputError, match="alpha must be"):
+    with raises(InputError, code="finite_non_negative", parameter="alpha", name="alpha"):
         sampled_fused_path(first, second, proposals, [-0.1])

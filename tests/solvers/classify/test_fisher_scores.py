@@ -11,6 +11,7 @@ from edgewise.solvers.classify.fisher_scores import (
     score_correlations,
     select_arcs,
 )
+from tests.messages import raises
 from tests.solvers.classify.class_problems import class_problem, log_likelihoods
 
 
@@ -65,5 +66,5 @@ def test_selection_takes_the_largest_that_are_allowed():
     assert sorted(sizes[tuple(arcs.T)]) == sorted(np.sort(sizes[allowed])[-5:])
     np.testing.assert_array_equal(arcs, arcs[np.lexsort(arcs.T[[1, 2, 0]])])
     assert len(select_arcs(sizes, allowed, 1000)) == allowed.sum()
-    with pytest.raises(InputError, match="at least 1"):
+    with raises(InputError, code="n_arcs_range", n_arcs=0):
         select_arcs(sizes, allowed, 0)

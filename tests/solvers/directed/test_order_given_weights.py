@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 
 from edgewise import InputError
 from edgewise.solvers import order_given_weights
+from tests.messages import raises
 
 
 def agony(W, tiers):
@@ -194,13 +195,13 @@ def test_no_arcs_and_one_node():
 @pytest.mark.parametrize(
     ("W", "message"),
     [
-        (np.ones((2, 3)), r"square matrix, got shape \(2, 3\)"),
-        (np.ones(3), "square matrix"),
-        (np.ones((0, 0)), "square matrix"),
-        ([[0, np.nan], [1, 0]], "NaN"),
-        ([[0, np.inf], [1, 0]], "infinite"),
+        (np.ones((2, 3)), "tier_weights_square"),
+        (np.ones(3), "tier_weights_square"),
+        (np.ones((0, 0)), "tier_weights_square"),
+        ([[0, np.nan], [1, 0]], "tier_weights_not_finite"),
+        ([[0, np.inf], [1, 0]], "tier_weights_not_finite"),
     ],
 )
 def test_bad_input_is_named(W, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=message):
         order_given_weights(W)

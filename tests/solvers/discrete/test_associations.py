@@ -10,6 +10,7 @@ from edgewise import BootstrapGraph, DiscreteMarkovNet, Graph
 from edgewise._core.errors import InputError
 from edgewise.plot import plot_network
 from edgewise.solvers.discrete.scores import edge_associations
+from tests.messages import raises
 
 PAIR = np.array([[False, True], [True, False]])
 
@@ -116,9 +117,9 @@ def test_an_edge_without_a_sign_is_grey_and_said_to_be():
     labels = [text.get_text() for text in plot_network(graph).get_legend().get_texts()]
     assert "without a sign" in labels
     assert "positive" not in labels
-    with pytest.raises(InputError, match="has no sign"):
+    with raises(InputError, code="negative_unsigned_edge", source="x0", target="x1"):
         Graph([[0, -0.5], [-0.5, 0]], signed=~PAIR)
-    with pytest.raises(InputError, match="signed must hold True or False"):
+    with raises(InputError, code="signed_shape", n_nodes=2, dtype="bool"):
         Graph([[0, 0.5], [0.5, 0]], signed=[True])
 
 

@@ -12,6 +12,7 @@ from edgewise._core.errors import InputError
 from edgewise.solvers import graphical_lasso, graphical_lasso_path
 from edgewise.solvers.device.graphical_lasso import DenseProblem, split_dense
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
+from tests.messages import raises
 from tests.solvers.array_libraries import array_of, host, torch_on
 
 __all__ = ["array_of"]
@@ -94,17 +95,17 @@ def test_components_and_paths(array_of, p):
 
 def test_what_is_wrong_is_said(array_of):
     S = covariance_of(4, 20)
-    with pytest.raises(InputError, match="square"):
+    with raises(InputError, code="covariance_not_square", shape=[3, 4]):
         graphical_lasso(array_of(S[:3]), 0.1)
-    with pytest.raises(InputError, match="not symmetric"):
+    with raises(InputError, code="covariance_asymmetric_by"):
         graphical_lasso(array_of(S + np.triu(S, 1)), 0.1)
-    with pytest.raises(InputError, match="NaN"):
+    with raises(InputError, code="covariances_not_finite"):
         graphical_lasso(array_of(S * np.nan), 0.1)
-    with pytest.raises(InputError, match="variance"):
+    with raises(InputError, code="variance_not_positive"):
         graphical_lasso(array_of(S * 0.0), 0.1)
-    with pytest.raises(InputError, match="weights"):
+    with raises(InputError, code="weights_symmetric_positive"):
         graphical_lasso(array_of(S), 0.1, weights=array_of(-S))
-    with pytest.raises(InputError, match="alpha"):
+    with raises(InputError, code="finite_non_negative", parameter="alpha", name="alpha"):
         graphical_lasso(array_of(S), -0.1)
 
 
@@ -122,7 +123,7 @@ def test_without_a_gpu_a_sentence_says_so():
         GaussianGraph(0.1, device="cuda").fit(X)
     with pytest.raises(InputError, match=expected):
         LocallyConstantGraph(0.1, 0.1, device="cuda").fit(X)
-    with pytest.raises(InputError, match="device must be"):
+    with raises(InputError, code="invalid_value", parameter="device"):
         GaussianGraph(0.1, device="tpu").fit(X)
 
 

@@ -12,6 +12,7 @@ from edgewise._core.errors import InputError
 from edgewise.solvers import locally_constant, locally_constant_path
 from edgewise.solvers.device import fused_rows
 from edgewise.solvers.device.fused_rows import DenseFused
+from tests.messages import raises
 from tests.solvers.array_libraries import array_of, host, torch_on
 from tests.solvers.space.locally_constant_problems import (
     cvxpy_locally_constant,
@@ -113,11 +114,11 @@ def test_other_solvers_are_those_of_the_host(array_of):
 
 def test_what_is_wrong_is_said(array_of):
     S = array_of(np.eye(4))
-    with pytest.raises(InputError, match="square"):
+    with raises(InputError, code="covariance_not_square", shape=[3, 4]):
         locally_constant(S[:3, :], 0.1, 0.1, [(0, 1)])
-    with pytest.raises(InputError, match="alpha must be above 0"):
+    with raises(InputError, code="space_alpha_positive", parameter="alpha"):
         locally_constant(S, 0.0, 0.1, [(0, 1)])
-    with pytest.raises(InputError, match="positive definite"):
+    with raises(InputError, code="init_indefinite"):
         locally_constant(S, 0.1, 0.1, [(0, 1)], init=-S)
 
 

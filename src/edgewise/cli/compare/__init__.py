@@ -15,19 +15,19 @@ from edgewise.cli.options import (
     Columns,
     Dask,
     DataFile,
-    DeviceOption,
     Drop,
     Formats,
     Jobs,
     Json,
-    MaxIter,
     OutFolder,
     Quiet,
     Seed,
     confidence_option,
+    estimator_option,
     given,
-    numerics_option,
     penalty,
+    settings,
+    settings_option,
 )
 from edgewise.cli.prepare import preparation
 from edgewise.cli.shell import again
@@ -45,16 +45,13 @@ design_option: Final = partial(
 #: How a change between two groups is learned.
 ChangeMethod: TypeAlias = Literal["ratio", "dtrace", "fused", "separate", "joint"]
 
-#: What columns are divided by.
-Standardization: TypeAlias = Literal["within", "pooled"]
-
 #: What a change is a change of.
 Basis: TypeAlias = Literal["gaussian", "power", "polynomial", "ising"]
 
 By: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Column that holds the label of each row; it is left out of the network.",
+        help="Column with the group of each row; excluded from the network.",
         metavar="COLUMN",
         show_default=False,
     ),
@@ -62,7 +59,7 @@ By: TypeAlias = Annotated[
 Pair: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Labels to compare: the one before and the one after, or several in their order.",
+        help="Groups to compare: reference first, or several in order.",
         metavar="BEFORE,AFTER",
         show_default="all, sorted",
     ),
@@ -72,64 +69,37 @@ ChangeMethodOption: TypeAlias = Annotated[
     typer.Option(
         "--method",
         help=(
-            "Ratio of the densities; the difference of two precision matrices by D-trace, the "
-            "strongest simple method for Gaussian columns; regressions with a sparse difference; "
-            "two graphical lassos; or the networks of all groups learned together."
+            "Density ratio (KLIEP); D-trace, the most powerful for Gaussian columns; fused "
+            "regressions; separate graphical lassos; or joint graphical lasso."
         ),
         show_default="ratio; joint for more than two groups",
     ),
 ]
 BasisOption: TypeAlias = Annotated[
     Basis | None,
-    typer.Option(
+    estimator_option(
         help=(
-            "What the ratio is of: products of two columns; of their signed powers; all products "
-            "of powers up to a degree; or products of values -1 and 1, which a table of two values "
-            "in every column gets by itself."
+            "Pair features of the density ratio: products of columns (gaussian), of their signed "
+            "powers, of polynomials, or of values -1 and 1 (ising)."
         ),
         show_default="gaussian; ising where every column has two values",
-    ),
-]
-Degree: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Degree of power or polynomial; of several, held-out rows choose one.",
-        metavar="K[,K...]",
-        show_default="2",
-    ),
-]
-StandardizeOption: TypeAlias = Annotated[
-    Standardization,
-    typer.Option(
-        "--standardize",
-        help=(
-            "Divide columns by their spread within each group, so that networks are compared; or "
-            "by one of both groups, so that a change of spread counts."
-        ),
     ),
 ]
 ChangeAlpha: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--alpha",
-        help="Penalty on changes: a number, or the rule that picks it.",
+        help="Penalty on changes: a number, or the rule that selects it.",
         metavar="NUMBER|cv",
         show_default="cv; separate ebic",
     ),
 ]
-Ridge: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        help="Curvature that keeps the ratio finite; with 0, alpha must not be too small.",
-        show_default="0.1",
-    ),
-]
 Coupling: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    estimator_option(
         help=(
-            "Penalty on differences of --method fused and joint, whose --alpha is the sparsity of "
-            "the networks themselves."
+            "Penalty on differences between groups in --method fused and joint, whose --alpha "
+            "penalises the networks."
         ),
         metavar="NUMBER|cv",
         show_default="cv; joint: chosen with alpha",
@@ -137,29 +107,24 @@ Coupling: TypeAlias = Annotated[
 ]
 Permutations: TypeAlias = Annotated[
     int | None,
-    confidence_option(
+    typer.Option(
         "--permutations",
-        help="Permutations of the labels to test the changes against; 0 for none.",
+        help="Number of permutations of the labels for the tests; 0 for no tests.",
         show_default="999; in each window 100",
     ),
 ]
-Negligible: TypeAlias = Annotated[
-    float, typer.Option(help="Leave out changes up to this size.", show_default="0")
-]
 Paired: TypeAlias = Annotated[
     str | None,
-    design_option(
-        help="Subject of each row, with rows in every group: labels change places within subjects."
-    ),
+    design_option(help="Subject of each row; permute labels within subjects."),
 ]
 Block: TypeAlias = Annotated[
     str | None,
-    design_option(help="Site, batch or the like: labels change places within blocks only."),
+    design_option(help="Site or batch of each row; permute labels within blocks."),
 ]
 Adjust: TypeAlias = Annotated[
     str | None,
     design_option(
-        help="Covariates to adjust the columns for, such as age,sex; not of the network.",
+        help="Covariates to adjust for, such as age,sex; excluded from the network.",
         metavar="COLUMNS",
     ),
 ]
@@ -167,14 +132,14 @@ Ordered: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--ordered",
-        help="Groups have an order, as doses have: only those that follow each other are coupled.",
+        help="Couple only consecutive groups, as for doses.",
         rich_help_panel="Design",
     ),
 ]
 Against: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="With --method ratio and several groups: what each group is compared with.",
+        help="Reference of each group, for --method ratio and several groups.",
         metavar="rest|pairs|LABEL",
         show_default="rest",
     ),
@@ -183,7 +148,7 @@ Risk: TypeAlias = Annotated[
     float | None,
     confidence_option(
         "--risk",
-        help="End permutations once the verdict at 5 % is decided, at this risk of another one.",
+        help="Stop permuting once the verdict at 5 % is decided, up to this risk of error.",
         show_default=False,
     ),
 ]
@@ -191,43 +156,30 @@ WindowOption: TypeAlias = Annotated[
     int | None,
     order_option(
         "--window",
-        help="Compare the first rows with windows of this many rows that follow them.",
+        help="Compare the first rows with sliding windows of this many rows.",
         metavar="ROWS",
         show_default=False,
     ),
 ]
 Step: TypeAlias = Annotated[
     int | None,
-    order_option(
-        help="Rows from one window to the next.", metavar="ROWS", show_default="half a window"
-    ),
+    order_option(help="Step between windows.", metavar="ROWS", show_default="half a window"),
 ]
 Reference: TypeAlias = Annotated[
     int | None,
     order_option(
-        help="How many of the first rows are the reference.",
+        help="Number of first rows used as reference.",
         metavar="ROWS",
         show_default="as many as a window",
     ),
 ]
-ChangeAlphaRatio: TypeAlias = Annotated[
-    float | None,
-    numerics_option(
-        "--alpha-ratio",
-        help="Smallest alpha that a rule tries, as a share of the largest.",
-        show_default="0.1",
-    ),
-]
-ChangeTolerance: TypeAlias = Annotated[
-    float | None,
-    numerics_option(
-        "--tol",
-        help="Duality gap per column at which the fit stops.",
-        show_default="1e-8; other methods 1e-6",
-    ),
-]
 
 
+#: Parameters of the estimators that ``--set`` takes.
+SETTINGS: Final = (
+    *("tol", "max_iter", "alpha_ratio", "degree", "ridge", "standardize", "negligible", "device"),
+)
+Settings: TypeAlias = Annotated[list[str] | None, settings_option(*SETTINGS)]
 #: Permutations of the labels of two groups, and of those in each window.
 PERMUTATIONS, IN_WINDOWS = 999, 100
 #: Seconds on one core by permutation, row and pair of columns: 9 for 999, 1,000 x 100.
@@ -250,12 +202,8 @@ def compare(
     pair: Pair = None,
     method: ChangeMethodOption = None,
     basis: BasisOption = None,
-    degree: Degree = None,
-    standardize: StandardizeOption = "within",
     alpha: ChangeAlpha = None,
-    ridge: Ridge = None,
     coupling: Coupling = None,
-    negligible: Negligible = 0.0,
     columns: Columns = None,
     drop: Drop = None,
     out: OutFolder = Path("edgewise-out"),
@@ -275,20 +223,20 @@ def compare(
     reference: Reference = None,
     n_permutations: Permutations = None,
     risk: Risk = None,
-    alpha_ratio: ChangeAlphaRatio = None,
-    tol: ChangeTolerance = None,
-    max_iter: MaxIter = None,
-    device: DeviceOption = None,
+    chosen_settings: Settings = None,
 ) -> None:
-    """Learn what changed between groups of rows: which groups, which pairs of columns, and how.
+    """Learn how the network differs between groups of rows, or changes over time.
 
-    The rows have a label in a column (--by), or an order (--window).
+    Groups are labelled by a column (--by); rows in order are compared by windows (--window).
     Writes the changes with p-values, pictures, the model and a record of the run.
     """
     from edgewise.cli.run import run
 
     if n_permutations is not None and n_permutations < 0:
-        raise InputError(f"--permutations must be at least 1, or 0 for none; got {n_permutations}.")
+        raise InputError("negative_permutations", n_permutations=n_permutations)
+    more = settings(chosen_settings, *SETTINGS)
+    degree, ridge, device = (more.pop(name, None) for name in ("degree", "ridge", "device"))
+    standardize, negligible = more.pop("standardize", "within"), more.pop("negligible", 0.0)
     design = given(**{"--paired": paired, "--block": block, "--adjust": adjust})
     _check_rows(by, pair, window, step, reference, design)
     ratio_only = {"basis": basis, "degree": degree, "ridge": ridge}
@@ -311,11 +259,9 @@ def compare(
         ridge=ridge,
         coupling=penalty(coupling),
         negligible=None if method == "joint" else negligible,
-        alpha_ratio=alpha_ratio,
-        tol=tol,
-        max_iter=max_iter,
         random_state=random_state,
         n_jobs=n_jobs,
+        **more,
     )
     if method == "ratio":
         parameters["basis"] = basis or (TWO_VALUES if source.is_discrete else "gaussian")
@@ -354,9 +300,7 @@ def _fit(
 
     if groups is None:
         if isinstance(parameters.get("degree"), list):
-            raise InputError(
-                "--window takes one degree to compare windows by. Pass one to --degree."
-            )
+            raise InputError("window_one_degree")
         message = f"Comparing windows of the {source.extent}"
         return message, partial(compare_windows, source, parameters, **sizes, **what)
     if len(groups.names) > 2 or what["method"] == "joint":
@@ -377,12 +321,9 @@ def _check_rows(
 ) -> None:
     """Raise unless rows are compared either by label or by order, with options that go with it."""
     if by is None and window is None:
-        raise InputError(
-            "Which rows are to be compared? Name the column of their labels (--by COLUMN), or, "
-            "for rows in order, the size of a sliding window (--window ROWS)."
-        )
+        raise InputError("nothing_to_compare")
     if by is not None and window is not None:
-        raise InputError("--by compares labels and --window rows in order. Give one of them.")
+        raise InputError("by_and_window")
     for option, value, needed, is_there in (
         ("--pair", pair, "--by", by is not None),
         ("--step", step, "--window", window is not None),
@@ -390,24 +331,18 @@ def _check_rows(
         *((option, name, "--by", by is not None) for option, name in design.items()),
     ):
         if value is not None and not is_there:
-            raise InputError(f"{option} goes with {needed}. Leave it out.")
+            raise InputError("option_requires_option", option=option, needed=needed)
     is_in_blocks, cluster = (preparation().blocks or 1) > 1, preparation().cluster
     if is_in_blocks and by is None:
-        raise InputError(
-            "--blocks goes with --by: windows of rows are compared as they are. Leave it out, or "
-            "keep one row in several with --every."
-        )
+        raise InputError("blocks_with_window")
     others = [*design, *(["--cluster"] if cluster not in (None, "none") else [])]
     if is_in_blocks and others:
-        raise InputError(
-            f"--blocks is for rows in time, and {others[0]} for rows that are otherwise "
-            "free to change groups. Give one of them."
-        )
+        raise InputError("blocks_with_design", other=others[0])
     if cluster not in (None, "none") and by is None:
-        raise InputError("--cluster goes with --by. Leave it out.")
+        raise InputError("cluster_with_window")
     for option, rows in (("--window", window), ("--reference", reference)):
         if rows is not None and rows < 2:
-            raise InputError(f"{option} must be at least 2 rows, got {rows}.")
+            raise InputError("too_few_rows_in_option", option=option, rows=rows)
 
 
 def _check_method(method: ChangeMethod, **options: Any) -> None:
@@ -415,15 +350,17 @@ def _check_method(method: ChangeMethod, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and method not in METHODS_WITH[name]:
             raise InputError(
-                f"--{name} is for --method {' or '.join(METHODS_WITH[name])}, and the method is "
-                f"{method}. Leave one of the two out."
+                "option_of_other_method",
+                name=name,
+                listed=" or ".join(METHODS_WITH[name]),
+                method=method,
             )
 
 
 def _check_groups(
     method: ChangeMethod,
     groups: Groups | None,
-    standardize: Standardization,
+    standardize: str,
     negligible: float,
     *,
     ordered: bool,
@@ -433,21 +370,20 @@ def _check_groups(
     n_groups = 2 if groups is None else len(groups.names)
     if groups is not None and n_groups > 2 and method not in ("ratio", "joint"):
         raise InputError(
-            f"--method {method} compares two groups, and there are {n_groups}. Name two: "
-            f"{again('--pair', ','.join(groups.names[:2]))}. Or leave --method out."
+            "method_for_two_groups",
+            method=method,
+            n_groups=n_groups,
+            again=again("--pair", ",".join(groups.names[:2])),
         )
     if groups is None and method == "joint":
-        raise InputError("--method joint goes with --by: windows are compared two at a time.")
+        raise InputError("joint_with_window")
     if ordered and n_groups == 2 and method != "joint":
-        raise InputError("--ordered is for three groups or more, and there are two. Leave it out.")
+        raise InputError("ordered_two_groups")
     if against is not None and (n_groups == 2 or method != "ratio"):
-        raise InputError("--against is for --method ratio with three groups or more.")
+        raise InputError("against_needs_ratio")
     if method == "joint" and (standardize != "within" or negligible):
-        option = "--negligible" if standardize == "within" else "--standardize pooled"
-        raise InputError(
-            f"{option} is for the methods of two groups; --method joint compares correlations. "
-            "Leave it out."
-        )
+        option = "negligible" if standardize == "within" else "standardize"
+        raise InputError("option_of_two_group_methods", option=option)
 
 
 def _read_as(method: ChangeMethod | None, basis: Basis | None) -> str | None:
@@ -455,16 +391,13 @@ def _read_as(method: ChangeMethod | None, basis: Basis | None) -> str | None:
     return basis if method in (None, "ratio") else "gaussian"
 
 
-def _degrees(text: str | None, basis: str) -> int | list[int] | None:
+def _degrees(text: Any, basis: str) -> int | list[int] | None:
     if text is None:
         return None
     if basis not in WITH_DEGREE:
-        raise InputError(
-            f"--degree is for --basis {' or '.join(WITH_DEGREE)}, and the basis is {basis}. Leave "
-            "--degree out, or choose one of them."
-        )
+        raise InputError("degree_without_basis", listed=" or ".join(WITH_DEGREE), basis=basis)
     try:
-        degrees = [int(part) for part in text.split(",")]
+        degrees = [int(part) for part in str(text).split(",")]
     except ValueError:
-        raise InputError(f"--degree takes whole numbers, as in 2 or 2,3,4; got '{text}'.") from None
+        raise InputError("degree_not_whole", text=text) from None
     return degrees if len(degrees) > 1 else degrees[0]

@@ -63,7 +63,7 @@ COEFFICIENTS: Final = "Coefficients of the method (not tested)"
 #: Pictures in a page, with words for those who cannot see them.
 ALT: Final = {
     "change.png": "Drawing of the changes: blue rose, orange fell",
-    "permutation.png": "The evidence for a difference beside that of permuted labels",
+    "permutation.png": "Test statistic and its permutation distribution",
     SEARCH: "How alpha was chosen",
 }
 #: Hint at the method to hold the density ratio against.
@@ -85,7 +85,7 @@ def compare_groups(
     frame, notes = adjusted(source.frame, groups), []
     if parameters.get("standardize") == "within":
         each = "columns standardised within each group"
-        notes.append(f"{each}; --standardize pooled counts spreads too")
+        notes.append(f"{each}; --set standardize=pooled includes variances")
     learner = estimator_of(ESTIMATORS[method], parameters).set_params(verbose=int(shows_progress()))
     model = learner.fit(frame, groups.y)
     test, more = run_test(source, groups, groups.y, model, n_permutations, risk)
@@ -117,6 +117,7 @@ def compare_groups(
         shown=shown,
         finding=_finding(graph, test, what),
         subject=f"The changes of {what}" if what else "The changes",
+        noun="change",
         rows=("changes", changes),
     )
 
@@ -152,9 +153,7 @@ def run_test(
     )
     notes = about_design(source, groups)
     for (first, second), reason in test.untested.items():
-        # What to do instead is for comparisons of these two alone.
-        why = reason[0].lower() + reason[1:].partition(". ")[0]
-        notes.append(f"{first} and {second} were not compared with each other: {why}")
+        notes.append(f"{first} and {second} were not compared with each other: {reason}")
     if test.rare:
         named = ", ".join(test.rare)
         notes.append(f"not compared by the test, since nearly all rows have one value: {named}")
@@ -254,7 +253,7 @@ def _learned(
                 learned = model.changes(frame, groups.y)
         except InputError as error:
             notes = (
-                f"kinds of change go by its sign, without the networks of the groups: {error}",
+                f"kinds of change follow its sign, without the networks of the groups: {error}",
             )
     rows, columns = _ends(learned, model.graph_)
     plain: Any = "changed"
@@ -497,7 +496,7 @@ def _draw(
 
 
 def draw_verdict(test: NetworkComparison | None) -> dict[str, Figure | SubFigure]:
-    """Draw the evidence beside that of permutations, if there was a test."""
+    """Draw the test statistic and its permutation distribution, if there was a test."""
     from edgewise.plot.curves import plot_permutation
 
     if test is None:

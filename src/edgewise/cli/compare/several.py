@@ -1,4 +1,4 @@
-"""Fit of `compare` for several groups of rows: their networks together, tests and pictures."""
+"""Fit of `compare` for several groups of rows: joint networks, tests and pictures."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ ALT: Final = {
     "pairs.png": "Which groups differ: the family-wise p-value of each pair of groups",
     "edges.png": "Edges by groups: partial correlations, those that differ most on top",
     "strength.png": "Strength of each column in each group",
-    "permutation.png": "The evidence for a difference beside that of permuted labels",
+    "permutation.png": "Test statistic and its permutation distribution",
     SEARCH: "How alpha was chosen",
 }
 #: Parameters of the density ratio, which has a fit of its own.
 OF_RATIO: Final = ("basis", "degree", "ridge", "standardize", "negligible", "device")
 #: Pairs of groups that a summary lists.
 MOST_PAIRS: Final = 10
-#: Groups whose weights stand beside each edge.
+#: Groups whose weights are listed with each edge.
 MOST_GROUPS: Final = 6
 
 
@@ -132,8 +132,6 @@ def compare_several(
 
 def _refuse_flat(frame: pd.DataFrame, labels: pd.Series) -> None:
     """Name all columns with a single value in any of the groups, and the command without them."""
-    from edgewise.io import quote_names
-
     is_flat = frame.groupby(labels, observed=True).nunique() == 1
     flat = [str(name) for name in frame if is_flat[name].any()]
     if flat:
@@ -141,8 +139,10 @@ def _refuse_flat(frame: pd.DataFrame, labels: pd.Series) -> None:
         one = f"has a single value in group '{label}': it has"
         some = f"have a single value in some groups, '{flat[0]}' in group '{label}': they have"
         raise InputError(
-            f"{quote_names(flat)} {one if len(flat) == 1 else some} no links there. Use "
-            f"{drop_command(flat)}, or leave groups out by --pair."
+            "groups_without_edges",
+            flat=flat,
+            one=one if len(flat) == 1 else some,
+            drop_command=drop_command(flat),
         )
 
 

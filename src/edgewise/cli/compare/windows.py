@@ -47,10 +47,7 @@ def compare_windows(
     from edgewise.inference import window_changes
 
     if n_permutations < 1:
-        raise InputError(
-            "Changes in a window are held against those of permutations, so --permutations must "
-            f"be at least 1; got {n_permutations}."
-        )
+        raise InputError("window_needs_permutations", n_permutations=n_permutations)
     n_reference = window if reference is None else reference
     learner = estimator_of(ESTIMATORS[method], parameters)
     found = window_changes(
@@ -75,6 +72,7 @@ def compare_windows(
         model=model,
         graph=graph,
         subject="The changes of all windows",
+        noun="change",
         text=_summary(model, graph, windows, titles, source, n_reference, n_permutations),
         parameters={
             **parameters_of(model),

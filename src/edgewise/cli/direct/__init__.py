@@ -1,4 +1,4 @@
-"""``edgewise direct``: which way influences run between the columns of a table."""
+"""``edgewise direct``: a directed acyclic graph of the columns of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import read_source
 from edgewise.cli.options import (
     Columns,
-    ConfidenceOption,
     Dask,
     DataFile,
     Drop,
@@ -24,15 +23,17 @@ from edgewise.cli.options import (
     KindsOption,
     OutFolder,
     Quiet,
-    RepairOption,
+    Resamples,
     Seed,
-    confidence_option,
+    estimator_option,
     given,
     penalty,
+    settings,
+    settings_option,
 )
 from edgewise.cli.prepare import did_you_mean, named_columns
 
-known_option: Final = partial(typer.Option, rich_help_panel="What is known in advance")
+known_option: Final = partial(typer.Option, rich_help_panel="Background knowledge")
 
 #: Seconds of both opinions on one core by pair of columns: 5 for 1,000.
 SECONDS_PER_PAIR: Final = 5e-6
@@ -56,71 +57,57 @@ DirectMethodOption: TypeAlias = Annotated[
     typer.Option(
         "--method",
         help=(
-            "How directions are learned: by the best score (boss: by an order of the columns; ges: "
-            "greedily; exact: the best of all, up to 20 columns), or by tests of independence (pc, "
-            "or Markov blankets: the IAMB variants, gs, tc, tc-bw, and l1mb by lasso paths), or by "
-            "a penalty (order: by an order of all columns; bcd: column by column)."
+            "Score-based search (boss, ges; exact up to 20 columns); independence tests (pc, or "
+            "Markov blankets: IAMB variants, gs, tc, tc-bw, l1mb); or penalised structural "
+            "equations (order: OR-SGBN; bcd: H-SGBN)."
         ),
     ),
 ]
 SecondMethodOption: TypeAlias = Annotated[
     SecondMethod | None,
-    typer.Option(
+    estimator_option(
         "--second",
         help=(
-            "The second opinion: tests (blankets) beside a score, a score (boss) beside tests, or "
-            "a penalised order of the columns, which gets fewer directions right."
+            "Second method for comparison: tests (blankets), a score (boss) or penalised "
+            "equations (penalized)."
         ),
-        show_default="blankets beside a score, boss beside tests or a penalty",
+        show_default="blankets for a score, else boss",
     ),
 ]
 Significance: TypeAlias = Annotated[
     float,
-    typer.Option(help="Level of each test of independence; larger ones find more arcs."),
+    estimator_option(help="Significance level of the independence tests."),
 ]
 DirectAlpha: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    estimator_option(
         "--alpha",
         help=(
-            "Penalty of --method order or bcd, else of --second penalized, in units of "
-            "correlation: a number, or the rule that picks it."
+            "Penalty of --method order or bcd, or of --second penalized, on the correlation "
+            "scale: a number, or the rule that selects it."
         ),
         metavar="NUMBER|ebic|cv|stars",
         show_default="ebic",
     ),
 ]
-Standardize: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--standardize/--no-standardize",
-        help=(
-            "Whether --method order or bcd, else --second penalized, sees standardised columns. In "
-            "their units, columns of small variance tend to come out as causes. The others never "
-            "depend on units."
-        ),
-    ),
-]
 Forbid: TypeAlias = Annotated[
     list[str] | None,
-    known_option(
-        help="A forbidden arc; give the option once for each.",
+    typer.Option(
+        help="Forbid an arc; repeat for several.",
         metavar="FROM,TO",
         show_default=False,
     ),
 ]
 Require: TypeAlias = Annotated[
     list[str] | None,
-    known_option(
-        help="A required arc; give the option once for each.", metavar="FROM,TO", show_default=False
-    ),
+    known_option(help="Require an arc; repeat for several.", metavar="FROM,TO", show_default=False),
 ]
 Tier: TypeAlias = Annotated[
     list[str] | None,
-    known_option(
+    typer.Option(
         help=(
-            "Columns that come before those of the next --tier, such as in time: no arc leads "
-            "back. Columns that none names may stand anywhere."
+            "Order columns in tiers, such as in time: no arc leads from a later --tier to an "
+            "earlier one. Other columns are unrestricted."
         ),
         metavar="NAMES",
         show_default=False,
@@ -130,23 +117,14 @@ SetBy: TypeAlias = Annotated[
     str | None,
     known_option(
         "--interventions",
-        help=(
-            "The column that names what was set from outside in each row, empty where nothing "
-            "was: such rows tell directions."
-        ),
+        help=("Column with the intervened variable of each row, empty for observational rows."),
         metavar="COLUMN",
         show_default=False,
     ),
 ]
-ArcResamples: TypeAlias = Annotated[
-    int | None,
-    confidence_option(
-        "--resamples",
-        "--bootstrap",
-        help="Number of bootstrap resamples; also skips the time estimate.",
-        show_default="100",
-    ),
-]
+#: Parameters of the estimators that ``--set`` takes.
+SETTINGS: Final = ("repair", "standardize")
+Settings: TypeAlias = Annotated[list[str] | None, settings_option(*SETTINGS)]
 
 
 def direct(
@@ -155,7 +133,6 @@ def direct(
     significance: Significance = 0.01,
     second: SecondMethodOption = None,
     alpha: DirectAlpha = None,
-    standardize: Standardize = True,
     columns: Columns = None,
     drop: Drop = None,
     kinds: KindsOption = None,
@@ -170,20 +147,21 @@ def direct(
     require: Require = None,
     tier: Tier = None,
     interventions: SetBy = None,
-    confidence: ConfidenceOption = None,
-    n_resamples: ArcResamples = None,
-    repair: RepairOption = None,
+    n_resamples: Resamples = None,
+    chosen_settings: Settings = None,
 ) -> None:
-    """Learn which way influences run between columns, as far as the rows can tell.
+    """Learn a directed acyclic graph of the columns, up to Markov equivalence.
 
-    By the order of the columns with the best score, and by tests as a second opinion. Columns may
-    be numbers, levels, or some of each.
-    Writes both networks, the directions that are identified, pictures, the model and a record.
+    A score-based search and, for comparison, independence tests; columns may be numeric,
+    categorical or both.
+    Writes both networks, the identified directions, pictures, the model and a record of the run.
     """
     from edgewise.cli.direct.fit import direct_columns
     from edgewise.cli.run import run
 
-    resamples = Confidence.asked(confidence, n_resamples)
+    more = settings(chosen_settings, *SETTINGS)
+    repair, standardize = more.get("repair"), more.get("standardize", True)
+    resamples = Confidence.asked(n_resamples)
     source = read_source(
         data,
         columns=columns or (),
@@ -208,9 +186,7 @@ def direct(
     first = {"method": method, **both, **known}
     first |= about_penalty if is_penalized else {"significance": significance}
     if is_penalized and second == "penalized":
-        raise InputError(
-            f"--method {method} is penalised itself. Use --second boss or blankets, or none."
-        )
+        raise InputError("second_of_penalised", method=method)
     if not is_penalized and second is None and (alpha is not None or not standardize):
         second = "penalized"
     chosen: str | None = second
@@ -241,10 +217,7 @@ def _second_of_experiments(method: DirectMethod, second: SecondMethod | None) ->
     """Choose the second opinion on rows of experiments, which only scores know what to do with."""
     if method not in SCORED_METHODS or second not in (None, "boss"):
         option = f"--second {second}" if method in SCORED_METHODS else f"--method {method}"
-        raise InputError(
-            f"{option} is for rows in which nothing was set. Use --method boss, ges or exact with "
-            "--interventions, and --second boss or none."
-        )
+        raise InputError("observational_only", option=option)
     return second or ("ges" if method == "boss" else "boss")
 
 
@@ -252,15 +225,9 @@ def _second_of_levels(method: DirectMethod, second: SecondMethod | None) -> str:
     """Choose the second opinion on columns with levels; refuse methods that have none for them."""
     if method not in (*SCORED_METHODS, "pc"):
         does = "regresses columns" if method in PENALIZED_METHODS else "tests partial correlations"
-        raise InputError(
-            f"--method {method} {does}, and some columns have levels. Use --method pc for tests, "
-            "or boss, ges or exact for scores."
-        )
+        raise InputError("method_refuses_levels", method=method, does=does)
     if second not in (None, "boss"):
-        raise InputError(
-            f"--second {second} is for numbers, and some columns have levels. Leave it out"
-            f"{', with --alpha and --no-standardize' if second == 'penalized' else ''}."
-        )
+        raise InputError("second_refuses_levels", second=second, is_second=second == "penalized")
     return second or ("pc" if method in SCORED_METHODS else "boss")
 
 
@@ -270,7 +237,7 @@ def _arcs(texts: Sequence[str], option: str, names: Sequence[str]) -> list[tuple
     for text in texts:
         parts = text.split(",")
         if len(parts) < 2:
-            raise InputError(f"{option} takes two columns, as in FROM,TO; got '{text}'.")
+            raise InputError("option_takes_pair", option=option, text=text)
         ways = [
             (",".join(parts[:k]).strip(), ",".join(parts[k:]).strip()) for k in range(1, len(parts))
         ]
@@ -278,8 +245,10 @@ def _arcs(texts: Sequence[str], option: str, names: Sequence[str]) -> list[tuple
         if not matching:
             unknown = next(end for end in ways[0] if end not in names)
             raise InputError(
-                f"{option} names '{unknown}', which is no column of the table. "
-                f"{did_you_mean(unknown, names)}"
+                "unknown_column_in_option",
+                option=option,
+                unknown=unknown,
+                did_you_mean=did_you_mean(unknown, names),
             )
         found.append(matching[0])
     return found
@@ -291,6 +260,6 @@ def _tiers(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     for number, text in enumerate(texts):
         for name in named_columns([text], names, "--tier"):
             if name in tiers:
-                raise InputError(f"--tier names '{name}' twice. Leave one of them out.")
+                raise InputError("tier_named_twice", name=name)
             tiers[name] = number
     return tiers

@@ -1,4 +1,4 @@
-"""Fit of `direct`: a directed network and a second opinion, in words and pictures."""
+"""Fit of `direct`: a directed network and a second one for comparison, in words and pictures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ALT: Final = {
     INTERVALS_PICTURE: INTERVALS_WORDS,
     "coefficients.png": "Coefficients of the learned network, causes before effects",
 }
-#: Methods of `DirectedGraph`, and what they go by.
+#: Methods of `DirectedGraph`, and the criterion of each.
 SCORED: Final = {
     "boss": "the best order of the columns",
     "ges": "greedy equivalence search",
@@ -245,7 +245,7 @@ def _second_opinion(
     sample_weight: FloatArray | None,
     interventions: Any = None,
 ) -> tuple[Any, BoolArray, list[str]]:
-    """Fit the second network: tests beside a score, and a score beside all others, unless told."""
+    """Fit the second network: tests for a score and a score for all others, by default."""
     method = second["method"] or ("blankets" if fit.method in SCORED else "boss")
     options = {**_known(first), **second, "method": "order" if method == PENALIZED else method}
     learner, known = _learner(options, list(frame.columns))
@@ -284,7 +284,7 @@ def _about_known(fit: Any, known: KnownArcs | None) -> list[str]:
     notes = ["required arcs are almost unpenalised in the penalised fit"]
     if lacking.any():
         arcs = ", ".join(f"{names[i]} -> {names[j]}" for i, j in np.argwhere(lacking).tolist())
-        notes.append(f"the penalised fit has no place for {arcs}")
+        notes.append(f"the penalised fit does not support the required {arcs}")
     return notes
 
 
@@ -440,7 +440,7 @@ def _strongest(both: _Networks) -> str:
 
 
 def _how(fit: Any) -> str:
-    """Say what a network goes by."""
+    """Describe the criterion of a network."""
     if fit.method in SCORED:
         return f"{SCORED[fit.method]} ({fit.criterion.upper()})"
     if fit.method in TESTED:
@@ -493,7 +493,7 @@ def _nothing(fit: Any) -> str:
     if fit.method in SCORED:
         return f"No arc between two columns improves the {fit.criterion.upper()}."
     if fit.method in BY_PENALTY:
-        return f"No arc is worth the penalty{_penalty(fit)}."
+        return f"No arc exceeds the penalty{_penalty(fit)}."
     return (
         f"No two columns are dependent at significance {fit.significance:g}, given the "
         "columns that shield them."

@@ -1,31 +1,22 @@
-"""``edgewise learn``: from a table to its network."""
+"""``edgewise learn``: the network of the columns of a table."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 from edgewise._core.errors import InputError
 from edgewise.cli.confidence import Confidence
 from edgewise.cli.input import Source, read_source, stream_source
 from edgewise.cli.learn.places import Place, chosen_place, read_groups
 from edgewise.cli.options import (
-    PLACES,
     Alpha,
-    AlphaRatio,
-    Chain,
     Columns,
-    ConfidenceOption,
-    Constant,
-    ConstantOption,
     Covariance,
     CovarianceOption,
-    CriterionOption,
     Dask,
     DataFile,
-    Device,
-    DeviceOption,
     Drop,
     Formats,
     Grid,
@@ -33,23 +24,19 @@ from edgewise.cli.options import (
     Jobs,
     Json,
     KindsOption,
-    MaxIter,
     Method,
     MethodOption,
     Nodes,
     OutFolder,
-    Pairs,
     Quiet,
-    RepairOption,
     Resamples,
-    Ring,
     Seed,
     Stability,
     Stream,
-    Tau,
-    Tolerance,
     given,
     penalty,
+    settings,
+    settings_option,
 )
 from edgewise.cli.prepare import preparation
 
@@ -65,6 +52,11 @@ NEEDS_ROWS: Final = {
 #: and about 40 for 38 x 3051 rows and columns), and of levels by pair of columns and row.
 SECONDS_PER_PAIR: Final = 4e-6
 SECONDS_PER_PRODUCT: Final = 4e-7
+#: Parameters of the estimators that ``--set`` takes.
+SETTINGS: Final = (
+    *("tol", "max_iter", "alpha_ratio", "repair", "tau", "constant", "criterion", "device"),
+)
+Settings: TypeAlias = Annotated[list[str] | None, settings_option(*SETTINGS)]
 
 
 def learn(
@@ -83,44 +75,34 @@ def learn(
     n_jobs: Jobs = 1,
     dask: Dask = None,
     grid: Grid = None,
-    ring: Ring = False,
-    chain: Chain = False,
-    pairs: Pairs = None,
-    tau: Tau = None,
-    constant: ConstantOption = None,
-    criterion: CriterionOption = None,
     stream: Stream = False,
-    confidence: ConfidenceOption = None,
     n_resamples: Resamples = None,
     nodes: Nodes = False,
     groups: Groups = None,
     stability: Stability = False,
-    repair: RepairOption = None,
-    alpha_ratio: AlphaRatio = None,
-    tol: Tolerance = None,
-    max_iter: MaxIter = None,
-    device: DeviceOption = None,
+    chosen_settings: Settings = None,
 ) -> None:
-    """Learn which columns of a table depend directly on each other.
+    """Learn the network of the columns of a table.
 
-    Two columns are joined when they are dependent given all the others.
+    An edge joins two columns that are dependent given all others (partial correlation).
     Writes the graph, its edges, pictures, the model and a record of the run.
     """
     from edgewise.cli.learn.fit import DISCRETE, IN_SPACE, MIXED, NodesAsked, learn_graph
     from edgewise.cli.run import run
 
-    place = chosen_place(grid=grid, ring=ring, chain=chain, pairs=pairs)
-    resamples = Confidence.asked(confidence, n_resamples)
+    more = settings(chosen_settings, *SETTINGS)
+    repair, tau, constant, criterion, device = (
+        more.pop(name, None) for name in ("repair", "tau", "constant", "criterion", "device")
+    )
+    place = chosen_place(grid)
+    resamples = Confidence.asked(n_resamples)
     _check_space(place, method, covariance, tau, constant)
     is_mixed = _is_mixed(kinds, method, place, covariance, is_stream=stream)
     chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
     is_about_nodes = nodes or stability or groups is not None
     if stream:
         if is_about_nodes:
-            raise InputError(
-                "--nodes, --groups and --stability need all rows at once, and --stream reads them "
-                "piece by piece. Leave them or --stream out."
-            )
+            raise InputError("nodes_exclude_stream")
         searched = "cv" if place is not None and tau in (None, "cv") else None
         rule = alpha or ("stepwise" if place is None else "cv")
         asked = given(alpha=rule, missing=preparation().missing, covariance=covariance)
@@ -144,22 +126,18 @@ def learn(
     name: str = method or "gaussian"
     parameters = given(missing=source.missing, random_state=random_state)
     if source.is_discrete:
-        _check_discrete(source, alpha=alpha, repair=repair, alpha_ratio=alpha_ratio, tol=tol)
+        _check_discrete(source, alpha=alpha, repair=repair, **more)
         name, parameters = DISCRETE, {**parameters, "criterion": criterion or "bjp"}
     elif source.kinds and criterion is None:
         _check_discrete(source, repair=repair)
-        name, options = MIXED, given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
-        parameters |= {"alpha": penalty(alpha or "ebic"), "n_jobs": n_jobs, **options}
+        name = MIXED
+        parameters |= {"alpha": penalty(alpha or "ebic"), "n_jobs": n_jobs, **more}
         parameters["kinds"] = dict(source.kinds)
         parameters |= {"covariance": covariance} if covariance is not None else {}
     elif criterion is not None:
-        raise InputError(
-            f"--criterion is for discrete columns, and {data} is learned as numbers. Pass "
-            "--method discrete, or leave --criterion out."
-        )
+        raise InputError("criterion_for_levels", data=data)
     else:
-        parameters |= given(repair=repair, n_jobs=n_jobs)
-        parameters |= given(alpha_ratio=alpha_ratio, tol=tol, max_iter=max_iter)
+        parameters |= given(repair=repair, n_jobs=n_jobs) | more
         if place is None:
             scale = covariance or ("auto" if source.has_answers else "correlation")
             rule = "ebic" if name == "neighborhood" else "stepwise"
@@ -172,7 +150,7 @@ def learn(
         else:
             source, neighbors = _in_space(place, source)
             name = IN_SPACE
-            parameters |= {"alpha": penalty(alpha or "cv"), "tau": penalty(tau or "cv")}
+            parameters |= {"alpha": penalty(alpha or "cv"), "tau": "cv" if tau is None else tau}
             parameters |= given(neighbors=neighbors, constant=constant)
             parameters |= given(device=device)
     _check_device(device, name)
@@ -206,14 +184,15 @@ def _seconds(method: str, n_samples: int, n_features: int) -> float:
 
 def _check_stream(confidence: Confidence, **options: Any) -> None:
     """Raise where an option needs all rows at once, or again."""
-    asked = ["--confidence"] if confidence.is_asked else []
+    asked = ["--resamples"] if confidence.is_asked else []
     asked += preparation().options
-    asked += [f"--{name} {value}" for name, value in options.items() if value in NEEDS_ROWS[name]]
+    asked += [
+        f"--set {name}={value}" if name in SETTINGS else f"--{name} {value}"
+        for name, value in options.items()
+        if value in NEEDS_ROWS[name]
+    ]
     if asked:
-        raise InputError(
-            f"{asked[0]} needs all rows at once, and --stream reads them piece by piece. Leave "
-            "one of the two out; for penalties, pass numbers, --alpha stepwise or --alpha ebic."
-        )
+        raise InputError("stream_needs_one_pass", asked=asked[0])
 
 
 def _is_discrete(method: Method | None, *, is_forced: bool) -> bool | None:
@@ -238,26 +217,20 @@ def _is_mixed(
         f"--method {method}": method not in (None, "mixed"),
         f"--covariance {covariance}": covariance not in (None, "nonparanormal"),
         "--stream": is_stream,
-        "" if place is None else place.option: place is not None,
+        "--grid": place is not None,
     }
     if is_asked and (given := [name for name, is_given in others.items() if is_given]):
-        raise InputError(
-            f"{option} learns by a regression of each column on the others, which {given[0]} does "
-            "not go with. Leave one of the two out."
-        )
+        raise InputError("mixed_excludes_option", option=option, given=given[0])
     return is_asked
 
 
-def _check_device(device: Device | None, method: str) -> None:
+def _check_device(device: str | None, method: str) -> None:
     """Refuse a GPU for methods that have no use for it; a CPU is what they take anyway."""
     from edgewise.cli.learn.fit import IN_SPACE
 
     has_choice = device is not None and device not in ("auto", "cpu")
     if has_choice and method not in ("gaussian", IN_SPACE):
-        raise InputError(
-            f"--device is for the graphical lasso, also in space, and the network is learned by "
-            f"the method {method}. Leave --device out."
-        )
+        raise InputError("device_not_supported", method=method)
 
 
 def _check_discrete(source: Source, **numerical: Any) -> None:
@@ -265,9 +238,7 @@ def _check_discrete(source: Source, **numerical: Any) -> None:
     for name, value in numerical.items():
         if value is not None:
             raise InputError(
-                f"{name}={value} is for columns of numbers, and {source.name} is learned as a "
-                f"{'mixed' if source.kinds else 'discrete'} network. Leave it out, or pass "
-                "--method gaussian."
+                "option_for_numbers", name=name, value=value, name2=source.name, kinds=source.kinds
             )
 
 
@@ -275,34 +246,21 @@ def _check_space(
     place: Place | None,
     method: Method | None,
     covariance: Covariance | None,
-    tau: str | None,
-    constant: Constant | None,
+    tau: float | str | None,
+    constant: str | None,
 ) -> None:
     """Raise where options make no sense with, or without, positions of the columns."""
     if place is None:
-        for option, value in (("--tau", tau), ("--constant", constant)):
+        for option, value in (("--set tau", tau), ("--set constant", constant)):
             if value is not None:
-                *others, last = PLACES
-                raise InputError(
-                    f"{option} is for columns that sit in space. Say where they do with "
-                    f"{', '.join(others)} or {last}, or leave {option} out."
-                )
+                raise InputError("option_for_space", option=option)
         return
     if method == "neighborhood":
-        raise InputError(
-            f"{place.option} fits all columns together, and --method neighborhood one at a time. "
-            "Leave one of the two out."
-        )
+        raise InputError("space_excludes_neighborhood")
     if method == "discrete":
-        raise InputError(
-            f"{place.option} is for columns of numbers, and --method discrete for levels. Leave "
-            "one of the two out."
-        )
+        raise InputError("space_excludes_discrete")
     if covariance not in (None, "empirical"):
-        raise InputError(
-            f"{place.option} compares neighbours in the unit they share, so it takes --covariance "
-            f"empirical and not {covariance}. Leave --covariance out."
-        )
+        raise InputError("space_excludes_covariance", covariance=covariance)
 
 
 def _in_space(place: Place, source: Source) -> tuple[Source, Any]:

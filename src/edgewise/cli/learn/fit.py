@@ -85,7 +85,7 @@ ALT: Final = {
     INTERVALS_PICTURE: INTERVALS_WORDS,
     COMMUNITIES: "How often two nodes are in one community of a resample",
     CENTRALITY: "Centrality of the nodes, which says nothing about causes",
-    STABILITY: "Centrality in parts of the rows beside that in all",
+    STABILITY: "Centrality in subsets of the rows, against that in all rows",
     SEARCH: "How the network was chosen",
 }
 #: What the columns of a mixed network are, and what the others tell of each.
@@ -433,7 +433,7 @@ def _stability(coefficients: Mapping[str, float]) -> str:
 
 
 def _treatment(fit: Any) -> list[str]:
-    """Tell what was done to the rows, and how to have answers taken for something else."""
+    """List the treatment of the rows, and how to declare other kinds."""
     return [f"{note}{OTHERWISE}" if "ordered answers" in note else note for note in fit.treatment_]
 
 

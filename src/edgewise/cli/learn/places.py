@@ -1,4 +1,4 @@
-"""Where the columns of a table sit, and which belong together, as options tell it."""
+"""Neighbours and groups of columns, as ``--grid`` and ``--groups`` name them."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from edgewise.cli.prepare import did_you_mean
 
 _WHOLE: Final = re.compile(r"\d+")
 _SIZES: Final = re.compile(r"\d+(?:[xX]\d+){1,2}")
+#: Neighbourhoods that need no sizes.
+SHAPES: Final = ("chain", "ring")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """The one option that says where the columns sit, and what came with it."""
+    """Value of ``--grid``: sizes, ``chain``, ``ring`` or a file of pairs."""
 
-    option: str
-    value: str | Path | None = None
+    value: str | Path
 
     def neighbors(self, names: Sequence[str], table: str) -> Neighborhood:
         """Apply to the columns of a table."""
         if isinstance(self.value, Path):
             return _read_pairs(self.value, names, table)
-        if self.value is None:
-            if self.option == "--ring" and len(names) < 3:
-                raise InputError(
-                    f"A ring has at least 3 sites, and {table} has {len(names)} columns. "
-                    "Use --chain."
-                )
-            return Neighborhood(neighbors=self.option.removeprefix("--"))
+        if self.value in SHAPES:
+            if self.value == "ring" and len(names) < 3:
+                raise InputError("ring_too_short", table=table, n_names=len(names))
+            return Neighborhood(neighbors=self.value)
         shape = tuple(int(size) for size in _WHOLE.findall(self.value))
         if math.prod(shape) != len(names):
             raise InputError(
-                f"--grid {self.value} has {math.prod(shape)} sites, and {table} has {len(names)} "
-                "columns to put there. Leave other columns out with --drop; where the grid has "
-                "holes, list the neighbours with --pairs."
+                "grid_size_mismatch",
+                value=self.value,
+                n_sites=math.prod(shape),
+                table=table,
+                n_names=len(names),
             )
         return Neighborhood(neighbors=shape)
 
@@ -64,22 +64,15 @@ class Neighborhood:
     notes: tuple[str, ...] = ()
 
 
-def chosen_place(*, grid: str | None, ring: bool, chain: bool, pairs: Path | None) -> Place | None:
-    """Find the one option that was given; None where there was none."""
-    places = [
-        *([Place(option="--grid", value=grid)] if grid is not None else []),
-        *([Place(option="--ring")] if ring else []),
-        *([Place(option="--chain")] if chain else []),
-        *([Place(option="--pairs", value=pairs)] if pairs is not None else []),
-    ]
-    if len(places) > 1:
-        *others, last = (place.option for place in places)
-        raise InputError(
-            f"{', '.join(others)} and {last} each say where the columns sit. Give one of them."
-        )
-    if grid is not None and not _SIZES.fullmatch(grid):
-        raise InputError(f"--grid takes two or three sizes, as in 8x8 or 4x5x6; got '{grid}'.")
-    return places[0] if places else None
+def chosen_place(grid: str | None) -> Place | None:
+    """Read the value of ``--grid``; text that is neither sizes nor a shape names a file."""
+    if grid is None:
+        return None
+    if grid in SHAPES or _SIZES.fullmatch(grid):
+        return Place(value=grid)
+    if not Path(grid).suffix and not Path(grid).exists():
+        raise InputError("grid_syntax", grid=grid)
+    return Place(value=Path(grid))
 
 
 def _read_pairs(path: Path, names: Sequence[str], table: str) -> Neighborhood:
@@ -87,27 +80,23 @@ def _read_pairs(path: Path, names: Sequence[str], table: str) -> Neighborhood:
     rows = list(_rows(path))
     for line, row in rows:
         if len(row) != 2:
-            raise InputError(
-                f"Line {line} of {path} has {len(row)} {'field' if len(row) == 1 else 'fields'}; "
-                "a pair of neighbours has 2."
-            )
+            raise InputError("pairs_file_fields", line=line, path=path, n_row=len(row))
     notes: tuple[str, ...] = ()
     # A header has nothing in common with the pairs below it; a slip of the pen has.
     if rows and not any(cell in names or _WHOLE.fullmatch(cell) for cell in rows[0][1]):
-        notes = (f"the first line of {path} was taken for a header: {', '.join(rows[0][1])}",)
+        notes = (f"the first line of {path} was read as a header: {', '.join(rows[0][1])}",)
         rows = rows[1:]
     if not rows:
-        raise InputError(f"{path} lists no pairs. Give two columns per line, as in 'a,b'.")
+        raise InputError("pairs_file_empty", path=path)
     number = _numbers(path, rows, names, table)
     lines: dict[tuple[int, int], int] = {}
     for line, row in rows:
         first, second = sorted(number[cell] for cell in row)
         if first == second:
-            raise InputError(f"Line {line} of {path} joins '{row[0]}' to itself. Leave it out.")
+            raise InputError("pairs_file_self", line=line, path=path, row=row[0])
         if (before := lines.setdefault((first, second), line)) != line:
             raise InputError(
-                f"Lines {before} and {line} of {path} hold the same pair, '{row[0]}' and "
-                f"'{row[1]}'. Leave one of them out."
+                "pairs_file_repeated", before=before, line=line, path=path, row=row[0], row2=row[1]
             )
     fingerprint = {
         "file": str(path),
@@ -124,26 +113,25 @@ def read_groups(path: Path, names: Sequence[str], table: str) -> tuple[list[str]
     rows = list(_rows(path))
     notes: tuple[str, ...] = ()
     if rows and rows[0][1][0] not in names:
-        notes = (f"the first line of {path} was taken for a header: {', '.join(rows[0][1])}",)
+        notes = (f"the first line of {path} was read as a header: {', '.join(rows[0][1])}",)
         rows = rows[1:]
     found: dict[str, str] = {}
     for line, row in rows:
         if len(row) != 2 or not row[1]:
-            raise InputError(
-                f"Line {line} of {path} is not a column and its group, as in 'a,mood'."
-            )
+            raise InputError("group_file_fields", line=line, path=path)
         if row[0] not in names:
             raise InputError(
-                f"Line {line} of {path} says '{row[0]}', which is no column of {table}. "
-                f"{did_you_mean(row[0], names)}"
+                "unknown_column_in_groups",
+                line=line,
+                path=path,
+                row=row[0],
+                table=table,
+                did_you_mean=did_you_mean(row[0], names),
             )
         if found.setdefault(row[0], row[1]) != row[1]:
-            raise InputError(f"Line {line} of {path} puts '{row[0]}' into a second group.")
+            raise InputError("group_file_repeated", line=line, path=path, row=row[0])
     if left := [name for name in names if name not in found]:
-        raise InputError(
-            f"{path} has no group for column '{left[0]}' of {table}. Give each column one, or "
-            "leave it out with --drop."
-        )
+        raise InputError("group_file_incomplete", path=path, left=left[0], table=table)
     return [found[name] for name in names], notes
 
 
@@ -161,14 +149,23 @@ def _numbers(
         # Where not one cell is a name, numbers were meant, and the others are the odd ones.
         line, cell = unknown[0] if len(unknown) < len(cells) else others[0]
         raise InputError(
-            f"Line {line} of {path} says '{cell}', which is no column of {table}. "
-            f"{did_you_mean(cell, names)}"
+            "unknown_column_in_file",
+            line=line,
+            path=path,
+            cell=cell,
+            table=table,
+            did_you_mean=did_you_mean(cell, names),
         )
     for line, cell in cells:
         if int(cell) >= len(names):
             raise InputError(
-                f"Line {line} of {path} says {cell}, and the {len(names)} columns of {table} "
-                f"are numbered 0 to {len(names) - 1}."
+                "column_number_out_of_range",
+                line=line,
+                path=path,
+                cell=cell,
+                n_names=len(names),
+                table=table,
+                n_names2=len(names) - 1,
             )
     return {cell: int(cell) for _, cell in cells}
 
@@ -176,11 +173,11 @@ def _numbers(
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line that is not blank, and its fields."""
     if not path.is_file():
-        raise InputError(f"There is no file {path}. Check the name and the folder.")
+        raise InputError("no_such_pairs_file", path=path)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text. Give a table of two columns.") from error
+        raise InputError("pairs_file_encoding", path=path) from error
     first = next((line for line in lines if line.strip()), "")
     delimiter = next((mark for mark in "\t;," if mark in first), ",")
     reader = csv.reader(lines, delimiter=delimiter)
@@ -190,4 +187,4 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             if any(fields):
                 yield reader.line_num, fields
     except csv.Error as error:
-        raise InputError(f"{path} cannot be split into fields ({error}).") from error
+        raise InputError("pairs_file_unparsable", path=path, error=error) from error

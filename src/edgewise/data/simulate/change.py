@@ -181,9 +181,9 @@ def make_gaussian_change(
     """
     _check_change(n_changed, change)
     if not power > 0:
-        raise InputError(f"power must be above 0, got {power}.")
+        raise InputError("power_positive", power=power)
     if not min_eigenvalue > 0:
-        raise InputError(f"min_eigenvalue must be above 0, got {min_eigenvalue}.")
+        raise InputError("min_eigenvalue_positive", min_eigenvalue=min_eigenvalue)
     of_models, of_rows = spawn(rng, 2)
     for _ in range(MAX_DRAWS):
         adjacency = _draw_graph(n_features, density, n_neighbors, of_models)
@@ -199,10 +199,7 @@ def make_gaussian_change(
                 shared_noise=shared_noise,
                 generator=of_rows,
             )
-    raise InputError(
-        f"None of {MAX_DRAWS} drawn pairs of precision matrices has all eigenvalues above "
-        f"{min_eigenvalue}. Take a smaller density (or n_neighbors=10), change or min_eigenvalue."
-    )
+    raise InputError("no_stable_pair_drawn", max_draws=MAX_DRAWS, min_eigenvalue=min_eigenvalue)
 
 
 def make_lattice_change(
@@ -248,9 +245,7 @@ def make_lattice_change(
     """
     side = math.isqrt(max(n_features, 0))
     if side < 2 or side**2 != n_features:
-        raise InputError(
-            f"A square lattice has 4, 9, 16, ... sites, a square number; got {n_features}."
-        )
+        raise InputError("lattice_not_square", n_features=n_features)
     _check_change(n_changed, 0.8)
     of_models, of_rows = spawn(rng, 2)
     adjacency = make_graph(n_features, "grid", shape=(side, side))
@@ -270,10 +265,7 @@ def sample_sizes(n_samples: int | tuple[int, int]) -> tuple[int, int]:
     """Rows of the first and of the second group."""
     sizes = tuple(n_samples) if isinstance(n_samples, Sequence) else (n_samples, n_samples)
     if len(sizes) != 2 or min(sizes) < 1:
-        raise InputError(
-            "n_samples must be a number of rows, at least 1, or one for each of the two groups; "
-            f"got {n_samples}."
-        )
+        raise InputError("n_samples_two_groups", n_samples=n_samples)
     return sizes
 
 
@@ -288,7 +280,7 @@ def draw_edges(adjacency: BoolArray, n_edges: int, generator: np.random.Generato
     """Adjacency matrix of some of the edges, drawn evenly and without replacement."""
     rows, columns = np.nonzero(np.triu(adjacency, k=1))
     if n_edges > len(rows):
-        raise InputError(f"The graph has {len(rows)} edges, fewer than the {n_edges} to be drawn.")
+        raise InputError("too_few_edges_to_draw", n_rows=len(rows), n_edges=n_edges)
     drawn = generator.choice(len(rows), size=n_edges, replace=False)
     return pairs_as_adjacency(len(adjacency), rows[drawn], columns[drawn])
 
@@ -302,9 +294,9 @@ def draw_pairs(n_features: int, density: float, generator: np.random.Generator) 
 def count_pairs(n_features: int, density: float) -> int:
     """Share of all pairs of variables, as a whole number."""
     if n_features < 2:
-        raise InputError(f"A graph needs at least 2 nodes, got n_features={n_features}.")
+        raise InputError("too_few_nodes", n_features=n_features)
     if not 0 <= density <= 1:
-        raise InputError(f"A density is a share of the pairs, between 0 and 1; got {density}.")
+        raise InputError("density_range", density=density)
     return round(density * n_features * (n_features - 1) / 2)
 
 
@@ -317,12 +309,9 @@ def _draw_graph(
     if n_neighbors is None:
         return draw_pairs(n_features, DENSITY if density is None else density, generator)
     if density is not None:
-        raise InputError("density and n_neighbors exclude each other. Pass one of them.")
+        raise InputError("density_or_neighbors")
     if not 0 <= n_neighbors < n_features or n_features * n_neighbors % 2:
-        raise InputError(
-            f"No graph of {n_features} nodes has {n_neighbors} edges at every node: n_neighbors "
-            "must lie between 0 and n_features - 1, and its product with n_features be even."
-        )
+        raise InputError("no_regular_graph", n_features=n_features, n_neighbors=n_neighbors)
     import networkx as nx
 
     graph = nx.random_regular_graph(n_neighbors, n_features, seed=generator)
@@ -371,9 +360,6 @@ def _is_definite(Theta: FloatArray, min_eigenvalue: float) -> bool:
 
 def _check_change(n_changed: int, change: float) -> None:
     if n_changed < 0:
-        raise InputError(f"n_changed must be at least 0, got {n_changed}.")
+        raise InputError("n_changed_range", n_changed=n_changed)
     if change == 0 or not math.isfinite(change):
-        raise InputError(
-            f"change must be a finite number other than 0, got {change}. For two equal models set "
-            "n_changed=0."
-        )
+        raise InputError("change_zero", change=change)

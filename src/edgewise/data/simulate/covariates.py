@@ -83,7 +83,7 @@ class VaryingGraphs:
         ((50, 1), (50, 20))
         """
         if n_samples < 1:
-            raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+            raise InputError("n_samples_range", n_samples=n_samples)
         generator = as_generator(rng)
         rows = generator.integers(len(self.X), size=n_samples)
         Y = draw_responses(self.graph[rows], self.adjacencies, self.strength, generator)
@@ -262,8 +262,7 @@ def draw_graph(
     rows, columns = np.triu_indices(n_features, 1)
     if not 0 <= n_edges <= min(len(rows), n_features * max_degree // 2):
         raise InputError(
-            f"n_edges={n_edges} edges do not fit on {n_features} nodes of degree {max_degree} at "
-            "most."
+            "edges_exceed_degree", n_edges=n_edges, n_features=n_features, max_degree=max_degree
         )
     for _ in range(MAX_DRAWS):
         chosen = generator.choice(len(rows), n_edges, replace=False)
@@ -273,8 +272,7 @@ def draw_graph(
         if adjacency.sum(axis=0).max() <= max_degree:
             return adjacency
     raise InputError(
-        f"None of {MAX_DRAWS:,} random graphs with {n_edges} edges has degrees of at most "
-        f"{max_degree}. Ask for fewer edges, or allow a larger degree."
+        "no_sparse_graph_drawn", max_draws=MAX_DRAWS, n_edges=n_edges, max_degree=max_degree
     )
 
 
@@ -299,17 +297,14 @@ def check_design(
 ) -> None:
     """Refuse what has no samples; ``n_edges`` is that of a graph that drifts."""
     if n_samples < 1:
-        raise InputError(f"There must be at least one row, got {n_samples}.")
+        raise InputError("n_rows_range", n_samples=n_samples)
     if n_features < 2:
-        raise InputError(f"n_features must be at least 2, got {n_features}.")
+        raise InputError("n_features_range", n_features=n_features)
     if max_degree < 1 or not abs(strength) * max_degree < 1.0:
-        raise InputError(
-            f"strength={strength:g} does not make a positive definite matrix for every graph of "
-            f"degree {max_degree}: their product must be below 1 in size."
-        )
+        raise InputError("strength_too_large", strength=strength, max_degree=max_degree)
     if n_edges is not None and not EDGE_RANGE[0] <= n_edges <= EDGE_RANGE[1]:
         low, high = EDGE_RANGE
-        raise InputError(f"n_edges must lie between {low} and {high}, got {n_edges}.")
+        raise InputError("n_edges_range", low=low, high=high, n_edges=n_edges)
 
 
 PartitionLayout: TypeAlias = Literal["gathered", "spread"]
@@ -398,9 +393,9 @@ def make_tree_partition(
     {10}
     """
     if layout not in PARTITION_LAYOUTS:
-        raise InputError(f"Unknown layout {layout!r}. Known are {', '.join(PARTITION_LAYOUTS)}.")
+        raise InputError("unknown_layout", layout=layout, listed=", ".join(PARTITION_LAYOUTS))
     if n_covariates < 2:
-        raise InputError(f"n_covariates must be at least 2, got {n_covariates}.")
+        raise InputError("n_covariates_range", n_covariates=n_covariates)
     check_design(n_samples, n_features, max_degree, strength)
     generator = as_generator(rng)
     boxes = np.array(_gathered() if layout == "gathered" else _spread())

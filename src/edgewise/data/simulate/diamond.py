@@ -213,17 +213,15 @@ def sample_diamond(
     """
     if method not in DIAMOND_METHODS:
         raise InputError(
-            f"Unknown method {method!r}. Known are {', '.join(map(repr, DIAMOND_METHODS))}."
+            "unknown_sampling_method", method=method, listed=", ".join(map(repr, DIAMOND_METHODS))
         )
     graph = np.asarray(adjacency, dtype=bool)
     if graph.ndim != 2 or not np.array_equal(graph, graph.T) or graph.diagonal().any():
-        raise InputError("adjacency must be a symmetric matrix with nothing on its diagonal.")
+        raise InputError("adjacency_asymmetric_or_loop")
     if n_samples < 1 or n_sweeps < 1:
-        raise InputError(
-            f"n_samples and n_sweeps must be at least 1, got {n_samples} and {n_sweeps}."
-        )
+        raise InputError("samples_and_sweeps_range", n_samples=n_samples, n_sweeps=n_sweeps)
     if not 0 <= coupling < np.inf:
-        raise InputError(f"coupling must be a number of at least 0, got {coupling}.")
+        raise InputError("coupling_range", coupling=coupling)
     generator = as_generator(rng)
     couplings = coupling * graph
     if method == "gibbs":
@@ -233,10 +231,7 @@ def sample_diamond(
     if method == "auto" and accepted < FEW_ACCEPTED:
         return _sample_gibbs(couplings, n_samples, n_sweeps, generator)
     if accepted < TOO_FEW_ACCEPTED:
-        raise InputError(
-            f"Rejection would keep {accepted:.1g} of the rows it draws for these "
-            f'{int(graph.sum()) // 2} edges. Use method="gibbs".'
-        )
+        raise InputError("rejection_too_slow", accepted=accepted, graph=int(graph.sum()) // 2)
     kept = [_keep(proposals, log_weight, generator)]
     while sum(map(len, kept)) < n_samples:
         kept.append(_keep(*_propose(couplings, generator), generator))

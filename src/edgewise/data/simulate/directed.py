@@ -86,7 +86,7 @@ class LinearSEM:
         array([1., 1.])
         """
         if n_samples < (2 if standardize else 1):
-            raise InputError(f"n_samples must be at least {1 + standardize}, got {n_samples}.")
+            raise InputError("n_samples_at_least", standardize=1 + standardize, n_samples=n_samples)
         noise = as_generator(rng).standard_normal((n_samples, len(self.coef)))
         rows: FloatArray = noise * np.sqrt(self.noise_variance)
         for nodes in generations(self.adjacency)[1:]:
@@ -137,13 +137,13 @@ def make_linear_sem(
     """
     arcs = np.array(adjacency, dtype=bool)
     if arcs.ndim != 2 or arcs.shape[0] != arcs.shape[1]:
-        raise InputError(f"adjacency must be a square matrix, got shape {arcs.shape}.")
+        raise InputError("adjacency_not_square", shape=arcs.shape)
     if not 0 < low <= high:
-        raise InputError(f"low and high must be 0 < low <= high, got {low} and {high}.")
+        raise InputError("low_high_range", low=low, high=high)
     generations(arcs)
     variance = np.broadcast_to(np.asarray(noise_variance, dtype=np.float64), len(arcs)).copy()
     if not (variance > 0).all():
-        raise InputError("noise_variance must be positive.")
+        raise InputError("noise_variance_positive")
     generator = as_generator(rng)
     size = generator.uniform(low, high, size=arcs.shape)
     sign = np.where(generator.random(arcs.shape) < 0.5, -1.0, 1.0)
@@ -202,9 +202,7 @@ def generations(adjacency: BoolArray) -> list[IntArray]:
         ready = left & ~adjacency[left].any(axis=0)
         if not ready.any():
             raise InputError(
-                "The graph has a directed cycle among the nodes "
-                f"{', '.join(map(str, np.flatnonzero(left).tolist()))}, numbered from 0, so that "
-                "there is no order in which to draw them. Remove an arc of it."
+                "cycle_among_nodes", listed=", ".join(map(str, np.flatnonzero(left).tolist()))
             )
         groups.append(np.flatnonzero(ready))
         left &= ~ready

@@ -71,9 +71,9 @@ def make_graph(
            [0, 0, 1, 0]])
     """
     if kind not in GRAPH_KINDS:
-        raise InputError(f"Unknown kind of graph {kind!r}. Known are {', '.join(GRAPH_KINDS)}.")
+        raise InputError("unknown_graph_kind", kind=kind, listed=", ".join(GRAPH_KINDS))
     if n_features < 2:
-        raise InputError(f"A graph needs at least 2 nodes, got n_features={n_features}.")
+        raise InputError("too_few_nodes", n_features=n_features)
     generator = as_generator(rng)
     if kind == "erdos-renyi":
         return _erdos_renyi(n_features, degree, generator)
@@ -91,9 +91,7 @@ def make_graph(
 
 def _erdos_renyi(n_features: int, degree: float, generator: np.random.Generator) -> BoolArray:
     if not 0 <= degree <= n_features - 1:
-        raise InputError(
-            f"degree must lie between 0 and n_features - 1 = {n_features - 1}, got {degree}."
-        )
+        raise InputError("degree_range", n_features=n_features - 1, degree=degree)
     probability = degree / (n_features - 1)
     upper = np.triu(generator.random((n_features, n_features)) < probability, k=1)
     return upper | upper.T
@@ -102,10 +100,7 @@ def _erdos_renyi(n_features: int, degree: float, generator: np.random.Generator)
 def _barabasi_albert(n_features: int, degree: float, generator: np.random.Generator) -> BoolArray:
     n_new = max(1, round(degree / 2))
     if not degree > 0 or n_new >= n_features:
-        raise InputError(
-            f"degree must lie above 0 and below 2 * n_features - 2 = {2 * n_features - 2}, "
-            f"got {degree}."
-        )
+        raise InputError("mean_degree_range", n_features=2 * n_features - 2, degree=degree)
     adjacency = np.zeros((n_features, n_features), dtype=bool)
     # The first arrival joins all the founders; later ones choose in proportion to degree.
     adjacency[n_new, :n_new] = adjacency[:n_new, n_new] = True
@@ -119,9 +114,9 @@ def _barabasi_albert(n_features: int, degree: float, generator: np.random.Genera
 def _hub(n_features: int, n_hubs: int | None, hub_links: HubLinks) -> BoolArray:
     groups = max(1, round(n_features / 20)) if n_hubs is None else n_hubs
     if not 1 <= groups <= n_features:
-        raise InputError(f"n_hubs must lie between 1 and n_features = {n_features}, got {groups}.")
+        raise InputError("n_hubs_range", n_features=n_features, groups=groups)
     if hub_links not in HUB_LINKS:
-        raise InputError(f"Unknown hub_links {hub_links!r}. Known are {', '.join(HUB_LINKS)}.")
+        raise InputError("unknown_hub_links", hub_links=hub_links, listed=", ".join(HUB_LINKS))
     adjacency = np.zeros((n_features, n_features), dtype=bool)
     hubs = []
     for members in np.array_split(np.arange(n_features), groups):
@@ -139,7 +134,7 @@ def _grid(n_features: int, shape: tuple[int, ...] | None) -> BoolArray:
         short = next(k for k in range(math.isqrt(n_features), 0, -1) if n_features % k == 0)
         shape = (short, n_features // short)
     if min(shape) < 1 or math.prod(shape) != n_features:
-        raise InputError(f"A grid of shape {shape} does not have n_features = {n_features} nodes.")
+        raise InputError("grid_node_count", shape=shape, n_features=n_features)
     index = np.arange(n_features).reshape(shape)
     adjacency = np.zeros((n_features, n_features), dtype=bool)
     for axis in range(len(shape)):
@@ -197,13 +192,11 @@ class GaussianModel:
         # A precision that was inverted or scaled is symmetric to rounding only.
         is_square = Theta.ndim == 2 and Theta.shape[0] == Theta.shape[1]
         if not is_square or not np.allclose(Theta, Theta.T, 1e-10, 1e-12 * np.abs(Theta).max()):
-            raise InputError("precision must be a symmetric matrix.")
+            raise InputError("precision_asymmetric")
         Theta = (Theta + Theta.T) / 2.0
         spectrum = linalg.eigvalsh(Theta)
         if not spectrum[0] > 0:
-            raise InputError(
-                f"precision is not positive definite: its smallest eigenvalue is {spectrum[0]:.3g}."
-            )
+            raise InputError("precision_indefinite", spectrum=spectrum[0])
         Sigma = linalg.inv(Theta)
         return cls(
             precision=Theta,
@@ -249,10 +242,10 @@ class GaussianModel:
         """
         Theta = self.precision
         if n_samples < 1:
-            raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+            raise InputError("n_samples_range", n_samples=n_samples)
         location = np.zeros(len(Theta)) if mean is None else np.asarray(mean, dtype=np.float64)
         if location.shape != (len(Theta),):
-            raise InputError(f"mean has shape {location.shape} for {len(Theta)} variables.")
+            raise InputError("mean_shape", shape=location.shape, n_Theta=len(Theta))
         factor = linalg.cholesky(Theta, lower=True)
         normal = as_generator(rng).standard_normal((n_samples, len(Theta)))
         rows: FloatArray = linalg.solve_triangular(factor, normal.T, lower=True, trans="T").T
@@ -315,11 +308,11 @@ def make_gaussian_graph(
     """
     low, high = signal
     if not 0 < low <= high < 1:
-        raise InputError(f"signal must be (low, high) with 0 < low <= high < 1, got {signal}.")
+        raise InputError("signal_range", signal=signal)
     if not 0 <= positive <= 1:
-        raise InputError(f"positive is a probability, between 0 and 1; got {positive}.")
+        raise InputError("positive_share_range", positive=positive)
     if not 0 < min_eigenvalue < 1:
-        raise InputError(f"min_eigenvalue must lie between 0 and 1, got {min_eigenvalue}.")
+        raise InputError("min_eigenvalue_range", min_eigenvalue=min_eigenvalue)
     generator = as_generator(rng)
     adjacency = make_graph(
         n_features, kind, degree=degree, n_hubs=n_hubs, shape=shape, rng=generator

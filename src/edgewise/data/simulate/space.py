@@ -127,12 +127,10 @@ def _draw_blocks(
     """Draw pairs of boxes that share no pair of sites, and a weight for each."""
     sizes = check_grid_shape(shape)
     if n_blocks < 1 or size < 1:
-        raise InputError(
-            f"n_blocks and size must be at least 1, got n_blocks={n_blocks!r} and size={size!r}."
-        )
+        raise InputError("blocks_and_size_range", n_blocks=n_blocks, size=size)
     low, high = strength
     if not 0 < low <= high < np.inf:
-        raise InputError(f"strength must be (low, high) with 0 < low <= high, got {strength}.")
+        raise InputError("strength_pair_range", strength=strength)
     numbers = np.arange(math.prod(sizes)).reshape(sizes)
     is_joined = np.eye(numbers.size, dtype=bool)
     blocks: list[Block] = []
@@ -148,8 +146,11 @@ def _draw_blocks(
         if len(blocks) == n_blocks:
             return sizes, blocks
     raise InputError(
-        f"Found room for {len(blocks)} of {n_blocks} pairs of boxes of size {size} on a grid of "
-        f"{' x '.join(map(str, sizes))} sites. Take fewer or smaller boxes, or a larger grid."
+        "boxes_do_not_fit",
+        n_blocks=len(blocks),
+        n_blocks2=n_blocks,
+        size=size,
+        listed=" x ".join(map(str, sizes)),
     )
 
 
@@ -171,6 +172,6 @@ def joined_boxes(blocks: Sequence[Block], n_sites: int) -> FloatArray:
 def _common_diagonal(precisions: Sequence[FloatArray], min_eigenvalue: float) -> FloatArray:
     """Diagonal of at least 1 that lifts every eigenvalue to ``min_eigenvalue``."""
     if not 0 < min_eigenvalue < 1:
-        raise InputError(f"min_eigenvalue must lie between 0 and 1, got {min_eigenvalue}.")
+        raise InputError("min_eigenvalue_range", min_eigenvalue=min_eigenvalue)
     lowest = min(float(linalg.eigvalsh(Theta, subset_by_index=[0, 0])[0]) for Theta in precisions)
     return max(1.0, min_eigenvalue - lowest) * np.eye(len(precisions[0]))

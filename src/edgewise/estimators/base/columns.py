@@ -1,4 +1,4 @@
-"""An order of columns that their values give, constant columns, and columns bound by relations."""
+"""Canonical order of columns, constant columns and collinear columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
 from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import Statistics, labels
-from edgewise.io.messages import quote_names
 from edgewise.stats.positive import (
     correlation_from_covariance,
     find_relations,
@@ -74,12 +73,16 @@ def refuse_constant(flat: Sequence[int], n_columns: int, names: Sequence[str] | 
     """Name the constant columns and say what can be done about them."""
     if len(flat) == n_columns:
         which = "The only column has" if n_columns == 1 else f"All {n_columns} columns have"
-        raise InputError(f"{which} one value in every row, so that there is nothing to learn.")
+        raise InputError("all_columns_constant", which=which)
     verb, them = ("has", "it") if len(flat) == 1 else ("have", "them")
     raise InputError(
-        f"{len(flat)} of {n_columns} columns {verb} one value in every row: "
-        f'{quote_names(labels(names, flat))}. Pass constant="drop" to leave {them} out, or '
-        f'constant="ridge" to add {RIDGE:g} of the mean variance to every variance.'
+        "constant_columns_in_space",
+        n_flat=len(flat),
+        n_columns=n_columns,
+        verb=verb,
+        labels=labels(names, flat),
+        them=them,
+        ridge=RIDGE,
     )
 
 
@@ -122,8 +125,4 @@ def refuse_relations(statistics: Statistics, X: FloatArray, names: Sequence[str]
     else:
         bound = list(statistics.perfect_pair() or ())
     if bound:
-        raise InputError(
-            f"Columns {quote_names(labels(names, bound))} are bound by an exact linear relation: "
-            "each follows from the others, so that no direction between them can be learned. Drop "
-            'one of them, or pass repair="ridge".'
-        )
+        raise InputError("collinear_columns", labels=labels(names, bound))

@@ -15,7 +15,7 @@ from edgewise.estimators.base.statistics import Statistics
 from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import ON_LATENT_SCALE
 from edgewise.graph import Graph
-from edgewise.selection.choose import decreasing
+from edgewise.selection.choose import ConvergenceWarning, decreasing
 from edgewise.selection.criteria import ebic, gaussian_log_likelihood, row_log_likelihood
 from edgewise.selection.search import Choice, Grid, PathProblem
 from edgewise.solvers import Solution
@@ -115,7 +115,7 @@ def gaussian_score(
     weights: FloatArray | None,
     summarizer: Summarizer,
 ) -> float:
-    """Mean log-likelihood of rows; a row with missing values counts what it has."""
+    """Mean log-likelihood of the observed entries of rows."""
     if summarizer.covariance in ON_LATENT_SCALE:
         return gaussian_log_likelihood(fit.precision, summarizer.of_scored_rows(rows, weights))
     if np.isnan(rows).any():
@@ -125,12 +125,10 @@ def gaussian_score(
     return gaussian_log_likelihood(fit.precision, moments, log_determinant=fit.log_determinant)
 
 
-def describe_gap(solution: Solution, tol: float) -> str:
-    """Say how far from the optimum a solver stopped, and what to do."""
-    return (
-        f"Stopped after {solution.n_iter} iterations at a duality gap of {solution.gap:.2g}, "
-        f"above tol * n_features = {tol * len(solution.value):.2g}. Raise max_iter or alpha, "
-        "or accept a larger tol."
+def gap_warning(solution: Solution, tol: float) -> ConvergenceWarning:
+    """Return the warning of a solver that stopped above its tolerance."""
+    return ConvergenceWarning(
+        "gap_above_tol", n_iter=solution.n_iter, gap=solution.gap, tol=tol * len(solution.value)
     )
 
 
@@ -168,7 +166,7 @@ def solve_grid(
 
 
 class GaussianModel(NamedTuple):
-    """What scoring rows takes of a fit."""
+    """Parameters needed to score new rows."""
 
     location: FloatArray
     precision: FloatArray
@@ -247,7 +245,7 @@ class NeighborhoodFit:
 
 
 class NeighborhoodModel(NamedTuple):
-    """What scoring rows takes of a fit."""
+    """Parameters needed to score new rows."""
 
     location: FloatArray
     coef: FloatArray

@@ -1,4 +1,4 @@
-"""Covariances and correlations of rows, of moments, and as they were handed in."""
+"""Covariances and correlations of rows and moments, and given covariances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import Statistics, has_cholesky, labels
 from edgewise.estimators.base.table import LATENT, RANKS
-from edgewise.io.messages import quote_names
 from edgewise.stats import (
     Moments,
     covariance as covariance_of,
@@ -70,9 +69,7 @@ def row_statistics(
         rows = normal_scores(X) if covariance in RANKS else X
         location, S = _covariance_with_gaps(rows, sample_weight, names, missing, treatment)
         if assume_centered:
-            raise InputError(
-                "assume_centered=True cannot be combined with missing values. Fill them first."
-            )
+            raise InputError("centered_with_missing")
         if covariance in RANKS:
             location, S = np.zeros_like(location), correlation_from_covariance(S)
     elif covariance in RANKS:
@@ -130,7 +127,7 @@ def precomputed_statistics(
     n_samples: float | None,
     repair: str | None,
 ) -> Statistics:
-    """Take a covariance as given, once it is one."""
+    """Validate a user-supplied covariance."""
     treatment: list[str] = []
     S = check_covariance(S, names, allow_indefinite=True)
     S = _positive(S, names, repair, treatment, is_sure=False)
@@ -172,15 +169,9 @@ def moment_statistics(
 def _refuse_for_ranks(covariance: str, sample_weight: FloatArray | None, *, is_em: bool) -> None:
     # A weight that all rows share says how many they count for, and leaves ranks as they are.
     if sample_weight is not None and np.ptp(sample_weight) > 0:
-        raise InputError(
-            f'covariance="{covariance}" does not take sample_weight. Pass covariance="empirical" '
-            'or "correlation".'
-        )
+        raise InputError("correlation_without_weights", covariance=covariance)
     if is_em and covariance != "nonparanormal":
-        raise InputError(
-            f'covariance="{covariance}" has no likelihood, so that missing="em" cannot fill the '
-            'gaps (NaN). Pass missing="pairwise", or covariance="nonparanormal".'
-        )
+        raise InputError("correlation_without_em", covariance=covariance)
 
 
 def _rank_correlation(X: FloatArray, covariance: str) -> FloatArray:
@@ -207,10 +198,7 @@ def _latent(
     """
     n_missing = np.isnan(X).sum(axis=0)
     if missing == "em" and n_missing.any():
-        raise InputError(
-            f'covariance="{covariance}" takes missing answers by pairs, not by EM. Pass '
-            'missing="pairwise".'
-        )
+        raise InputError("polychoric_without_em", covariance=covariance)
     if ordinal is None:
         ordinal = np.ones(X.shape[1], dtype=bool)
     found = latent_correlation(X, ordinal=ordinal, sample_weight=sample_weight, names=names)
@@ -273,10 +261,7 @@ def _ranks_with_gaps(
     for i, j in combinations(range(len(S)), 2):
         both = X[is_seen[:, i] & is_seen[:, j]][:, [i, j]]
         if len(both) < 2 or (both == both[0]).all(axis=0).any():
-            raise InputError(
-                f"Columns {quote_names(labels(names, [i, j]))} have too few rows in common, "
-                f"{len(both)}, for a correlation. Drop one of them."
-            )
+            raise InputError("too_few_common_rows", labels=labels(names, [i, j]), n_both=len(both))
         S[i, j] = S[j, i] = _rank_correlation(both, covariance)[0, 1]
         fewest = min(fewest, len(both))
     n_missing = (~is_seen).sum(axis=0)
@@ -348,13 +333,7 @@ def _covariance_with_gaps(
         f"{ridge}"
     )
     if not expected.converged:
-        warnings.warn(
-            f"EM for the missing values stopped after {expected.n_iter} steps before it converged; "
-            'the covariance is approximate. Pass missing="pairwise", or drop columns with many '
-            "missing values.",
-            DataWarning,
-            stacklevel=6,
-        )
+        warnings.warn(DataWarning("em_not_converged", n_iter=expected.n_iter), stacklevel=6)
     return expected.location, expected.covariance
 
 
@@ -362,10 +341,7 @@ def _refuse_constant(size: FloatArray, S: FloatArray, names: Sequence[str] | Non
     """Refuse columns with no more spread than values of that size have by rounding."""
     flat = np.flatnonzero(np.sqrt(np.maximum(S.diagonal(), 0.0)) <= ROUNDING * size).tolist()
     if flat:
-        raise InputError(
-            f"Columns {quote_names(labels(names, flat))} are constant up to rounding. "
-            "Drop them, or take their mean off."
-        )
+        raise InputError("covariance_constant_columns", labels=labels(names, flat))
 
 
 def _positive(

@@ -1,4 +1,4 @@
-"""What a solver needs to know of the data, and parameters of how it is found."""
+"""Sufficient statistics of the estimators, and the parameters of their computation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from scipy import linalg
 from edgewise._core.constraints import Constraint, Number, OneOf
 from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from edgewise.io.messages import quote_names
 from edgewise.selection.criteria import smallest_p_value
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant
 from edgewise.stats.effective import PairScores
@@ -43,7 +42,7 @@ class Statistics:
     Attributes
     ----------
     location : ndarray of shape (p,)
-        Mean of the columns; 0 on the scale of ranks and for a covariance handed in.
+        Mean of the columns; 0 on the scale of ranks and for a given covariance.
     S : ndarray of shape (p, p)
         Covariance, or correlation, as the solver sees it.
     scale : ndarray of shape (p,)
@@ -57,7 +56,7 @@ class Statistics:
         What was done to the data on the way.
     scores : PairScores or None
         What pairs of columns are tested by, and how many rows their correlations are worth; None
-        for a covariance handed in.
+        for a given covariance.
     ordinal : ndarray of bool, shape (p,), or None
         Columns whose correlations are those of ordered answers.
     may_shrink : bool
@@ -173,10 +172,7 @@ def edge_weights(weights: Any, n_features: int) -> FloatArray | None:
         return None
     given = np.asarray(weights, dtype=np.float64)
     if given.shape != (n_features, n_features):
-        raise InputError(
-            f"weights must have one row and column per variable, ({n_features}, {n_features}), "
-            f"got {given.shape}."
-        )
+        raise InputError("penalty_weights_shape", n_features=n_features, shape=given.shape)
     return given
 
 
@@ -187,10 +183,7 @@ def warn_of_scales(statistics: Statistics, names: Sequence[str] | None) -> None:
     ratio = deviation[large] / deviation[small]
     if ratio > SCALE_RATIO:
         warnings.warn(
-            f"The standard deviations of columns {quote_names(labels(names, [large, small]))} "
-            f"differ by a factor of {ratio:.2g}, so that one alpha cannot suit both. Pass "
-            'covariance="correlation" to penalise all columns alike.',
-            DataWarning,
+            DataWarning("scales_differ", columns=labels(names, [large, small]), ratio=ratio),
             stacklevel=3,
         )
 

@@ -1,4 +1,4 @@
-"""From a table to the matrix that a solver gets."""
+"""Sufficient statistics of a table: correlation matrix, missing values, repair."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Summarizer:
         sample_weight: FloatArray | None,
         n_samples: float | None = None,
     ) -> Statistics:
-        """Statistics of all that was handed to ``fit``: rows, a covariance, or moments."""
+        """Statistics of the data of ``fit``: rows, a covariance, or moments."""
         if isinstance(table, Moments):
             statistics = moment_statistics(
                 table,

@@ -1,4 +1,4 @@
-"""What all estimators of a table of numbers share: reading rows and names, saving to a file.
+"""Base of the estimators: reading rows and names, saving to a file.
 
 A file holds JSON and plain arrays, never pickled code.
 """
@@ -53,7 +53,7 @@ MAIN_FIGURES: Final = {
 
 
 def describe_gap(fit: Any) -> str:
-    """Tell how far a convex fit is from the optimum, at most."""
+    """Describe the duality gap of a convex fit."""
     if not math.isfinite(fit.gap_):
         return "without a certificate, stopped too early: see the warning"
     if not fit.converged_:
@@ -126,8 +126,8 @@ class TableEstimator(BaseEstimator):
         table = Table.from_input(X)
         table.refuse_text(allows_order=getattr(self, "covariance", None) in LATENT)
         # The rows of a fit are looked through once they are known to be finite.
-        if not reset and (sentence := about_size(table.values, table.names, least=0.0)):
-            raise InputError(sentence)
+        if not reset and (error := about_size(table.values, table.names, least=0.0)):
+            raise error
         note_columns(self, X, reset=reset)
         return table.values
 
@@ -161,8 +161,7 @@ class TableEstimator(BaseEstimator):
         if is_missing.any():
             which = quote_names(self._labels(np.asarray(is_missing.any(axis=0))))
             raise InputError(
-                f"X contains NaN: {np.count_nonzero(is_missing)} missing in {which}. Drop those "
-                "rows or columns, or fill them in."
+                "missing_values_where", n_missing=np.count_nonzero(is_missing), which=which
             )
 
 
@@ -189,17 +188,14 @@ def note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     is_text = [isinstance(name, str) for name in names]
     if any(is_text) and not all(is_text) and not hasattr(X, "column_names"):
         other = next(name for name in names if not isinstance(name, str))
-        raise InputError(
-            f"Some columns of X have text for a name, and others do not, such as {other!r}. Pass "
-            "text for all of them: X.columns = X.columns.astype(str)."
-        )
+        raise InputError("column_names_not_text", other=other)
     if names and all(is_text):
         # It depends on versions off whose data frames scikit-learn reads names; pandas is safe.
         X = named(np.empty((0, len(names))), names)
     try:
         validate_data(estimator, X if names else to_numpy(X), reset=reset, skip_check_array=True)
     except ValueError as error:
-        raise InputError(f"{str(error).rstrip()} Pass the columns of the fit.") from error
+        raise InputError("columns_of_fit", error=str(error).rstrip()) from error
 
 
 def followed(X: Any) -> Any:
@@ -240,15 +236,13 @@ def column_number(column: Any, names: Sequence[str], parameter: str = "") -> int
     found = f"{parameter} mentions {column!r}, which is no column"
     if not parameter:
         found = f"No column is called {column!r}"
-    raise InputError(
-        f"{found}. Columns are {quote_names(names)}, or numbers from 0 to {len(names) - 1}."
-    )
+    raise InputError("unknown_columns_listed", found=found, names=names, n_names=len(names) - 1)
 
 
 def read_table(
     estimator: Any, X: Any, sample_weight: Any, *, advice: str = ', or alpha="ebic"'
 ) -> tuple[FloatArray | Moments, FloatArray | None]:
-    """Return what was handed to ``fit``, with the weights of its rows; note the column names.
+    """Return the data of ``fit`` with the weights of its rows; note the column names.
 
     Parameters
     ----------
@@ -268,20 +262,16 @@ def read_table(
             if needs_rows(rule := getattr(estimator, name, None)):
                 shown = f'"{rule}"' if isinstance(rule, str) else repr(rule)
                 raise InputError(
-                    f"{name}={shown} resamples rows, which {given} does not have. Pass the rows, "
-                    f"or a number for {name}{advice}."
+                    "rule_needs_rows", name=name, shown=shown, given=given, advice=advice
                 )
         if sample_weight is not None:
             kind = 'covariance="precomputed"' if is_given else "Moments, which have weights"
-            raise InputError(f"sample_weight has no meaning with {kind}.")
+            raise InputError("sample_weight_without_rows", kind=kind)
     if isinstance(X, Moments):
         X = on_host(X)
         if estimator.covariance in ON_LATENT_SCALE:
             seen = "ranks" if estimator.covariance in RANKS else "answers"
-            raise InputError(
-                f'covariance="{estimator.covariance}" sees the {seen} of rows, which Moments do '
-                'not have. Pass covariance="empirical".'
-            )
+            raise InputError("moments_without_ranks", covariance=estimator.covariance, seen=seen)
         estimator._as_rows(named(X.scatter, X.names), reset=True)
         return X, None
     if is_given:
@@ -335,7 +325,7 @@ def read_rows(
 ) -> tuple[FloatArray, FloatArray | None]:
     """Return the rows of a fit with their weights or None; note the column names."""
     if isinstance(X, Moments):
-        raise InputError(f"{type(estimator).__name__} learns from rows, not from their Moments.")
+        raise InputError("needs_rows_not_moments", type=type(estimator).__name__)
     rows = estimator._as_rows(X, reset=True)
     refuse_covariance(rows, advice)
     return rows, None if sample_weight is None else check_weights(sample_weight, len(rows))
@@ -346,12 +336,9 @@ def _check_n_samples(estimator: Any) -> None:
     n_samples = getattr(estimator, "n_samples", None)
     rule = rule_name(estimator.alpha)
     if rule in (Stepwise.name, EBIC.name) and n_samples is None:
-        raise InputError(
-            f'alpha="{rule}" needs to know how many rows are behind the covariance. '
-            "Pass n_samples, or a number for alpha."
-        )
+        raise InputError("rule_needs_n_samples", rule=rule)
     if n_samples is not None and not n_samples > 1:
-        raise InputError(f"n_samples must be above 1, got {n_samples!r}.")
+        raise InputError("n_samples_above_one", n_samples=n_samples)
 
 
 def read_new_rows(
@@ -362,10 +349,7 @@ def read_new_rows(
     is_bad = ~np.isfinite(rows) if estimator.missing == "error" else np.isinf(rows)
     if is_bad.any():
         which = quote_names(estimator._labels(is_bad.any(axis=0)))
-        raise InputError(
-            f'Columns {which} hold NaN or inf. Drop those rows; missing="pairwise" or '
-            'missing="em" lets NaN pass.'
-        )
+        raise InputError("values_not_finite", which=which)
     return rows, None if sample_weight is None else check_weights(sample_weight, len(rows))
 
 
@@ -425,22 +409,27 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     document, arrays = read_archive(path)
     if document.get("format") != FORMAT:
-        raise InputError(f"{path} does not hold an estimator. Was it written by its save method?")
+        raise InputError("not_an_estimator_file", path=path)
     version = document.get("format_version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise InputError(
-            f"{path} was written by edgewise {document.get('edgewise')}, in format {version!r}; "
-            f"this is edgewise {__version__}, which reads up to format {FORMAT_VERSION}. "
-            "Install the newer version."
+            "newer_format",
+            path=path,
+            written_by=document.get("edgewise"),
+            version=version,
+            version_here=__version__,
+            format_version=FORMAT_VERSION,
         )
     try:
         estimator = _Reader(arrays).decode(document["estimator"])
     except EdgewiseError:
         raise
     except (AttributeError, *DAMAGE) as error:
-        raise InputError(f"{path} is damaged: {type(error).__name__}: {error}.") from error
+        raise InputError(
+            "estimator_file_damaged", path=path, type=type(error).__name__, error=error
+        ) from error
     if not isinstance(estimator, BaseEstimator):
-        raise InputError(f"{path} does not hold an estimator.")
+        raise InputError("no_estimator_in_file", path=path)
     return estimator
 
 
@@ -489,14 +478,12 @@ class _Reader(PlainReader):
             return super().decode_other(kind, value)
         name = value["class"]
         if (found := find_estimator(name)) is None:
-            raise InputError(
-                f"The file holds a {name!r}, which is not an estimator of edgewise {__version__}."
-            )
+            raise InputError("unknown_estimator_in_file", name=name, version=__version__)
         parameters = {key: self.decode(item) for key, item in value["parameters"].items()}
         estimator = found(**parameters)
         for key, item in value["fitted"].items():
             if not is_fitted_name(key):
-                raise InputError(f"The file holds an attribute {key!r} that no estimator has.")
+                raise InputError("unknown_attribute_in_file", key=key)
             setattr(estimator, key, self.decode(item))
         return estimator
 

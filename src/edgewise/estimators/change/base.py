@@ -32,9 +32,8 @@ from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 from edgewise.graph import Graph
 from edgewise.graph.compare import classify_changes
-from edgewise.io.messages import quote_names
 from edgewise.selection import CV
-from edgewise.selection.choose import Selection, decreasing
+from edgewise.selection.choose import ConvergenceWarning, Selection, decreasing
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
 from edgewise.solvers import Solution
@@ -63,9 +62,6 @@ CONSTRAINTS: Final[Mapping[str, Constraint]] = {
     "max_iter": Number(at_least=1),
 }
 #: What to do where the smallest alpha that has a solution is the best.
-NO_SMALLER_ALPHA: Final = (
-    "Below it there is no solution without a ridge. Pass ridge=0.1 to search further."
-)
 #: Rows of a group that leave two to train on in each fold.
 FEWEST_ROWS: Final = 3
 
@@ -185,10 +181,7 @@ class ChangeEstimator(TableEstimator):
     def _read(self, X: Any, y: Any, *, reset: bool = True) -> tuple[FloatArray, TwoGroups]:
         """Return rows as floats and which group they belong to, and note the column names."""
         if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. "
-                "Pass a label of one of two groups for every row."
-            )
+            raise InputError("groups_required", type=type(self).__name__)
         rows = self._as_rows(X, reset=reset)
         if reset:
             refuse_covariance(rows, f"{type(self).__name__} learns from the rows of both groups.")
@@ -220,9 +213,9 @@ class ChangeEstimator(TableEstimator):
         is_constant = np.asarray(~problem.varies.any(axis=0))
         if is_constant.any():
             raise InputError(
-                f"Within each group, {quote_names(self._labels(is_constant))} "
-                f"{'has' if is_constant.sum() == 1 else 'have'} a single value, so that no link "
-                "can be seen there. Drop such columns."
+                "constant_within_group",
+                labels=self._labels(is_constant),
+                is_constant=is_constant.sum(),
             )
         return problem
 
@@ -231,8 +224,7 @@ class ChangeEstimator(TableEstimator):
         rows, groups = self._read(X, y, reset=False)
         if list(groups.classes) != self.classes_.tolist():
             raise InputError(
-                f"y has the labels {quote_names(groups.classes)}; the fit knows "
-                f"{quote_names(self.classes_.tolist())}."
+                "unknown_groups", classes=groups.classes, classes2=self.classes_.tolist()
             )
         return rows, groups
 
@@ -241,10 +233,7 @@ class ChangeEstimator(TableEstimator):
         standardization = Standardization(locations=self.locations_, scale=self.scale_)
         samples = standardization.apply(*self._read_known(X, y))
         if max(np.abs(samples.first).max(), np.abs(samples.second).max()) > FARTHEST:
-            raise InputError(
-                f"Rows of X lie more than {FARTHEST:g} standard deviations from those of the fit. "
-                "Pass them in the same units."
-            )
+            raise InputError("rows_far_from_fit", farthest=FARTHEST)
         return samples
 
     def _graph(self, fit: ChangeFit) -> Graph:
@@ -285,7 +274,7 @@ class ChangeEstimator(TableEstimator):
             verbose=self.verbose,
             is_warm=True,
             selection=selection,
-            advice=NO_SMALLER_ALPHA if grid.ratio > (grid_rule.alpha_ratio or 0.0) else None,
+            has_limit=grid.ratio > (grid_rule.alpha_ratio or 0.0),
             strength=self._strength,
             stacklevel=4,
         )
@@ -310,12 +299,7 @@ class ChangeEstimator(TableEstimator):
             if not varies.all():
                 which = self._labels(~varies)
                 warnings.warn(
-                    f"In the rows of group {label!r}, {quote_names(which)} "
-                    f"{'has' if len(which) == 1 else 'have'} a single value. Whatever changes "
-                    "there is the spread, not a link. Drop such columns if that is not of "
-                    "interest.",
-                    DataWarning,
-                    stacklevel=4,
+                    DataWarning("constant_in_one_group", label=label, columns=which), stacklevel=4
                 )
 
     def _unit(self) -> FloatArray:
@@ -400,8 +384,7 @@ def refuse_constant_in_a_group(
         constant = np.flatnonzero(np.ptp(rows, axis=0) == 0).tolist()
         if constant:
             raise InputError(
-                f"In the {group} group, {quote_names(labels(names, constant))} has a single value "
-                f"and {reason}. Drop such columns."
+                "constant_in_group", group=group, labels=labels(names, constant), reason=reason
             )
 
 
@@ -638,13 +621,13 @@ class GroupProblem:
         samples = fit.standardization.apply(self.rows[rows], groups)
         return float(self.loss.score(fit.fit.values, fit.fit.features, samples))
 
-    def describe_gap(self, fit: ChangeFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
-        return (
-            f"Stopped after {fit.solution.n_iter} iterations at a duality gap of "
-            f"{fit.solution.gap:.2g}, above tol * n_features = "
-            f"{self.loss.tol * self.rows.shape[1]:.2g}. Raise max_iter or alpha, or accept a "
-            "larger tol."
+    def gap_warning(self, fit: ChangeFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
+        return ConvergenceWarning(
+            "gap_above_tol",
+            n_iter=fit.solution.n_iter,
+            gap=fit.solution.gap,
+            tol=self.loss.tol * self.rows.shape[1],
         )
 
     def _standardization(
@@ -686,26 +669,18 @@ def make_group_folds(
     if isinstance(cv, int) and cv == CV().cv:
         if smallest < FEWEST_ROWS:
             raise InputError(
-                f"The smaller group has {smallest} rows, too few to choose {strength} by held-out "
-                f"ones, which takes {FEWEST_ROWS}. Pass a number, such as {strength}=0.3."
+                "too_few_rows_for_cv", smallest=smallest, strength=strength, fewest_rows=FEWEST_ROWS
             )
         cv = min(cv, smallest)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if not 2 <= cv <= smallest:
-            raise InputError(
-                f"cv must be between 2 and the number of rows of the smaller group, {smallest}, "
-                f"got {cv}."
-            )
+            raise InputError("cv_range_group", smallest=smallest, cv=cv)
         seed = int(as_generator(random_state).integers(2**31 - 1))
         cv = StratifiedKFold(n_splits=int(cv), shuffle=True, random_state=seed)
     folds = []
     for train, test in check_cv(cv).split(np.zeros((n_rows, 1)), member):
         sizes = [np.bincount(member[part], minlength=2) for part in (train, test)]
         if sizes[0].min() < 2 or sizes[1].min() < 1:
-            raise InputError(
-                "A fold of cv holds fewer than 2 training rows or no held-out row of one of the "
-                "groups. Pass a number of folds, or a splitter that keeps both groups in all "
-                "folds, such as StratifiedKFold."
-            )
+            raise InputError("fold_without_group")
         folds.append((np.asarray(train), np.asarray(test)))
     return folds

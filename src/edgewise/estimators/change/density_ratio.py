@@ -1,4 +1,4 @@
-"""What changed between two conditions, by the ratio of their densities."""
+"""Changes between two conditions, by the ratio of their densities (KLIEP)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class NetworkChange(ChangeEstimator):
         Above 0, a progress bar is drawn on standard error.
     device : {"cpu", "cuda", "auto"}
         Where the density ratio is solved. ``"cuda"`` is a GPU by way of PyTorch, which pays from
-        about 500 columns on; what is learned is in numpy at any rate, and the same to within the
+        about 500 columns on; fitted attributes are NumPy arrays and agree up to the duality
         gap. ``"auto"`` takes a GPU where there is one, for 500 columns and more. Functions as
         ``basis``, ``ridge=0`` and ``solver="primal"`` are for the CPU, wherever the rest is.
 
@@ -258,10 +258,12 @@ class NetworkChange(ChangeEstimator):
         # Of a group that is small itself, no more than half can be asked for.
         if self.effective_sample_size_ < max(share * n_rows, min(number, n_rows / 2)):
             warnings.warn(
-                f"The ratio rests on {self.effective_sample_size_:.1f} of the "
-                f"{n_rows} rows of group {self.classes_.tolist()[0]!r}: the groups hardly "
-                "overlap. Raise ridge or alpha, or compare the other way round.",
-                DataWarning,
+                DataWarning(
+                    "groups_hardly_overlap",
+                    effective_sample_size=self.effective_sample_size_,
+                    n_rows=n_rows,
+                    label=self.classes_.tolist()[0],
+                ),
                 stacklevel=2,
             )
         follow(self, model, "theta_", "change_")
@@ -271,7 +273,7 @@ class NetworkChange(ChangeEstimator):
         """Density after over density before, at some rows.
 
         The mean over the rows of the first group that were learned from is 1. If the rows are
-        standardised, those given are taken for rows of the first group: its mean is subtracted.
+        standardised, those given count as rows of the first group: its mean is subtracted.
 
         Parameters
         ----------
@@ -285,7 +287,7 @@ class NetworkChange(ChangeEstimator):
         check_is_fitted(self)
         rows = self._as_rows(X, reset=False)
         if not np.isfinite(rows).all():
-            raise InputError("X contains NaN or infinite entries. Drop those rows.")
+            raise InputError("rows_contain_nan")
         theta, features = self._fitted_values()
         standard = (rows - self.locations_[0]) / np.atleast_2d(self.scale_)[0]
         values = log_density_ratio(standard, theta, **features)
@@ -323,19 +325,11 @@ class NetworkChange(ChangeEstimator):
     def _degrees(self) -> list[int]:
         degrees: list[Any] = [self.degree] if np.ndim(self.degree) == 0 else list(self.degree)  # type: ignore[arg-type]
         if not degrees:
-            raise InputError(
-                "degree must be a whole number or several of them, got none.", "degree"
-            )
+            raise InputError("no_degree", "degree")
         if len(degrees) > 1 and isinstance(self._alpha.resolve(self.alpha), float):
-            raise InputError(
-                f'Several degrees, {self.degree!r}, need alpha="cv", which chooses among them. '
-                "Pass one degree."
-            )
+            raise InputError("degrees_need_cv", degree=self.degree)
         if len(degrees) > 1 and self.basis not in ("polynomial", "power"):
-            raise InputError(
-                'Several degrees need basis="polynomial" or "power"; with others there is nothing '
-                "to choose. Pass one degree."
-            )
+            raise InputError("degrees_need_basis")
         return degrees
 
     def _choose_degree(
@@ -361,13 +355,10 @@ class NetworkChange(ChangeEstimator):
     def _loss(self, degree: int | None = None) -> RatioLoss:
         if not callable(self.basis) and self.basis not in BASES:
             names = ", ".join(f'"{name}"' for name in BASES)
-            raise InputError(f"basis must be one of {names} or a function, got {self.basis!r}.")
+            raise InputError("unknown_basis", names=names, basis=self.basis)
         one: Any = getattr(self, "degree_", self.degree) if degree is None else degree
         if np.ndim(one):
-            raise InputError(
-                f"A path is for one degree, and there are several, {self.degree!r}. Pass one, such "
-                "as degree_ after fit."
-            )
+            raise InputError("path_of_one_degree", degree=self.degree)
         return RatioLoss(
             ridge=self.ridge,
             basis=self.basis,
@@ -383,10 +374,7 @@ class NetworkChange(ChangeEstimator):
     def _check_rows(self, rows: FloatArray, report: ColumnReport, *, is_fit: bool) -> None:
         if self.basis == "ising" and (is_other := (np.abs(rows) != 1).any(axis=0)).any():
             which = quote_names(self._labels(is_other))
-            raise InputError(
-                f'basis="ising" takes entries of -1 and 1; there are others in {which}. Recode '
-                "columns of 0 and 1 as 2 * x - 1."
-            )
+            raise InputError("ising_entries", which=which)
 
     def _fitted_values(self) -> tuple[FloatArray, dict[str, Any]]:
         features = {"basis": self.basis, "degree": self.degree_, "power_scale": self.power_scale_}
@@ -592,7 +580,7 @@ def group_changes(estimator: Any, X: Any, y: Any, *, against: Any = "rest") -> p
     classes, member = label_codes(y, len(np.asarray(y)))
     numbers = range(len(classes))
     if len(classes) < 2:
-        raise InputError(f"All labels in y are {classes[0]!r}. A comparison needs two groups.")
+        raise InputError("one_group", label=classes[0])
     if isinstance(against, str) and against in ("rest", "pairs"):
         others = [[m for m in numbers if m != k] for k in numbers]
         chosen = [(rest, k) for k, rest in enumerate(others)]
@@ -602,10 +590,7 @@ def group_changes(estimator: Any, X: Any, y: Any, *, against: Any = "rest") -> p
         reference = classes.index(against)
         chosen = [([reference], k) for k in numbers if k != reference]
     else:
-        raise InputError(
-            f"against must be 'rest', 'pairs' or one of the groups {quote_names(classes)}; got "
-            f"{against!r}."
-        )
+        raise InputError("unknown_against", classes=classes, against=against)
     found = []
     for before, after in chosen:
         rows = np.flatnonzero(np.isin(member, [*before, after]))

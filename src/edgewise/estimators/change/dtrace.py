@@ -1,4 +1,4 @@
-"""What changed between two Gaussian networks, by the D-trace loss."""
+"""Changes between two Gaussian networks, by the D-trace loss."""
 
 from __future__ import annotations
 

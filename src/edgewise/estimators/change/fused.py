@@ -1,4 +1,4 @@
-"""What changed between two conditions, by models of both with a sparse difference."""
+"""Changes between two conditions, by networks of both with a sparse difference."""
 
 from __future__ import annotations
 
@@ -249,17 +249,12 @@ class FusedNetworkChange(ChangeEstimator):
     def _loss(self) -> ChangeLoss:
         if sampled := as_sampled(self.method):
             if self.alpha > 0:
-                raise InputError('alpha has no meaning with method="sampled". Leave it at 0.')
+                raise InputError("sampled_without_alpha")
             return SampledFusedLoss(**check_sampled(self, sampled))
         if self.method not in MATRICES_HELD:
-            raise InputError(
-                "method must be one of 'neighborhood', 'joint' and 'sampled', or a "
-                f"SampledLikelihood, got {self.method!r}."
-            )
+            raise InputError("unknown_fused_method", method=self.method)
         if self.alpha == 0 and self.coupling == 0:
-            raise InputError(
-                "alpha and coupling are both 0, so that nothing is penalised.", "coupling"
-            )
+            raise InputError("nothing_penalised", "coupling")
         return FusedLoss(
             is_joint=self.method == "joint",
             sparsity=float(self.alpha),
@@ -275,7 +270,7 @@ class FusedNetworkChange(ChangeEstimator):
         is_unbounded = self.method == "neighborhood" and self.alpha == 0
         if is_fit and is_unbounded and report.identical:
             names = self._labels(np.ones(rows.shape[1], dtype=bool))
-            refuse_pairs(report.identical, names, "alpha above 0")
+            refuse_pairs(report.identical, names, unpenalised=True)
 
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
         held = super()._arrays_held(n_rows, n_features)

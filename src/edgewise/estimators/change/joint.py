@@ -1,4 +1,4 @@
-"""Networks of several groups, learned together."""
+"""Networks of several groups by the joint graphical lasso."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from edgewise.estimators.base.columns import constant_columns
 from edgewise.estimators.base.statistics import labels
 from edgewise.estimators.base.table import TableEstimator, follow, followed
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
@@ -75,7 +75,7 @@ class JointGraphs(TableEstimator):
         Largest number of iterations of one fit.
     device : {"cpu", "cuda", "auto"}
         Where to solve: ``"cuda"`` takes PyTorch and a GPU, ``"auto"`` takes it where there is one
-        and at least 1,000 columns. What is learned is numpy at any rate.
+        and at least 1,000 columns. Fitted attributes are NumPy arrays.
     n_jobs : int, optional
         Folds fitted at a time.
     random_state : int, Generator, RandomState or None
@@ -195,9 +195,7 @@ class JointGraphs(TableEstimator):
         check_parameters(self, self._constraints)
         is_searched = self.coupling == "search"
         if not is_searched and not Number(at_least=0).allows(self.coupling):
-            raise InputError(
-                f"coupling must be a number of at least 0 or 'search', got {self.coupling!r}."
-            )
+            raise InputError("coupling_or_search", coupling=self.coupling)
         labelled, classes = self._read(X, y)
         pairs = self._pairs(len(classes))
         if is_searched:
@@ -250,37 +248,31 @@ class JointGraphs(TableEstimator):
         refuse_covariance(rows, "JointGraphs learns from the rows behind it.")
         check_columns(rows, self._names(), allow_identical=True)
         if y is None:
-            raise InputError(
-                "JointGraphs requires y to be passed, but the target y is None. Give the group of "
-                "every row."
-            )
+            raise InputError("joint_groups_required")
         classes, member = label_codes(y, len(rows))
         self._check_groups(rows, classes, member)
         return np.column_stack([member, rows]), classes
 
     def _check_groups(self, rows: FloatArray, classes: list[Any], member: IntArray) -> None:
         if len(classes) < 2:
-            raise InputError(f"y has one class only, {classes[0]!r}. Give at least two groups.")
+            raise InputError("joint_one_class", label=classes[0])
         for k, label in enumerate(classes):
             own = rows[member == k]
             if len(own) < 2:
-                raise InputError(
-                    f"Of the {len(classes)} groups, {label!r} has 1 row. Give every group two or "
-                    "more."
-                )
+                raise InputError("joint_group_with_one_row", n_classes=len(classes), label=label)
             if flat := constant_columns(own):
                 raise InputError(
-                    f"In group {label!r}, {quote_names(labels(self._names(), flat))} "
-                    f"{'has' if len(flat) == 1 else 'have'} a single value. Drop such columns."
+                    "joint_constant_in_group",
+                    label=label,
+                    labels=labels(self._names(), flat),
+                    n_flat=len(flat),
                 )
 
     def _pairs(self, n_groups: int) -> Any:
         """Pairs of groups that are compared; None for all."""
         if isinstance(self.order, str):
             if self.order not in ("none", "chain"):
-                raise InputError(
-                    f"order must be 'none', 'chain' or pairs of group numbers, got {self.order!r}."
-                )
+                raise InputError("unknown_group_order", order=self.order)
             chain = [(k, k + 1) for k in range(n_groups - 1)]
             return chain if self.order == "chain" else None
         return self.order
@@ -392,7 +384,7 @@ class JointProblem:
         """Return covariances and sizes of the groups."""
         groups = [rows[rows[:, 0] == k, 1:] for k in range(self.n_groups)]
         if min(len(group) for group in groups) < 2:
-            raise InputError("A group has fewer than two rows. Use fewer folds.")
+            raise InputError("fold_with_one_row")
         means, moments = zip(*(covariance_of(group) for group in groups), strict=True)
         S = np.stack(moments)
         scale = np.ones(S.shape[:2])
@@ -442,9 +434,8 @@ class JointProblem:
                 total += len(own) * gaussian_log_likelihood(Theta, own.T @ own / len(own))
         return total / len(rows)
 
-    def describe_gap(self, fit: JointFit) -> str:
+    def gap_warning(self, fit: JointFit) -> ConvergenceWarning:
         """Say how far from the optimum the fit stopped."""
-        return (
-            f"The joint graphical lasso stopped within {fit.solution.gap:.2g} of the optimum, "
-            f"above its tolerance. Raise max_iter (now {self.max_iter}) or tol."
+        return ConvergenceWarning(
+            "joint_gap_above_tol", gap=fit.solution.gap, max_iter=self.max_iter
         )

@@ -85,15 +85,9 @@ def as_sampled(value: Any) -> SampledLikelihood | None:
 def check_sampled(model: Any, likelihood: SampledLikelihood) -> dict[str, Any]:
     """Check that the parameters of an estimator go with it, and return the fields of a loss."""
     if not model.standardize:
-        raise InputError(
-            "Importance sampling draws rows in standardised units, so standardize must not be "
-            "False."
-        )
+        raise InputError("sampled_needs_standardize")
     if model.covariance != "empirical":
-        raise InputError(
-            f"covariance={model.covariance!r} has no meaning for a sampled likelihood, which sees "
-            'the rows. Leave it at "empirical".'
-        )
+        raise InputError("sampled_ignores_covariance", covariance=model.covariance)
     is_seed = isinstance(model.random_state, (int, np.integer))
     return {
         "likelihood": likelihood,

@@ -1,4 +1,4 @@
-"""What changed between two conditions, by learning the network of each."""
+"""Changes between two conditions, by separate networks."""
 
 from __future__ import annotations
 
@@ -248,16 +248,10 @@ class SeparateNetworkChange(ChangeEstimator):
     def _loss(self) -> ChangeLoss:
         if sampled := as_sampled(self.method):
             if rule_name(self.alpha) == EBIC.name:
-                raise InputError(
-                    'The extended BIC needs a likelihood that is exact. With method="sampled" '
-                    'pass a number for alpha, or "cv".'
-                )
+                raise InputError("sampled_without_ebic")
             return SampledSeparateLoss(**check_sampled(self, sampled))
         if self.method != "gaussian":
-            raise InputError(
-                "method must be one of 'gaussian' and 'sampled', or a SampledLikelihood, got "
-                f"{self.method!r}."
-            )
+            raise InputError("unknown_separate_method", method=self.method)
         return SeparateLoss(
             covariance=self.covariance,
             repair=self.repair,

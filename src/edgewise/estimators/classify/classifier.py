@@ -1,4 +1,4 @@
-"""Telling groups apart by their networks."""
+"""Classification by Bayesian networks of the classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
@@ -39,6 +38,7 @@ from edgewise.estimators.classify.class_networks import (
 from edgewise.estimators.directed.order import BIASES
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.solvers.classify.class_networks import fisher_networks, margin_networks
 from edgewise.solvers.classify.fisher_scores import fisher_vectors, network_residuals
 
@@ -250,10 +250,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
     def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
         """Rows as floats and the number of each row's class; learns names and classes."""
         if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Pass "
-                "the label of its class for every row."
-            )
+            raise InputError("class_labels_required", type=type(self).__name__)
         rows = self._as_rows(X, reset=True)
         refuse_covariance(rows, f"{type(self).__name__} learns from the rows of the classes.")
         self._refuse_missing(rows)
@@ -305,9 +302,9 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         self.converged_ = all(part.converged for part in (*solutions, *parts))
         if not self.converged_:
             warnings.warn(
-                f"The learning stopped after {self.n_iter_} iterations at {self.gap_:.2g}, before "
-                f"it reached tol={self.tol:g}. Raise max_iter or tol, or lower n_edges.",
-                ConvergenceWarning,
+                ConvergenceWarning(
+                    "margin_not_converged", n_iter=self.n_iter_, gap=self.gap_, tol=self.tol
+                ),
                 stacklevel=3,
             )
 
@@ -359,7 +356,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         return np.asarray(scores[:, 1] - scores[:, 0]) if len(self.classes_) == 2 else scores
 
     def transform(self, X: Any) -> FloatArray:
-        """Fisher scores of each row: how it would like each coefficient to move.
+        """Fisher scores: the gradient of each row's log-likelihood in the coefficients.
 
         Parameters
         ----------
@@ -391,11 +388,10 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         names = given or [f"x{k}" for k in range(self.n_features_in_)]
         if len(names) != self.n_features_in_:
             raise InputError(
-                f"input_features should have length equal to the number of columns, "
-                f"{self.n_features_in_}, got {len(names)}."
+                "input_features_length", n_features_in=self.n_features_in_, n_names=len(names)
             )
         if self._names() is not None and names != self._names():
-            raise InputError("input_features is not equal to feature_names_in_.")
+            raise InputError("input_features_differ")
         parents = [*names, BIAS]
         return np.array(
             [f"{parents[i]}->{names[j]}|{self.classes_[c]}" for c, i, j in self._components()],
@@ -460,7 +456,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         one = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
         standard = self._standard_rows(one)
         if len(standard) != 1:
-            raise InputError(f"explain takes one row at a time, got {len(standard)}.")
+            raise InputError("explain_one_row", n_standard=len(standard))
         scores = self._class_scores(standard)[0]
         decided = int(scores.argmax())
         other = _other_class(against, decided, scores, self.classes_.tolist())
@@ -475,7 +471,7 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
         self._refuse_missing(rows)
         if not np.isfinite(rows).all():
             which = quote_names(self._labels(np.asarray(~np.isfinite(rows).all(axis=0))))
-            raise InputError(f"X contains inf in {which}. Drop those rows.")
+            raise InputError("values_infinite", which=which)
         return np.asarray((rows - self.location_) / self.scale_)
 
     def _scores(self, X: Any) -> FloatArray:
@@ -523,25 +519,17 @@ class BayesNetClassifier(ClassifierMixin, TransformerMixin, TableEstimator):
 def _check_counts(classes: list[Any], counts: list[int]) -> None:
     """Refuse a single class, and classes with too few rows."""
     if len(classes) == 1:
-        raise InputError(
-            f"All labels in y are of one class, {classes[0]!r}. Pass rows of at least two classes."
-        )
+        raise InputError("one_class", label=classes[0])
     few = [label for label, count in zip(classes, counts, strict=True) if count < 2]
     if few:
-        raise InputError(
-            f"Each class needs at least 2 rows; {quote_names(few)} "
-            f"{'has' if len(few) == 1 else 'have'} fewer. Leave such classes out, or join them."
-        )
+        raise InputError("class_too_small", few=few)
 
 
 def _refuse_measurements(classes: list[Any]) -> None:
     """Refuse labels that are fractions, as of something measured."""
     fractions = [label for label in classes if isinstance(label, float) and label % 1 != 0]
     if fractions:
-        raise InputError(
-            f"Unknown label type: continuous. y holds numbers like {fractions[0]:g}, which measure "
-            "and name no class. Cut them into classes, or turn them into text."
-        )
+        raise InputError("continuous_labels", fraction=fractions[0])
 
 
 def _class_probabilities(class_weight: Any, classes: list[Any]) -> FloatArray:
@@ -561,7 +549,6 @@ def _other_class(against: Any, decided: int, scores: FloatArray, classes: list[A
     if against not in classes or classes.index(against) == decided:
         others = quote_names(label for k, label in enumerate(classes) if k != decided)
         raise InputError(
-            f"against must be a class other than {classes[decided]!r}, which was decided: one of "
-            f"{others}, got {against!r}."
+            "unknown_other_class", label=classes[decided], others=others, against=against
         )
     return classes.index(against)

@@ -18,7 +18,6 @@ from edgewise.data.table import Table
 from edgewise.estimators.base.table import TableEstimator, note_columns
 from edgewise.estimators.covariates.tree_nodes import Covariate
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 
 
 class CovariateEstimator(TableEstimator):
@@ -124,17 +123,13 @@ class CovariateEstimator(TableEstimator):
         """Check covariates and responses; without kinds, these are the rows to learn from."""
         covariates = self._read_covariates(X, kinds)
         if Y is None:
-            raise InputError(
-                f"Y is of type NoneType; {type(self).__name__} requires y to be passed, but the "
-                "target y is None. Pass the table of responses as Y."
-            )
+            raise InputError("responses_required", type=type(self).__name__)
         if kinds is None:
             self._require_memory(Y)
         table = _read_responses(Y, responses)
         if covariates.n_samples != table.n_samples:
             raise InputError(
-                f"X has {covariates.n_samples} rows and Y has {table.n_samples}; each row of "
-                "Y belongs to one of X."
+                "responses_row_count", n_samples=covariates.n_samples, n_samples2=table.n_samples
             )
         return covariates, table
 
@@ -146,19 +141,13 @@ class CovariateEstimator(TableEstimator):
         table = Table.from_input(X)
         note_columns(self, X, reset=kinds is None)
         if gaps := _names(table, np.asarray(~np.isfinite(table.values).all(axis=0))):
-            raise InputError(
-                f"Covariates {quote_names(gaps)} hold missing or infinite values. Fill them, or "
-                "drop those rows."
-            )
+            raise InputError("covariates_not_finite", gaps=gaps)
         numbers = np.where([kind == "numeric" for kind in table.kinds], table.values, 0.0)
-        if sentence := about_size(numbers, table.names, noun="Covariate"):
-            raise InputError(sentence)
+        if error := about_size(numbers, table.names, noun="Covariate"):
+            raise error
         for name, kind, known in zip(table.names, table.kinds, kinds or table.kinds, strict=True):
             if (kind == "categorical") != (known == "categorical"):
-                raise InputError(
-                    f"Covariate '{name}' was {known} in the fit and is {kind} now. Give it the "
-                    "same type."
-                )
+                raise InputError("covariate_type_changed", name=name, known=known, kind=kind)
         return table
 
 
@@ -169,37 +158,28 @@ def _read_responses(Y: object, names: Sequence[str] | None = None) -> Table:
     if is_nameless and names is not None and len(names) == table.n_features:
         table = replace(table, names=tuple(names))
     if text := _names(table, np.array([kind == "categorical" for kind in table.kinds])):
-        raise InputError(f"Responses {quote_names(text)} hold text, not numbers. Leave them out.")
+        raise InputError("text_responses", text=text)
     report = inspect_columns(table.values)
     if bad := _names(table, report.n_missing + report.n_infinite > 0):
-        raise InputError(
-            f"Responses {quote_names(bad)} hold missing or infinite values. Fill them, or drop "
-            "those rows."
-        )
-    if sentence := about_size(table.values, table.names, noun="Response"):
-        raise InputError(sentence)
+        raise InputError("responses_not_finite", bad=bad)
+    if error := about_size(table.values, table.names, noun="Response"):
+        raise error
     if names is not None:
         if tuple(names) != table.names:
-            raise InputError(
-                f"Y has the columns {quote_names(table.names)}; the model was fitted to "
-                f"{quote_names(names)}. Pass the columns of the fit."
-            )
+            raise InputError("responses_of_fit", names=table.names, names2=names)
         return table
     if table.n_features < 2:
-        raise InputError("Y has one column; a network needs at least two variables.")
+        raise InputError("one_response")
     if table.n_samples < 2:
-        raise InputError("Found 1 sample (rows of the tables); at least 2 are needed.")
+        raise InputError("one_row_of_tables")
     if report.constant:
         flat = [table.names[k] for k in report.constant]
-        raise InputError(f"Responses {quote_names(flat)} have one value in every row. Drop them.")
+        raise InputError("constant_responses", flat=flat)
     if flat := _names(table, ~varying_columns(table.values)):
-        raise InputError(
-            f"Responses {quote_names(flat)} are constant up to rounding. Drop them, or subtract "
-            "the mean."
-        )
+        raise InputError("responses_constant_to_rounding", flat=flat)
     if report.identical:
         first, second = (table.names[k] for k in report.identical[0])
-        raise InputError(f"Responses '{first}' and '{second}' are identical. Drop one.")
+        raise InputError("identical_responses", first=first, second=second)
     return table
 
 
@@ -268,10 +248,7 @@ def split_rows(
         X, Y = replace(X, values=X.values[train]), Y[train]
     n_validation = 1 if Y_val is None else len(Y_val)
     if len(Y) < 2 or n_validation < 1:
-        raise InputError(
-            f"There are {len(Y)} training and {n_validation} validation rows; at least 2 and 1 are "
-            "needed."
-        )
+        raise InputError("too_few_validation_rows", n_rows=len(Y), n_validation=n_validation)
     _check_variation(Y, rows[1].names)
     return TreeRows(X=X, Y=Y, X_val=X_val, Y_val=Y_val, responses=rows[1].names)
 
@@ -279,10 +256,7 @@ def split_rows(
 def _check_variation(Y: FloatArray, names: Sequence[str]) -> None:
     """Refuse responses that do not vary in the training rows."""
     if flat := [names[k] for k in np.flatnonzero(~varying_columns(Y)).tolist()]:
-        raise InputError(
-            f"Responses {quote_names(flat)} have one value in every training row. Drop them, or "
-            "split the rows in another way."
-        )
+        raise InputError("responses_constant_in_training", flat=flat)
 
 
 def _split_units(
@@ -296,9 +270,7 @@ def _split_units(
         order = as_generator(random_state).permutation(n_units)
         is_kept = np.isin(number, order[(n_units + 1) // 2 :])
     if is_kept.all() or (needs_validation and not is_kept.any()):
-        raise InputError(
-            "groups has one value. Half of the groups are set aside: pass two or more."
-        )
+        raise InputError("one_held_out_group")
     train = Y.values[~is_kept]
     _check_variation(train, Y.names)
     return TreeRows(
@@ -344,19 +316,14 @@ def _check_bounds(bounds: Any, table: Table) -> dict[int, tuple[float, float]]:
     names = list(table.names)
     if isinstance(bounds, Mapping):
         if unknown := [name for name in bounds if name not in names]:
-            raise InputError(
-                f"scale names {quote_names(unknown)}; the covariates are {quote_names(names)}."
-            )
+            raise InputError("bounds_unknown_covariate", unknown=unknown, names=names)
         pairs = {names.index(name): pair for name, pair in bounds.items()}
     else:
         array = np.asarray(bounds, dtype=np.float64)
         if array.shape == (2,):
             array = np.tile(array, (len(names), 1))
         if array.shape != (len(names), 2):
-            raise InputError(
-                "scale must be one pair (lower, upper), a pair per covariate, or a dict of pairs "
-                f"by name; got an array of shape {array.shape} for {len(names)} covariates."
-            )
+            raise InputError("bounds_shape", shape=array.shape, n_names=len(names))
         pairs = dict(enumerate(array.tolist()))
     limits = {}
     for column, pair in pairs.items():
@@ -364,8 +331,6 @@ def _check_bounds(bounds: Any, table: Table) -> dict[int, tuple[float, float]]:
             continue
         lower, upper = (float(end) for end in pair)
         if not (np.isfinite([lower, upper]).all() and lower < upper):
-            raise InputError(
-                f"The ends of '{names[column]}' must be finite and increasing, got {pair!r}."
-            )
+            raise InputError("bounds_not_increasing", name=names[column], pair=pair)
         limits[column] = (lower, upper)
     return limits

@@ -1,4 +1,4 @@
-"""The network of responses once covariates are accounted for, as an estimator."""
+"""Conditional Gaussian graph: the network of responses given covariates."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from edgewise._core.errors import DataWarning, InputError
 from edgewise._core.typing import FloatArray, RandomState
 from edgewise.data.checks import varying_columns
 from edgewise.data.table import Table
-from edgewise.estimators.base.fits import PrecisionFit, describe_gap, note_choice
+from edgewise.estimators.base.fits import PrecisionFit, gap_warning, note_choice
 from edgewise.estimators.base.statistics import Statistics
 from edgewise.estimators.covariates.base import CovariateEstimator, describe_covariates
 from edgewise.estimators.covariates.tree_nodes import Covariate
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
@@ -230,13 +230,7 @@ class ConditionalGraph(CovariateEstimator):
         self.graph_ = Graph.from_precision(fit.solution.value, names=self.response_names_)
         self.partial_correlation_ = self.graph_.weights + np.eye(len(self.response_names_))
         if residuals.is_plain and self.covariate_alpha != 0:
-            warnings.warn(
-                "With the graphical lasso of the covariates, what is left of the responses has no "
-                "positive definite covariance; least squares was used. Pass a smaller "
-                "covariate_alpha.",
-                DataWarning,
-                stacklevel=2,
-            )
+            warnings.warn(DataWarning("conditional_fallback"), stacklevel=2)
         return self
 
     def _mean_at(self, covariates: Table) -> FloatArray:
@@ -328,9 +322,10 @@ class ResidualProblem:
         gone: list[int] = np.flatnonzero(S.diagonal() <= EXPLAINED * Z.var(axis=0)).tolist()
         if gone:
             raise InputError(
-                f"The covariates explain responses {quote_names([self.names[k] for k in gone])} "
-                f"completely, with {X.shape[1]} columns for {len(X)} rows. Leave covariates out, "
-                "or take more rows."
+                "responses_explained_fully",
+                gone=[self.names[k] for k in gone],
+                n_columns=X.shape[1],
+                n_rows=len(X),
             )
         scale = np.sqrt(S.diagonal()) if self.standardize else np.ones(Y.shape[1])
         method = "least squares" if is_plain else "a graphical lasso of the covariates"
@@ -367,9 +362,9 @@ class ResidualProblem:
         deviation = rows[:, self.n_columns :] - residuals.mean(rows[:, : self.n_columns])
         return gaussian_log_likelihood(fit.precision, deviation.T @ deviation / len(deviation))
 
-    def describe_gap(self, fit: PrecisionFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
-        return describe_gap(fit.solution, self.tol)
+    def gap_warning(self, fit: PrecisionFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
+        return gap_warning(fit.solution, self.tol)
 
 
 def _design(table: Table, covariates: Sequence[Covariate]) -> tuple[FloatArray, list[str]]:
@@ -389,10 +384,7 @@ def _design(table: Table, covariates: Sequence[Covariate]) -> tuple[FloatArray, 
         levels = table.levels[k] or ()
         seen = [levels[code] for code in np.unique(values).astype(np.int64).tolist()]
         if new := [level for level in seen if level not in covariate.levels]:
-            raise InputError(
-                f"Covariate '{covariate.name}' has levels {quote_names(new)} that the fit did not "
-                "see, so that nothing is known of their effect. Drop those rows."
-            )
+            raise InputError("covariate_new_levels", name=covariate.name, new=new)
         for level in covariate.levels[1:]:
             code = levels.index(level) if level in levels else -1
             columns.append((values == code).astype(np.float64))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
@@ -32,6 +31,7 @@ from edgewise.estimators.covariates.kernel_search import (
 )
 from edgewise.graph import Graph
 from edgewise.selection import SelectionWarning
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.rules import Strength
 from edgewise.solvers.covariates.cell_fits import NearbyFits, fit_nearby
 from edgewise.stats.moments import effective_samples
@@ -228,8 +228,9 @@ class KernelGraph(CovariateEstimator):
         covariates, responses = self._read(X, Y)
         if responses.n_samples <= self.min_samples:
             raise InputError(
-                f"There are {responses.n_samples} rows, and min_samples={self.min_samples} asks "
-                "for more. Take more rows, or a smaller min_samples."
+                "too_few_rows_for_kernel",
+                n_samples=responses.n_samples,
+                min_samples=self.min_samples,
             )
         self.covariates_ = describe_covariates(covariates)
         self.response_names_ = list(responses.names)
@@ -254,10 +255,7 @@ class KernelGraph(CovariateEstimator):
         """Return the settings of the search."""
         given = [one for one in (self.bandwidth, self.alpha) if isinstance(one, KernelCV)]
         if len(given) == 2 and given[0] != given[1]:
-            raise InputError(
-                "bandwidth and alpha are chosen by one search, and have different settings of it: "
-                f'{given[0]} and {given[1]}. Pass "cv" for one of them.'
-            )
+            raise InputError("kernel_search_settings", given=given[0], given2=given[1])
         return given[0] if given else KernelCV()
 
     def _search(
@@ -291,26 +289,18 @@ class KernelGraph(CovariateEstimator):
         first, second = found.best
         if found.n_unconverged:
             warnings.warn(
-                f"Of the fits in the search, {found.n_unconverged} stopped above their tolerance. "
-                "Raise max_iter, or raise alpha_ratio to leave out the smallest alphas.",
-                ConvergenceWarning,
+                ConvergenceWarning("unconverged_kernel_fits", n_unconverged=found.n_unconverged),
                 stacklevel=3,
             )
         if len(found.bandwidths) > 1 and first == len(found.bandwidths) - 1:
             warnings.warn(
-                f"The narrowest bandwidth tried, {self.bandwidth_:.3g}, is the best, so a narrower "
-                "one may be better. It leaves min_samples effective rows at the typical x: lower "
-                "min_samples to search further, or use GraphTree if the network changes at "
-                "borders.",
-                SelectionWarning,
+                SelectionWarning("smallest_bandwidth_chosen", bandwidth=self.bandwidth_),
                 stacklevel=3,
             )
         if found.alphas.shape[1] > 1 and second == found.alphas.shape[1] - 1:
             smaller = found.alphas[first, -1] / found.alphas[first, 0] / 10
             warnings.warn(
-                f"The smallest alpha tried, {self.alpha_:.3g}, is the best, so a smaller one may "
-                f"be better. Pass alpha=KernelCV(alpha_ratio={smaller:.1g}) to search further.",
-                SelectionWarning,
+                SelectionWarning("smallest_alpha_of_kernel", alpha=self.alpha_, smaller=smaller),
                 stacklevel=3,
             )
 
@@ -331,10 +321,9 @@ class KernelGraph(CovariateEstimator):
         self.converged_ = self.gap_ <= self.tol * len(self.response_names_)
         if not self.converged_:
             warnings.warn(
-                f"The duality gap at some x is {self.gap_:.2g}, above tol * p = "
-                f"{self.tol * len(self.response_names_):.2g}. Raise max_iter or alpha, or accept "
-                "a larger tol.",
-                ConvergenceWarning,
+                ConvergenceWarning(
+                    "gap_at_x", gap=self.gap_, tol=self.tol * len(self.response_names_)
+                ),
                 stacklevel=3,
             )
 
@@ -427,10 +416,14 @@ class KernelGraph(CovariateEstimator):
     def _warn_of_width(self, widths: FloatArray) -> None:
         if n_wider := int(np.count_nonzero(widths > self.bandwidth_)):
             warnings.warn(
-                f"At {n_wider} of {len(widths)} points fewer than min_samples="
-                f"{self.min_samples} effective rows are near; the bandwidth was widened there, up "
-                f"to {widths.max():.3g} from {self.bandwidth_:.3g}.",
-                DataWarning,
+                DataWarning(
+                    "bandwidth_widened",
+                    n_wider=n_wider,
+                    n_points=len(widths),
+                    min_samples=self.min_samples,
+                    widest=widths.max(),
+                    bandwidth=self.bandwidth_,
+                ),
                 stacklevel=4,
             )
 

@@ -164,9 +164,9 @@ def search_bandwidths(
     most = int(rows.min_samples) + 1
     if any(len(train) < most for train, _ in folds):
         raise InputError(
-            f"A fold leaves {min(len(train) for train, _ in folds)} rows to fit to, and "
-            f"min_samples={rows.min_samples:g} asks for more. Pass a larger cv or a smaller "
-            "min_samples."
+            "fold_too_small_for_kernel",
+            folds=min((len(train) for train, _ in folds)),
+            min_samples=rows.min_samples,
         )
     parts = [
         (rows.part(train), _held_out(rows, test, choose_anchors(test, n_anchors, generator)))
@@ -234,7 +234,7 @@ def bandwidth_grid(rows: Neighborhoods, anchors: IntArray, n_bandwidths: int) ->
     distances = squared_distances(rows.X[anchors], rows.X)
     widest = float(np.sqrt(distances.max()))
     if widest == 0.0:
-        raise InputError("All covariates are constant, so nothing can vary with them.")
+        raise InputError("covariates_constant")
     narrowest = float(np.median(bandwidth_for(distances, rows.min_samples)))
     return np.geomspace(widest, min(narrowest, widest / 2.0), n_bandwidths)
 

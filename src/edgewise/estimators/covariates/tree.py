@@ -384,7 +384,7 @@ class GraphTree(CovariateEstimator):
         covariates, responses = self._read(X, Y)
         validation = None
         if (X_val is None) != (Y_val is None):
-            raise InputError("Pass both X_val and Y_val, or neither.")
+            raise InputError("validation_incomplete")
         if X_val is not None:
             validation = self._read(X_val, Y_val, covariates.kinds, responses.names)
         rows = split_rows(
@@ -458,10 +458,7 @@ class GraphTree(CovariateEstimator):
         if groups is None:
             return None
         if has_validation:
-            raise InputError(
-                "groups says which rows are set aside together, and X_val has those that are. "
-                "Pass one of them."
-            )
+            raise InputError("groups_or_validation")
         return label_codes(groups, n_rows)[1]
 
     def _check_parameters(self) -> HeldOut | Penalized:
@@ -471,10 +468,7 @@ class GraphTree(CovariateEstimator):
         if isinstance(criterion, str):
             criterion = CRITERIA.get(criterion)
         if not isinstance(criterion, (HeldOut, Penalized)):
-            raise InputError(
-                "criterion must be one of 'heldout' and 'penalized', or an instance of HeldOut or "
-                f"Penalized, got {self.criterion!r}."
-            )
+            raise InputError("unknown_tree_criterion", criterion=self.criterion)
         if isinstance(self.scale, str):
             OneOf("range", "quantile").check("scale", self.scale)
         return criterion
@@ -499,13 +493,7 @@ class GraphTree(CovariateEstimator):
             names = quote_names(
                 [self.response_names_[k] for k in np.flatnonzero(is_floored).tolist()]
             )
-            warnings.warn(
-                f"Responses {names} hardly vary in some leaf. Their variance there was raised to "
-                "that in all rows divided by the rows of the leaf, but splits may follow them all "
-                "the same. Leave them out, or raise min_samples_leaf.",
-                DataWarning,
-                stacklevel=3,
-            )
+            warnings.warn(DataWarning("responses_hardly_vary", names=names), stacklevel=3)
 
     def _arrays_held(self, n_rows: int, n_features: int) -> list[Arrays]:
         # Sums over both halves of a cell along every covariate, the path of one cell, and the
@@ -612,7 +600,7 @@ class GraphTree(CovariateEstimator):
         leaves = self.leaves_
         for number in (a, b):
             if not 0 <= number < len(leaves):
-                raise InputError(f"There is no leaf {number}; they go from 0 to {len(leaves) - 1}.")
+                raise InputError("no_such_leaf", number=number, n_leaves=len(leaves) - 1)
         return compare_leaves(leaves[a], leaves[b])
 
     def export_text(self) -> str:

@@ -144,9 +144,7 @@ def _find_members(
 def _refuse_few_rows(m: int, n_samples: float, method: str) -> None:
     if n_samples <= m + 3:
         raise InputError(
-            f'method="{method}" tests each pair of columns given all others, which takes more than '
-            f"m + 3 = {m + 3} rows for m = {m} columns; there are {n_samples:g}. Pass "
-            'method="iamb", which conditions on few columns at a time, or method="l1mb".'
+            "too_few_rows_for_method", method=method, m=m + 3, m2=m, n_samples=n_samples
         )
 
 
@@ -211,10 +209,10 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         (`edgewise.solvers.directed.greedy.greedy_bayes_net`), which with
         ``"l1mb"`` is L1MB as published and finds directions less reliably.
     forbidden : array of bool of shape (m, m) or iterable of pairs, optional
-        Arcs that cannot be: as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of
+        Forbidden arcs, as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of
         columns by name or number. Rows and columns of a data frame are found by name.
     required : array of bool of shape (m, m) or iterable of pairs, optional
-        Arcs that must be.
+        Required arcs.
     tiers : sequence of m numbers or mapping of columns to numbers, optional
         No arc leads from a column to one in a lower tier, such as from later to earlier
         measurements. None or NaN, or no entry, where nothing is known.
@@ -226,8 +224,8 @@ class BlanketBayesNet(LinearNetwork, TableEstimator):
         fewest arcs.
     missing : {"error", "pairwise", "em"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns; or
-        maximise the Gaussian likelihood of what is there. Tests count the rows of the pair of
-        columns that has fewest in common.
+        use Gaussian maximum likelihood of the observed entries (EM). Tests count the rows of the
+        pair of columns with fewest in common.
     repair : {None, "ridge", "clip"}
         What to do with columns bound by exact relations: refuse them, or raise the small
         eigenvalues of their correlations. ``treatment_`` then says how.

@@ -94,7 +94,7 @@ class BDeu:
     Parameters
     ----------
     ess : float
-        Rows that the prior is worth (equivalent sample size), shared out among the cells of each
+        Equivalent sample size of the prior, spread over the cells of each
         table.
 
     Examples
@@ -111,7 +111,7 @@ class BDeu:
 
 
 class Scored(NamedTuple):
-    """A criterion: its name, the factor of its penalty, and the rows that its prior is worth."""
+    """A criterion: its name, the factor of its penalty, and the equivalent sample size."""
 
     name: str
     discount: float | None = None
@@ -166,17 +166,17 @@ class DirectedGraph(LinearNetwork, TableEstimator):
     significance : float
         Level of each test of ``"pc"`` and ``"blankets"``.
     forbidden : array of bool of shape (m, m) or iterable of pairs, optional
-        Arcs that cannot be: as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of
+        Forbidden arcs, as a matrix with entry [i, j] for i -> j, or as pairs (from, to) of
         columns by name or number. Rows and columns of a data frame are found by name.
     required : array of bool of shape (m, m) or iterable of pairs, optional
-        Arcs that must be.
+        Required arcs.
     tiers : sequence of m numbers or mapping of columns to numbers, optional
         No arc leads from a column to one in a lower tier, such as from later to earlier
         measurements. None or NaN, or no entry, where nothing is known.
     missing : {"error", "pairwise", "em", "drop"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns; or
-        maximise the Gaussian likelihood of what is there; with levels, leave out the row. Scores
-        and tests count the rows of the pair of columns that has fewest in common.
+        use Gaussian maximum likelihood of the observed entries (EM); with levels, drop the row.
+        Scores and tests count the rows of the pair of columns with fewest in common.
     repair : {None, "ridge", "clip"}
         What to do with columns bound by exact relations: refuse them, or raise the small
         eigenvalues of their correlations. ``treatment_`` then says how.
@@ -330,11 +330,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         """
         check_parameters(self, self._constraints)
         if interventions is not None and self.method in ("pc", "blankets"):
-            raise InputError(
-                f'method="{self.method}" goes by tests of rows in which nothing was set. Pass '
-                'method="boss", "ges" or "exact" with interventions.',
-                parameter="method",
-            )
+            raise InputError("method_without_interventions", "method", method=self.method)
         kinds = level_kinds(X, self.kinds)
         if kinds is not None:
             return self._fit_levels(X, kinds, sample_weight, interventions)
@@ -349,9 +345,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         )
         statistics, n_samples, known = problem.statistics, problem.n_samples, problem.known
         if n_samples <= 3:
-            raise InputError(
-                f"Directions are learned from more than 3 rows, got {n_samples:g}. Pass more rows."
-            )
+            raise InputError("too_few_rows_for_directions", n_samples=n_samples)
         sample = Sample.observed(statistics.S, n_samples)
         if free := problem.free:
             sample = Sample(free.covariances, free.n_samples, free.which, n_samples, free.told)
@@ -390,10 +384,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         is_set = read_interventions(interventions, len(X), names)
         table, mixed, _ = read_level_rows(self, X, kinds, sample_weight, is_set)
         if table.n_samples <= 3:
-            raise InputError(
-                f"Directions are learned from more than 3 rows, got {table.n_samples:g}. "
-                "Pass more rows."
-            )
+            raise InputError("too_few_rows_for_directions", n_samples=table.n_samples)
         known = known_arcs(self.forbidden, self.required, self.tiers, names)
         allowed = None if known.is_empty else known.allowed
         told = None if is_set is None else told_apart(is_set)
@@ -406,7 +397,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
             found = self._by_score(problem)
         dag, place = found.dag, problem.place
         cpdag = identified_arcs(dag, known.allowed, told)
-        # Of levels beside numbers, the networks of a class may score differently.
+        # With mixed columns, the networks of an equivalence class may score differently.
         if self.method != "pc" and not {*kinds.values()} & {"continuous", "count"}:
             dag = representative(dag, cpdag, known.allowed, place)
         labels = self._names()
@@ -432,9 +423,9 @@ class DirectedGraph(LinearNetwork, TableEstimator):
 
         Arcs into the columns that are set no longer count; all others follow their equations, or
         the probabilities given their parents. Only as good as the directions of the arcs, of which
-        those that are not identified could as well be turned round:
-        `edgewise.inference.causal_effects` has the range, and intervals. Not for levels beside
-        numbers.
+        those that are not identified may be reversed:
+        `edgewise.inference.causal_effects` has the range, and intervals. Not for mixed columns
+        (levels and numbers).
 
         Parameters
         ----------
@@ -497,9 +488,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         ):
             if value == refused:
                 raise InputError(
-                    f'{parameter}="{value}" is for columns with levels, and all are numbers. Pass '
-                    f"{parameter}={instead}; or say by kinds which columns have levels.",
-                    parameter=parameter,
+                    "option_needs_levels", parameter, name=parameter, value=value, instead=instead
                 )
 
     def _store_search(
@@ -554,10 +543,7 @@ class DirectedGraph(LinearNetwork, TableEstimator):
         """Learn a structure by its score."""
         m = len(problem.place)
         if self.method == "exact" and m > MOST_EXACT:
-            raise InputError(
-                f'method="exact" goes through all subsets of at most {MOST_EXACT} columns; there '
-                f'are {m}. Pass method="boss", or fewer columns.'
-            )
+            raise InputError("too_many_columns_for_exact", most_exact=MOST_EXACT, m=m)
         if self.method == "exact" or (self.method == "boss" and m <= FEW):
             found = search_all(problem)
         elif self.method == "ges":

@@ -12,7 +12,6 @@ from edgewise._core.errors import InputError
 from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.estimators.base.table import column_number
 from edgewise.graph.equivalence import find_cycle
-from edgewise.io.messages import quote_names
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,18 +51,13 @@ def known_arcs(forbidden: Any, required: Any, tiers: Any, names: Sequence[str]) 
     must_not = _arcs(forbidden, "forbidden", names)
     level = _levels(tiers, names)
     if both := np.argwhere(must_be & must_not).tolist():
-        raise InputError(
-            f"The arc {_arrow(names, both[0])} is both required and forbidden. Drop one."
-        )
+        raise InputError("arc_required_and_forbidden", arrow=_arrow(names, both[0]))
     # Comparisons with NaN are False, so that an unknown tier forbids nothing.
     downward = level[:, None] > level
     if against := np.argwhere(must_be & downward).tolist():
-        raise InputError(
-            f"The arc {_arrow(names, against[0])} is required but leads to a lower tier. Drop it, "
-            "or change the tiers."
-        )
+        raise InputError("required_arc_against_tiers", arrow=_arrow(names, against[0]))
     if cycle := find_cycle(must_be):
-        raise InputError(f"The required arcs make a cycle: {_arrow(names, cycle)}. Drop one.")
+        raise InputError("required_arcs_cycle", arrow=_arrow(names, cycle))
     return KnownArcs(allowed=~(must_not | must_be.T | downward), required=must_be)
 
 
@@ -94,16 +88,10 @@ def read_interventions(given: Any, n_rows: int, names: Sequence[str]) -> BoolArr
                 is_set[row, column_number(label, names, "interventions")] = True
     else:
         raise InputError(
-            f"interventions must name the column that was set in each of the {n_rows} rows, or be "
-            f"an array of bool of shape ({n_rows}, {m}); got shape {np.shape(given)}.",
-            parameter="interventions",
+            "interventions_shape", "interventions", n_rows=n_rows, m=m, shape=np.shape(given)
         )
     if always := np.flatnonzero(is_set.all(axis=0)).tolist():
-        raise InputError(
-            f"Column '{names[always[0]]}' was set in every row, so that nothing tells what it "
-            "responds to. Leave it out of interventions, or forbid arcs to it.",
-            parameter="interventions",
-        )
+        raise InputError("always_intervened", "interventions", name=names[always[0]])
     return is_set
 
 
@@ -117,10 +105,7 @@ def told_apart(is_set: BoolArray) -> BoolArray:
 def refuse_forced_cycle(skeleton: BoolArray, known: KnownArcs, names: Sequence[str]) -> None:
     """Raise where pairs that are joined have one allowed direction each, and these make a cycle."""
     if cycle := find_cycle(skeleton & known.allowed & ~known.allowed.T):
-        raise InputError(
-            f"The data join all pairs of {_arrow(names, cycle)}, and the other direction of each "
-            "is forbidden. Allow one of them, or forbid a pair both ways."
-        )
+        raise InputError("forbidden_arcs_cycle", arrow=_arrow(names, cycle))
 
 
 def _arcs(given: Any, label: str, names: Sequence[str]) -> BoolArray:
@@ -135,24 +120,18 @@ def _arcs(given: Any, label: str, names: Sequence[str]) -> BoolArray:
     else:
         for pair in given:
             if isinstance(pair, str) or np.shape(pair) != (2,):
-                raise InputError(
-                    f"{label} must hold pairs (from, to) of columns, or be an array of bool of "
-                    f"shape ({m}, {m}); found {pair!r}."
-                )
+                raise InputError("arcs_type", label=label, m=m, pair=pair)
             tail, head = (column_number(column, names, label) for column in pair)
             arcs[tail, head] = True
     if loops := np.flatnonzero(arcs.diagonal()).tolist():
-        raise InputError(f"{label} has an arc from '{names[loops[0]]}' to itself. Drop it.")
+        raise InputError("arc_self_loop", label=label, name=names[loops[0]])
     return arcs
 
 
 def _by_name(frame: Any, label: str, names: Sequence[str]) -> BoolArray:
     """Put a data frame of arcs into the order of the columns."""
     if set(frame.index) != set(names) or set(frame.columns) != set(names):
-        raise InputError(
-            f"{label} is a data frame whose rows and columns must be named like the columns of X: "
-            f"{quote_names(names)}."
-        )
+        raise InputError("arcs_frame_names", label=label, names=names)
     arcs: BoolArray = frame.loc[list(names), list(names)].to_numpy(dtype=bool)
     return arcs
 
@@ -167,17 +146,12 @@ def _levels(tiers: Any, names: Sequence[str]) -> FloatArray:
     elif np.shape(tiers) == (m,):
         items = list(enumerate(tiers))
     else:
-        raise InputError(
-            f"tiers must hold a number for each of the {m} columns, or map columns to numbers; got "
-            f"shape {np.shape(tiers)}."
-        )
+        raise InputError("tiers_shape", m=m, shape=np.shape(tiers))
     for column, tier in items:
         try:
             levels[column] = np.nan if tier is None else float(tier)
         except (TypeError, ValueError):
-            raise InputError(
-                f"The tier of '{names[column]}' must be a number, got {tier!r}."
-            ) from None
+            raise InputError("tier_not_number", name=names[column], tier=tier) from None
     return levels
 
 

@@ -23,7 +23,6 @@ from edgewise.data.kinds import (
 from edgewise.data.levels import MOST_AXES
 from edgewise.data.table import Table
 from edgewise.estimators.base.table import note_columns
-from edgewise.io.messages import quote_names
 from edgewise.solvers.directed.scores import family_cost
 from edgewise.solvers.directed.tables import LevelTable
 
@@ -93,16 +92,9 @@ def read_level_rows(
     """Read rows of which some columns have levels; note their names."""
     if estimator.missing not in ("error", "drop"):
         which = [name for name, kind in kinds.items() if kind in WITH_LEVELS]
-        raise InputError(
-            f'missing="{estimator.missing}" is for numbers, and {quote_names(which)} have levels. '
-            'Pass missing="drop" to leave out rows that have gaps.',
-            parameter="missing",
-        )
+        raise InputError("missing_with_levels", "missing", missing=estimator.missing, which=which)
     if estimator.repair is not None:
-        raise InputError(
-            "repair is for tables of numbers alone, and some columns have levels. Leave it out.",
-            parameter="repair",
-        )
+        raise InputError("repair_with_levels", "repair")
     mixed = read_mixed(X, kinds, estimator.missing)
     note_columns(estimator, X, reset=True)
     refuse_covariance(mixed.values, "Pass the rows behind it.")
@@ -132,26 +124,15 @@ def _refuse_repeated(rows: FloatArray, mixed: MixedTable) -> None:
             n_pairs = len(np.unique(x * len(second) + y))
             is_same = n_pairs == len(first) == len(second) and n_pairs < len(rows)
         if is_same:
-            raise InputError(
-                f"Columns {quote_names([mixed.names[i], mixed.names[j]])} tell the same: each "
-                "value of one goes with one value of the other. Drop one of them."
-            )
+            raise InputError("equivalent_columns", value=[mixed.names[i], mixed.names[j]])
 
 
 def check_level_score(criterion: str, method: str, kinds: Mapping[str, str]) -> None:
     """Refuse a score or a method that is not for columns of these kinds."""
     if method == "blankets":
-        raise InputError(
-            'method="blankets" tests partial correlations, and some columns have levels. Pass '
-            'method="pc" for tests, or method="boss".',
-            parameter="method",
-        )
+        raise InputError("blankets_with_levels", "method")
     if criterion == "bge" and not {*kinds.values()} - {*WITH_LEVELS}:
-        raise InputError(
-            'criterion="bge" is for numbers, and all columns have levels. Pass criterion="bdeu", '
-            'its like for levels, or criterion="bic".',
-            parameter="criterion",
-        )
+        raise InputError("bge_with_levels", "criterion")
 
 
 def arc_strengths(table: LevelTable, dag: BoolArray) -> FloatArray:
@@ -200,13 +181,9 @@ def read_new_levels(
     weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
     is_whole = ~np.isnan(rows).any(axis=1)
     if estimator.missing == "error" and not is_whole.all():
-        raise InputError(
-            f"{int((~is_whole).sum())} rows have missing values. Drop them, or fit with "
-            'missing="drop" to leave them out.',
-            parameter="missing",
-        )
+        raise InputError("rows_incomplete", "missing", n_complete=int((~is_whole).sum()))
     if not is_whole.any():
-        raise InputError("No row is complete, and only complete rows can be scored.")
+        raise InputError("no_complete_row")
     return rows[is_whole].astype(np.int64), None if weights is None else weights[is_whole]
 
 
@@ -265,10 +242,7 @@ def _product(factors: Sequence[Factor], kept: Sequence[int]) -> FloatArray:
     axes = sorted({axis for own, _ in factors for axis in own})
     size = {axis: n for own, array in factors for axis, n in zip(own, array.shape, strict=True)}
     if len(axes) > MOST_AXES or np.prod([float(size[axis]) for axis in axes]) > MOST_ENTRIES:
-        raise InputError(
-            f"The columns are joined so closely that {len(axes)} of them have to be summed over at "
-            "once. Forbid arcs, or join levels."
-        )
+        raise InputError("cliques_too_large", n_axes=len(axes))
     place = {axis: k for k, axis in enumerate(axes)}
     operands: list[Any] = []
     for own, array in factors:
@@ -283,4 +257,4 @@ def level_number(value: Any, levels: Sequence[Any], name: str) -> int:
     by_text = [str(level) for level in levels]
     if str(value) in by_text:
         return by_text.index(str(value))
-    raise InputError(f"Column '{name}' has no level {value!r}; it has {quote_names(by_text)}.")
+    raise InputError("no_such_level", name=name, value=value, by_text=by_text)

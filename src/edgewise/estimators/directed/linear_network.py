@@ -24,7 +24,6 @@ from edgewise.estimators.directed.known_arcs import (
 )
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import complete_dag, extend_pattern, longest_paths
-from edgewise.io.messages import quote_names
 
 
 class LinearModel(NamedTuple):
@@ -38,7 +37,7 @@ class LinearModel(NamedTuple):
         """Mean log-density of the rows that are complete."""
         is_whole = ~np.isnan(X).any(axis=1)
         if not is_whole.any():
-            raise InputError("No row is complete, and only complete rows can be scored.")
+            raise InputError("no_complete_row")
         rows = X[is_whole]
         weights = None if sample_weight is None else sample_weight[is_whole]
         residual = rows - rows @ self.coef - self.intercept
@@ -94,7 +93,7 @@ def free_rows(
     Z = (rows[:, place] - statistics.location) / statistics.scale
     is_set = is_set[:, place]
     if np.isnan(Z).any():
-        raise InputError("Missing values have no place beside interventions. Fill them in.")
+        raise InputError("missing_with_interventions")
     patterns, which = np.unique(is_set.T, axis=0, return_inverse=True)
     parts = []
     for pattern in patterns:
@@ -107,9 +106,10 @@ def free_rows(
         if (flat := S.diagonal() < 1e-12).any():
             of = names[int(np.flatnonzero(which.reshape(-1) == g)[0])]
             raise InputError(
-                f"Columns {quote_names(names[k] for k in np.flatnonzero(flat))} are constant in "
-                f"the rows in which '{of}' was not set. Pass rows in which nothing was set, too.",
-                parameter="interventions",
+                "constant_without_intervention",
+                "interventions",
+                columns=[names[k] for k in np.flatnonzero(flat)],
+                of=of,
             )
     return FreeRows(covariances, means, n_samples, which.reshape(-1), told_apart(is_set))
 
@@ -254,11 +254,7 @@ class LinearNetwork:
         """Refuse to go on without a fit, or with a fit to columns that have no linear equations."""
         check_is_fitted(self)
         if not hasattr(self, "coef_"):
-            raise InputError(
-                "Some columns have levels, so that there are no linear equations for effects, "
-                "predictions, scores and simulated rows. Pass columns of numbers; where all have "
-                "levels, score() and do() go by their probabilities."
-            )
+            raise InputError("no_linear_equations")
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean Gaussian log-likelihood per row.
@@ -300,7 +296,7 @@ class LinearNetwork:
         names = self.graph_.names
         fixed = {column_number(key, names): float(x) for key, x in values.items()}
         if bad := [names[k] for k, value in fixed.items() if not np.isfinite(value)]:
-            raise InputError(f"Columns {quote_names(bad)} must be set to finite numbers.")
+            raise InputError("set_to_not_finite", bad=bad)
         mean = np.zeros(self.n_features_in_)
         for tier in range(int(self.order_.max()) + 1):
             nodes = np.flatnonzero(self.order_ == tier)
@@ -329,9 +325,9 @@ class LinearNetwork:
         parents = np.flatnonzero(self.coef_[:, column])
         if bad := parents[~np.isfinite(rows[:, parents]).all(axis=0)].tolist():
             raise InputError(
-                f"'{self.graph_.names[column]}' is predicted from "
-                f"{quote_names(self.graph_.names[k] for k in bad)}, which hold NaN or inf. Drop "
-                "those rows."
+                "predictors_not_finite",
+                name=self.graph_.names[column],
+                bad=[self.graph_.names[k] for k in bad],
             )
         return np.asarray(self.intercept_[column] + rows[:, parents] @ self.coef_[parents, column])
 
@@ -350,7 +346,7 @@ class LinearNetwork:
         """
         self._require_equations()
         if n_samples < 1:
-            raise InputError(f"n_samples must be at least 1, got {n_samples!r}.")
+            raise InputError("n_samples_at_least_one", n_samples=n_samples)
         noise = as_generator(self.random_state).normal(size=(n_samples, self.n_features_in_))
         rows = self.intercept_ + noise * np.sqrt(self.noise_variance_)
         for tier in range(1, int(self.order_.max()) + 1):

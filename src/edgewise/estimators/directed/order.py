@@ -36,6 +36,7 @@ from edgewise.estimators.directed.linear_network import LinearModel, LinearNetwo
 from edgewise.graph import Graph
 from edgewise.graph.equivalence import cpdag
 from edgewise.selection import CV, EBIC, StARS
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import ebic
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
@@ -136,10 +137,10 @@ def starting_coefficients(init: Any, statistics: ArrangedStatistics) -> FloatArr
         if init == "l1mb":
             value: FloatArray = lasso_blankets(statistics.S, statistics.n_samples or 0.0).value
             return value
-        return least_squares(statistics, 'init="least-squares"', 'Pass init="lasso".')
+        return least_squares(statistics, "init", "least-squares", "lasso")
     given = per_arc(init, "init", statistics)
     if np.isinf(given).any() or np.diagonal(given).any():
-        raise InputError("init must be finite with a diagonal of 0: no column is its own parent.")
+        raise InputError("init_diagonal_or_nan")
     return given / statistics.scale * statistics.scale[:, None]
 
 
@@ -148,20 +149,17 @@ def per_arc(given: Any, name: str, statistics: ArrangedStatistics) -> FloatArray
     m = len(statistics.S)
     values = np.asarray(given, dtype=np.float64)
     if values.shape != (m, m) or np.isnan(values).any():
-        raise InputError(
-            f"{name} must hold one number per arc i -> j and have shape ({m}, {m}), got shape "
-            f"{values.shape}."
-        )
+        raise InputError("arc_matrix_shape", name=name, m=m, shape=values.shape)
     return statistics.arranged(values)
 
 
-def least_squares(statistics: ArrangedStatistics, asked: str, instead: str) -> FloatArray:
+def least_squares(
+    statistics: ArrangedStatistics, parameter: str, value: str, instead: str | None
+) -> FloatArray:
     """Coefficients of each column on all others, from the inverse of the covariance."""
     if find_relations(correlation_from_covariance(statistics.S)):
-        raise InputError(
-            f"{asked} needs more different rows than the {len(statistics.S)} columns, and none "
-            f"that follows from others. {instead}"
-        )
+        n = len(statistics.S)
+        raise InputError("least_squares_start", parameter, value=value, n=n, instead=instead)
     precision = np.linalg.inv(statistics.S)
     coefficients = -precision / precision.diagonal()
     np.fill_diagonal(coefficients, 0.0)
@@ -172,7 +170,7 @@ def penalty_weights(weights: Any, statistics: ArrangedStatistics) -> FloatArray:
     """Factors of alpha for each arc; an adaptive one is one over a standardised coefficient."""
     if not isinstance(weights, str):
         return per_arc(weights, "weights", statistics)
-    found = least_squares(statistics, 'weights="adaptive"', "Pass weights=None.")
+    found = least_squares(statistics, "weights", "adaptive", None)
     deviation = np.sqrt(statistics.S.diagonal())
     size = np.abs(found * deviation[:, None] / deviation)
     return 1.0 / np.maximum(size, SMALLEST)
@@ -260,7 +258,7 @@ class GaussianBayesNet(LinearNetwork, TableEstimator):
         rows than columns.
     missing : {"error", "pairwise", "em"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns;
-        or maximise the Gaussian likelihood of what is there.
+        or use Gaussian maximum likelihood of the observed entries (EM).
     repair : {None, "ridge", "clip"}
         What to do with columns bound by exact relations: refuse them, or raise the small
         eigenvalues of their correlations. ``treatment_`` then says how.
@@ -534,9 +532,6 @@ class BayesNetProblem:
         """Return the mean log-likelihood of rows."""
         return fit.model.log_likelihood(rows, weights)
 
-    def describe_gap(self, fit: BayesNetFit) -> str:
-        """Say that the alternation did not settle, and what to do."""
-        return (
-            f"Stopped after {fit.solution.n_iter} iterations before coefficients and order had "
-            "settled. Raise max_iter or alpha."
-        )
+    def gap_warning(self, fit: BayesNetFit) -> ConvergenceWarning:
+        """Return the warning of an alternation that did not converge."""
+        return ConvergenceWarning("order_not_converged", n_iter=fit.solution.n_iter)

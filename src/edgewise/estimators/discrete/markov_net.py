@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.errors import InputError
@@ -31,7 +30,7 @@ from edgewise.estimators.base.table import (
     show_fit,
 )
 from edgewise.graph import Graph
-from edgewise.io.messages import quote_names
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.solvers.discrete.pair_tests import smallest_pair_p_value
 from edgewise.solvers.discrete.potentials import fit_potentials
 from edgewise.solvers.discrete.scores import edge_associations
@@ -253,7 +252,7 @@ class DiscreteMarkovNet(BaseEstimator):
         self.smallest_p_value_ = math.nan
         if isinstance(prior, str):
             if prior != SPARSE:
-                raise InputError(f"prior must lie between 0 and 1 or be '{SPARSE}', got {prior!r}.")
+                raise InputError("prior_range", sparse=SPARSE, prior=prior)
             prior = max(1.0 - 1.0 / n_features, 0.5)
             n_pairs = n_features * (n_features - 1) / 2
             smallest = smallest_pair_p_value(table.codes, table.cardinalities, table.counts)
@@ -320,17 +319,16 @@ class DiscreteMarkovNet(BaseEstimator):
             k = column_number(name, names)
             if level not in self.levels_[k]:
                 raise InputError(
-                    f"Column '{self.graph_.names[k]}' has no level {level!r}; it has "
-                    f"{quote_names([str(known_level) for known_level in self.levels_[k]])}."
+                    "unknown_level_of_node",
+                    name=self.graph_.names[k],
+                    level=level,
+                    level2=[str(known_level) for known_level in self.levels_[k]],
                 )
             states[0, k] = self.levels_[k].index(level)
             known.add(k)
         neighbors = np.flatnonzero(self.graph_.adjacency[column]).tolist()
         if unknown := [self.graph_.names[k] for k in neighbors if k not in known]:
-            raise InputError(
-                f"'{self.graph_.names[column]}' depends on {quote_names(unknown)} too. Say which "
-                "level they have."
-            )
+            raise InputError("evidence_incomplete", name=self.graph_.names[column], unknown=unknown)
         probabilities = self._model().conditional(column, states)[0]
         return dict(zip(self.levels_[column], probabilities.tolist(), strict=True))
 
@@ -386,20 +384,14 @@ class DiscreteMarkovNet(BaseEstimator):
         """Log potentials of each clique, fitted when first asked for."""
         check_is_fitted(self)
         if not hasattr(self, "_table"):
-            raise InputError(
-                "The network was saved within another estimator, without its parameters. Fit it "
-                "again, or save it by itself."
-            )
+            raise InputError("network_saved_within")
         table = self._table
         fitted = fit_potentials(
             table.codes, self.cliques_, table.cardinalities, sample_weight=table.counts
         )
         if not fitted.converged:
             warnings.warn(
-                f"The potentials are {fitted.gap:.2g} from the best pseudo-likelihood. Join rare "
-                "levels.",
-                ConvergenceWarning,
-                stacklevel=4,
+                ConvergenceWarning("potentials_not_converged", gap=fitted.gap), stacklevel=4
             )
         # Drop the training rows so that the model pickles small.
         del self._table
@@ -417,7 +409,7 @@ class DiscreteMarkovNet(BaseEstimator):
             note_columns(self, X, reset=True)
             return rows
         if self.cardinalities is not None:
-            raise InputError("Counts know their levels. Leave cardinalities out.")
+            raise InputError("counts_with_cardinalities")
         note_columns(self, named(X.states, X.names), reset=True)
         names = X.names or tuple(f"x{k}" for k in range(len(X.levels)))
         table = DiscreteTable(codes=X.states, levels=X.levels, names=names, counts=X.counts)

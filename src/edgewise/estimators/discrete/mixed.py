@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.constraints import Constraint, Number, OneOf, check_parameters
@@ -34,7 +33,8 @@ from edgewise.estimators.discrete.mixed_problem import (
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
-from edgewise.selection import CV, EBIC, SelectionWarning
+from edgewise.selection import CV, EBIC
+from edgewise.selection.choose import ConvergenceWarning, SelectionWarning
 from edgewise.selection.graph_choice import LEVEL
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, Grid, search
@@ -335,7 +335,7 @@ class MixedGraph(TableEstimator):
         if self.method == "joint":
             return self._choose_jointly(coding, design, rows, weights, rule)
         choices: list[Choice] = []
-        told: dict[type[Warning], list[tuple[str, str]]] = {}
+        told: dict[type[Warning], list[tuple[str, Warning | str]]] = {}
         n_columns = len(coding.names)
         for j, name in enumerate(counted(coding.names, "Regressions", n_columns, self.verbose)):
             problem = ColumnProblem(coding=coding, column=j, tol=self.tol, max_iter=self.max_iter)
@@ -355,18 +355,13 @@ class MixedGraph(TableEstimator):
                     )
                 )
             for one in caught:
-                told.setdefault(one.category, []).append((name, str(one.message)))
+                told.setdefault(one.category, []).append((name, one.message))
         for category, found in told.items():
             names = dict.fromkeys(name for name, _ in found)
-            of = (
-                ""
-                if category not in (SelectionWarning, ConvergenceWarning)
-                else (
-                    f"In the {'regression' if len(names) == 1 else 'regressions'} of "
-                    f"{quote_names(names)}: "
-                )
-            )
-            warnings.warn(f"{of}{found[0][1]}", category, stacklevel=3)
+            warning = found[0][1]
+            if issubclass(category, (SelectionWarning, ConvergenceWarning)):
+                warning = category("in_regressions", columns=list(names), warning=warning)
+            warnings.warn(warning, category, stacklevel=3)
         return choices
 
     def _choose_jointly(
@@ -473,7 +468,7 @@ class MixedGraph(TableEstimator):
         names = list(self.kinds_)
         first, second = column_number(i, names), column_number(j, names)
         if first == second:
-            raise InputError(f"'{names[first]}' has no edge to itself. Name two columns.")
+            raise InputError("edge_to_itself", name=names[first])
         rows = np.array([name == names[first] for name, _ in self.terms_])
         effect = self.coef_[second][rows] * bool(self.graph_.adjacency[first, second])
         kind, other = (list(self.kinds_.values())[k] for k in (first, second))
@@ -584,11 +579,9 @@ class MixedGraph(TableEstimator):
                 )
         if not np.isfinite(values).all():
             bad = np.flatnonzero(~np.isfinite(values).all(axis=0)).tolist()
-            raise InputError(
-                f"Columns {quote_names(names[k] for k in bad)} hold NaN or inf. Drop those rows."
-            )
-        if (found := about_size(values, names, least=0.0)) is not None:
-            raise InputError(found)
+            raise InputError("columns_not_finite", bad=[names[k] for k in bad])
+        if (error := about_size(values, names, least=0.0)) is not None:
+            raise error
         return with_scores(values, self.scores_)
 
     def _predictors(self, rows: FloatArray) -> Iterator[FloatArray]:

@@ -15,6 +15,7 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.checks import ROUNDING
 from edgewise.estimators.base.statistics import PERFECT
 from edgewise.io.messages import quote_names
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import ebic
 from edgewise.solvers.discrete.pairwise import Pairwise, PairwiseSolution
 from edgewise.solvers.lasso.generalized import Regression, RegressionSolution
@@ -83,10 +84,7 @@ class Coding:
             least = (ROUNDING * centre[start]) ** 2 if size == 1 else 1e-12
             is_kept = value > least
             if not is_kept.any():
-                raise InputError(
-                    f"Column '{name}' has one value in every row (constant) of a part of the "
-                    "table. Drop it, or join rare levels."
-                )
+                raise InputError("constant_in_part", name=name)
             own = vector[:, is_kept] / np.sqrt(value[is_kept])
             maps.append(np.abs(own) if size == 1 else own)
             blocks.append(part @ maps[-1])
@@ -167,10 +165,7 @@ class Design:
                     len(block)
                 ):
                     names = quote_names((self.coding.names[i], self.coding.names[j]))
-                    raise InputError(
-                        f"Columns {names} are identical up to scale or the names of levels, so "
-                        "that each predicts the other perfectly and hides the rest. Drop one."
-                    )
+                    raise InputError("columns_identical_up_to_scale", names=names)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -254,20 +249,16 @@ class ColumnProblem:
         family, y = FAMILY[coding.kinds[j]], rows[:, j]
         if family == MULTINOMIAL:
             if not np.isin(y, fit.posed.present).all():
-                raise InputError(
-                    f"A level of column '{coding.names[j]}' is only in the rows that a fold holds "
-                    'out. Join rare levels, use fewer folds, or pass alpha="ebic".'
-                )
+                raise InputError("level_only_held_out", name=coding.names[j])
             y = np.searchsorted(fit.posed.present, y).astype(np.float64)
         return float(
             np.average(log_likelihood(family, eta, y, fit.noise_variance), weights=weights)
         )
 
-    def describe_gap(self, fit: ColumnFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
-        return (
-            f"Stopped after {fit.solution.n_iter} steps at a duality gap of {fit.solution.gap:.2g},"
-            f" above tol={self.tol:g}. Raise max_iter or alpha, or accept a larger tol."
+    def gap_warning(self, fit: ColumnFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
+        return ConvergenceWarning(
+            "column_gap_above_tol", n_iter=fit.solution.n_iter, gap=fit.solution.gap, tol=self.tol
         )
 
 
@@ -442,11 +433,10 @@ class JointProblem:
         pairs = zip(self.problems, fit.fits, strict=True)
         return sum(problem.score(own, rows, weights) for problem, own in pairs)
 
-    def describe_gap(self, fit: JointFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
-        return (
-            f"Stopped at a duality gap of {fit.solution.gap:.2g}, above tol={self.tol:g} times "
-            f"{len(fit.fits)} columns. Raise max_iter or alpha, or accept a larger tol."
+    def gap_warning(self, fit: JointFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
+        return ConvergenceWarning(
+            "columns_gap_above_tol", gap=fit.solution.gap, tol=self.tol, n_fits=len(fit.fits)
         )
 
 

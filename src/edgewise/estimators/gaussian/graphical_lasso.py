@@ -21,7 +21,7 @@ from edgewise.estimators.base.fits import (
     GaussianModel,
     PrecisionFit,
     PrecisionPath,
-    describe_gap,
+    gap_warning,
     gaussian_score,
     grid_of,
     note_choice,
@@ -47,6 +47,7 @@ from edgewise.estimators.base.table import (
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, FDR, StARS, Stepwise
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import row_log_likelihood, squared_distances
 from edgewise.selection.graph_choice import choose_stepwise, choose_tested
 from edgewise.selection.rules import Rule, Strength
@@ -109,8 +110,8 @@ class GaussianGraph(TableEstimator):
         Multiplies alpha per entry: 0 leaves an edge free, ``inf`` forbids it.
     missing : {"error", "pairwise", "em"}
         What to do with NaN: refuse; take each covariance from the rows that have both columns;
-        or maximise the Gaussian likelihood of what is there. ``"polychoric"`` and ``"auto"`` take
-        pairs; the mean number of rows of a pair is then that of the extended BIC.
+        or use Gaussian maximum likelihood of the observed entries (EM). ``"polychoric"`` and
+        ``"auto"`` use pairs; the extended BIC then counts the mean number of rows of a pair.
     repair : {None, "ridge", "clip"}
         What to do with a covariance that is not positive definite: refuse it where it has
         negative eigenvalues, or raise its small eigenvalues, by adding to the diagonal or one by
@@ -132,7 +133,7 @@ class GaussianGraph(TableEstimator):
     device : {"cpu", "cuda", "auto"}
         Where the graphical lasso is solved. ``"cuda"`` is a GPU by way of PyTorch, which pays from
         about a thousand variables on, where the graph is dense or the covariance nearly singular;
-        what is learned is in numpy at any rate, and the same to within the gap. ``"auto"`` takes a
+        fitted attributes are NumPy arrays and agree up to the duality gap. ``"auto"`` takes a
         GPU where there is one, for a thousand variables and more.
 
     Attributes
@@ -166,7 +167,7 @@ class GaussianGraph(TableEstimator):
     treatment_ : list of str
         What was done to the data: missing values, repair.
     ordinal_ : ndarray of bool, shape (p,)
-        Columns taken for ordered answers, with ``"polychoric"`` and ``"auto"``.
+        Columns treated as ordinal, with ``"polychoric"`` and ``"auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -310,7 +311,7 @@ class GaussianGraph(TableEstimator):
 
         For correlations of ranks and of ordered answers, that of the latent Gaussian, from the
         correlations within ``X``. A row
-        with missing values counts what it has, unless ``missing="error"``.
+        with missing values contributes its observed entries, unless ``missing="error"``.
 
         Parameters
         ----------
@@ -364,10 +365,7 @@ class GaussianGraph(TableEstimator):
         """Return rows with mean and covariance of the model in their units."""
         check_is_fitted(self)
         if self.covariance in ON_LATENT_SCALE:
-            raise InputError(
-                f"covariance={self.covariance!r} is about latent variables, of which the rows "
-                'have no density. Fit with covariance="correlation" or "empirical".'
-            )
+            raise InputError("latent_without_density", covariance=self.covariance)
         model = GaussianModel.of(self)
         return read_new_rows(self, X, None)[0], model.location, model.covariance
 
@@ -510,14 +508,12 @@ class GaussianProblem:
         )
         return PrecisionFit(solution, statistics)
 
-    def describe_gap(self, fit: PrecisionFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
+    def gap_warning(self, fit: PrecisionFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
         if isinstance(fit, GaussianFit):
-            return describe_gap(fit.solution, self.tol)
-        return (
-            f"The maximum likelihood under the graph was not reached: {fit.solution.n_iter} "
-            f"iterations ended at a duality gap of {fit.solution.gap:.2g}, since columns nearly "
-            "determine each other. Drop columns that follow from others."
+            return gap_warning(fit.solution, self.tol)
+        return ConvergenceWarning(
+            "likelihood_not_reached", n_iter=fit.solution.n_iter, gap=fit.solution.gap
         )
 
     def refuse_unbounded(self, statistics: Statistics, alpha: Any = None) -> None:
@@ -528,39 +524,22 @@ class GaussianProblem:
         pair = statistics.perfect_pair()
         if pair is not None and (is_free or (self.weights is not None and not self.weights[pair])):
             names = quote_names(labels(self.covariance.names, pair))
-            raise InputError(
-                f"Columns {names} are identical up to scale and nothing penalises their edge, so "
-                'its weight is infinite. Drop one, or pass repair="ridge" or a positive alpha.'
-            )
+            raise InputError("infinite_weight", names=names)
         if is_free and self.weights is None and not self.penalize_diagonal:
             n_features = len(statistics.S)
             rank = int(np.linalg.matrix_rank(statistics.on_correlation_scale().S, hermitian=True))
             if rank < n_features:
-                raise InputError(
-                    f"alpha=0 needs a covariance of full rank; this one has rank {rank} for "
-                    f'{n_features} columns. Pass a positive alpha, or repair="ridge".'
-                )
+                raise InputError("rank_deficient", rank=rank, n_features=n_features)
 
     def refuse_untestable(self, statistics: Statistics, table: Any) -> None:
         """Refuse data that the tests of ``alpha="fdr"`` are not for."""
         scale, n_samples = self.covariance.covariance, statistics.n_samples or 0.0
         if scale not in ("empirical", "correlation", "nonparanormal", "precomputed"):
-            raise InputError(
-                f'alpha="fdr" has no tests for covariance={scale!r}, whose errors need resamples. '
-                f"Take edgewise.inference.edge_intervals(X, covariance=...), or "
-                'covariance="nonparanormal".'
-            )
+            raise InputError("fdr_with_covariance", scale=scale)
         if isinstance(table, np.ndarray) and np.isnan(table).any():
-            raise InputError(
-                'alpha="fdr" has no tests for missing values, whose errors need resamples. '
-                "Take edgewise.inference.edge_intervals(X, missing=...), fill the values, or "
-                "drop those rows."
-            )
+            raise InputError("fdr_with_missing")
         if n_samples < 8:
-            raise InputError(
-                f'alpha="fdr" needs at least 8 rows, and {n_samples:g} are known of. Pass '
-                "n_samples with a precomputed covariance."
-            )
+            raise InputError("fdr_needs_rows", n_samples=n_samples)
 
     def _weighted_norm(self, Theta: FloatArray) -> float:
         """Sum of the sizes of the penalised entries; forbidden ones are 0."""

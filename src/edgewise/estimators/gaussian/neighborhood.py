@@ -19,7 +19,7 @@ from edgewise.estimators.base.fits import (
     CoefficientPath,
     NeighborhoodFit,
     NeighborhoodModel,
-    describe_gap,
+    gap_warning,
     grid_of,
     note_choice,
     residual_variances,
@@ -34,8 +34,8 @@ from edgewise.estimators.base.table import (
     read_new_rows,
     read_table,
 )
-from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, StARS
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
 from edgewise.solvers import Solution
@@ -118,7 +118,7 @@ class NeighborhoodGraph(TableEstimator):
     treatment_ : list of str
         What was done to the data: missing values, repair.
     ordinal_ : ndarray of bool, shape (p,)
-        Columns taken for ordered answers, with ``"polychoric"`` and ``"auto"``.
+        Columns treated as ordinal, with ``"polychoric"`` and ``"auto"``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -323,9 +323,7 @@ class NeighborhoodProblem:
         pair = statistics.perfect_pair()
         if pair is not None:
             raise InputError(
-                f"Columns {quote_names(labels(self.covariance.names, pair))} are identical up to "
-                "scale, so that each predicts the other perfectly and hides the rest. Drop one, or "
-                'pass repair="ridge".'
+                "neighborhood_identical_columns", labels=labels(self.covariance.names, pair)
             )
         return statistics
 
@@ -355,7 +353,7 @@ class NeighborhoodProblem:
         else:
             is_whole = ~np.isnan(rows).any(axis=1)
             if not is_whole.any():
-                raise InputError("No row is complete, and only complete rows can be scored.")
+                raise InputError("no_complete_row")
             kept = None if weights is None else weights[is_whole]
             deviation = rows[is_whole] - fit.location
             moments = covariance_of(deviation, sample_weight=kept, assume_centered=True)[1]
@@ -363,9 +361,9 @@ class NeighborhoodProblem:
         constant = np.log(2 * np.pi * fit.residual_variance)
         return float(-0.5 * np.sum(constant + squared))
 
-    def describe_gap(self, fit: NeighborhoodFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
-        return describe_gap(fit.solution, self.tol)
+    def gap_warning(self, fit: NeighborhoodFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
+        return gap_warning(fit.solution, self.tol)
 
 
 def _next_on_path(

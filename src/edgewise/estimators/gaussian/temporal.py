@@ -19,12 +19,13 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.checks import check_columns, varying_columns
 from edgewise.data.dependence import row_order
 from edgewise.data.lagged import LaggedRows, lagged_rows
-from edgewise.estimators.base.fits import describe_gap
+from edgewise.estimators.base.fits import gap_warning
 from edgewise.estimators.base.table import TableEstimator, named, read_rows
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
 from edgewise.graph import Graph
 from edgewise.graph.graph import partial_correlations
 from edgewise.selection import EBIC, FDR
+from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import ebic, false_discovery_control, gaussian_log_likelihood
 from edgewise.selection.edge_tests import DETERMINED, SPARE_ROWS, PairTests, pair_tests
 from edgewise.selection.rules import Rule, Strength
@@ -725,6 +726,6 @@ class LaggedProblem:
             )
             yield LaggedFit(solution, statistics)
 
-    def describe_gap(self, fit: LaggedFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
-        return describe_gap(fit.solution.joint, self.tol)
+    def gap_warning(self, fit: LaggedFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
+        return gap_warning(fit.solution.joint, self.tol)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.arrays import on_host, to_device
@@ -26,7 +25,7 @@ from edgewise.estimators.base.fits import (
     GaussianModel,
     LocallyConstantPath,
     PrecisionFit,
-    describe_gap,
+    gap_warning,
     gaussian_score,
     note_choice,
 )
@@ -41,7 +40,13 @@ from edgewise.estimators.base.table import (
 )
 from edgewise.graph import Graph
 from edgewise.selection import CV, SelectionWarning
-from edgewise.selection.choose import PairSelection, alpha_grid, choose_pair_by_cv, decreasing
+from edgewise.selection.choose import (
+    ConvergenceWarning,
+    PairSelection,
+    alpha_grid,
+    choose_pair_by_cv,
+    decreasing,
+)
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Choice, warn_of_smallest, warn_of_unconverged
 from edgewise.solvers.device.fused_rows import GPU_FROM
@@ -279,7 +284,7 @@ class LocallyConstantGraph(TableEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean Gaussian log-likelihood per row of the columns in ``kept_``.
 
-        A row with missing values counts what it has, unless ``missing="error"``.
+        A row with missing values contributes its observed entries, unless ``missing="error"``.
 
         Parameters
         ----------
@@ -394,10 +399,7 @@ class LocallyConstantGraph(TableEstimator):
         place[self.kept_] = np.arange(len(self.kept_))
         pairs: IntArray = place[self.pairs_]
         if self.device == "cuda" and self.solver != "admm":
-            raise InputError(
-                f'solver="{self.solver}" runs on the CPU only. Pass solver="admm" or device="cpu".',
-                parameter="device",
-            )
+            raise InputError("solver_cpu_only", "device", solver=self.solver)
         if self.differences != "constant" and (self.device == "cuda" or self.solver != "admm"):
             raise InputError("smooth_differences", "differences")
         return LocallyConstantProblem(
@@ -434,10 +436,7 @@ class LocallyConstantGraph(TableEstimator):
         selection = None
         if isinstance(rule, CV):
             if isinstance(self.tau, CV) and repr(self.tau.cv) != repr(rule.cv):
-                raise InputError(
-                    f"alpha and tau are chosen on the same folds, but cv is {rule.cv!r} for alpha "
-                    f"and {self.tau.cv!r} for tau. Pass the same cv in both."
-                )
+                raise InputError("space_search_settings", cv=rule.cv, cv2=self.tau.cv)
             # Splits that were handed in count all rows; otherwise a weight of 0 means no row.
             if weights is not None and isinstance(rule.cv, Integral):
                 rows, weights = positive_rows(rows, weights)
@@ -471,7 +470,7 @@ class LocallyConstantGraph(TableEstimator):
         if selection is not None:
             _warn_of_search(selection, fit, rule)
         if not fit.converged:
-            warnings.warn(problem.describe_gap(fit), ConvergenceWarning, stacklevel=3)
+            warnings.warn(problem.gap_warning(fit), stacklevel=3)
         return problem, Choice(fit=fit, alpha=float(alpha), selection=selection)
 
     def _refuse_search_of_differences(self) -> None:
@@ -481,10 +480,10 @@ class LocallyConstantGraph(TableEstimator):
     def _path_taus(self, taus: ArrayLike | None) -> FloatArray:
         """Taus of a path as an array."""
         if taus is None and not is_number(self.tau):
-            raise InputError("A path needs to know tau. Pass taus, or a number for tau.")
+            raise InputError("path_needs_tau")
         listed = np.atleast_1d(np.asarray(self.tau if taus is None else taus))
         if listed.ndim > 1 or not listed.size or listed.dtype.kind not in "iuf":
-            raise InputError("taus must be a non-empty list of numbers of at least 0.")
+            raise InputError("taus_empty")
         return listed.astype(np.float64)
 
     def _on_all_columns(self, matrix: AnyArray, elsewhere: float) -> AnyArray:
@@ -593,14 +592,11 @@ class LocallyConstantProblem:
         """Return the mean log-likelihood of rows."""
         return gaussian_score(fit, rows, weights, self.covariance)
 
-    def describe_gap(self, fit: PrecisionFit) -> str:
-        """Say how far from the optimum the fit stopped, and what to do."""
+    def gap_warning(self, fit: PrecisionFit) -> ConvergenceWarning:
+        """Return the warning of a fit that stopped above its tolerance."""
         if self.solver != "descent":
-            return describe_gap(fit.solution, self.tol)
-        return (
-            f"The descent stopped {fit.solution.gap:.2g} above a lower bound of the optimum. It "
-            'can stall wherever neighbours are fused; solver="admm" does not.'
-        )
+            return gap_warning(fit.solution, self.tol)
+        return ConvergenceWarning("descent_stalled", gap=fit.solution.gap)
 
 
 def _warn_of_search(selection: PairSelection, fit: Any, rule: Rule) -> None:
@@ -609,9 +605,4 @@ def _warn_of_search(selection: PairSelection, fit: Any, rule: Rule) -> None:
     if 0 < first == len(selection.alphas) - 1 and not fit.is_complete:
         warn_of_smallest(rule, selection.alphas, stacklevel=5)
     if 0 < second == len(selection.taus) - 1 and fit.solution.n_groups > 1:
-        warnings.warn(
-            f'tau="cv" chose {selection.tau:.3g}, the largest tau it tried, so a larger one '
-            "may be better. Pass a number for tau to see.",
-            SelectionWarning,
-            stacklevel=4,
-        )
+        warnings.warn(SelectionWarning("largest_tau_chosen", tau=selection.tau), stacklevel=4)

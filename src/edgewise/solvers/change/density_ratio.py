@@ -223,9 +223,9 @@ def density_ratio_path(
     """
     check_numbers(list(alphas), tol, max_iter)
     if solver not in SOLVERS:
-        raise InputError(f'solver must be "auto", "dual" or "primal", got {solver!r}.')
+        raise InputError("ratio_solver", solver=solver)
     if ridge == 0 and 0 in list(alphas):
-        raise InputError("ridge and alpha cannot both be 0. Raise one of them.")
+        raise InputError("ridge_and_alpha_zero")
     posed: dict[str, Any] = {
         "ridge": ridge, "basis": basis, "degree": degree, "penalize_diagonal": penalize_diagonal,
         "power_scale": power_scale, "offset": offset,
@@ -394,7 +394,7 @@ def _make_problem(
     with blas_threads_for(d_p):
         target = pair_means(X_p, basis, degree, power_scale=power_scale)
     if target.at(np.zeros(1, dtype=np.int64)).shape[1] != denominator.size:
-        raise InputError("The basis function returned different numbers of features for X_p, X_q.")
+        raise InputError("basis_feature_count")
     return RatioProblem(
         features=denominator,
         target=target,
@@ -412,23 +412,21 @@ def _checked_rows(rows: Any, name: str) -> Any:
     else:
         xp, X = np, np.asarray(rows, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape:
-        raise InputError(
-            f"{name} must be a table with rows and columns, got shape {tuple(X.shape)}."
-        )
+        raise InputError("rows_table_shape", name=name, shape=tuple(X.shape))
     if not bool(xp.all(xp.isfinite(X))):
-        raise InputError(f"{name} contains NaN or infinite entries.")
+        raise InputError("rows_not_finite_named", name=name)
     return X
 
 
 def _check_columns(d_p: int, d_q: int) -> None:
     if d_p != d_q:
-        raise InputError(f"X_p has {d_p} columns and X_q {d_q}; they must have the same ones.")
+        raise InputError("group_column_count", d_p=d_p, d_q=d_q)
 
 
 def _checked_offset(offset: Any, n: int) -> FloatArray:
     shift = np.zeros(n) if offset is None else np.asarray(_on_host(offset), dtype=np.float64)
     if shift.shape != (n,) or not np.isfinite(shift).all():
-        raise InputError(f"offset must hold one finite number for each of the {n} rows of X_q.")
+        raise InputError("offset_length", n=n)
     return shift
 
 
@@ -507,7 +505,7 @@ def _pairs_of(
     """Check rows of another library than numpy, and prepare the features of all pairs there."""
     X = _checked_rows(rows, name)
     if power_scale is not None and basis != "polynomial":
-        raise InputError('power_scale is for basis="polynomial" only.')
+        raise InputError("power_scale_polynomial")
     check_basis(X, basis, degree)
     powers = basis_powers(X, basis, degree, _on_host(power_scale))
     if basis == "polynomial":
@@ -523,7 +521,7 @@ def _values_of(features: ProductPairs | MonomialPairs, theta: Any, name: str) ->
     if full.shape == (d, d) and size == 1:
         full = full[:, :, None]
     if full.shape != (d, d, size) or not bool(xp.all(xp.isfinite(full))):
-        raise InputError(f"{name} must hold finite numbers in the shape ({d}, {d}, {size}).")
+        raise InputError("theta_shape", name=name, d=d, size=size)
     powers, total = [xp.ones_like(powers[0]), *powers], 0.0
     for m, (a, b) in enumerate(zip(features.left, features.right, strict=True)):
         # A variable with itself has only the first of the features.
@@ -589,7 +587,7 @@ def _sparse(features: PairFeatures, theta: FloatArray, name: str) -> Coefficient
     if full.shape == (d, d) and size == 1:
         full = full[:, :, None]
     if full.shape != (d, d, size) or not np.isfinite(full).all():
-        raise InputError(f"{name} must hold finite numbers in the shape ({d}, {d}, {size}).")
+        raise InputError("theta_shape", name=name, d=d, size=size)
     first, second = np.nonzero(np.triu(np.any(full != 0, axis=2)))
     return Coefficients(first * d + second, full[first, second])
 

@@ -201,7 +201,7 @@ def dtrace_path(
     problem = _checked(S_q, S_p, ridge, penalize_diagonal)
     strengths = np.asarray(alphas, dtype=np.float64)
     if strengths.ndim != 1 or strengths.size == 0:
-        raise InputError("alphas must be a non-empty sequence of numbers.")
+        raise InputError("alphas_empty")
     check_numbers(strengths, tol, max_iter)
     start = np.zeros_like(problem.A) if init is None else _checked_start(init, len(problem.A))
     return _walk(problem, strengths, start, tol, max_iter)
@@ -237,7 +237,7 @@ def _checked(
     """Return the problem, or say which argument does not fit."""
     B, A = (_checked_covariance(S, name) for S, name in ((S_q, "S_q"), (S_p, "S_p")))
     if A.shape != B.shape:
-        raise InputError(f"S_q and S_p must be of one shape, got {B.shape} and {A.shape}.")
+        raise InputError("dtrace_shapes", shape=B.shape, shape2=A.shape)
     check_nonnegative(ridge=ridge)
     problem = DTraceProblem(A, B, float(ridge), penalize_diagonal)
     with blas_threads_for(len(A)):
@@ -248,23 +248,20 @@ def _checked(
 def _checked_covariance(S: FloatArray, name: str) -> FloatArray:
     S = writable(S)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
-        raise InputError(f"{name} must be a square covariance matrix, got shape {S.shape}.")
+        raise InputError("not_covariance_shape", name=name, shape=S.shape)
     if not np.isfinite(S).all():
-        raise InputError(f"{name} contains NaN or infinite entries.")
+        raise InputError("rows_not_finite_named", name=name)
     if np.abs(S).max() > LARGEST:
-        raise InputError(
-            f"{name} has entries of up to {np.abs(S).max():.3g}, whose products overflow. Scale "
-            "the columns (standardize=True), or change their unit."
-        )
+        raise InputError("products_overflow", name=name, value=np.abs(S).max())
     if np.abs(S - S.T).max() > 1e-8 * np.abs(S).max():
-        raise InputError(f"{name} is not symmetric. Pass (S + S.T) / 2 if that is what you mean.")
+        raise InputError("covariance_asymmetric_named", name=name)
     return 0.5 * (S + S.T)
 
 
 def _checked_start(init: FloatArray, d: int) -> FloatArray:
     start = np.array(init, dtype=np.float64)
     if start.shape != (d, d) or not np.isfinite(start).all():
-        raise InputError(f"init must be a finite matrix of shape ({d}, {d}), like S_q.")
+        raise InputError("dtrace_init", d=d)
     return 0.5 * (start + start.T)
 
 

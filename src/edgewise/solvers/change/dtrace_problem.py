@@ -369,11 +369,7 @@ class DTraceProblem:
 
     def no_minimum(self, alpha: float) -> NoReturn:
         """Raise the error for an objective that falls without end."""
-        raise SolverError(
-            f"The objective falls without bound at alpha={alpha:.3g}: S_p or S_q is singular. "
-            f"There is a minimum only if alpha is larger than {self.bottomless_alpha:.3g} at "
-            "least. Raise alpha, or pass a positive ridge."
-        )
+        raise SolverError("unbounded_at_alpha", alpha=alpha, least=self.bottomless_alpha)
 
     @cached_property
     def _inverses(self) -> tuple[FloatArray, FloatArray]:
@@ -513,10 +509,7 @@ class DTraceProblem:
         solution = np.asarray(linalg.pinvh(scaled, rtol=SINGULAR) @ right)
         unmet = linalg.norm(right - scaled @ solution)
         if self.ridge == 0.0 and unmet > 1e-8 * linalg.norm(self.C.diagonal() / unit):
-            raise SolverError(
-                "The objective falls without bound for any alpha: the diagonal is free, and S_p or "
-                "S_q is singular. Pass penalize_diagonal=True or a positive ridge."
-            )
+            raise SolverError("unbounded_diagonal")
         return solution / unit
 
     @cached_property
@@ -550,8 +543,5 @@ def _low_rank_factor(S: FloatArray, name: str) -> FloatArray:
     F[:, pivots - 1] = np.triu(factor)[:rank]
     # On a matrix with negative eigenvalues the pivots end early and leave something over.
     if info != 0 and np.abs(F.T @ F - scaled).max() > 1e-8:
-        raise InputError(
-            f"{name} must be positive semidefinite; its smallest eigenvalue is "
-            f"{np.linalg.eigvalsh(S)[0]:.3g}. Repair it first."
-        )
+        raise InputError("not_semidefinite", name=name, smallest=np.linalg.eigvalsh(S)[0])
     return np.asarray(F * unit)

@@ -290,7 +290,7 @@ class FusedNeighborhoodSolution(Solution):
             Symmetric, with a diagonal of 0.
         """
         if rule not in RULES:
-            raise InputError(f"rule must be 'or' or 'and', got {rule!r}.")
+            raise InputError("rule_or_and", rule=rule)
         change: FloatArray = self.value[1] - self.value[0]
         size = np.abs(change)
         is_larger = size > size.T if rule == "or" else size < size.T
@@ -512,9 +512,9 @@ def _fusion_needed(S: FloatArray, sparsity: float, max_iter: int) -> FloatArray:
 def _check_start(init: FloatArray | None, shape: tuple[int, ...]) -> FloatArray:
     start = np.zeros(shape) if init is None else np.array(init, dtype=np.float64, order="C")
     if start.shape != shape or start.diagonal(axis1=1, axis2=2).any():
-        raise InputError(f"init must have shape {shape} and diagonals of 0.")
+        raise InputError("fused_init", shape=shape)
     if not np.isfinite(start).all():
-        raise InputError("init contains NaN or infinite entries.")
+        raise InputError("init_not_finite")
     return start
 
 
@@ -530,11 +530,7 @@ def _pooled_inverse(S: FloatArray) -> tuple[FloatArray, FloatArray]:
     scale = np.sqrt(np.maximum(pooled.diagonal(), np.finfo(np.float64).tiny))
     inverse, _ = inverse_and_log_determinant(pooled / np.outer(scale, scale))
     if inverse is None or inverse.diagonal().max() > LARGEST_INFLATION:
-        raise SolverError(
-            "Without sparsity, some variable is fitted perfectly by others in both groups at once, "
-            "as with fewer rows in the two groups together than variables, or with equal columns. "
-            "No change can be told then. Pass sparsity above 0."
-        )
+        raise SolverError("perfect_fit_without_sparsity")
     B = inverse / np.outer(scale, scale)
     return B, S[1] @ B
 

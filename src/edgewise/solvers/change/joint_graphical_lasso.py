@@ -189,14 +189,12 @@ def joint_graphical_lasso(
     weights = check_group_weights(group_weights, n_groups)
     check_numbers([alpha, coupling], tol, max_iter)
     if alpha == 0 and coupling == 0:
-        raise InputError("alpha and coupling are both 0: nothing would be penalised.")
+        raise InputError("alpha_and_coupling_zero")
     layers = _make_layers(penalty, pairs, n_groups, is_by_pairs=is_foreign(S))
     if is_foreign(S):
         require_device_memory(S, MATRICES * n_groups + COPIES * n_groups * len(layers.paths), p)
     if penalize_diagonal not in (True, False, "coupling"):
-        raise InputError(
-            f'penalize_diagonal must be True, False or "coupling", got {penalize_diagonal!r}.'
-        )
+        raise InputError("penalize_diagonal_choice", penalize_diagonal=penalize_diagonal)
     everywhere, off_diagonal = np.ones((p, p)), 1.0 - np.eye(p)
     is_sparse = everywhere if penalize_diagonal is True else off_diagonal
     is_coupled = everywhere if penalize_diagonal else off_diagonal
@@ -587,18 +585,16 @@ def _make_layers(
     one = np.arange(n_groups)[None]
     none = np.zeros((1, n_groups), dtype=bool)
     if penalty not in ("fused", "group"):
-        raise InputError(f"penalty must be 'fused' or 'group', got {penalty!r}.")
+        raise InputError("joint_penalty_choice", penalty=penalty)
     if pairs is None:
         return Layers(kind=GROUP if penalty == "group" else ALL_PAIRS, paths=one, is_linked=none)
     if penalty == "group":
-        raise InputError("pairs say which groups a fused penalty compares; penalty is 'group'.")
+        raise InputError("pairs_need_fused")
     asked = np.asarray(pairs)
     if asked.ndim != 2 or asked.shape[1:] != (2,) or asked.dtype.kind not in "iu":
-        raise InputError("pairs must hold two group numbers in each row.")
+        raise InputError("group_pairs_shape")
     if asked.min() < 0 or asked.max() >= n_groups or (asked[:, 0] == asked[:, 1]).any():
-        raise InputError(
-            f"pairs must name two different groups each, from 0 to {n_groups - 1}; got {pairs!r}."
-        )
+        raise InputError("group_pairs_range", n_groups=n_groups - 1, pairs=pairs)
     left = [(int(a), int(b)) for a, b in np.unique(np.sort(asked, axis=1), axis=0)]
     paths, links = [], []
     while left:

@@ -102,7 +102,7 @@ def joint_graphical_lasso_path(
     """
     strengths = np.asarray(couplings, dtype=np.float64)
     if strengths.ndim != 1 or strengths.size == 0:
-        raise InputError("couplings must be a non-empty sequence of numbers.", "coupling")
+        raise InputError("couplings_empty", "coupling")
     order = np.argsort(-strengths, kind="stable")
     is_pair = not is_foreign(S) and len(S) == 2 and penalty == "fused" and pairs is None
     if is_pair and penalize_diagonal is not True:
@@ -161,9 +161,7 @@ def joint_coupling_max(
     0.3
     """
     if penalize_diagonal is True:
-        raise InputError(
-            'penalize_diagonal must be False or "coupling": sparsity leaves out the diagonal here.'
-        )
+        raise InputError("penalize_diagonal_path")
     diagonal = penalize_diagonal == "coupling"
     one = np.ones(1)
     model = _check(S, alpha, one, group_weights, ALPHA_TOL, max_iter, is_diagonal=diagonal)
@@ -355,11 +353,7 @@ class _Model:
             precision, _ = inverse_and_log_determinant(pooled)
             common = pooled
             if precision is None or precision.diagonal().max() > LARGEST_INFLATION:
-                raise SolverError(
-                    "Without sparsity, the covariance of both groups together must not be "
-                    "singular, as it is with fewer rows in the two groups together than variables, "
-                    "or with equal columns. Pass sparsity above 0."
-                )
+                raise SolverError("singular_without_sparsity")
         problem = _TwoGroupProblem(
             S=self.S,
             weights=self.weights,
@@ -432,7 +426,7 @@ def _check(
     S = check_covariances(S, 2)
     check_numbers([sparsity, *couplings.tolist()], tol, max_iter)
     if sparsity == 0 and couplings.min() == 0:
-        raise InputError("alpha and coupling are both 0: nothing would be penalised.")
+        raise InputError("alpha_and_coupling_zero")
     weights = check_group_weights(group_weights, 2)
     variances = S.diagonal(axis1=1, axis2=2)
     pooled = weights @ variances / weights.sum()
@@ -452,10 +446,7 @@ def _check(
 
 def _refuse_constant(variance: FloatArray, where: str) -> None:
     if variance.min() <= 0:
-        raise InputError(
-            f"Variable {int(variance.argmin())} has no variance in {where}. Drop constant "
-            "variables first."
-        )
+        raise InputError("no_variance_in_group", variable=int(variance.argmin()), where=where)
 
 
 def _off_diagonal(A: FloatArray) -> float:

@@ -285,8 +285,5 @@ def cholesky(gram: FloatArray) -> tuple[FloatArray, bool]:
             gram, lower=True, overwrite_a=True, check_finite=False
         )
     except LinAlgError as error:
-        raise SolverError(
-            "The features are so large, or so different in size, that the steps of the solver are "
-            "nothing but rounding. Centre and scale the columns (standardize=True)."
-        ) from error
+        raise SolverError("features_ill_scaled") from error
     return factor

@@ -448,11 +448,7 @@ def _refuse_unbounded(
         return point
     # Rounded up, so that what is printed does work.
     unit = 10.0 ** (np.floor(np.log10(smallest)) - 3)
-    raise SolverError(
-        f"With ridge=0 the objective has no minimum at alpha={alpha:.4g}: it is bounded only from "
-        f"alpha={np.ceil(smallest / unit) * unit:.4g} on. Raise alpha to that, or pass a positive "
-        "ridge."
-    )
+    raise SolverError("ratio_unbounded", alpha=alpha, ceil=np.ceil(smallest / unit) * unit)
 
 
 def _variables(pairs: IntArray, d: int) -> IntArray:

@@ -154,7 +154,7 @@ def sampled_fused_path(
     """
     check_numbers(list(alphas), tol, max_iter)
     if not 0.0 < ridge < np.inf:
-        raise InputError(f"ridge must be positive and finite, got {ridge}.")
+        raise InputError("ridge_positive", ridge=ridge)
     options = {"basis": basis, "degree": degree, "power_scale": power_scale}
     problem = _FusedProblem(
         pair_features(proposals.rows, **options),  # type: ignore[arg-type]

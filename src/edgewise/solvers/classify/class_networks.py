@@ -34,7 +34,7 @@ class ClassNetworksSolution(Solution):
     Attributes
     ----------
     start : float
-        Objective of the networks handed in.
+        Objective of the given networks.
     fit_error_ratio : ndarray of shape (n_classes,)
         Sum of squared residuals of each class in its own network, as a share of that at the start.
     """
@@ -149,19 +149,14 @@ def check_classes(
     """Refuse shapes that do not belong together, and a slack without room."""
     n, m = X.shape
     if coefs.ndim != 3 or len(coefs) < 2 or coefs.shape[1:] != (m + 1, m):
-        raise InputError(
-            f"coefs must have shape (n_classes, {m + 1}, {m}) with at least 2 classes, got "
-            f"{coefs.shape}."
-        )
+        raise InputError("coefs_shape", m=m + 1, m2=m, shape=coefs.shape)
     present = np.unique(labels)
     if labels.shape != (n,) or not np.array_equal(present, np.arange(len(coefs))):
-        raise InputError(
-            f"labels must number the {len(coefs)} classes from 0, one for each of {n} rows."
-        )
+        raise InputError("class_label_numbers", n_coefs=len(coefs), n=n)
     if arcs.ndim != 2 or arcs.shape[1] != 3 or not len(arcs):
-        raise InputError(f"arcs must have shape (k, 3) with k at least 1, got {arcs.shape}.")
+        raise InputError("arc_triples_shape", shape=arcs.shape)
     if not 0 < slack < np.inf:
-        raise InputError(f"slack must be positive, got {slack}.", "slack")
+        raise InputError("slack_positive", "slack", slack=slack)
 
 
 def fit_error_ratio(
@@ -262,7 +257,7 @@ def margin_networks(
     """
     check_classes(X, labels, coefs, arcs, slack)
     if not 0 < nu <= 1:
-        raise InputError(f"nu must be above 0 and at most 1, got {nu}.")
+        raise InputError("nu_range", nu=nu)
     share = np.ones(len(X)) if weights is None else weights
     move = ClassArcs.of(X, labels, coefs, arcs, slack)
     margins = _Margins.of(X, labels, coefs, move, share / (nu * share.sum()))
@@ -455,7 +450,7 @@ def fisher_networks(
     """
     check_classes(X, labels, coefs, arcs, slack)
     if not 0 < C < np.inf:
-        raise InputError(f"C must be positive, got {C}.")
+        raise InputError("c_positive", C=C)
     cost = np.full(len(X), C) if weights is None else C * weights
     move = ClassArcs.of(X, labels, coefs, arcs, slack)
     pairs = [

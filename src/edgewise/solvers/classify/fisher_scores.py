@@ -166,7 +166,7 @@ def select_arcs(correlations: FloatArray, allowed: BoolArray, n_arcs: int) -> In
            [0, 2, 1]])
     """
     if n_arcs < 1:
-        raise InputError(f"The number of arcs must be at least 1, got {n_arcs}.")
+        raise InputError("n_arcs_range", n_arcs=n_arcs)
     sizes = np.where(allowed, correlations, 0.0).ravel()
     best = np.argsort(-sizes, kind="stable")[:n_arcs]
     arcs = np.column_stack(np.unravel_index(best[sizes[best] > 0], correlations.shape))

@@ -530,10 +530,12 @@ def _refuse_too_many(cells: GaussianCells, max_cells: int) -> None:
     shown = f"{n_cells:,}" if n_cells < 10**12 else f"{float(n_cells):.1e}"
     n_coordinates = int(np.count_nonzero(cells.depths))
     raise InputError(
-        f"The exact search would go through up to {shown} cells of {n_coordinates} covariates, and "
-        f"more than max_cells={max_cells:,} of them hold enough rows. Pass "
-        f"max_total_depth={deepest} ({count_cells(cells.depths, deepest):,} cells), pass fewer "
-        'covariates, or use search="greedy".'
+        "exact_tree_too_large",
+        shown=shown,
+        n_coordinates=n_coordinates,
+        max_cells=max_cells,
+        deepest=deepest,
+        count_cells=count_cells(cells.depths, deepest),
     )
 
 

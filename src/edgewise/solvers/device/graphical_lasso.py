@@ -162,9 +162,7 @@ def split_dense(
 
     n_iter, _ = alternate(step, is_done, None, mu, max_iter, PACE)
     if not best.gap < math.inf:
-        raise SolverError(
-            f"No certified precision was found in {n_iter} iterations. Raise max_iter or alpha."
-        )
+        raise SolverError("no_certified_precision", n_iter=n_iter)
     return best, n_iter
 
 
@@ -287,29 +285,24 @@ def check_dense(S: Any, weights: Any) -> tuple[Any, Any]:
     """Return a symmetric covariance and its weights, or say what is wrong with them."""
     xp = array_namespace(S)
     if len(S.shape) != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
-        raise InputError(f"S must be a square covariance matrix, got shape {tuple(S.shape)}.")
+        raise InputError("covariance_not_square", shape=tuple(S.shape))
     if S.dtype != xp.float64:
         S = xp.astype(S, xp.float64)
     if not bool(xp.all(xp.isfinite(S))):
-        raise InputError("S contains NaN or infinite entries.")
+        raise InputError("covariances_not_finite")
     difference = float(xp.max(xp.abs(S - S.T)))
     if difference > 1e-8 * float(xp.max(xp.linalg.diagonal(S))):
-        raise InputError(
-            f"S is not symmetric: entries differ by up to {difference:.3g} from those across the "
-            "diagonal. Pass (S + S.T) / 2 if that is what you mean."
-        )
+        raise InputError("covariance_asymmetric_by", difference=difference)
     if float(xp.min(xp.linalg.diagonal(S))) <= 0.0:
-        raise InputError("Every variance must be positive. Drop constant variables first.")
+        raise InputError("variance_not_positive")
     if weights is not None:
         weights = like(weights, S)
         if tuple(weights.shape) != tuple(S.shape):
             raise InputError(
-                f"weights must have shape {tuple(S.shape)} like S, got {tuple(weights.shape)}."
+                "weights_shape_like_s", shape=tuple(S.shape), shape2=tuple(weights.shape)
             )
         if not bool(xp.all(weights >= 0.0)) or not bool(xp.all(weights == weights.T)):
-            raise InputError("weights must be symmetric and at least 0 (inf = forbidden edge).")
+            raise InputError("weights_symmetric_positive")
         if not bool(xp.all(xp.isfinite(xp.linalg.diagonal(weights)))):
-            raise InputError(
-                "The diagonal of weights must be finite: a variance cannot be forbidden."
-            )
+            raise InputError("weights_diagonal_finite")
     return (S if difference == 0.0 else 0.5 * (S + S.T)), weights

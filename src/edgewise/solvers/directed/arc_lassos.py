@@ -12,7 +12,6 @@ from joblib import effective_n_jobs
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
-from edgewise.io.messages import quote_names
 from edgewise.solvers._arguments import check_numbers
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.tiers import minimize_agony
@@ -320,24 +319,22 @@ def arc_lassos(
 ) -> ArcLassos:
     """Check the arguments of a solver and set its regressions up."""
     if schedule not in SCHEDULES:
-        raise InputError(
-            f"schedule must be one of {quote_names(SCHEDULES)}, got {schedule!r}.", "schedule"
-        )
+        raise InputError("unknown_schedule", "schedule", schedules=SCHEDULES, schedule=schedule)
     check_numbers([alpha], tol, max_iter)
     if alpha <= 0:
-        raise InputError("alpha must be positive: without a penalty every pair is joined.", "alpha")
+        raise InputError("alpha_positive_for_arcs", "alpha")
     S, _ = check_problem(S, None)
     m = len(S)
     if init is not None and (np.shape(init) != (m, m) or not np.isfinite(init).all()):
-        raise InputError(f"init must be a finite array of shape ({m}, {m}), like S.", "init")
+        raise InputError("arcs_init_shape", "init", m=m)
     if init is not None and np.diagonal(init).any():
-        raise InputError("init must have a diagonal of 0: no variable is its own parent.", "init")
+        raise InputError("arcs_init_diagonal", "init")
     base = alpha * _checked_weights(weights, m)
     np.fill_diagonal(base, np.inf)
     if location is not None:
         location = np.asarray(location, dtype=np.float64)
         if location.shape != (m,) or not np.isfinite(location).all():
-            raise InputError(f"location must be {m} finite numbers, one per variable.", "location")
+            raise InputError("location_length", "location", m=m)
         S, base = _with_constant(S, base, location, alpha)
     return ArcLassos(G=S, base=base, n_nodes=m, tol=tol, n_jobs=n_jobs)
 
@@ -348,12 +345,10 @@ def _checked_weights(weights: FloatArray | None, m: int) -> FloatArray:
         return np.ones((m, m))
     weights = writable(np.asarray(weights, dtype=np.float64).T)
     if weights.shape != (m, m):
-        raise InputError(
-            f"weights must have shape ({m}, {m}) like S, got {weights.T.shape}.", "weights"
-        )
+        raise InputError("arc_weights_shape", "weights", m=m, shape=weights.T.shape)
     off_diagonal = weights[~np.eye(m, dtype=bool)]
     if np.isnan(off_diagonal).any() or (off_diagonal <= 0).any():
-        raise InputError("weights must be above 0 (inf = forbidden arc).", "weights")
+        raise InputError("arc_weights_positive", "weights")
     return weights.copy()
 
 

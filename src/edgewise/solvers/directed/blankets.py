@@ -11,7 +11,6 @@ from scipy import linalg
 from edgewise._core.errors import InputError, SolverError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import BoolArray, FloatArray
-from edgewise.io.messages import quote_names
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.blanket_kernels import (
     ALL,
@@ -108,7 +107,7 @@ def lasso_blankets(
     check_criterion(n_samples, gamma)
     permitted = np.ones((m, m), dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
     if permitted.shape != (m, m):
-        raise InputError(f"allowed must have shape ({m}, {m}) like S, got {permitted.shape}.")
+        raise InputError("allowed_shape", m=m, shape=permitted.shape)
     scale = np.sqrt(S.diagonal())
     R = S / np.outer(scale, scale)
     most = max(int(n_samples / 2), 1)
@@ -251,7 +250,7 @@ def markov_blankets(
            [0, 0, 1, 0]])
     """
     if method not in METHODS:
-        raise InputError(f"method must be one of {quote_names(METHODS)}, got {method!r}.")
+        raise InputError("unknown_blanket_method", methods=METHODS, method=method)
     check_test(n_samples, significance, max_condition)
     R = correlations(S)
     m = len(R)
@@ -340,10 +339,7 @@ def total_conditioning(
     R = correlations(S)
     m = len(R)
     if n_samples <= m + 3:
-        raise InputError(
-            f"Conditioning on all other variables needs more than m + 3 = {m + 3} rows, got "
-            f"n_samples={n_samples:g}. Use markov_blankets, which conditions on few at a time."
-        )
+        raise InputError("too_few_rows_for_blankets", m=m + 3, n_samples=n_samples)
     limits = significant_from(n_samples, significance, m)
     K = _inverse(R)
     if backward:
@@ -362,10 +358,7 @@ def _inverse(R: FloatArray) -> FloatArray:
             factor = None
         # The square of an entry here is the variance that earlier variables leave to one.
         if factor is None or factor.diagonal().min() ** 2 <= DEPENDENT:
-            raise SolverError(
-                "The correlations have no inverse: some variables follow exactly from others. Drop "
-                "them, or add a ridge."
-            )
+            raise SolverError("correlations_singular")
         inverse = linalg.cho_solve((factor, True), np.eye(len(R)), check_finite=False)
     symmetric: FloatArray = (inverse + inverse.T) / 2
     return symmetric

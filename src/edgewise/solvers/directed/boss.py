@@ -381,9 +381,9 @@ def boss_bayes_net(
            [0, 0, 0, 0]])
     """
     if n_starts is not None and n_starts < 1:
-        raise InputError(f"n_starts must be at least 1, got {n_starts!r}.")
+        raise InputError("n_starts_range", n_starts=n_starts)
     if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
+        raise InputError("max_iter_at_least_one", max_iter=max_iter)
     sample = Sample.observed(S, n_samples)
     problem = scored_problem(sample, score, penalty_discount, allowed, required)
     return best_order(problem, n_starts, max_iter, random_state, n_jobs)

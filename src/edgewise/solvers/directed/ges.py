@@ -461,7 +461,7 @@ def ges_bayes_net(
            [0, 0, 0]])
     """
     if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
+        raise InputError("max_iter_at_least_one", max_iter=max_iter)
     sample = Sample.observed(S, n_samples)
     problem = scored_problem(sample, score, penalty_discount, allowed, required)
     return search_classes(problem, max_iter)

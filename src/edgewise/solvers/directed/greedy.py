@@ -232,7 +232,7 @@ def greedy_bayes_net(
     """
     check_criterion(n_samples, gamma)
     if max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {max_iter!r}.")
+        raise InputError("max_iter_at_least_one", max_iter=max_iter)
     R = correlations(S)
     m = len(R)
     may_be = truth_matrix(True if allowed is None else allowed, "allowed", m)
@@ -414,10 +414,7 @@ def exact_bayes_net(
            [0, 0, 0]])
     """
     if len(S) > MOST_EXACT:
-        raise InputError(
-            f"An exact search goes through all subsets of at most {MOST_EXACT} variables, got "
-            f"{len(S)}. Use boss_bayes_net, or fewer variables."
-        )
+        raise InputError("exact_search_too_large", most_exact=MOST_EXACT, n_variables=len(S))
     sample = Sample.observed(S, n_samples)
     return search_all(scored_problem(sample, score, penalty_discount, allowed, required))
 

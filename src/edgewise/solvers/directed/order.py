@@ -10,7 +10,6 @@ from scipy.sparse.csgraph import connected_components
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.io.messages import quote_names
 from edgewise.solvers.directed.arc_lassos import (
     MAX_ROUNDS,
     ArcLassos,
@@ -252,7 +251,7 @@ def bcd_bayes_net(
     (2, False)
     """
     if update not in UPDATES:
-        raise InputError(f"update must be one of {quote_names(UPDATES)}, got {update!r}.")
+        raise InputError("unknown_update", updates=UPDATES, update=update)
     lassos = arc_lassos(
         S, alpha, schedule=schedule, weights=weights, location=location, init=init, tol=tol,
         max_iter=max_iter, n_jobs=None,

@@ -1,4 +1,4 @@
-"""Partial correlations of Gaussian variables, and the test whether one is zero."""
+"""Partial correlations of Gaussian variables, and Fisher's z test."""
 
 from __future__ import annotations
 
@@ -64,10 +64,7 @@ def partial_correlation(S: FloatArray, i: int, j: int, given: Sequence[int] = ()
     given = [int(k) for k in given]
     nodes = [int(i), int(j), *given]
     if len(set(nodes)) < len(nodes) or not all(0 <= node < len(R) for node in nodes):
-        raise InputError(
-            f"i, j and given must be different numbers from 0 to {len(R) - 1}, got {i}, {j} and "
-            f"{given}."
-        )
+        raise InputError("test_indices", n_variables=len(R) - 1, i=i, j=j, given=given)
     return float(correlation_given(R, nodes[0], nodes[1], np.array(given, dtype=np.int64)))
 
 
@@ -113,8 +110,10 @@ def fisher_z_test(
     freedom = n_samples - len(given) - 3
     if not freedom > 0:
         raise InputError(
-            f"A test given {len(given)} variables needs more than {len(given) + 3} rows, got "
-            f"n_samples={n_samples!r}."
+            "too_few_rows_for_test",
+            n_given=len(given),
+            n_given2=len(given) + 3,
+            n_samples=n_samples,
         )
     correlation = partial_correlation(S, i, j, given)
     size = min(abs(correlation), 1.0 - np.finfo(np.float64).epsneg)
@@ -135,22 +134,19 @@ def correlations(S: FloatArray) -> FloatArray:
 def check_criterion(n_samples: float, gamma: float) -> None:
     """Validate the number of rows and the weight of the extended BIC."""
     if not n_samples > 2:
-        raise InputError(f"n_samples must be above 2, got {n_samples!r}.")
+        raise InputError("n_samples_above_two", n_samples=n_samples)
     if not 0 <= gamma <= 1:
-        raise InputError(f"gamma must be between 0 and 1, got {gamma!r}.")
+        raise InputError("gamma_between", gamma=gamma)
 
 
 def check_test(n_samples: float, significance: float, max_condition: int | None) -> None:
     """Refuse numbers that no test can be done with."""
     if not 3 < n_samples < np.inf:
-        raise InputError(f"Tests of independence need more than 3 rows, got {n_samples:g}.")
+        raise InputError("tests_need_rows", n_samples=n_samples)
     if not 0 < significance < 1:
-        raise InputError(
-            f"significance must be above 0 and below 1, got {significance!r}; 0.01 is usual.",
-            "significance",
-        )
+        raise InputError("significance_range", "significance", significance=significance)
     if max_condition is not None and max_condition < 0:
-        raise InputError(f"max_condition must be at least 0 or None, got {max_condition!r}.")
+        raise InputError("max_condition_range", max_condition=max_condition)
 
 
 def significant_from(n_samples: float, significance: float, m: int) -> FloatArray:
@@ -172,5 +168,5 @@ def truth_matrix(given: ArrayLike | bool, name: str, m: int) -> BoolArray:
         return np.full((m, m), given)
     matrix = np.array(given, dtype=bool)
     if matrix.shape != (m, m):
-        raise InputError(f"{name} must have shape ({m}, {m}) like S, got {matrix.shape}.")
+        raise InputError("square_shape", name=name, m=m, shape=matrix.shape)
     return matrix

@@ -20,7 +20,6 @@ from scipy.special import multigammaln
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import AnyArray, BoolArray, FloatArray, IntArray
-from edgewise.io.messages import quote_names
 from edgewise.solvers._solution import Solution
 from edgewise.solvers.directed.blanket_kernels import DEPENDENT
 from edgewise.solvers.directed.partial_correlation import correlations, truth_matrix
@@ -310,10 +309,10 @@ def gaussian_score(
 ) -> Score:
     """Prepare the cost of all variables given as many parents as the rows allow, or ``least``."""
     if score not in SCORES:
-        raise InputError(f"score must be one of {quote_names(SCORES)}, got {score!r}.")
+        raise InputError("unknown_score", scores=SCORES, score=score)
     n_rows, fewest = sample.n_rows, float(sample.n_samples.min())
     if not fewest > 2:
-        raise InputError(f"n_samples must be above 2, got {fewest!r}.")
+        raise InputError("n_samples_of_scores", fewest=fewest)
     m = len(sample.which)
     per_arc = 0.5 * discount_of(penalty_discount, n_rows, m) * np.log(n_rows)
     most = max(min(int(fewest * PARENTS_PER_ROW), m - 1, MOST_PARENTS), least, 1)
@@ -334,7 +333,7 @@ def discount_of(penalty_discount: float | None, n_samples: float, m: int) -> flo
     if penalty_discount is None:
         return float(max(2.0, 1.0 + 2.0 * np.log(m) / np.log(n_samples)))
     if not 0 < penalty_discount < np.inf:
-        raise InputError(f"penalty_discount must be positive, got {penalty_discount!r}.")
+        raise InputError("penalty_discount_positive", penalty_discount=penalty_discount)
     return penalty_discount
 
 

@@ -120,7 +120,7 @@ def separating_sets(
     m = len(R)
     partners = truth_matrix(blankets, "blankets", m)
     if (partners != partners.T).any():
-        raise InputError("blankets must be symmetric. Combine them by & or | with the transpose.")
+        raise InputError("blankets_asymmetric")
     may_be = truth_matrix(True if allowed is None else allowed, "allowed", m)
     must_be = truth_matrix(False if required is None else required, "required", m)
     is_required = must_be | must_be.T

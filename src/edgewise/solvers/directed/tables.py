@@ -146,10 +146,7 @@ def table_problem(
     for child in range(m):
         parents = np.flatnonzero(arcs.must_be[child])
         if (n_cells := count_cells(cells, parents, len(parents))) > cells.most_cells:
-            raise InputError(
-                f"The required parents of a column have {n_cells:g} configurations, more than the "
-                f"{n:g} rows. Require fewer arcs, or join levels."
-            )
+            raise InputError("too_many_configurations", n_cells=n_cells, n=n)
     most_required = int(arcs.must_be.sum(axis=1).max())
     most = max(min(int(n * PARENTS_PER_ROW), m - 1, MOST_PARENTS), most_required, 1)
     sizes = np.zeros((1, most + 1))

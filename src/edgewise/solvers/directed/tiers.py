@@ -369,9 +369,9 @@ def order_given_weights(W: ArrayLike) -> OrderSolution:
     """
     weights = np.abs(np.asarray(W, dtype=np.float64))
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or weights.shape[0] == 0:
-        raise InputError(f"W must be a square matrix, got shape {weights.shape}.")
+        raise InputError("tier_weights_square", shape=weights.shape)
     if not np.isfinite(weights).all():
-        raise InputError("W contains NaN or infinite entries.")
+        raise InputError("tier_weights_not_finite")
     loops = float(weights.diagonal().sum())
     np.fill_diagonal(weights, 0.0)
     tiers, agony, bound, n_cuts = minimize_agony(weights)

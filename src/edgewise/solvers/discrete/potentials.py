@@ -228,13 +228,10 @@ def fit_potentials(
     """
     check_numbers([], tol, max_iter)
     if not 0.0 < ridge < np.inf:
-        raise InputError(
-            f"ridge must be a finite number above 0, got {ridge}. Without one the potentials are "
-            "not unique, and infinite where a level never occurs; 0.001 is next to none."
-        )
+        raise InputError("potentials_ridge", ridge=ridge)
     codes = np.asarray(X)
     if codes.ndim != 2 or codes.size == 0:
-        raise InputError(f"X must have rows and columns, got shape {codes.shape}.")
+        raise InputError("codes_need_rows", shape=codes.shape)
     levels = check_cardinalities(cardinalities, codes.shape[1])
     layout = CliqueLayout.from_cliques(cliques, levels)
     codes = check_codes(codes, levels)

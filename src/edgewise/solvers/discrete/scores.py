@@ -191,18 +191,18 @@ class ScoreSettings:
     ) -> ScoreSettings:
         """Refuse options that make no sense; ``"bdeu"`` becomes a pseudocount of 0."""
         if criterion not in CRITERIA:
-            raise InputError(f"criterion must be 'bjp', 'ib' or 'mpl', got {criterion!r}.")
+            raise InputError("discrete_criterion", criterion=criterion)
         if ties not in TIES:
-            raise InputError(f"ties must be 'index' or 'mean', got {ties!r}.")
+            raise InputError("ties_choice", ties=ties)
         if pseudocount != BDEU and not (
             not isinstance(pseudocount, str) and 0 < pseudocount < np.inf
         ):
-            raise InputError(f"pseudocount must be above 0 or 'bdeu', got {pseudocount!r}.")
+            raise InputError("pseudocount_range", pseudocount=pseudocount)
         if not 0 < prior < 1:
-            raise InputError(f"prior must lie between 0 and 1, got {prior!r}.")
+            raise InputError("discrete_prior_range", prior=prior)
         for name, value in (("ess", ess), ("cell", 1.0 if cell is None else cell)):
             if not 0 < value < np.inf:
-                raise InputError(f"{name} must be above 0, got {value!r}.")
+                raise InputError("above_zero", name=name, value=value)
         return cls(
             criterion=criterion,
             pseudocount=0.0 if isinstance(pseudocount, str) else float(pseudocount),
@@ -354,7 +354,7 @@ def code_table(
     """Check level numbers and how many levels there are; by default those up to the largest."""
     codes: AnyArray = np.asarray(X)
     if codes.ndim != 2 or codes.shape[1] == 0:
-        raise InputError(f"X must have shape (N, n) with n above 0, got {codes.shape}.")
+        raise InputError("codes_two_dimensional", shape=codes.shape)
     if cardinalities is None:
         largest = codes.max(axis=0) if codes.size and codes.dtype.kind in "iub" else 0
         levels = np.maximum(np.asarray(largest, dtype=np.int64) + 1, 1)
@@ -371,18 +371,16 @@ def _check_counts(counts: ArrayLike | None, n_rows: int) -> IntArray | None:
         return None
     checked = np.asarray(counts)
     if checked.dtype.kind not in "iu" or checked.shape != (n_rows,) or (checked < 0).any():
-        raise InputError(
-            f"counts must hold a whole number of at least 0 for each of the {n_rows} rows of X."
-        )
+        raise InputError("counts_per_row", n_rows=n_rows)
     if checked.sum() > MOST_ROWS:
-        raise InputError(f"counts add up to more than {MOST_ROWS} rows, the most there can be.")
+        raise InputError("too_many_counts", most_rows=MOST_ROWS)
     return checked.astype(np.int64)
 
 
 def _check_structure(adjacency: ArrayLike, n: int) -> BoolArray:
     joined = check_adjacency(adjacency)
     if len(joined) != n:
-        raise InputError(f"adjacency is for {len(joined)} variables, and X has {n}.")
+        raise InputError("joined_column_count", n_joined=len(joined), n=n)
     return joined
 
 
@@ -390,10 +388,7 @@ def _check_variables(i: int, j: int, given: Sequence[int], n: int) -> IntArray:
     members = np.sort(np.array(list(given), dtype=np.int64))
     everything = [i, j, *members.tolist()]
     if len(set(everything)) < len(everything) or not all(0 <= k < n for k in everything):
-        raise InputError(
-            f"i, j and given must be different variables between 0 and {n - 1}, got {i}, {j} and "
-            f"{list(given)}."
-        )
+        raise InputError("score_indices", n=n - 1, i=i, j=j, given=list(given))
     return members
 
 

@@ -106,8 +106,7 @@ def _structures(
     if n > MOST_EXHAUSTIVE:
         n_structures = 2 ** (n * (n - 1) // 2)
         raise InputError(
-            f"{n} variables have {n_structures:.3g} structures, too many to try. Use "
-            f"search='hill', or at most {MOST_EXHAUSTIVE} variables."
+            "too_many_structures", n=n, n_structures=n_structures, most_exhaustive=MOST_EXHAUSTIVE
         )
     pairs = [(min(pair), max(pair)) for pair in combinations(order.tolist(), 2)]
     numbers = np.arange(2 ** len(pairs))
@@ -299,14 +298,11 @@ def learn_structure(
 def _check_search(criterion: str, search: str, patience: int, max_degree: int | None) -> None:
     OneOf(*SEARCHES, *(COMBINATIONS if criterion == "mpl" else ())).check("search", search)
     if patience < 1:
-        raise InputError(f"patience must be at least 1, got {patience!r}.")
+        raise InputError("patience_range", patience=patience)
     if max_degree is not None and max_degree < 0:
-        raise InputError(f"max_degree must be at least 0, got {max_degree!r}.")
+        raise InputError("max_degree_range", max_degree=max_degree)
     if max_degree is not None and search == "or":
-        raise InputError(
-            "search='or' joins whatever either variable found and cannot keep to max_degree. Use "
-            "search='hill' or 'and'."
-        )
+        raise InputError("combine_or_max_degree")
 
 
 def _walk(

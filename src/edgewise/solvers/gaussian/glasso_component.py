@@ -159,10 +159,7 @@ def _finish(
     if not _is_definite(W):
         shrink_into_box(form, W)
     if form.alpha == 0.0 and not form.weights.size and not _is_definite(W):
-        raise SolverError(
-            "The objective has no minimum: without a penalty the covariance must be positive "
-            "definite, and this one is singular. Use alpha > 0, or repair the covariance."
-        )
+        raise SolverError("unpenalised_singular")
     near, n_newton = NEAR * form.scale.size, min(NEWTON_STEPS, max_steps)
     result = None
     if history and history[-1] <= near:
@@ -177,7 +174,7 @@ def _finish(
     if result is None:
         result = confirm(form, np.eye(form.scale.size))
     if result is None:
-        raise SolverError("The precision matrix lost its positive diagonal.")
+        raise SolverError("precision_diagonal_lost")
     history.append(result.gap)
     return ComponentSolution(
         Theta=result.Theta,

@@ -274,7 +274,7 @@ def search_graph(
     """
     found = fit_graph(S, start)
     if found is None:
-        raise InputError("The likelihood has no maximum under the graph to start from.")
+        raise InputError("start_graph_unbounded")
     may_flip = np.triu(np.ones_like(start) if allowed is None else allowed, 1)
     if required is not None:
         may_flip &= ~(required & start)

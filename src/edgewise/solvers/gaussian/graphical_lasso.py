@@ -215,7 +215,7 @@ def graphical_lasso_path(
     """
     strengths = to_numpy(alphas).astype(np.float64)
     if strengths.ndim != 1 or strengths.size == 0:
-        raise InputError("alphas must be a non-empty sequence of numbers.")
+        raise InputError("alphas_empty")
     check_numbers(strengths, tol, max_iter)
     order = np.argsort(-strengths, kind="stable")
     if is_foreign(S):
@@ -390,7 +390,7 @@ def _dense_path(
     require_device_memory(S, MATRICES, S.shape[0])
     start = None if init is None else like(init, S)
     if start is not None and log_determinant(start) == -np.inf:
-        raise InputError("init must be positive definite.")
+        raise InputError("init_indefinite")
     solutions = []
     for alpha in alphas:
         solutions.append(_solve_dense(S, alpha, weights, penalize_diagonal, start, tol, max_iter))

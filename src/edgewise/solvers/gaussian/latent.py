@@ -1,4 +1,4 @@
-"""Sparse plus low rank: the graphical lasso beside a few factors that nobody measured."""
+"""Latent-variable graphical lasso: sparse plus low rank."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def latent_graphical_lasso(
     check_numbers([alpha], tol, max_iter)
     check_nonnegative(tau=tau)
     if tau == 0.0:
-        raise InputError("tau must be above 0: factors without a penalty explain all.", "tau")
+        raise InputError("tau_positive_for_factors", "tau")
     p = S.shape[0]
     limits = np.full((p, p), float(alpha))
     if weights.size:
@@ -153,7 +153,7 @@ def latent_graphical_lasso(
             point = problem.point(init.sparse, init.low_rank, init.rank)
             W = np.clip(init.covariance - S, -limits, limits)
         if point is None:
-            raise InputError("init must be positive definite.", "init")
+            raise InputError("latent_init_indefinite", "init")
         return _Split(problem, point, W).run(tol * p, max_iter)
 
 

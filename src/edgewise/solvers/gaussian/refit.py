@@ -486,7 +486,7 @@ def refit_precision(
     S, _ = check_problem(S, None)
     p = len(S)
     if graph.shape != S.shape:
-        raise InputError(f"adjacency must have shape {S.shape} like S, got {graph.shape}.")
+        raise InputError("adjacency_shape_like_s", shape=S.shape, shape2=graph.shape)
     scale = 1.0 / np.sqrt(S.diagonal())
     correlation = rescale(S, scale, np.empty_like(S))
     np.fill_diagonal(correlation, 1.0)
@@ -586,12 +586,10 @@ def _missing(p: int, n_iter: int, message: str) -> RefitSolution:
 def _check_adjacency(adjacency: ArrayLike) -> BoolArray:
     graph: BoolArray = np.array(adjacency) != 0
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
-        raise InputError(f"adjacency must be a square matrix, got shape {graph.shape}.")
+        raise InputError("adjacency_not_square", shape=graph.shape)
     if not np.array_equal(graph, graph.T):
         i, j = np.argwhere(graph != graph.T)[0].tolist()
-        raise InputError(
-            f"adjacency must be symmetric: it has ({i}, {j}) or ({j}, {i}) but not both."
-        )
+        raise InputError("adjacency_one_sided", i=i, j=j)
     np.fill_diagonal(graph, False)
     return graph
 

@@ -166,22 +166,22 @@ def screened_graphical_lasso(
     check_numbers([] if alpha is None else [alpha], tol, max_iter)
     for name, number in (("largest", largest), ("block_size", block_size)):
         if not number >= 1:
-            raise InputError(f"{name} must be at least 1, got {number}.", name)
+            raise InputError("at_least_one", name, name=name, number=number)
     rows = _Rows.of(X, standardize=standardize)
     if alpha is None and rows.n_columns <= largest:
         raise InputError(
-            f"Give alpha: {rows.n_columns} columns are not more than largest={largest}, so that "
-            "any alpha would do.",
-            "alpha",
+            "screening_needs_no_alpha", "alpha", n_columns=rows.n_columns, largest=largest
         )
     screening = _screen(rows, 0.0 if alpha is None else float(alpha), largest, block_size)
     if alpha is None:
         alpha = _round_up(screening.floor)
     elif screening.floor > alpha:
         raise InputError(
-            f"At alpha={alpha:g} a component has more than largest={largest} columns. Use alpha="
-            f"{_round_up(screening.floor)} or more, or raise largest where memory allows.",
+            "component_too_large",
             "alpha",
+            alpha=alpha,
+            largest=largest,
+            round_up=_round_up(screening.floor),
         )
     label = screening.components(alpha)
     _require_memory(screening, int(np.bincount(label).max()))
@@ -222,8 +222,7 @@ class _Rows:
             if not np.isfinite(values).all():
                 row, column = (int(place) for place in np.argwhere(~np.isfinite(values))[0])
                 raise InputError(
-                    f"Column {first + column} is {values[row, column]} in row {row}, counted from "
-                    "0. Fill or drop missing and infinite values first."
+                    "value_not_finite_at", first=first + column, value=values[row, column], row=row
                 )
             location[here] = values.mean(axis=0)
             values -= location[here]
@@ -235,8 +234,7 @@ class _Rows:
         if is_constant.any():
             column = int(np.argmax(is_constant))
             raise InputError(
-                f"Column {column} is constant, as are {int(is_constant.sum()) - 1} more. Drop "
-                "constant columns first."
+                "constant_column_streamed", column=column, is_constant=int(is_constant.sum()) - 1
             )
         deviation = np.ones(p) if standardize else scale
         return cls(parts, starts, location, rest, scale, deviation)
@@ -267,26 +265,18 @@ def _parts(X: Any) -> list[AnyArray]:
     for part in X:
         if isinstance(part, (str, os.PathLike)):
             if not os.fspath(part).endswith(".npy"):
-                raise InputError(
-                    f"X must be an array or the path of a .npy file, got {os.fspath(part)!r}. Save "
-                    "the columns by numpy.save first."
-                )
+                raise InputError("screening_source", path=os.fspath(part))
             part = np.load(part, mmap_mode="r", allow_pickle=False)
         values = np.asarray(part)
         if values.ndim != 2 or values.dtype.kind not in "fiub" or 0 in values.shape:
-            raise InputError(
-                f"X must hold numbers, rows by columns; got shape {values.shape} of type "
-                f"{values.dtype}."
-            )
+            raise InputError("screening_input", shape=values.shape, dtype=values.dtype)
         parts.append(values)
     lengths = {len(part) for part in parts}
     if len(lengths) > 1 or min(lengths) < 2:
-        raise InputError(
-            f"All parts of X must have the same rows, 2 at least; they have {sorted(lengths)}."
-        )
+        raise InputError("parts_differ", lengths=sorted(lengths))
     one = parts[0]
     if len(parts) == 1 and one.shape[0] == one.shape[1] and _is_symmetric(one):
-        raise InputError("X is a covariance matrix. Use graphical_lasso(X, alpha), or give rows.")
+        raise InputError("covariance_given_to_screening")
     return parts
 
 

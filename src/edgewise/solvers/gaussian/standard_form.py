@@ -303,25 +303,19 @@ def check_problem(S: FloatArray, weights: FloatArray | None) -> tuple[FloatArray
     """Return a contiguous symmetric covariance and its weights, or say what is wrong with them."""
     S = writable(S)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
-        raise InputError(f"S must be a square covariance matrix, got shape {S.shape}.")
+        raise InputError("covariance_not_square", shape=S.shape)
     is_symmetric, is_finite = _symmetric_and_finite(S)
     if not is_finite:
-        raise InputError("S contains NaN or infinite entries.")
+        raise InputError("covariances_not_finite")
     if not is_symmetric:
         mean, difference = _symmetrize(S)
         if difference > 1e-8 * np.diagonal(S).max():
             i, j = np.unravel_index(np.argmax(np.abs(S - S.T)), S.shape)
-            raise InputError(
-                f"S is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ by "
-                f"{difference:.3g}. Pass (S + S.T) / 2 if that is what you mean."
-            )
+            raise InputError("covariance_asymmetric_at", i=i, j=j, difference=difference)
         S = mean
     smallest = int(np.argmin(np.diagonal(S)))
     if S[smallest, smallest] <= 0.0:
-        raise InputError(
-            f"Variable {smallest} has variance {S[smallest, smallest]:.3g}; every variance must "
-            "be positive. Drop constant variables first."
-        )
+        raise InputError("variance_not_positive_at", smallest=smallest, value=S[smallest, smallest])
     return S, _check_weights(weights, S.shape[0])
 
 
@@ -396,11 +390,11 @@ def _check_weights(weights: FloatArray | None, p: int) -> FloatArray:
         return NO_WEIGHTS
     weights = writable(weights)
     if weights.shape != (p, p):
-        raise InputError(f"weights must have shape ({p}, {p}) like S, got {weights.shape}.")
+        raise InputError("glasso_weights_shape", p=p, shape=weights.shape)
     if np.isnan(weights).any() or (weights < 0.0).any():
-        raise InputError("weights must be at least 0 (0 = free edge, inf = forbidden edge).")
+        raise InputError("glasso_weights_range")
     if not np.array_equal(weights, weights.T):
-        raise InputError("weights must be symmetric: the edge i--j has one weight.")
+        raise InputError("glasso_weights_asymmetric")
     if np.isinf(np.diagonal(weights)).any():
-        raise InputError("The diagonal of weights must be finite: a variance cannot be forbidden.")
+        raise InputError("weights_diagonal_finite")
     return weights

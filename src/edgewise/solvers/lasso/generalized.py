@@ -179,32 +179,25 @@ class Regression:
     ) -> Regression:
         """Check the arguments of `generalized_lasso`."""
         if not tol > 0:
-            raise InputError(f"tol must be positive, got {tol}.", "tol")
+            raise InputError("tol_positive", "tol", tol=tol)
         if max_iter < 1:
-            raise InputError(f"max_iter must be at least 1, got {max_iter}.", "max_iter")
+            raise InputError("max_iter_range", "max_iter", max_iter=max_iter)
         columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T)
         if columns.ndim != 2 or not columns.size or not np.isfinite(columns).all():
-            raise InputError(f"X must be a finite matrix, got shape {np.shape(X)}.", "X")
+            raise InputError("design_matrix_shape", "X", shape=np.shape(X))
         d, n = columns.shape
         label = np.arange(d) if groups is None else np.asarray(groups)
         is_step = np.diff(label, prepend=-1)
         if label.shape != (d,) or label[0] != 0 or not np.isin(is_step[1:], (0, 1)).all():
-            raise InputError(
-                f"groups must be {d} whole numbers from 0, each equal to the one before or 1 more.",
-                "groups",
-            )
+            raise InputError("group_numbers", "groups", d=d)
         starts = np.append(np.flatnonzero(is_step), d)
         size = np.diff(starts)
         weights = np.sqrt(size) if group_weights is None else np.asarray(group_weights, float)
         if weights.shape != size.shape or not (weights > 0).all():
-            raise InputError(
-                f"group_weights must be {len(size)} positive numbers.", "group_weights"
-            )
+            raise InputError("group_weights_length", "group_weights", n_size=len(size))
         rows = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
         if rows.shape != (n,) or not np.isfinite(rows).all() or (rows < 0).any() or not rows.any():
-            raise InputError(
-                f"sample_weight must be {n} finite numbers of at least 0.", "sample_weight"
-            )
+            raise InputError("row_weights_range", "sample_weight", n=n)
         rows = rows / rows.sum()
         centre = columns @ rows
         size = np.abs(columns).max(axis=1)
@@ -252,21 +245,19 @@ class Regression:
         """Yield one solution per alpha, each started from the one before."""
         seen = self.response[:, self.row_weights > 0]
         if self.family != GAUSSIAN and not seen.any(axis=1).all():
-            raise InputError(
-                "Every level, and one count at least, must be above 0 in some row.", "y"
-            )
+            raise InputError("count_response_empty", "y")
         if self.family == BINARY and seen.all():
-            raise InputError("A binary response must be 0 in some row and 1 in another.", "y")
+            raise InputError("binary_response_constant", "y")
         B = np.zeros((len(self.columns), len(self.response)))
         b = self.null_intercept
         if init is not None:
             if init.value.shape != B.shape:
-                raise InputError(f"init must have coefficients of shape {B.shape}.", "init")
+                raise InputError("coefficients_shape", "init", shape=B.shape)
             B = init.value.copy()
             b = init.intercept + self.centre @ B
         for alpha in np.asarray(alphas, dtype=np.float64).tolist():
             if not 0 < alpha < np.inf:
-                raise InputError(f"alpha must be a positive number, got {alpha}.", "alpha")
+                raise InputError("lasso_alpha_positive", "alpha", alpha=alpha)
             history = np.empty(self.max_iter + 1)
             penalty = alpha * self.group_weights
             objective, loss, n_checks = regress(
@@ -298,14 +289,14 @@ def _as_response(y: ArrayLike, n: int, family: str) -> FloatArray:
     """Check a response; return one row per linear predictor."""
     given = np.asarray(y, dtype=np.float64)
     if given.shape != (n,) or not np.isfinite(given).all():
-        raise InputError(f"y must be {n} finite numbers, got shape {given.shape}.", "y")
+        raise InputError("response_shape", "y", n=n, shape=given.shape)
     is_whole = bool((given == np.round(given)).all() and (given >= 0).all())
     if family not in FAMILIES:
-        raise InputError(f"family must be one of {FAMILIES}, got {family!r}.", "family")
+        raise InputError("unknown_family", "family", families=FAMILIES, family=family)
     if family != "gaussian" and not is_whole:
-        raise InputError(f"A {family} response must be whole numbers of at least 0.", "y")
+        raise InputError("count_response", "y", family=family)
     if family == "binary" and given.max() > 1:
-        raise InputError("A binary response must be 0 or 1.", "y")
+        raise InputError("binary_response", "y")
     if family != "multinomial":
         return np.ascontiguousarray(given[None])
     return np.array(given == np.arange(given.max() + 1)[:, None], dtype=np.float64)

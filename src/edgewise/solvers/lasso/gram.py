@@ -76,16 +76,13 @@ def neighborhood_lasso(
     """
     S = np.ascontiguousarray(S, dtype=np.float64)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all():
-        raise InputError(f"S must be a finite square matrix, got shape {S.shape}.")
+        raise InputError("gram_shape", shape=S.shape)
     if not (np.isfinite(alpha) and alpha > 0 and tol > 0 and max_iter >= 1):
-        raise InputError(
-            f"alpha and tol must be positive and max_iter at least 1, got alpha={alpha}, "
-            f"tol={tol}, max_iter={max_iter}."
-        )
+        raise InputError("gram_arguments", alpha=alpha, tol=tol, max_iter=max_iter)
     # One row per regression keeps each start and result contiguous.
     rows = np.zeros_like(S) if init is None else np.array(init.T, dtype=np.float64, order="C")
     if rows.shape != S.shape or rows.diagonal().any():
-        raise InputError(f"init must have shape {S.shape} and a diagonal of 0.")
+        raise InputError("gram_init", shape=S.shape)
     gaps, rounds = regress_all(S, float(alpha), rows, float(tol), max_iter)
     B = np.ascontiguousarray(rows.T)
     fit = 0.5 * np.sum(S.diagonal()) - np.sum(S * B) + 0.5 * np.sum(B * (S @ B))

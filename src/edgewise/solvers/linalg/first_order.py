@@ -133,10 +133,7 @@ def alternate(
 def refuse_unbounded(largest: float) -> None:
     """Raise where the size of the precision shows that the likelihood has no maximum."""
     if largest > UNBOUNDED:
-        raise SolverError(
-            "The objective has no minimum: the covariance is singular on variables whose "
-            "edges are free of penalty. Penalise them, or repair the covariance."
-        )
+        raise SolverError("free_edges_singular")
 
 
 def _change(primal: float, dual: float, size_Z: float, size_U: float, balance: float) -> float:

@@ -324,14 +324,11 @@ def difference_penalized(
     S, weights = check_problem(S, weights)
     p = S.shape[0]
     if not 0.0 < alpha < np.inf:
-        raise InputError(f"alpha must be a finite number above 0, got {alpha}.")
+        raise InputError("difference_alpha", alpha=alpha)
     check_nonnegative(tau=tau)
     check_numbers([alpha], tol, max_iter)
     if np.isinf(weights).any():
-        raise InputError(
-            "weights must be finite here: an infinite box has no projection to climb by. "
-            "locally_constant takes forbidden edges."
-        )
+        raise InputError("difference_weights")
     D = _check_operator(operator, p)
     thresholds = np.full((p, p), float(alpha)) if weights.size == 0 else alpha * weights
     problem, scale = _scaled(S, thresholds, tau, D, penalize_diagonal=penalize_diagonal)
@@ -355,15 +352,12 @@ def _check_operator(operator: Any, p: int) -> sparse.csr_array:
     if not sparse.issparse(operator):
         operator = np.asarray(operator, dtype=np.float64)
     if operator.ndim != 2 or operator.shape[1] != p:
-        raise InputError(
-            f"operator must be a matrix with one column for each of the {p} variables, got shape "
-            f"{operator.shape}."
-        )
+        raise InputError("operator_shape", p=p, shape=operator.shape)
     D: sparse.csr_array = sparse.csr_array(operator, dtype=np.float64, copy=True)
     D.sum_duplicates()
     D.eliminate_zeros()
     if not np.isfinite(D.data).all():
-        raise InputError("operator contains NaN or infinite entries.")
+        raise InputError("operator_not_finite")
     return D
 
 

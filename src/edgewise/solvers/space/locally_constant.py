@@ -146,7 +146,7 @@ def locally_constant(
     (3, True)
     """
     if solver not in SOLVERS:
-        raise InputError(f"solver must be 'admm', 'descent' or 'dual', got {solver!r}.")
+        raise InputError("space_solver", solver=solver)
     if is_foreign(S) and solver != "admm":
         return _solve_on_host(
             S, alpha, tau, pairs, penalize_diagonal=penalize_diagonal, weights=weights,
@@ -382,16 +382,13 @@ def _check(
         S, checked = check_problem(S, weights)
     check_numbers(alphas, tol, max_iter)
     if len(alphas) == 0 or len(taus) == 0:
-        raise InputError("alphas and taus must be non-empty sequences of numbers.")
+        raise InputError("alphas_and_taus_empty")
     if min(alphas) <= 0:
-        raise InputError(f"alpha must be above 0, got {min(alphas)}.", "alpha")
+        raise InputError("space_alpha_positive", "alpha", alphas=min(alphas))
     check_nonnegative(tau=taus)
     listed = np.asarray(pairs)
     if listed.ndim != 2:
-        raise InputError(
-            f"pairs must have shape (n_pairs, 2), got {listed.shape}. "
-            "edgewise.data.neighbor_pairs lists those of a chain, ring or grid."
-        )
+        raise InputError("neighbor_pair_shape", shape=listed.shape)
     return _Input(
         S=S,
         weights=None if weights is None else checked,
