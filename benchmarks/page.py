@@ -87,7 +87,7 @@ def main() -> None:
         tables = tables_of(subject, options.quick).replace(machine, "")
         if found := re.search(r"^.*; one BLAS thread;\n", tables, flags=re.MULTILINE):
             machine = found[0]  # named once, by the first subject
-        page += [f"## {SUBJECTS[subject]}", tables]
+        page += [f"## {SUBJECTS[subject]}", tables.replace(" --- ", "---")]
         options.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
     print(options.out)
 
