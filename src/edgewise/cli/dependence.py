@@ -21,6 +21,8 @@ CLUSTER: Final = "--cluster"
 NONE: Final = "none"
 #: Options that say by themselves which rows belong together.
 DESIGNED: Final = ("--paired", "--window")
+#: Rows of which one may be kept, where windows are compared.
+MOST_THINNED: Final = 5
 #: How to go back.
 AS_THEY_ARE: Final = "--blocks 1 takes the rows as they are"
 
@@ -226,8 +228,11 @@ def _ordered(
     if "--on" in reading.apart and order.kind == "order" and not order.in_spread:
         order = _beyond_covariates(reading, order)
     if is_in_windows and order.kind == "order":
-        keep = "--every N keeps one row in so many"
-        notes = [f"{about_order(order)}, so that windows look more different than they are; {keep}"]
+        said = f"{about_order(order)}, so that windows look more different than they are"
+        step = int(np.ceil((1.0 + order.decay) / (1.0 - order.decay)))
+        # Few rows are left where memory is long.
+        can_thin = step <= MOST_THINNED and asked.every == 1
+        notes.append(f"{said}; --every {step} keeps one row in {step}" if can_thin else said)
     reading = replace(reading, notes=(*reading.notes, *notes))
     if found.member is not None:
         found = replace(found, member=codes_of(reading.column(found.cluster)))

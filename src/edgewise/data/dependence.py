@@ -193,7 +193,9 @@ def row_order(
     judged = [
         k
         for k, column in enumerate(values.T)
-        if names[k] not in apart and not _counts_rows(names[k], column)
+        if names[k] not in apart
+        and not _counts_rows(names[k], column)
+        and not is_season(names[k], column)
     ]
     if not judged:
         return RowOrder()
@@ -491,13 +493,14 @@ def is_season(name: str, column: AnyArray) -> bool:
 
     Examples
     --------
-    >>> is_season("quarter", np.tile([1, 2, 3, 4], 10)), is_season("wave", np.arange(40))
+    >>> is_season("quarter", np.tile([1, 2, 3, 4], 10)), is_season("day", np.arange(40))
     (True, False)
     """
     if column.dtype.kind not in "iuf" or not _TIME.fullmatch(name):
         return False
-    steps = np.unique(np.diff(np.asarray(column, dtype=np.float64)))
-    return len(steps) == 2 and float(steps[0]) < 0 < float(steps[1])
+    steps = np.diff(np.asarray(column, dtype=np.float64))
+    up, down = np.unique(steps[steps > 0]), steps[steps < 0]
+    return len(up) == 1 and 0 < len(down) <= len(steps) / 3 and not (steps == 0).any()
 
 
 #: Rows that a line along a column they are sorted by is fitted to.

@@ -412,7 +412,7 @@ def _ranking(model: Any, learned: pd.DataFrame) -> list[str]:
 
 
 def _tested(test: NetworkComparison) -> list[str]:
-    """List the pairs whose difference is significant, or a ranking, each with p of its own."""
+    """List the pairs whose difference is significant, else a ranking, each with p of its own."""
     table = test.table()
     n_sure, start = kind_that_differs(table)
     if test.pvalue > LEVEL or not n_sure:
@@ -424,9 +424,9 @@ def _tested(test: NetworkComparison) -> list[str]:
     if start:
         head = f"No partial correlation is significant by itself. {head}"
     verb = "has" if n_sure == 1 else "have"
-    rest = "; the others are a ranking" if n_sure < min(len(table), STRONGEST) else ""
-    said = f"{n_sure} of {count(len(table), 'pair')} {verb} p <= {LEVEL:g}{rest}."
-    return [head, *_rows(significant_first(table, start, "standardized"), start), said]
+    said = f"{n_sure} of {count(len(table), 'pair')} {verb} p <= {LEVEL:g}."
+    sure = significant_first(table, start, "standardized").head(n_sure)
+    return [head, *_rows(sure, start), said]
 
 
 def kind_that_differs(table: pd.DataFrame) -> tuple[int, str]:
