@@ -74,3 +74,25 @@ def test_the_level_of_the_event(run, trial, column, option, words):
 def test_what_it_cannot_use_is_named(run, trial, option, words):
     trial.to_csv("data.csv", index=False)
     assert words in run("learn", "data.csv", "--survival", option, code=2).stderr
+
+
+def test_columns_are_known_before_they_are_centred(run):
+    """Of matched patients, neither the event nor the ratio could be told once means are off."""
+    rng = np.random.default_rng(4)
+    n = 300
+    height, weight = rng.normal(1.7, 0.1, n), rng.normal(75, 12, n)
+    frame = pd.DataFrame(
+        {
+            "case.id": np.repeat(np.arange(60), 5),
+            "height": height,
+            "weight": weight,
+            "bmi": weight / height**2,
+            "futime": np.round(rng.exponential(900, n)),
+            "status": rng.integers(0, 2, n),
+        }
+    )
+    frame.to_csv("data.csv", index=False)
+    result = run("learn", "data.csv", "--no-confidence")
+    assert "columns are centred within each 'case.id'" in result.stdout
+    assert "--survival futime=status`" in result.stderr
+    assert "'bmi' is 'weight' divided by the square of 'height'" in result.stderr

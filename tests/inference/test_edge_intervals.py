@@ -410,6 +410,6 @@ def test_answers_are_tested_with_the_power_of_their_scores():
         edges.append(np.abs(truth) > 1e-9)
         covered.append((tested.lower[above] <= truth) & (truth <= tested.upper[above]))
     is_edge, is_kept = np.concatenate(edges), np.concatenate(kept)
-    assert np.mean(covered) > 0.93
-    assert is_kept[~is_edge].sum() <= 0.07 * is_kept.sum()
-    assert is_kept[is_edge].sum() > 0.5 * np.concatenate(by_scores)[is_edge].sum()
+    assert 0.93 < np.mean(covered) < 0.985
+    assert is_kept[~is_edge].sum() <= 2
+    assert is_kept[is_edge].sum() > 0.3 * np.concatenate(by_scores)[is_edge].sum()

@@ -183,7 +183,7 @@ def edge_intervals(
     covariance : {"correlation", "nonparanormal", "spearman", "kendall", "polychoric", "auto"}
         Correlations of the columns; of their ranks turned into normal scores, which heavy tails
         and outliers do not move; from rank correlations; of the normal variables behind ordered
-        answers; or by the kinds of each pair, shrunk as for the weights of `GaussianGraph`. The
+        answers; or by the kinds of each pair, shrunk half as far as weights of `GaussianGraph`. The
         formulas above are for the first two, without missing values. For the others, the standard
         deviation of :math:`\operatorname{artanh} \hat\rho_{ij}` is that over bootstrap resamples of
         the rows; ``errors`` of the result says which.
@@ -438,8 +438,8 @@ def _rows(table: Table, covariance: Covariance, missing: str) -> _Rows:
     rows = _Rows(table.values, covariance, missing, ordinal)
     if ordinal is None or not ordinal.any():
         return rows
-    # As for the weights of a network; resamples have no share of their own.
-    return replace(rows, share=0.5 * rows.statistics().noise_share())
+    # Half of that for weights: intervals are to cover. Resamples have no share of their own.
+    return replace(rows, share=0.25 * rows.statistics().noise_share())
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ class Statistics:
         sentence = (
             f"for the graph, these correlations are shrunk by {share:.0%} towards those of the "
             "mean latent value of each answer, which vary less between samples, and half as far "
-            "for the weights and tests of its edges"
+            "for the weights of its edges, a quarter for tests"
         )
         return replace(self.shrunk(part * share), treatment=(*self.treatment, sentence))
 
