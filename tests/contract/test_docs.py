@@ -256,8 +256,8 @@ def test_the_site_lists_every_option_of_every_command_once():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_lines_have_at_most_100_characters(page):
-    is_written_by_a_run = page.name == "benchmarks.md" or page.parent.name == "results"
-    if not is_written_by_a_run:
+    is_generated = page.name == "benchmarks.md" or page.parent.name == "results"
+    if not is_generated:
         assert long_lines(read(page)) == []
 
 
