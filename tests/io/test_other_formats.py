@@ -172,9 +172,12 @@ def test_written_numbers_of_other_formats_are_read_when_asked(tmp_path):
     assert "the percent sign of 'share' was left out" in table.notes[0]
 
 
-def test_damaged_sparse_anndata_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("part", "number"), [("indices", 10**6), ("indices", -1000), ("indptr", 10**6)]
+)
+def test_damaged_sparse_anndata_is_refused(tmp_path, monkeypatch, part, number):
     sparse = csr_matrix(np.eye(4))
-    sparse.indices[2] = 10**6
+    getattr(sparse, part)[2] = number
     table = SimpleNamespace(X=sparse, to_df=lambda: pytest.fail("read"))
     monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=lambda _: table))
     (tmp_path / "data.h5ad").write_bytes(b"\x89HDF")
