@@ -14,6 +14,6 @@ STUDY = Study(
         "745-753. https://papers.nips.cc/paper_files/paper/2009"
     ),
     version=3,
-    parts=(blocks.PART, images.PART, contour.PART, stalls.PART, stalls.GOLDEN_PART),
+    parts=(blocks.PART, images.PART, contour.PART, stalls.PART),
     order=("contour", "blocks", "images", "stalls"),
 )

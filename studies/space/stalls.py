@@ -37,18 +37,27 @@ NEIGHBORHOODS: dict[str, tuple[int, ...]] = {
     "grid 3x3": (3, 3),
     "grid 3x4": (3, 4),
 }
+#: Stands for the neighbourhood of the problem with a known answer.
+GOLDEN = "golden"
 #: The optimum of the golden problem in closed form, and its value at the best diagonal matrix.
 GOLDEN_OPTIMUM = 14.6333678568
 GOLDEN_DIAGONAL = 14.6830622984
 
 
 def list_tasks(quick: bool) -> list[Row]:
-    """List random problems, and how often each neighbourhood is drawn."""
-    return combinations(neighborhood=NEIGHBORHOODS, repetition=range(3 if quick else 25))
+    """List random problems, how often each neighbourhood is drawn, and the golden problem."""
+    drawn = combinations(neighborhood=NEIGHBORHOODS, repetition=range(3 if quick else 25))
+    return [*drawn, {"neighborhood": GOLDEN, "repetition": 0}]
 
 
 def run_task(rng: np.random.Generator, *, neighborhood: str, repetition: int) -> list[Row]:
-    """Draw a problem, and solve it by descent and to the optimum for each ratio."""
+    """Draw a problem, and solve it by descent and to the optimum for each ratio.
+
+    Nothing is drawn of the golden problem, which has one ratio.
+    """
+    if neighborhood == GOLDEN:
+        S, alpha, tau, pairs = golden_problem()
+        return [{"ratio": tau / alpha, **compare(S, alpha, tau, pairs)}]
     S, pairs = draw_problem(rng, neighborhood)
     alpha = float(np.exp(rng.uniform(np.log(0.003), np.log(0.2))))
     return [{"ratio": ratio, **compare(S, alpha, ratio * alpha, pairs)} for ratio in RATIOS]
@@ -103,14 +112,10 @@ def golden_problem() -> tuple[FloatArray, float, float, IntArray]:
     return S, alpha, tau, neighbor_pairs("chain", 14)
 
 
-def run_golden(rng: np.random.Generator) -> list[Row]:
-    """Solve the golden problem both ways; nothing is drawn."""
-    S, alpha, tau, pairs = golden_problem()
-    return [compare(S, alpha, tau, pairs)]
-
-
-def report(frame: pd.DataFrame, golden: pd.DataFrame) -> Report:
+def report(frame: pd.DataFrame) -> Report:
     """Tabulate how often and how far the descent stops above the optimum."""
+    known = rows_of(frame, neighborhood=GOLDEN).iloc[0]
+    frame = frame[frame["neighborhood"] != GOLDEN]
     rows = []
     for ratio in RATIOS:
         excess = rows_of(frame, ratio=ratio)["excess"]
@@ -119,7 +124,6 @@ def report(frame: pd.DataFrame, golden: pd.DataFrame) -> Report:
         median = f"{stalled.median():.1g}" if len(stalled) else "-"
         rows.append([f"{ratio:g}", *shares, median, f"{excess.max():.1g}"])
     header = ["tau / alpha", *(f"more than {level:g} above" for level in LEVELS)]
-    known = golden.iloc[0]
     text = fill(
         __package__,
         "stalls",
@@ -150,7 +154,7 @@ def report(frame: pd.DataFrame, golden: pd.DataFrame) -> Report:
     return Report(text, (claim, quick))
 
 
-def draw(frame: pd.DataFrame, golden: pd.DataFrame) -> dict[str, Figure]:
+def draw(frame: pd.DataFrame) -> dict[str, Figure]:
     """Share of problems on which the descent ends above the optimum."""
     figure, ((ax,),) = panels(1, 1, (6, 4))
     looks = zip(LEVELS, (BLUE, GREEN, VERMILION), "os^", strict=True)
@@ -165,7 +169,4 @@ def draw(frame: pd.DataFrame, golden: pd.DataFrame) -> dict[str, Figure]:
     return {"stalls": figure}
 
 
-PART = Part(
-    name="stalls", tasks=list_tasks, run=run_task, report=report, figures=draw, also=("golden",)
-)
-GOLDEN_PART = Part(name="golden", tasks=lambda quick: [{}], run=run_golden)
+PART = Part(name="stalls", tasks=list_tasks, run=run_task, report=report, figures=draw)

@@ -278,8 +278,7 @@ def test_sizes_of_the_study():
         "contour": (24, 200),
         "blocks": (2, 30),
         "images": (2, 16),
-        "stalls": (12, 100),
-        "golden": (1, 1),
+        "stalls": (13, 101),
     }
 
 
@@ -397,8 +396,14 @@ def test_points_are_chosen_without_the_fold_they_are_for():
     assert images.best_on_other_folds(scores) == [1, 0, 0]
 
 
+def golden_row():
+    rng = np.random.default_rng(0)
+    (found,) = stalls.run_task(rng, **stalls.list_tasks(quick=True)[-1])
+    return found
+
+
 def test_golden_problem():
-    (found,) = stalls.run_golden(np.random.default_rng(0))
+    found = golden_row()
     assert found["optimum"] == pytest.approx(stalls.GOLDEN_OPTIMUM, abs=1e-8)
     assert found["descent"] == pytest.approx(stalls.GOLDEN_DIAGONAL, abs=1e-8)
     assert found["excess"] == pytest.approx(found["descent_gap"], abs=1e-7)
@@ -551,6 +556,7 @@ def stalls_frame():
         [
             {
                 "task": task,
+                "neighborhood": "path",
                 "ratio": ratio,
                 "excess": excess,
                 "optimum_gap": 1e-9,
@@ -563,8 +569,8 @@ def stalls_frame():
 
 
 def test_stalls_report():
-    golden = pd.DataFrame(stalls.run_golden(np.random.default_rng(0)))
-    report = stalls.report(stalls_frame(), golden)
+    golden = pd.DataFrame([{"neighborhood": stalls.GOLDEN, **golden_row()}])
+    report = stalls.report(pd.concat([stalls_frame(), golden]))
     assert report.text.count("| 75% | 25% | 25% | 1e-05 | 0.5 |") == len(stalls.RATIOS)
     assert report.claims[0].holds == "no"
     assert "75%" in report.claims[0].found
@@ -572,7 +578,7 @@ def test_stalls_report():
     assert report.claims[1].holds == "yes"
     assert stalls.count_sweeps(np.array([9.0, 5.0, 4.0 + 1e-5, 4.0]), 12) == 3
     still = stalls_frame().assign(excess=0.0)
-    assert stalls.report(still, golden).claims[0].holds == "yes"
+    assert stalls.report(pd.concat([still, golden])).claims[0].holds == "yes"
 
 
 def test_figures():
@@ -583,7 +589,7 @@ def test_figures():
     assert (first.get_title(), second.get_title()) == tuple(blocks.PROBLEMS)
     (ax,) = images.draw(images_frame(gains))["images-gain"].axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["digits 3", "digits 0"]
-    (ax,) = stalls.draw(stalls_frame(), None)["stalls"].axes
+    (ax,) = stalls.draw(stalls_frame())["stalls"].axes
     np.testing.assert_allclose([line.get_ydata()[0] for line in ax.lines], [0.75, 0.25, 0.25])
 
 
