@@ -39,7 +39,7 @@ def test_the_message_has_the_figures_and_what_to_do(small_machine):
             advice="Keep fewer columns.",
         )
     assert str(caught.value) == (
-        "A fit to 120,000 columns holds about 5 arrays of 120,000 x 120,000 (115 GB each), 576 GB "
+        "A fit to 120,000 columns needs about 5 arrays of 120,000 x 120,000 (115 GB each), 576 GB "
         "in all; 1.0 MB are free. Keep fewer columns."
     )
     assert isinstance(caught.value, MemoryError)
@@ -145,7 +145,7 @@ def test_fits_beyond_memory_are_refused_before_they_begin(entry, small_machine):
     with pytest.raises(NotEnoughMemoryError) as caught:
         clone(entry.plain).fit(*data.get(entry.takes, (LARGE, LABELS)))
     message = str(caught.value)
-    assert message.startswith(f"A fit of {entry.name} to 100,000 rows and 4,000 columns holds")
+    assert message.startswith(f"A fit of {entry.name} to 100,000 rows and 4,000 columns needs")
     assert "Keep fewer columns" in message
 
 

@@ -67,7 +67,7 @@ def test_infinite_values(X):
 
 def test_constant_columns(X):
     X[:, 4] = 2.5
-    assert "Column 'g4' has one value in every row. Drop it." in message(X, NAMES)
+    assert "Column 'g4' has one value in every row (constant). Drop it." in message(X, NAMES)
     assert check_columns(X, NAMES, allow_constant=True).constant == (4,)
     X[1:, 5] = np.nan
     assert inspect_columns(X).constant == (4, 5)

@@ -118,7 +118,7 @@ def test_no_neighbours_have_to_be_said_in_full(empty):
         ("", "got ''"),
         (5, "got 5"),
         (None, "got None"),
-        ((8, 8), "8 x 8 has 64 sites, and the table has 6 columns"),
+        ((8, 8), "8 x 8 has 64 sites, but the table has 6 columns"),
         ((10**6, 10**6), "1000000000000 sites"),
         ((2, 3, 1, 1), "1 to 3 sizes"),
         ((2.5, 4), "whole numbers.*2.5, 4"),
@@ -139,7 +139,7 @@ def test_no_neighbours_have_to_be_said_in_full(empty):
         ([[0, np.inf]], "whole numbers"),
         ([[0, 1], [0.5, 2]], r"Pair 1 .*\(0.5, 2.0\).*whole numbers"),
         ([["a", "b"]], r"\(a, b\).*whole numbers"),
-        ([[True, False]], "1 sites in the mask, and the table has 6 columns"),
+        ([[True, False]], "1 sites in the mask, but the table has 6 columns"),
     ],
 )
 @pytest.mark.parametrize("function", [neighbor_pairs, site_positions])

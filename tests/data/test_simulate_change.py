@@ -244,7 +244,7 @@ def test_lattice_options():
             np.cov(sample, rowvar=False), np.linalg.inv(model.precision), atol=0.02
         )
     for n_features in (-4, 1, 10):
-        with raises(InputError, code="lattice_not_square", n_features=-4):
+        with raises(InputError, code="lattice_not_square"):
             make_lattice_change(n_features)
     with pytest.raises(InputError, match="24 edges, fewer than the 25"):
         make_lattice_change(16, n_changed=25)

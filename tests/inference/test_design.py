@@ -291,14 +291,14 @@ TWO = np.repeat([0, 1], 10)
 @pytest.mark.parametrize(
     ("y", "design", "words"),
     [
-        ([0] * 19 + [1], None, "group 1 has 1 row, and a test of its network needs 5"),
+        ([0] * 19 + [1], None, "group 1 has 1 row; a test of its network requires 5"),
         ([0] * 20, None, "All labels in y are 0. A comparison needs two groups"),
         ([None] + [0] * 10 + [1] * 9, None, "y has 1 missing label"),
         (TWO, Design(paired=[*PAIRS[:-1], 77]), "pair '9' has no row in group '1', and 1 more"),
         (TWO, Design(paired=PAIRS, blocks=PAIRS), "Pass paired by itself"),
         (TWO, Design(blocks=TWO), "nothing to permute: each block has rows of one group only"),
         (TWO, Design(blocks=[1.0, np.nan] * 10), "In blocks of the design: it has 10 missing"),
-        (TWO, Design(clusters=PAIRS), "cluster '0' has rows in groups '0' and '1'.*as paired"),
+        (TWO, Design(clusters=PAIRS), "cluster '0' has rows in groups '0' and '1'.*use paired"),
         (TWO, Design(clusters=np.arange(20) // 2, blocks=PAIRS), "cluster '0' has rows in several"),
         (
             TWO,

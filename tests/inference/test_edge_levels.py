@@ -77,7 +77,7 @@ def in_order(rng, rho, degrees=None):
     return X if degrees is None else X / np.sqrt(rng.chisquare(degrees, size=(200, 1)))
 
 
-@pytest.mark.filterwarnings("ignore:Rows are like the rows before them")
+@pytest.mark.filterwarnings("ignore:Rows are autocorrelated")
 @pytest.mark.parametrize(("rho", "degrees"), [(0.3, None), (0.6, None), (0.9, None), (0.6, 4)])
 def test_rows_in_order(rho, degrees):
     discoveries, covered = [], []
@@ -92,7 +92,9 @@ def test_rows_in_order(rho, degrees):
 
 def test_rows_in_order_count_as_fewer_with_a_warning():
     X = in_order(np.random.default_rng(0), 0.4)
-    with pytest.warns(DataWarning, match="200 rows count as .* in the tests of edges"):
+    with pytest.warns(
+        DataWarning, match="200 rows have an effective sample size of .* in the tests of edges"
+    ):
         fewer = edge_intervals(X)
     in_full, shuffled = edge_intervals(X, n_samples=200), edge_intervals(X[::-1], n_samples=200)
     assert fewer.n_samples == in_full.n_samples == in_full.n_effective == 200

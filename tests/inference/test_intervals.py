@@ -208,7 +208,7 @@ def test_signs():
 def test_a_column_that_is_constant_in_the_first_group_has_no_intervals():
     X, y = two_groups(200, 200)
     X[y == "a", 3] = 1.0
-    with pytest.warns(DataWarning, match="'x3' has a single value"):
+    with pytest.warns(DataWarning, match="'x3' is constant"):
         found = change_intervals(NetworkChange(0.2), X, y)
     for values in (found.estimate, found.standard_error, found.pvalues, found.qvalues):
         assert np.isnan(values[3]).all()
@@ -221,7 +221,7 @@ BAD = {
     "estimator": ({"estimator": GaussianGraph()}, "must be a NetworkChange, got a GaussianGraph"),
     "level": ({"level": 95}, "level must lie between 0 and 1"),
     "alpha_hessian": ({"alpha_hessian": 0}, "alpha_hessian must be above 0"),
-    "features": ({"estimator": NetworkChange(0.5, basis="polynomial")}, "'polynomial' has 5"),
+    "features": ({"estimator": NetworkChange(0.5, basis="polynomial")}, '"polynomial" has 5'),
     "pairs": ({"pairs": [0, 1]}, r"pairs must hold two numbers of columns, from 0 to 3.*\(2,\)"),
     "numbers": ({"pairs": [(0, 4)]}, "from 0 to 3"),
     "names": ({"pairs": [("a", "b")]}, "pairs must hold"),
@@ -264,11 +264,11 @@ def test_groups_that_do_not_overlap_are_done_with_the_penalty():
     with pytest.warns(DataWarning) as caught:
         found = change_intervals(model, X, y)
     messages = " ".join(str(item.message) for item in caught)
-    assert "no finite size" in messages
+    assert "no finite estimate" in messages
     assert "rest on the penalised fit" in messages
     assert np.isfinite(found.estimate[0, 1])
     ratio = ratio_of(X[y == "a"], X[y == "b"])
-    with pytest.raises(SolverError, match="the 10 surest changes have no finite size"):
+    with pytest.raises(SolverError, match="the 10 surest changes have no finite estimate"):
         refit_some(ratio, np.arange(10), np.zeros(10))
 
 

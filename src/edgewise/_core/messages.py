@@ -215,8 +215,8 @@ def _field(
         return _fill(chosen, values, audience)
     value = values[field]
     if len(choices) == 2:
-        count = value if isinstance(value, (int, float)) else len(value)
-        return _fill(choices[count != 1], values, audience)
+        count = len(value) if hasattr(value, "__len__") else value
+        return _fill(choices[int(count != 1)], values, audience)
     if spec == "param":
         return audience.parameter(str(value))
     if spec == "literal":

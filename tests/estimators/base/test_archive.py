@@ -178,14 +178,14 @@ def tampered(tmp_path, frame):
     ("edit", "message"),
     [
         (lambda d: d.update(format_version=2, edgewise="9.9"), r"edgewise 9\.9.*newer version"),
-        (lambda d: d.update(format="table"), "does not hold an estimator"),
+        (lambda d: d.update(format="table"), "does not contain an estimator"),
         (lambda d: d["estimator"].update({"class": "KFold"}), "'KFold'.*not an estimator"),
         (lambda d: d["estimator"].update({"class": "__import__"}), "not an estimator"),
         (lambda d: d["estimator"]["fitted"].update(fit=1), "'fit'"),
         (lambda d: d["estimator"]["fitted"].update(__class__=1), "'__class__'"),
         (lambda d: d["estimator"]["parameters"].update(power=1), "damaged.*power"),
         (lambda d: d["estimator"].pop("parameters"), "damaged"),
-        (lambda d: d.update(estimator=3), "does not hold an estimator"),
+        (lambda d: d.update(estimator=3), "does not contain an estimator"),
         (lambda d: d["estimator"].update({"edgewise type": "socket"}), "'socket'"),
         (
             lambda d: d["estimator"]["fitted"].update(

@@ -249,7 +249,7 @@ def test_explanation_of_a_decision():
     assert other in set(model.explain(X[0], against=other)["class"])
     with raises(InputError, code="unknown_other_class", others="'1' and '2'", against=0):
         model.explain(X[0], against=decided)
-    with pytest.raises(InputError, match="one row at a time"):
+    with pytest.raises(InputError, match="requires a single row"):
         model.explain(X[:2])
 
 

@@ -217,7 +217,7 @@ def test_what_may_be_at_the_end_of_a_search_is_said(rows):
         KernelGraph(0.1, KernelCV(n_alphas=2, alpha_ratio=0.9), n_anchors=10, random_state=0).fit(
             X, Y
         )
-    with pytest.warns(SelectionWarning, match="narrowest bandwidth tried"):
+    with pytest.warns(SelectionWarning, match="smallest bandwidth tried"):
         KernelGraph(KernelCV(n_bandwidths=2), 0.1, min_samples=100, random_state=0).fit(X, Y)
 
 

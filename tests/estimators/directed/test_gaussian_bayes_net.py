@@ -254,7 +254,7 @@ def test_adaptive_weights_are_those_of_least_squares():
     raw = GaussianBayesNet(alpha=0.05, weights="adaptive", standardize=False)
     assert raw.fit(X / X.std(axis=0)).objective_ == pytest.approx(model.objective_)
     assert (model.coef_ != GaussianBayesNet(alpha=0.05).fit(X).coef_).any()
-    with pytest.raises(InputError, match='weights="adaptive" needs more different rows'):
+    with pytest.raises(InputError, match='weights="adaptive" requires more distinct rows'):
         model.fit(X[: X.shape[1]])
 
 

@@ -332,7 +332,7 @@ class TestScore:
     def test_says_when_potentials_are_not_the_best(self, monkeypatch):
         hasty = partial(fit_potentials, max_iter=1)
         monkeypatch.setattr("edgewise.estimators.discrete.markov_net.fit_potentials", hasty)
-        with pytest.warns(ConvergenceWarning, match="Join rare levels"):
+        with pytest.warns(ConvergenceWarning, match="Merge rare levels"):
             DiscreteMarkovNet().fit(network()).score(network())
 
     def test_learned_structure_beats_the_empty_one_on_new_rows(self):

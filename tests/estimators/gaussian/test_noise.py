@@ -90,7 +90,7 @@ def test_noise_has_edges_in_few_tables(name):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:EM for the missing values stopped")
+@pytest.mark.filterwarnings("ignore:EM for the missing values")
 @pytest.mark.parametrize("name", CELLS)
 def test_noise_has_edges_in_at_most_seven_of_a_hundred_tables(name):
     draw, options = CELLS[name]
