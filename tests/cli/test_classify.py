@@ -109,13 +109,19 @@ def test_options_reach_the_classifier(classify, patients):
         "--decide": ("decide", "svm"),
         "--alpha": ("alpha", 0.3),
         "--edges": ("n_edges", 2),
-        "--slack": ("slack", 0.05),
-        "--method": ("method", "bcd"),
-        "--cost": ("C", 3.0),
-        "--nu": ("nu", 0.3),
-        "--bias": ("bias", "penalized"),
+        "--set slack": ("slack", 0.05),
+        "--set method": ("method", "bcd"),
+        "--set C": ("C", 3.0),
+        "--set nu": ("nu", 0.3),
+        "--set bias": ("bias", "penalized"),
     }
-    given = [text for key, (_, value) in options.items() for text in (key, str(value))]
+    given = [
+        word
+        for key, (_, value) in options.items()
+        for word in (
+            (*key.split()[:1], f"{key.split()[1]}={value}") if " " in key else (key, value)
+        )
+    ]
     run = classify(patients, *QUICK, *given)
     for name, value in options.values():
         assert run.model.get_params()[name] == value
@@ -212,7 +218,7 @@ def test_bad_tables(run, tmp_path, patients, change, message):
         (("--set", "slack=-1"), "slack must be positive"),
         (("--folds", "1"), "--folds must be between 2"),
         (("--repeats", "0"), "--repeats must be at least 1"),
-        (("--jobs", "0"), "has no meaning"),
+        (("--jobs", "0"), "is not allowed"),
     ],
 )
 def test_bad_options(run, tmp_path, patients, options, message):

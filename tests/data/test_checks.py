@@ -34,7 +34,7 @@ def test_good_table_passes(X):
 def test_missing_values(X):
     X[3, 1] = X[4, 1] = X[5, 6] = np.nan
     text = message(X, NAMES)
-    assert "3 values are missing (NaN), in columns 'g1' (2), 'g6' (1)." in text
+    assert "3 values are missing (NaN), in columns 'g1' (2) and 'g6' (1)." in text
     assert 'missing="em"' in text
     assert check_columns(X, NAMES, allow_missing=True).n_missing.tolist() == [
         0,

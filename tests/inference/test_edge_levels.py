@@ -92,9 +92,7 @@ def test_rows_in_order(rho, degrees):
 
 def test_rows_in_order_count_as_fewer_with_a_warning():
     X = in_order(np.random.default_rng(0), 0.4)
-    with pytest.warns(
-        DataWarning, match="200 rows have an effective sample size of .* in the tests of edges"
-    ):
+    with pytest.warns(DataWarning, match="200 rows have an effective sample size of"):
         fewer = edge_intervals(X)
     in_full, shuffled = edge_intervals(X, n_samples=200), edge_intervals(X[::-1], n_samples=200)
     assert fewer.n_samples == in_full.n_samples == in_full.n_effective == 200

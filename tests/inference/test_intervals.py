@@ -265,7 +265,7 @@ def test_groups_that_do_not_overlap_are_done_with_the_penalty():
         found = change_intervals(model, X, y)
     messages = " ".join(str(item.message) for item in caught)
     assert "no finite estimate" in messages
-    assert "rest on the penalised fit" in messages
+    assert "use the penalised fit" in messages
     assert np.isfinite(found.estimate[0, 1])
     ratio = ratio_of(X[y == "a"], X[y == "b"])
     with pytest.raises(SolverError, match="the 10 surest changes have no finite estimate"):

@@ -159,7 +159,7 @@ def test_bad_parquet_and_folders(frame, tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         read_chunks(tmp_path / "nowhere.csv")
     (tmp_path / "a.npz").touch()
-    with pytest.raises(InputError, match=re.escape("suffix '.npz'; tables are read from .csv")):
+    with pytest.raises(InputError, match=re.escape("suffix '.npz'; supported are .csv")):
         read_chunks(tmp_path / "a.npz")
 
 

@@ -33,7 +33,7 @@ def gappy(frame):
 
 @BOTH
 def test_missing_values_are_named_counted_and_given_a_remedy(estimator, gappy):
-    pattern = r"5 values.*NaN.*'dose' \(3\), 'gene7' \(2\).*missing=\"pairwise\""
+    pattern = r"5 values.*NaN.*'dose' \(3\) and 'gene7' \(2\).*missing=\"pairwise\""
     with pytest.raises(InputError, match=pattern):
         estimator(alpha=0.1).fit(gappy)
 

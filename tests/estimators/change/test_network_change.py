@@ -329,7 +329,7 @@ def test_cross_validation_chooses_the_degree():
         model.path(X, y)
     with pytest.raises(InputError, match=r"require alpha=\"cv\""):
         NetworkChange(0.1, basis="polynomial", degree=(2, 3)).fit(X, y)
-    with pytest.raises(InputError, match="nothing to choose"):
+    with pytest.raises(InputError, match="Several degrees require basis"):
         NetworkChange(degree=(2, 3)).fit(X, y)
     with pytest.raises(InputError, match="got none"):
         NetworkChange(basis="power", degree=()).fit(X, y)
@@ -405,9 +405,7 @@ def test_unbalanced_and_small_groups(n_first, n_second):
 def test_collapse_of_the_ratio_is_said():
     X, y = two_groups(100, 100, strength=0.0)
     X[y == "b", 1] = 5 * X[y == "b", 0] + 0.1 * X[y == "b", 1]
-    with pytest.warns(
-        DataWarning, match=r"sample size of \d\.\d of the 100 rows of group 'a'"
-    ) as caught:
+    with pytest.warns(DataWarning, match=r"size of \d\.\d of the 100 rows of group 'a'") as caught:
         model = NetworkChange(0.01, ridge=0.01, standardize="pooled").fit(X, y)
     assert model.effective_sample_size_ < 5
     assert caught[0].filename == __file__

@@ -371,7 +371,7 @@ def test_bad_rows_to_decide_about():
 )
 def test_bad_parameters(parameters, message):
     X, y = breast(n_columns=3)
-    with raises(InputError, code=message):
+    with raises(InputError, code="invalid_value", parameter=message):
         BayesNetClassifier(**parameters).fit(X, y)
 
 

@@ -219,7 +219,7 @@ def test_missing_values_are_treated_and_stated(missing, statistics):
     X = patches(n_columns=5)
     X[[1, 5, 9], 1] = np.nan
     X[[2, 5], 3] = np.nan
-    with pytest.raises(InputError, match=r"5 values.*'x1' \(3\), 'x3' \(2\)"):
+    with pytest.raises(InputError, match=r"5 values.*'x1' \(3\) and 'x3' \(2\)"):
         fit(X)
     model = fit(X, missing=missing)
     (record,) = model.treatment_
