@@ -267,7 +267,7 @@ def test_constant_columns(learn, run, pixels, tmp_path, constant):
     assert "2 of 12 columns" in line
     assert "'r0c0' and 'r2c3'" in line
     assert "--set constant=drop" in line
-    kept = learn(frame, "--grid", "3x4", *STRENGTHS, "--constant", constant)
+    kept = learn(frame, "--grid", "3x4", *STRENGTHS, "--set", f"constant={constant}")
     expected = fitted(frame, (3, 4), constant=constant)
     graph = Graph.read(kept.out / "graph.graphml")
     np.testing.assert_allclose(graph.weights, expected.graph_.weights, atol=1e-12)
