@@ -53,6 +53,18 @@ def test_columns_that_lack_little_are_not_to_be_left_out(run):
     assert "data.csv --missing drop`" in said
 
 
+def test_columns_that_no_row_has_both_of_are_named_with_the_command(run):
+    rng = np.random.default_rng(6)
+    items = pd.DataFrame(rng.integers(1, 6, size=(200, 6))).add_prefix("item").astype(float)
+    items.loc[:99, "item1"] = None
+    items.loc[100:, ["item4", "item5"]] = None
+    items.to_csv("data.csv", index=False)
+    said = run("learn", "data.csv", "--missing", "auto", code=2).stderr
+    assert "'item1' and 'item4'" in said
+    assert "`edgewise learn data.csv --drop item1 --missing auto`" in said
+    run("learn", "data.csv", "--drop", "item1", "--missing", "auto", "--resamples", "0")
+
+
 def test_few_rows_are_left_out(run):
     table = clinic().drop(columns=["stage", "volume"])
     table.loc[table["weight"].isna(), "weight"] = 60.0

@@ -72,6 +72,8 @@ def treat_missing(
         reading = _with_design(reading, gaps)
         if not by_fit:
             return _filled(reading, *notes), "error"
+    if chosen == "pairwise":
+        _refuse_apart(reading)
     if chosen != "drop":
         return replace(reading, notes=(*reading.notes, *notes)), chosen
     if is_whole.sum() < 2:
@@ -95,6 +97,36 @@ def _refuse_empty(reading: Reading, counts: Mapping[str, int]) -> None:
             has_values=any(counts[name] < reading.raw.n_rows for name in empty),
             command=drop_command(empty, *for_gaps(len(empty) < sum(map(bool, counts.values())))),
         )
+
+
+def _refuse_apart(reading: Reading) -> None:
+    """Refuse columns that have no two values in the rows that another one has."""
+    import numpy as np
+
+    values = reading.table().values
+    names, is_seen = list(reading.names), ~np.isnan(values)
+    apart = np.zeros((len(names), len(names)), dtype=bool)
+    for k in range(len(names)):
+        rows = values[is_seen[:, k]]
+        low = np.min(rows, axis=0, initial=np.inf, where=~np.isnan(rows))
+        high = np.max(rows, axis=0, initial=-np.inf, where=~np.isnan(rows))
+        apart[k] = low >= high
+    apart |= apart.T
+    np.fill_diagonal(apart, False)
+    if not apart.any():
+        return
+    first = np.argwhere(apart)[0].tolist()
+    out: list[str] = []
+    while apart.any():
+        worst = int(np.lexsort((is_seen.sum(axis=0), -apart.sum(axis=0)))[0])
+        apart[worst] = apart[:, worst] = False
+        out.append(names[worst])
+    raise InputError(
+        "columns_apart",
+        pair=[names[k] for k in first],
+        out=out,
+        command=drop_command(out, "--missing", "auto"),
+    )
 
 
 def _with_design(reading: Reading, gaps: Mapping[str, BoolArray]) -> Reading:
