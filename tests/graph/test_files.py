@@ -255,3 +255,28 @@ def test_igraph_reads_our_graphml(tmp_path):
     back = igraph.Graph.Read_GraphML(str(tmp_path / "graph.graphml"))
     assert back.vs["id"] == ["a", "b"]
     assert back.es["weight"] == [0.25]
+
+
+@pytest.mark.parametrize("suffix", [".graphml", ".gexf", ".csv", ".json"])
+def test_what_is_decided_survives(tmp_path, suffix):
+    decided = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
+    graph = Graph([[0, 0.5, 0.2], [0.5, 0, 0], [0.2, 0, 0]], decided=decided)
+    graph.write(tmp_path / f"graph{suffix}")
+    read = Graph.read(tmp_path / f"graph{suffix}")
+    assert read.edges()["decided"].tolist() == [True, False]
+    assert (read == graph) == (suffix == ".json")
+    # Elsewhere nothing is known of pairs that are not edges, and nothing is claimed.
+    assert read.decided[1, 2] == (suffix == ".json")
+
+
+def test_graphs_without_proof_have_no_such_column(tmp_path):
+    graph = Graph([[0, 0.5], [0.5, 0]])
+    graph.write(tmp_path / "graph.csv")
+    assert "decided" not in (tmp_path / "graph.csv").read_text()
+    assert "decided" not in graph.edges()
+    assert Graph.read(tmp_path / "graph.csv").decided is None
+
+
+def test_what_is_decided_must_be_true_or_false_for_every_pair():
+    with raises(InputError, code="pairs_not_boolean", what="decided"):
+        Graph([[0, 0.5], [0.5, 0]], decided=[[1, 1], [1, 1]])

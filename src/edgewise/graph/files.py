@@ -11,6 +11,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from xml.parsers import expat
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 class Edge(NamedTuple):
     """One edge between node positions; no ``weight`` counts as 1, no ``confidence`` stays None.
 
-    ``signed`` is False where the weight has no sign, and text in some files.
+    ``signed`` is False where the weight has no sign, ``decided`` None where nothing is known of it;
+    both are text in some files.
     """
 
     source: int
@@ -38,6 +40,7 @@ class Edge(NamedTuple):
     weight: Any = None
     confidence: Any = None
     signed: Any = True
+    decided: Any = None
 
 
 def edge_list(graph: Graph) -> list[Edge]:
@@ -48,10 +51,9 @@ def edge_list(graph: Graph) -> list[Edge]:
         [None] * len(rows) if graph.confidence is None else graph.confidence[rows, columns].tolist()
     )
     signed = [True] * len(rows) if graph.signed is None else graph.signed[rows, columns].tolist()
-    return [
-        Edge(*edge)
-        for edge in zip(rows.tolist(), columns.tolist(), weights, confidence, signed, strict=True)
-    ]
+    decided = [None] * len(rows) if graph.decided is None else graph.decided[rows, columns].tolist()
+    parts = rows.tolist(), columns.tolist(), weights, confidence, signed, decided
+    return [Edge(*edge) for edge in zip(*parts, strict=True)]
 
 
 def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: bool) -> Graph:
@@ -67,6 +69,7 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
     )
     weights, confidence = np.zeros(shape), np.full(shape, np.nan)
     adjacency, signed = np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool)
+    decided, is_told = np.zeros(shape, dtype=bool), False
     for edge in edges:
         source, target = edge.source, edge.target
         ends = checked_names[source], checked_names[target]
@@ -89,7 +92,9 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
         ways = [(source, target)] if directed else [(source, target), (target, source)]
         for way in ways:
             adjacency[way], weights[way], confidence[way] = True, weight, sureness
-            signed[way] = str(edge.signed).strip().lower() != "false"
+            signed[way] = _is_true(edge.signed)
+            decided[way] = edge.decided is not None and _is_true(edge.decided)
+        is_told = is_told or edge.decided is not None
     return Graph(
         weights,
         names=checked_names,
@@ -97,7 +102,13 @@ def from_edge_list(names: Sequence[str], edges: Iterable[Edge], *, directed: boo
         adjacency=adjacency,
         confidence=_complete(confidence, adjacency, checked_names),
         signed=signed,
+        decided=decided if is_told else None,
     )
+
+
+def _is_true(value: Any) -> bool:
+    """Whether a value of a file says True; some hold text."""
+    return str(value).strip().lower() != "false"
 
 
 def _number(value: Any, missing: float, label: str, source: str, target: str) -> float:
@@ -125,10 +136,10 @@ def _complete(confidence: Any, adjacency: Any, names: Sequence[str]) -> Any:
     return np.where(adjacency, confidence, 0.0)
 
 
-def _values(data: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Weight, confidence and whether there is a sign, as attributes of an edge have them."""
-    signed = data.get("signed")
-    return data.get("weight"), data.get("confidence"), True if signed is None else signed
+def _values(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Weight, confidence, whether there is a sign and whether it is decided, of an edge."""
+    signed, decided = data.get("signed"), data.get("decided")
+    return data.get("weight"), data.get("confidence"), True if signed is None else signed, decided
 
 
 def _attributes(edge: Edge) -> dict[str, float]:
@@ -137,6 +148,8 @@ def _attributes(edge: Edge) -> dict[str, float]:
         known["confidence"] = edge.confidence
     if not edge.signed:
         known["signed"] = False
+    if edge.decided is not None:
+        known["decided"] = edge.decided
     return known
 
 
@@ -181,6 +194,8 @@ def to_igraph(graph: Graph) -> Any:
         converted.es["confidence"] = [edge.confidence for edge in edges]
     if graph.signed is not None:
         converted.es["signed"] = [edge.signed for edge in edges]
+    if graph.decided is not None:
+        converted.es["decided"] = [edge.decided for edge in edges]
     return converted
 
 
@@ -274,8 +289,10 @@ def write_graphml(graph: Graph, file: IO[bytes]) -> None:
         known["confidence"] = "d1"
     if graph.signed is not None:
         known["signed"] = "d2"
+    if edges and graph.decided is not None:
+        known["decided"] = "d3"
     for attribute, key in reversed(known.items()):
-        kind = "boolean" if attribute == "signed" else "double"
+        kind = "boolean" if attribute in ("signed", "decided") else "double"
         about = {"id": key, "for": "edge", "attr.name": attribute, "attr.type": kind}
         ElementTree.SubElement(root, "key", about)
     direction = "directed" if graph.directed else "undirected"
@@ -445,10 +462,12 @@ def _write_csv(graph: Graph, file: IO[bytes]) -> None:
             edge.source,
             edge.target,
             *([] if graph.signed is None else [str(edge.signed).lower()]),
+            *([] if graph.decided is None else [str(edge.decided).lower()]),
         )
         for edge in sorted(edge_list(graph), key=lambda edge: -abs(edge.weight))
     ]
     head = CSV_COLUMNS if graph.signed is None else (*CSV_COLUMNS, "signed")
+    head = head if graph.decided is None else (*head, "decided")
     file.write(_as_csv([head, *rows]))
 
 
@@ -498,6 +517,7 @@ def _read_csv(content: bytes, directed: bool | None, nodes: bytes | None = None)
             cells["weight"] or None,
             cells["confidence"] or None,
             cells["signed"] or True,
+            cells["decided"] or None,
         )
         for cells in pairs
     ]
@@ -531,6 +551,7 @@ def _write_json(graph: Graph, file: IO[bytes]) -> None:
             "weight": edge.weight,
             **({} if edge.confidence is None else {"confidence": edge.confidence}),
             **({} if edge.signed else {"signed": False}),
+            **({} if edge.decided is None else {"decided": edge.decided}),
         }
         for edge in edge_list(graph)
     ]
@@ -544,6 +565,10 @@ def _write_json(graph: Graph, file: IO[bytes]) -> None:
                 rows.tolist(), columns.tolist(), absent[rows, columns].tolist(), strict=True
             )
         ]
+    if graph.decided is not None:
+        open_pairs = ~graph.decided & ~graph.adjacency
+        listed = np.argwhere(open_pairs if graph.directed else np.triu(open_pairs))
+        extra["undecided_absent_edges"] = listed.tolist()
     document = {
         "directed": graph.directed,
         "multigraph": False,
@@ -571,40 +596,43 @@ def _read_json(content: bytes, directed: bool | None) -> Graph:
                 link.get("weight"),
                 link.get("confidence"),
                 link.get("signed", True),
+                link.get("decided"),
             )
             for link in links
         ]
-        absent = (document.get("graph") or {}).get("confidence_of_absent_edges")
+        more = document.get("graph") or {}
+        absent = more.get("confidence_of_absent_edges"), more.get("undecided_absent_edges")
         said = document.get("directed", bool(directed))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError("not_node_link", error=type(error).__name__, reason=str(error)) from None
     if not isinstance(said, bool):
         raise InputError("direction_not_boolean", found=said)
     graph = from_edge_list([str(node) for node in nodes], edges, directed=said)
-    return graph if absent is None else _with_absent(graph, absent)
+    return graph if absent == (None, None) else _with_absent(graph, *absent)
 
 
-def _with_absent(graph: Graph, absent: Any) -> Graph:
-    """Add the confidence of pairs that are not edges."""
-    confidence = np.zeros_like(graph.weights) if graph.confidence is None else +graph.confidence
+def _with_absent(graph: Graph, sureness: Any, undecided: Any) -> Graph:
+    """Add what is known of pairs that are not edges: their confidence, and those undecided."""
+    confidence, decided = graph.confidence, graph.decided
     try:
-        for row, column, value in absent:
-            # numpy would take a negative number, None or a list for a place as well.
-            if {type(row), type(column)} != {int} or min(row, column) < 0:
-                raise ValueError(f"[{row!r}, {column!r}] is no pair of nodes")
-            confidence[row, column] = float(value)
-            if not graph.directed:
-                confidence[column, row] = float(value)
+        if sureness is not None:
+            confidence = np.zeros_like(graph.weights) if confidence is None else +confidence
+            for row, column, value in sureness:
+                confidence[_both_ways(graph, row, column)] = float(value)
+        if undecided is not None:
+            decided = ~graph.adjacency if decided is None else decided | ~graph.adjacency
+            for row, column in undecided:
+                decided[_both_ways(graph, row, column)] = False
     except (TypeError, ValueError, IndexError, OverflowError) as error:
         raise InputError("absent_edges_unusable", reason=str(error)) from None
-    return Graph(
-        graph.weights,
-        names=graph.names,
-        directed=graph.directed,
-        adjacency=graph.adjacency,
-        confidence=confidence,
-        signed=graph.signed,
-    )
+    return replace(graph, confidence=confidence, decided=decided)
+
+
+def _both_ways(graph: Graph, row: Any, column: Any) -> tuple[list[int], list[int]]:
+    """Return the places of a pair of nodes, which numpy would take much else for as well."""
+    if {type(row), type(column)} != {int} or min(row, column) < 0:
+        raise ValueError(f"[{row!r}, {column!r}] is no pair of nodes")
+    return ([row], [column]) if graph.directed else ([row, column], [column, row])
 
 
 _FORMATS: dict[str, tuple[Callable[..., None], Callable[..., Graph]]] = {

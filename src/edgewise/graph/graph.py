@@ -168,17 +168,38 @@ def check_confidence(
     return symmetric(matrix, names, "confidence", can_be_directed=True)
 
 
+def boolean_matrix(values: ArrayLike, label: str, names: Sequence[str]) -> BoolArray:
+    """Copy True or False for every pair of nodes."""
+    matrix = np.array(values)
+    if matrix.shape != (len(names), len(names)) or matrix.dtype != bool:
+        raise InputError(
+            "pairs_not_boolean",
+            what=label,
+            n_nodes=len(names),
+            dtype=str(matrix.dtype),
+            shape=matrix.shape,
+        )
+    return matrix
+
+
+def check_decided(
+    decided: ArrayLike | None, names: Sequence[str], directed: bool
+) -> BoolArray | None:
+    """Return which pairs are proven, a pair of an undirected graph both ways, and the diagonal."""
+    if decided is None:
+        return None
+    matrix = boolean_matrix(decided, "decided", names)
+    np.fill_diagonal(matrix, True)
+    return matrix if directed else matrix & matrix.T
+
+
 def check_signed(
     signed: ArrayLike | None, adjacency: BoolArray, weights: FloatArray, names: Sequence[str]
 ) -> BoolArray | None:
     """Return whose weights have a sign, True where there is no edge; None where all have."""
     if signed is None:
         return None
-    matrix = np.array(signed)
-    if matrix.shape != adjacency.shape or matrix.dtype != bool:
-        raise InputError(
-            "signed_shape", n_nodes=len(names), dtype=str(matrix.dtype), shape=matrix.shape
-        )
+    matrix = boolean_matrix(signed, "signed", names)
     lacks: BoolArray = adjacency & ~(matrix & matrix.T)
     if (lacks & (weights < 0)).any():
         row, column = np.argwhere(lacks & (weights < 0))[0]
@@ -223,11 +244,14 @@ class Graph:
     signed : array-like of bool, shape (n_nodes, n_nodes), default=None
         Whose weights have a sign; None says that all have. The weight of an edge without one, as
         between columns of levels without an order, is the size of a dependence, at least 0.
+    decided : array-like of bool, shape (n_nodes, n_nodes), default=None
+        Which pairs are proven to be as in the optimum of a convex problem: an edge of that sign,
+        or none. None where there was no proof to look for.
 
     Notes
     -----
     Every parameter is an attribute of the same name: ``names`` a tuple, ``adjacency`` always an
-    array, ``confidence`` and ``signed`` arrays or None.
+    array, ``confidence``, ``signed`` and ``decided`` arrays or None.
 
     Examples
     --------
@@ -248,6 +272,7 @@ class Graph:
     confidence: FloatArray | None
     # Files of earlier versions do not have it.
     signed: BoolArray | None = None
+    decided: BoolArray | None = None
 
     def __init__(
         self,
@@ -258,6 +283,7 @@ class Graph:
         adjacency: ArrayLike | None = None,
         confidence: ArrayLike | None = None,
         signed: ArrayLike | None = None,
+        decided: ArrayLike | None = None,
     ) -> None:
         weight_matrix = square_matrix(weights, "weights")
         checked_names = check_names(names, len(weight_matrix))
@@ -270,6 +296,7 @@ class Graph:
             "adjacency": present,
             "confidence": check_confidence(confidence, checked_names, directed),
             "signed": check_signed(signed, present, weight_matrix, checked_names),
+            "decided": check_decided(decided, checked_names, directed),
         }
         self.__setstate__(fields)
 
@@ -334,7 +361,8 @@ class Graph:
         Returns
         -------
         pandas.DataFrame
-            Columns ``source``, ``target``, ``weight`` and ``confidence`` (NaN where not known).
+            Columns ``source``, ``target``, ``weight`` and ``confidence`` (NaN where not known),
+            and ``decided`` where the graph knows what is proven.
             An undirected edge has one row; in a partially directed graph an edge without a
             direction has two, one each way.
 
@@ -355,19 +383,20 @@ class Graph:
         else:
             confidence = self.confidence[rows, columns]
         labels = np.array(self.names, dtype=object)
-        return pd.DataFrame(
-            {
-                "source": labels[rows],
-                "target": labels[columns],
-                "weight": self.weights[rows, columns],
-                "confidence": confidence,
-            }
-        )
+        listed = {
+            "source": labels[rows],
+            "target": labels[columns],
+            "weight": self.weights[rows, columns],
+            "confidence": confidence,
+        }
+        if self.decided is not None:
+            listed["decided"] = self.decided[rows, columns]
+        return pd.DataFrame(listed)
 
     def to_networkx(self) -> nx.Graph[str]:
         """Convert to a ``networkx.Graph`` (``DiGraph`` when directed) with the names as nodes.
 
-        Edges carry ``weight`` and, where known, ``confidence``.
+        Edges carry ``weight`` and, where known, ``confidence`` and ``decided``.
 
         Examples
         --------
@@ -402,7 +431,7 @@ class Graph:
     def to_igraph(self) -> Any:
         """Convert to an ``igraph.Graph`` whose vertices carry ``name``.
 
-        Edges carry ``weight`` and, where known, ``confidence``.
+        Edges carry ``weight`` and, where known, ``confidence`` and ``decided``.
 
         Examples
         --------
@@ -511,11 +540,12 @@ class Graph:
     def write(self, path: str | Path) -> None:
         """Write the graph to a file; what was there before stays until the new file is whole.
 
-        Names, node order, isolated nodes, direction, weights and the confidence of every edge
-        survive the way to any format and back. Only JSON also holds the confidence of pairs
-        that are not edges. CSV takes two files: the edges, and their nodes in a file next to
-        them, ``nodes.csv`` for ``edges.csv``, else ``graph-nodes.csv`` for ``graph.csv``; R's
-        igraph takes them as ``graph_from_data_frame(edges, vertices = nodes)``.
+        Names, node order, isolated nodes, direction, weights, the confidence of every edge and
+        whether it is decided survive the way to any format and back. Only JSON also holds both of
+        pairs that are not edges, which count as undecided elsewhere. CSV takes two files: the
+        edges, and their nodes in a file next to them, ``nodes.csv`` for ``edges.csv``, else
+        ``graph-nodes.csv`` for ``graph.csv``; R's igraph takes them as
+        ``graph_from_data_frame(edges, vertices = nodes)``.
 
         Parameters
         ----------
@@ -646,7 +676,7 @@ class Graph:
         # array_equal of None and None is True, of None and an array False.
         return (self.names, self.directed) == (other.names, other.directed) and all(
             np.array_equal(getattr(self, field), getattr(other, field))
-            for field in ("weights", "adjacency", "confidence", "signed")
+            for field in ("weights", "adjacency", "confidence", "signed", "decided")
         )
 
     def _repr_html_(self) -> str:

@@ -119,7 +119,7 @@ def test_an_edge_without_a_sign_is_grey_and_said_to_be():
     assert "positive" not in labels
     with raises(InputError, code="negative_unsigned_edge", source="x0", target="x1"):
         Graph([[0, -0.5], [-0.5, 0]], signed=~PAIR)
-    with raises(InputError, code="signed_shape", n_nodes=2, dtype="bool"):
+    with raises(InputError, code="pairs_not_boolean", n_nodes=2, dtype="bool"):
         Graph([[0, 0.5], [0.5, 0]], signed=[True])
 
 
