@@ -19,7 +19,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
 from edgewise._core.typing import FloatArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
-from edgewise.solvers._solution import Solution
+from edgewise.solvers._solution import DECIDE, Solution, go_on
+from edgewise.solvers.change.decided import RatioProof
 from edgewise.solvers.change.ratio_newton import newton
 from edgewise.solvers.change.ratio_path import (
     ACCURATE,
@@ -97,6 +98,7 @@ def density_ratio(
     init: FloatArray | None = None,
     tol: float = 1e-8,
     max_iter: int = 500,
+    decide: float = DECIDE,
 ) -> RatioSolution:
     r"""Learn the change from the rows of Q to those of P without learning either network.
 
@@ -138,6 +140,9 @@ def density_ratio(
         Largest duality gap per variable.
     max_iter : int
         Newton steps; gradient steps are a hundred times as many.
+    decide : float
+        Steps that may follow while pairs are not ``decided``, as a multiple of those that led to
+        ``tol``; 0 stops there. Without a ridge nothing is proven.
 
     Returns
     -------
@@ -175,7 +180,7 @@ def density_ratio(
     path = density_ratio_path(
         X_p, X_q, [alpha], ridge=ridge, basis=basis, degree=degree, solver=solver,
         penalize_diagonal=penalize_diagonal, power_scale=power_scale, offset=offset, init=init,
-        tol=tol, max_iter=max_iter,
+        tol=tol, max_iter=max_iter, decide=decide,
     )  # fmt: skip
     return next(path)
 
@@ -195,6 +200,7 @@ def density_ratio_path(
     init: FloatArray | None = None,
     tol: float = 1e-8,
     max_iter: int = 500,
+    decide: float = 0.0,
 ) -> Iterator[RatioSolution]:
     """Solve `density_ratio` at one alpha after the other, each from the solution before.
 
@@ -206,6 +212,8 @@ def density_ratio_path(
         As in `density_ratio`.
     tol, max_iter
         As in `density_ratio`.
+    decide : float
+        As in `density_ratio`, for the last of ``alphas``.
 
     Yields
     ------
@@ -231,11 +239,14 @@ def density_ratio_path(
         "power_scale": power_scale, "offset": offset,
     }  # fmt: skip
     if is_foreign(X_q):
-        others = {"solver": solver, "init": init, "tol": tol, "max_iter": max_iter}
+        others = {
+            "solver": solver, "init": init, "tol": tol, "max_iter": max_iter, "decide": decide,
+        }  # fmt: skip
         return _walk_elsewhere(X_p, X_q, [float(alpha) for alpha in alphas], posed, others)
     problem = _make_problem(X_p, X_q, **posed)
     start = None if init is None else _sparse(problem.features, init, "init")
-    return _walk(problem, np.asarray(alphas, dtype=np.float64), solver, start, tol, max_iter)
+    strengths = np.asarray(alphas, dtype=np.float64)
+    return _walk(problem, strengths, solver, start, tol, max_iter, decide)
 
 
 def ratio_alpha_max(
@@ -432,17 +443,27 @@ def _checked_offset(offset: Any, n: int) -> FloatArray:
 
 def _walk(
     problem: RatioProblem, alphas: FloatArray, solver: str, start: Coefficients | None,
-    tol: float, max_iter: int,
+    tol: float, max_iter: int, decide: float,
 ) -> Iterator[RatioSolution]:  # fmt: skip
     stop = Stop(gap=tol * problem.features.n_variables, slightly=tol, max_iter=max_iter)
     with blas_threads_for(problem.features.n_variables):
         point = starting_point(problem, start)
     alpha_before = problem.target.largest(point.certificate.moments, diagonal=True)
-    for alpha in alphas:
+
+    def solve(alpha: float, stop: Stop) -> RatioSolution:
+        nonlocal point, alpha_before
+        point = solve_with_screening(problem, alpha, point, alpha_before, solver, stop)
+        alpha_before = alpha
+        return _solution(problem, point, alpha, stop)
+
+    for k, alpha in enumerate(alphas.tolist()):
+
+        def again(gap: float, max_iter: int, alpha: float = alpha) -> RatioSolution:
+            return solve(alpha, replace(stop, gap=gap, max_iter=max_iter))
+
+        effort = decide if k == len(alphas) - 1 else 0.0
         with blas_threads_for(problem.features.n_variables):
-            point = solve_with_screening(problem, float(alpha), point, alpha_before, solver, stop)
-            solution = _solution(problem, point, float(alpha), stop)
-        alpha_before = float(alpha)
+            solution = go_on(solve(alpha, stop), again, effort, problem.features.n_variables)
         yield solution
 
 
@@ -473,7 +494,28 @@ def _walk_elsewhere(
         solution, start, is_apart = _solve_dense(
             replace(dual, alpha=alpha), start, others["tol"], others["max_iter"], is_apart=is_apart
         )
+        if alpha == alphas[-1] and others["decide"] > 0.0:
+            solution = _finish_on_host(solution, X_p, X_q, posed, others)
         yield solution
+
+
+def _finish_on_host(
+    found: RatioSolution, X_p: Any, X_q: Any, posed: dict[str, Any], others: dict[str, Any]
+) -> RatioSolution:
+    """Solve on by numpy while pairs are undecided, so that graphs do not depend on the device."""
+    on_host = {name: _on_host(value) for name, value in posed.items()}
+    problem = _make_problem(_on_host(X_p), to_numpy(X_q), **on_host)
+    d = problem.features.n_variables
+
+    def again(gap: float, max_iter: int) -> RatioSolution:
+        start = _sparse(problem.features, to_numpy(found.value), "init")
+        alphas = np.array([found.alpha])
+        further = next(_walk(problem, alphas, "auto", start, gap / d, max_iter, 0.0))
+        value, weights = like(further.value, found.value), like(further.weights, found.weights)
+        return replace(further, value=value, weights=weights)
+
+    proven = replace(found, proof=RatioProof(problem=problem))
+    return go_on(proven, again, others["decide"], d)
 
 
 def _make_dense(
@@ -606,4 +648,5 @@ def _solution(problem: RatioProblem, point: RatioPoint, alpha: float, stop: Stop
         weights=np.exp(log_softmax(point.log_ratio)),
         log_normalizer=log_total(point.log_ratio) - problem.log_n,
         raised_alpha=alpha * (1.0 + certificate.excess),
+        proof=RatioProof(problem=problem) if problem.ridge > 0 else None,
     )

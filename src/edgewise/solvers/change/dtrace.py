@@ -13,7 +13,8 @@ from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for, scratch
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._arguments import check_nonnegative, check_numbers
-from edgewise.solvers._solution import Solution
+from edgewise.solvers._solution import DECIDE, Solution, go_on
+from edgewise.solvers.change.decided import DTraceProof
 from edgewise.solvers.change.dtrace_problem import (
     DTraceProblem,
     curve,
@@ -77,6 +78,7 @@ def dtrace(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 200,
+    decide: float = DECIDE,
 ) -> DifferenceSolution:
     r"""Estimate a sparse difference of two precision matrices without estimating either.
 
@@ -110,6 +112,10 @@ def dtrace(
         Duality gap per variable at which to stop.
     max_iter : int
         Largest number of rounds, the first of which only looks at the start.
+    decide : float
+        Rounds that may follow while pairs are not ``decided``, as a multiple of those that led to
+        ``tol``; 0 stops there. An entry is proven to be there only where both covariances are
+        definite, or with a ridge.
 
     Returns
     -------
@@ -157,7 +163,7 @@ def dtrace(
     """
     path = dtrace_path(
         S_q, S_p, [alpha], ridge=ridge, penalize_diagonal=penalize_diagonal, init=init, tol=tol,
-        max_iter=max_iter,
+        max_iter=max_iter, decide=decide,
     )  # fmt: skip
     return next(path)
 
@@ -172,6 +178,7 @@ def dtrace_path(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 200,
+    decide: float = 0.0,
 ) -> Iterator[DifferenceSolution]:
     """Solve `dtrace` at one alpha after the other, each from the solution before.
 
@@ -183,6 +190,8 @@ def dtrace_path(
         Penalty strengths, best from large to small.
     ridge, penalize_diagonal, init, tol, max_iter
         As in `dtrace`.
+    decide : float
+        As in `dtrace`, for the last of ``alphas``.
 
     Yields
     ------
@@ -204,7 +213,7 @@ def dtrace_path(
         raise InputError("alphas_empty")
     check_numbers(strengths, tol, max_iter)
     start = np.zeros_like(problem.A) if init is None else _checked_start(init, len(problem.A))
-    return _walk(problem, strengths, start, tol, max_iter)
+    return _walk(problem, strengths, start, tol, max_iter, decide)
 
 
 def dtrace_alpha_max(
@@ -266,14 +275,31 @@ def _checked_start(init: FloatArray, d: int) -> FloatArray:
 
 
 def _walk(
-    problem: DTraceProblem, alphas: FloatArray, Delta: FloatArray, tol: float, max_iter: int
+    problem: DTraceProblem,
+    alphas: FloatArray,
+    Delta: FloatArray,
+    tol: float,
+    max_iter: int,
+    decide: float,
 ) -> Iterator[DifferenceSolution]:
     """Solve for each of ``alphas`` in turn; residuals do not depend on alpha and are kept."""
     with blas_threads_for(len(Delta)):
         residual = problem.residual(Delta)
-    for alpha in alphas:
+
+    def solve(alpha: float, tol: float, max_iter: int) -> DifferenceSolution:
+        nonlocal residual
+        solution, residual = _solve(problem, Delta, residual, alpha, tol, max_iter)
+        return solution
+
+    for k, alpha in enumerate(alphas.tolist()):
+
+        def again(gap: float, max_iter: int, alpha: float = alpha) -> DifferenceSolution:
+            # The first round only looks at the start.
+            return solve(alpha, gap / len(Delta), max_iter + 1)
+
+        effort = decide if k == len(alphas) - 1 else 0.0
         with blas_threads_for(len(Delta)):
-            solution, residual = _solve(problem, Delta, residual, float(alpha), tol, max_iter)
+            solution = go_on(solve(alpha, tol, max_iter), again, effort, len(Delta))
         yield solution
 
 
@@ -314,6 +340,7 @@ def _solve(
         converged=history[-1] <= goal,
         history=np.array(history),
         alpha=alpha,
+        proof=DTraceProof(problem=problem),
     )
     return solution, residual
 

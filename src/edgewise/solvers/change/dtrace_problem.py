@@ -401,7 +401,7 @@ class DTraceProblem:
         """How far `unpenalised` may be from the minimum, by the norm that the loss defines."""
         product = (self.A @ self.unpenalised) @ self.B
         left = np.abs(self.C - 0.5 * (product + product.T))
-        a, b, share = self._errors(self.unpenalised)
+        a, b, share = self.errors(self.unpenalised)
         left += 0.5 * share * (np.outer(a, b) + np.outer(b, a))
         return self._loss_norm(left)
 
@@ -410,7 +410,7 @@ class DTraceProblem:
         """Roots of the variances after and before, whose products bound covariances."""
         return np.sqrt(self.A.diagonal()), np.sqrt(self.B.diagonal())
 
-    def _errors(self, Delta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    def errors(self, Delta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         r"""Bound what rounding makes of :math:`A \Delta B`, as multiples of products of deviations.
 
         Since covariances are at most the products of their deviations a and b, entry (i, j) of
@@ -467,7 +467,7 @@ class DTraceProblem:
         a change of that point; otherwise, as residuals that are larger.
         """
         is_free = not self.penalize_diagonal
-        a, b, share = self._errors(Delta)
+        a, b, share = self.errors(Delta)
         scale, cost = 1.0, 0.0
         if self.ridge == 0.0 and self.is_definite:
             largest = largest_residual(residual, a, b, 0.0, is_free)

@@ -39,7 +39,8 @@ from edgewise.solvers._arguments import (
     check_numbers,
     check_starts,
 )
-from edgewise.solvers._solution import Solution, sum_histories
+from edgewise.solvers._solution import DECIDE, Solution, go_on, sum_histories
+from edgewise.solvers.change.decided import JointProof
 from edgewise.solvers.change.group_penalties import ALL_PAIRS, GROUP, PATHS, KernelPlaces, Layers
 from edgewise.solvers.device.graphical_lasso import HOST_BELOW
 from edgewise.solvers.device.group_penalties import ArrayPlaces
@@ -88,6 +89,8 @@ class JointPrecisionSolution(Solution):
         Their inverses.
     alpha, coupling : float
         Strengths that the problem was solved for.
+    decided : ndarray of bool, shape (K, p, p)
+        Pairs of each group that the gap proves to be as in the optimum's graph.
     """
 
     covariance: FloatArray
@@ -107,6 +110,7 @@ def joint_graphical_lasso(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
+    decide: float = DECIDE,
 ) -> JointPrecisionSolution:
     r"""Estimate the precision matrices of several groups together.
 
@@ -145,6 +149,9 @@ def joint_graphical_lasso(
         Duality gap per variable and group at which to stop.
     max_iter : int
         Largest number of iterations in any block.
+    decide : float
+        Iterations that may follow while pairs are not ``decided``, as a multiple of those that led
+        to ``tol``; 0 stops there.
 
     Returns
     -------
@@ -207,9 +214,10 @@ def joint_graphical_lasso(
     )
     start = None if init is None else like(check_starts(to_numpy(init), tuple(S.shape)), S)
     with blas_threads_for(p):
-        Theta, covariance, objective, history, n_iter = _solve_scaled(problem, start, tol, max_iter)
+        Theta, covariance, objective, blocks, n_iter = _solve_scaled(problem, start, tol, max_iter)
+    history = sum_histories([gaps for _, gaps in blocks])
     gap = float(history[-1]) if len(history) else 0.0
-    return JointPrecisionSolution(
+    found = JointPrecisionSolution(
         value=Theta,
         objective=objective,
         gap=gap,
@@ -219,7 +227,26 @@ def joint_graphical_lasso(
         covariance=covariance,
         alpha=float(alpha),
         coupling=float(coupling),
+        proof=JointProof(
+            S=S,
+            weights=weights,
+            layers=layers,
+            blocks=tuple(block for block, _ in blocks),
+            gaps=tuple(gaps[-1] for _, gaps in blocks),
+        ),
     )
+
+    def again(gap: float, max_iter: int) -> JointPrecisionSolution:
+        # On the host, so that graphs do not depend on the device.
+        further = joint_graphical_lasso(
+            to_numpy(S), alpha, coupling, penalty=penalty, pairs=pairs, group_weights=weights,
+            penalize_diagonal=penalize_diagonal, init=to_numpy(Theta), tol=gap / (p * n_groups),
+            max_iter=max_iter, decide=0.0,
+        )  # fmt: skip
+        value, inverse = like(further.value, S), like(further.covariance, S)
+        return replace(further, value=value, covariance=inverse)
+
+    return go_on(found, again, decide, p * n_groups)
 
 
 def joint_alpha_max(
@@ -274,7 +301,7 @@ def joint_alpha_max(
 
 def _solve_scaled(
     problem: JointProblem, init: Any, tol: float, max_iter: int
-) -> tuple[Any, Any, float, FloatArray, int]:
+) -> tuple[Any, Any, float, list[_Block], int]:
     """Solve in units in which one size of step does for all variables; return as below."""
     xp = array_namespace(problem.S)
     variances = xp.mean(xp.linalg.diagonal(problem.S), axis=0)
@@ -289,15 +316,19 @@ def _solve_scaled(
         coupling=problem.coupling / units,
     )
     start = None if init is None else init * units
-    Theta, Sigma, objective, history, n_iter = _solve_blocks(scaled, start, tol, max_iter)
+    Theta, Sigma, objective, blocks, n_iter = _solve_blocks(scaled, start, tol, max_iter)
     objective += 2.0 * float(problem.weights.sum()) * float(xp.sum(xp.log(scale)))
-    return Theta / units, Sigma * units, objective, history, n_iter
+    return Theta / units, Sigma * units, objective, blocks, n_iter
+
+
+#: Variables of a block, and its gap at each look.
+_Block = tuple[IntArray, list[float]]
 
 
 def _solve_blocks(
     problem: JointProblem, init: Any, tol: float, max_iter: int
-) -> tuple[Any, Any, float, FloatArray, int]:
-    """Solve block by block; return precisions, inverses, objective, gaps and iterations."""
+) -> tuple[Any, Any, float, list[_Block], int]:
+    """Solve block by block; return precisions, inverses, objective, blocks and iterations."""
     xp = array_namespace(problem.S)
     variances = to_numpy(xp.linalg.diagonal(problem.S))
     penalties = to_numpy(xp.linalg.diagonal(problem.sparsity))
@@ -313,7 +344,8 @@ def _solve_blocks(
     if alone and (penalties.any() or bool(xp.any(xp.linalg.diagonal(problem.coupling) != 0.0))):
         blocks.append(np.concatenate(alone))
     parts: list[tuple[IntArray, Any, Any]] = []
-    histories, n_iter = [], 0
+    histories: list[_Block] = []
+    n_iter = 0
     for block in blocks:
         part = problem.restrict(block)
         if block.size < HOST_BELOW:
@@ -328,13 +360,13 @@ def _solve_blocks(
         found, inverse, n_steps = _solve(part, first, inverse, tol, max_iter)
         parts.append((block, found.Theta, inverse))
         costs[block] = found.objective / block.size
-        histories.append(found.gaps)
+        histories.append((block, found.gaps))
         n_iter = max(n_iter, n_steps)
     Theta, Sigma = (
         _assemble(one, [(part[0], part[k]) for part in parts], problem.S)
         for k, one in ((1, 1.0 / covers), (2, covers))
     )
-    return Theta, Sigma, float(costs.sum()), sum_histories(histories), n_iter
+    return Theta, Sigma, float(costs.sum()), histories, n_iter
 
 
 def _diagonals(values: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from edgewise._core.errors import SolverError
 from edgewise._core.jit import scratch
 from edgewise._core.typing import FloatArray, IntArray
+from edgewise.solvers._solution import CLOSER, LEAST_GAP
 from edgewise.solvers.gaussian.decided import is_decided
 from edgewise.solvers.gaussian.descent import (
     START,
@@ -34,8 +35,6 @@ from edgewise.solvers.linalg.dense import mirror
 PATIENCE = 6
 #: Cost of a whole ascent in units of p^3, where a unit is one multiply-add on whole rows.
 ASCENT_COST = 60.0
-#: Gap that is aimed at for pairs that are not decided, relative to the last and per variable.
-CLOSER, LEAST_GAP = 1e-6, 1e-14
 #: Gap per variable from which Newton steps are tried, and how many.
 NEAR, NEWTON_STEPS = 1e-3, 6
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from edgewise._core.jit import blas_threads_for, kernel
 from edgewise._core.resume import chain
 from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.solvers._arguments import check_numbers, check_start
-from edgewise.solvers._solution import Solution, sum_histories
+from edgewise.solvers._solution import DECIDE, Solution, go_on, sum_histories
 from edgewise.solvers.device.graphical_lasso import MATRICES, DenseProblem, check_dense, solve_dense
 from edgewise.solvers.gaussian.decided import decide_edges
 from edgewise.solvers.gaussian.descent import (
@@ -25,8 +25,9 @@ from edgewise.solvers.gaussian.descent import (
     extrapolate,
     rescale_columns,
 )
-from edgewise.solvers.gaussian.glasso_component import CLOSER, LEAST_GAP, solve_component
+from edgewise.solvers.gaussian.glasso_component import solve_component
 from edgewise.solvers.gaussian.standard_form import (
+    NO_WEIGHTS,
     StandardForm,
     check_problem,
     components,
@@ -56,27 +57,31 @@ class PrecisionSolution(Solution):
         Inverse of ``value``.
     alpha : float
         Penalty strength that the problem was solved for.
-    decided : ndarray of bool, shape (p, p)
-        Pairs that the gap proves to be as in the optimum's graph: an edge of the same sign, or
-        none. Looked at when it is first asked for.
     """
 
     covariance: FloatArray
     alpha: float
-    problem: tuple[Any, Any, bool] | None = field(default=None, repr=False)
 
-    @cached_property
-    def decided(self) -> BoolArray | None:
-        """Pairs that the gap proves to be as in the optimum's graph; None without a problem."""
-        if self.problem is None:
-            return None
-        S, weights, penalize_diagonal = self.problem
-        form = standard_form(S, self.alpha, weights, penalize_diagonal=penalize_diagonal)
-        Theta, Sigma = to_numpy(self.value), to_numpy(self.covariance)
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GraphicalLassoProof:
+    """A problem in the units of its covariance, and what a gap proves of its optimum."""
+
+    S: Any
+    weights: Any
+    penalize_diagonal: bool
+
+    def decide(self, solution: PrecisionSolution) -> BoolArray:
+        """Mark the pairs that are proven."""
+        S = to_numpy(self.S)
+        weights = NO_WEIGHTS if self.weights is None else to_numpy(self.weights)
+        diagonal = self.penalize_diagonal
+        form = standard_form(S, solution.alpha, weights, penalize_diagonal=diagonal)
+        Theta, Sigma = to_numpy(solution.value), to_numpy(solution.covariance)
         if not np.all(form.scale == 1.0):
             Theta = rescale(Theta, 1.0 / form.scale, np.empty_like(Theta))
             Sigma = rescale(Sigma, form.scale, np.empty_like(Sigma))
-        return decide_edges(form, Theta, Sigma, self.gap)
+        return decide_edges(form, Theta, Sigma, solution.gap)
 
 
 def graphical_lasso(
@@ -88,7 +93,7 @@ def graphical_lasso(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
-    decide: float = 1.5,
+    decide: float = DECIDE,
 ) -> PrecisionSolution:
     r"""Estimate a sparse precision matrix from a covariance.
 
@@ -171,7 +176,11 @@ def graphical_lasso(
     """
     if is_foreign(S):
         check_numbers([alpha], tol, max_iter)
-        return _dense_path(S, [float(alpha)], weights, penalize_diagonal, init, tol, max_iter)[0]
+        found = _dense_path(S, [float(alpha)], weights, penalize_diagonal, init, tol, max_iter)[0]
+        on_host = partial(
+            _finish_on_host, found, S, alpha, weights, penalize_diagonal=penalize_diagonal
+        )
+        return go_on(found, on_host, decide, S.shape[0])
     S, weights = check_problem(S, weights)
     check_numbers([alpha], tol, max_iter)
     start = None if init is None else check_start(init, S.shape[0])
@@ -272,10 +281,10 @@ def _path(
 ) -> list[PrecisionSolution]:
     """Solve for each of ``alphas`` in turn, small problems in one compiled call."""
     p = S.shape[0]
-    problem = S, weights, penalize_diagonal
+    proof = GraphicalLassoProof(S=S, weights=weights, penalize_diagonal=penalize_diagonal)
     if alphas.size > 1 and p > SMALL:
-        tasks = [(float(alpha), (*problem, start, tol, max_iter)) for alpha in alphas]
-        return list(chain(_next_on_path, tasks))
+        tasks = [(float(alpha), S, weights, penalize_diagonal, tol, max_iter) for alpha in alphas]
+        return [replace(found, proof=proof) for found in chain(_next_on_path, tasks)]
     gaps = np.full(alphas.size, np.inf)
     if p <= SMALL and max_iter >= PATIENCE:
         precision, covariance = (np.eye(p), np.zeros((p, p))) if start is None else start
@@ -294,34 +303,49 @@ def _path(
                 converged=True,
                 history=gaps[k : k + 1],
                 alpha=float(alpha),
-                problem=problem,
+                proof=proof,
             )
         else:
             form = standard_form(S, float(alpha), weights, penalize_diagonal=penalize_diagonal)
             with blas_threads_for(p):
-                solution = _solve(form, tol, max_iter, start, decide)
-            solution = replace(solution, problem=problem)
+                solution = replace(_solve(form, tol, max_iter, start, decide), proof=proof)
             start = solution.value, solution.covariance
         solutions.append(solution)
-    if decide > 0.0 and gaps[0] < np.inf and not np.all(solutions[0].decided):
+    if gaps[0] == np.inf:
+        return solutions
+
+    def again(gap: float, _: int) -> PrecisionSolution:
         # A few more sweeps of few variables.
-        start = solutions[0].value, solutions[0].covariance
-        closer = max(CLOSER * float(gaps[0]) / p, LEAST_GAP)
-        further = _path(S, alphas, weights, penalize_diagonal, start, closer, max_iter)[0]
-        solutions[0] = replace(further, converged=further.gap <= tol * p)
-    return solutions
+        near = solutions[0].value, solutions[0].covariance
+        return _path(S, alphas, weights, penalize_diagonal, near, gap / p, max_iter)[0]
+
+    return [go_on(solutions[0], again, decide, p), *solutions[1:]]
+
+
+def _finish_on_host(
+    found: PrecisionSolution, S: Any, alpha: float, weights: Any, gap: float, max_iter: int,
+    *, penalize_diagonal: bool,
+) -> PrecisionSolution:  # fmt: skip
+    """Solve on by numpy from a solution elsewhere, whose graph it then is on any device."""
+    further = graphical_lasso(
+        to_numpy(S), alpha, weights=None if weights is None else to_numpy(weights),
+        penalize_diagonal=penalize_diagonal, init=to_numpy(found.value),
+        tol=gap / S.shape[0], max_iter=max_iter, decide=0.0,
+    )  # fmt: skip
+    return replace(further, value=like(further.value, S), covariance=like(further.covariance, S))
 
 
 def _next_on_path(
     previous: PrecisionSolution | None,
     alpha: float,
-    problem: tuple[FloatArray, FloatArray, bool, _Start | None, float, int],
+    *problem: Any,
 ) -> PrecisionSolution:
     """Solve for one alpha, starting from the solution for the alpha before."""
-    S, weights, penalize_diagonal, start, tol, max_iter = problem
-    if previous is not None:
-        start = previous.value, previous.covariance
-    return _path(S, np.array([alpha]), weights, penalize_diagonal, start, tol, max_iter)[0]
+    S, weights, penalize_diagonal, tol, max_iter = problem
+    start = None if previous is None else (previous.value, previous.covariance)
+    found = _path(S, np.array([alpha]), weights, penalize_diagonal, start, tol, max_iter)[0]
+    # What is kept of a run need not hold the problem again for every alpha.
+    return replace(found, proof=None)
 
 
 def _solve(
@@ -423,7 +447,7 @@ def _solve_dense(
         converged=found.gap <= tol * p,
         history=sum_histories(found.histories),
         alpha=alpha,
-        problem=(S, weights, penalize_diagonal),
+        proof=GraphicalLassoProof(S=S, weights=weights, penalize_diagonal=penalize_diagonal),
     )
 
 

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from edgewise._core.errors import InputError
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._solution import Solution
+from edgewise.solvers._solution import DECIDE, Solution, go_on
+from edgewise.solvers.lasso.decided import RegressionProof
 from edgewise.solvers.lasso.generalized_kernels import BINARY, GAUSSIAN, MULTINOMIAL, regress
 
 FAMILIES: Final = ("gaussian", "binary", "poisson", "multinomial")
@@ -51,6 +52,7 @@ def generalized_lasso(
     init: RegressionSolution | None = None,
     tol: float = 1e-8,
     max_iter: int = 200,
+    decide: float = DECIDE,
 ) -> RegressionSolution:
     r"""Regress one column on others, with a penalty on the length of each group of coefficients.
 
@@ -89,12 +91,15 @@ def generalized_lasso(
         Largest duality gap.
     max_iter : int
         Largest number of Newton steps.
+    decide : float
+        Steps that may follow while groups are not ``decided``, as a multiple of those that led to
+        ``tol``; 0 stops there.
 
     Returns
     -------
     RegressionSolution
         ``value`` has shape (d, c), with one column per linear predictor: 1, or the number of
-        levels, whose coefficients add up to 0.
+        levels, whose coefficients add up to 0. ``decided`` has one entry per group.
 
     References
     ----------
@@ -124,7 +129,7 @@ def generalized_lasso(
         tol=tol,
         max_iter=max_iter,
     )
-    return next(problem.solve_path(np.array([alpha]), init))
+    return next(problem.solve_path(np.array([alpha]), init, decide))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -240,9 +245,15 @@ class Regression:
         )
 
     def solve_path(
-        self, alphas: FloatArray, init: RegressionSolution | None = None
+        self,
+        alphas: FloatArray,
+        init: RegressionSolution | None = None,
+        decide: float = 0.0,
     ) -> Iterator[RegressionSolution]:
-        """Yield one solution per alpha, each started from the one before."""
+        """Yield one solution per alpha, each started from the one before.
+
+        ``decide`` is for each of them, as in `generalized_lasso`.
+        """
         seen = self.response[:, self.row_weights > 0]
         if self.family != GAUSSIAN and not seen.any(axis=1).all():
             raise InputError("count_response_empty", "y")
@@ -258,31 +269,42 @@ class Regression:
         for alpha in np.asarray(alphas, dtype=np.float64).tolist():
             if not 0 < alpha < np.inf:
                 raise InputError("lasso_alpha_positive", "alpha", alpha=alpha)
-            history = np.empty(self.max_iter + 1)
-            penalty = alpha * self.group_weights
-            objective, loss, n_checks = regress(
-                self.columns,
-                self.response,
-                self.row_weights,
-                self.family,
-                self.starts,
-                penalty,
-                self.gram,
-                B,
-                b,
-                self.tol,
-                history,
-            )
-            yield RegressionSolution(
-                value=B.copy(),
-                intercept=b - self.centre @ B,
-                objective=objective,
-                loss=loss,
-                gap=float(history[n_checks - 1]),
-                n_iter=n_checks - 1,
-                converged=bool(history[n_checks - 1] <= self.tol),
-                history=history[:n_checks].copy(),
-            )
+            found = self._solve(alpha, B, b, self.tol, self.max_iter)
+
+            def again(gap: float, max_iter: int, alpha: float = alpha) -> RegressionSolution:
+                return self._solve(alpha, B, b, gap, max_iter)
+
+            yield go_on(found, again, decide, 1)
+
+    def _solve(
+        self, alpha: float, B: FloatArray, b: FloatArray, tol: float, max_iter: int
+    ) -> RegressionSolution:
+        """Solve at one alpha from coefficients and constants, which are changed in place."""
+        history = np.empty(max_iter + 1)
+        objective, loss, n_checks = regress(
+            self.columns,
+            self.response,
+            self.row_weights,
+            self.family,
+            self.starts,
+            alpha * self.group_weights,
+            self.gram,
+            B,
+            b,
+            tol,
+            history,
+        )
+        return RegressionSolution(
+            value=B.copy(),
+            intercept=b - self.centre @ B,
+            objective=objective,
+            loss=loss,
+            gap=float(history[n_checks - 1]),
+            n_iter=n_checks - 1,
+            converged=bool(history[n_checks - 1] <= tol),
+            history=history[:n_checks].copy(),
+            proof=RegressionProof(regression=self, alpha=alpha),
+        )
 
 
 def _as_response(y: ArrayLike, n: int, family: str) -> FloatArray:

@@ -11,7 +11,8 @@ import numpy as np
 from edgewise._core.errors import InputError
 from edgewise._core.jit import kernel
 from edgewise._core.typing import FloatArray, IntArray
-from edgewise.solvers._solution import Solution
+from edgewise.solvers._solution import DECIDE, Solution, go_on
+from edgewise.solvers.lasso.decided import NeighborhoodProof
 
 #: Passes over the current support between two certificates.
 _SUPPORT_PASSES = 10
@@ -27,6 +28,7 @@ def neighborhood_lasso(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
+    decide: float = DECIDE,
 ) -> Solution:
     r"""Regress each variable on all others with an l1 penalty.
 
@@ -51,6 +53,9 @@ def neighborhood_lasso(
         gaps is at most ``tol * p``.
     max_iter : int
         Largest number of rounds of each regression.
+    decide : float
+        Rounds that may follow while coefficients are not ``decided``, as a multiple of those that
+        led to ``tol``; 0 stops there.
 
     Returns
     -------
@@ -86,13 +91,20 @@ def neighborhood_lasso(
     gaps, rounds = regress_all(S, float(alpha), rows, float(tol), max_iter)
     B = np.ascontiguousarray(rows.T)
     fit = 0.5 * np.sum(S.diagonal()) - np.sum(S * B) + 0.5 * np.sum(B * (S @ B))
-    return Solution(
+    found = Solution(
         value=B,
         objective=float(fit + alpha * np.abs(B).sum()),
         gap=float(gaps.sum()),
         n_iter=int(rounds.max(initial=0)),
         converged=bool((gaps <= tol).all()),
+        proof=NeighborhoodProof(S=S, alpha=float(alpha), gaps=gaps),
     )
+
+    def again(gap: float, max_iter: int) -> Solution:
+        goal = gap / len(S)
+        return neighborhood_lasso(S, alpha, init=B, tol=goal, max_iter=max_iter, decide=0.0)
+
+    return go_on(found, again, decide, len(S))
 
 
 @kernel

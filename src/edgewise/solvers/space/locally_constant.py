@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -13,10 +14,10 @@ from scipy import sparse
 from edgewise._core.arrays import array_namespace, is_foreign, like, require_device_memory, to_numpy
 from edgewise._core.errors import InputError
 from edgewise._core.jit import blas_threads_for
-from edgewise._core.typing import FloatArray, IntArray
+from edgewise._core.typing import BoolArray, FloatArray, IntArray
 from edgewise.data.neighbors import neighbor_pairs
 from edgewise.solvers._arguments import check_nonnegative, check_numbers, check_start
-from edgewise.solvers._solution import sum_histories
+from edgewise.solvers._solution import CLOSER, DECIDE, go_on, sum_histories
 from edgewise.solvers.device.fused_rows import MATRICES, DenseFused, number_groups
 from edgewise.solvers.device.graphical_lasso import check_dense
 from edgewise.solvers.gaussian.graphical_lasso import PrecisionSolution, graphical_lasso
@@ -24,6 +25,12 @@ from edgewise.solvers.gaussian.standard_form import check_problem
 from edgewise.solvers.linalg.blocks import put, take
 from edgewise.solvers.linalg.dense import inverse_and_log_determinant, set_diagonal
 from edgewise.solvers.linalg.first_order import SplitState
+from edgewise.solvers.space.decided import (
+    BlockProof,
+    FusedProof,
+    LocallyConstantProof,
+    SparseProof,
+)
 from edgewise.solvers.space.difference_penalty import difference_penalized
 from edgewise.solvers.space.fused_rows import FusedProblem, find_groups
 from edgewise.solvers.space.published_descent import coordinate_directions
@@ -48,6 +55,12 @@ class LocallyConstantSolution(PrecisionSolution):
     tau: float
     groups: IntArray
 
+    @cached_property
+    def tied(self) -> BoolArray | None:
+        """Whether the gap proves entries (a, n) and (b, n) equal, by pair of neighbours and n."""
+        proof = self.proof
+        return proof.prove(self)[1] if isinstance(proof, LocallyConstantProof) else None
+
     @property
     def n_groups(self) -> int:
         """Number of fused groups, which is the number of different edge weights to be read."""
@@ -66,6 +79,7 @@ def locally_constant(
     init: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
+    decide: float = DECIDE,
 ) -> LocallyConstantSolution:
     r"""Estimate a sparse precision matrix that is constant over neighbouring variables.
 
@@ -110,6 +124,9 @@ def locally_constant(
         Duality gap per variable at which to stop.
     max_iter : int
         Largest number of iterations.
+    decide : float
+        Iterations that may follow while pairs are not ``decided``, as a multiple of those that led
+        to ``tol``; 0 stops there. Only ``"admm"`` has a proof.
 
     Returns
     -------
@@ -158,7 +175,7 @@ def locally_constant(
     with blas_threads_for(p):
         if solver == "admm":
             scaled = problem.scaled(alpha, tau, penalize_diagonal=penalize_diagonal)
-            return _solve(scaled, {}, start, tol, max_iter)
+            return _solve_on(scaled, {}, start, tol, max_iter, decide)
         if solver == "descent":
             scaled = problem.scaled(alpha, tau, penalize_diagonal=penalize_diagonal)
             return _descend(scaled, start, tol, max_iter)
@@ -172,7 +189,8 @@ def locally_constant(
             tol=tol,
             max_iter=max_iter,
         )
-    return LocallyConstantSolution(**vars(found), groups=_groups(found.value, problem.pairs))
+    dual = {one.name: getattr(found, one.name) for one in fields(found)}
+    return LocallyConstantSolution(**dual, groups=_groups(found.value, problem.pairs))
 
 
 def locally_constant_path(
@@ -185,6 +203,7 @@ def locally_constant_path(
     weights: FloatArray | None = None,
     tol: float = 1e-6,
     max_iter: int = 5000,
+    decide: float = 0.0,
 ) -> list[list[LocallyConstantSolution]]:
     """Solve for every combination of strengths, each started from the one before.
 
@@ -192,6 +211,8 @@ def locally_constant_path(
     ----------
     S, pairs, penalize_diagonal, weights, tol, max_iter
         As in `locally_constant`; ``S`` may be an array of torch or CuPy.
+    decide : float
+        As in `locally_constant`, for every combination.
     alphas, taus : sequence of float
         Strengths of sparsity and of local constancy. They are solved alpha by alpha from the
         largest down, and for each from the smallest tau up.
@@ -220,7 +241,7 @@ def locally_constant_path(
                 strengths = float(alphas[i]), float(taus[j])
                 scaled = problem.scaled(*strengths, penalize_diagonal=penalize_diagonal)
                 states = dict(states)
-                result[i, j] = _solve(scaled, states, None, tol, max_iter)
+                result[i, j] = _solve_on(scaled, states, None, tol, max_iter, decide)
                 if k == 0:
                     row_states = states
     return [[result[i, j] for j in range(len(taus))] for i in range(len(alphas))]
@@ -264,7 +285,7 @@ class _Scaled:
 
     def solution(
         self, Theta: Any, objective: float, gap: float, n_iter: int, tol: float,
-        history: FloatArray,
+        history: FloatArray, proof: LocallyConstantProof | None = None,
     ) -> LocallyConstantSolution:  # fmt: skip
         """Return a solution in the units of the covariance that was given."""
         p = int(Theta.shape[0])
@@ -284,7 +305,42 @@ class _Scaled:
             alpha=self.alpha,
             tau=self.tau,
             groups=groups,
+            proof=proof,
         )
+
+
+def _solve_on(
+    scaled: _Scaled,
+    states: dict[bytes, SplitState],
+    start: Any,
+    tol: float,
+    max_iter: int,
+    decide: float,
+) -> LocallyConstantSolution:
+    """Solve, and go on while pairs are undecided: of another library than numpy's on the host."""
+    problem = scaled.problem
+    p = int(problem.S.shape[0])
+    found = _solve(scaled, states, start, tol, max_iter)
+    if isinstance(problem, FusedProblem) or decide == 0.0 or not found.converged:
+
+        def again(gap: float, max_iter: int) -> LocallyConstantSolution:
+            return _solve(scaled, states, None, gap / p, max_iter)
+
+        return go_on(found, again, decide, p)
+    near = to_numpy(found.value)
+    on_host = replace(scaled, problem=problem.on_host())
+    steps = int(np.ceil(decide * found.n_iter))
+    further = _solve(on_host, {}, near, CLOSER * tol, steps)
+    if not further.gap <= tol * p:
+        return found
+    xp, S = array_namespace(problem.S), problem.S
+    return replace(
+        further,
+        value=like(further.value, S),
+        covariance=like(further.covariance, S),
+        groups=xp.asarray(further.groups, device=S.device),
+        converged=True,
+    )
 
 
 def _solve(
@@ -298,6 +354,7 @@ def _solve(
     problem = scaled.problem
     Theta = problem.diagonal_solution()
     gap, n_iter, history = 0.0, 0, []
+    parts: list[tuple[IntArray, BlockProof]] = []
     for block in problem.blocks():
         if block.size == 1:
             continue
@@ -309,18 +366,26 @@ def _solve(
                 tol=tol, max_iter=max_iter, decide=0.0,
             )  # fmt: skip
             value, steps, gaps = found.value, found.n_iter, [*found.history, found.gap]
+            parts.append((block, SparseProof(solution=found, n_pairs=len(part.pairs))))
         else:
             key = block.tobytes()
             best, states[key], steps = split_layers(
                 part, tol * block.size, max_iter, start=states.get(key), Theta=near
             )
             value, gaps = best.Theta, best.gaps
+            if isinstance(part, FusedProblem):
+                parts.append((block, FusedProof(
+                    problem=part, Y=states[key].Y, Theta=value, objective=best.objective,
+                )))  # fmt: skip
         Theta = put(Theta, block, like(value, Theta))
         gap += gaps[-1]
         n_iter = max(n_iter, steps)
         history.append(gaps)
+    # Copies on a device are of other layers.
+    is_whole = len(parts) == len(history)
+    proof = LocallyConstantProof(pairs=problem.pairs, parts=tuple(parts)) if is_whole else None
     return scaled.solution(
-        Theta, problem.objective(Theta), gap, n_iter, tol, sum_histories(history)
+        Theta, problem.objective(Theta), gap, n_iter, tol, sum_histories(history), proof
     )
 
 
