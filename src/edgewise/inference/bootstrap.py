@@ -202,6 +202,7 @@ class BootstrapGraph(ResamplingGraph):
             adjacency=graph.adjacency,
             confidence=self.edge_frequency_,
             signed=graph.signed,
+            decided=graph.decided,
         )
         return self
 

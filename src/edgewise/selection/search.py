@@ -27,6 +27,7 @@ from edgewise.selection.choose import (
     take_smallest,
 )
 from edgewise.selection.rules import CV, EBIC, Rule, StARS
+from edgewise.solvers._solution import DECIDE
 
 #: Decades that a search adds to its default grid while its smallest alpha is the best.
 MAX_EXTENSIONS: Final = 3
@@ -220,7 +221,7 @@ def search(
     Choice
     """
     if not isinstance(rule, Rule):
-        fit = _last(problem.solve_path(statistics, np.array([rule])))
+        fit = _last(deciding(problem).solve_path(statistics, np.array([rule])))
         choice = Choice(fit=fit, alpha=rule, selection=None)
     else:
         # Every extension must see the same folds, also where random_state is a generator.
@@ -248,7 +249,7 @@ def search(
             else:
                 chosen = _by_resampling(problem, rule, rows, weights, alphas, options)
             way = alphas[: chosen.index + 1] if is_warm else np.array([chosen.alpha])
-            fit = _last(problem.solve_path(statistics, way))
+            fit = _last(deciding(problem).solve_path(statistics, way))
             if chosen.end != "smallest" or fit.is_complete:
                 break
         choice = Choice(fit=fit, alpha=chosen.alpha, selection=chosen)
@@ -257,6 +258,11 @@ def search(
         )
     warn_of_gap(problem, choice, stacklevel + 1)
     return choice
+
+
+def deciding(problem: Any) -> Any:
+    """Return the problem whose last fit goes on while its graph is undecided, if it has one."""
+    return replace(problem, decide=DECIDE) if hasattr(problem, "decide") else problem
 
 
 def warn_of_gap(problem: PathProblem, choice: Choice, stacklevel: int = 4) -> None:

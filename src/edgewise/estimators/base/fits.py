@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -148,6 +148,24 @@ def note_choice(estimator: Any, choice: Choice, statistics: Statistics) -> None:
         estimator.ordinal_ = statistics.ordinal
 
 
+def note_decided(estimator: Any, decided: BoolArray | None) -> None:
+    """Set which pairs are proven to be the optimum's, also in the graph; nothing without proof."""
+    for name in ("decided_", "is_decided_"):
+        vars(estimator).pop(name, None)
+    if decided is not None:
+        estimator.decided_ = decided
+        estimator.is_decided_ = bool(decided.all())
+        estimator.graph_ = replace(estimator.graph_, decided=decided)
+
+
+def either_way(chosen: BoolArray, decided: BoolArray, rule: str) -> BoolArray:
+    """Tell which pairs are decided that two regressions join: by both ("and") or by one ("or")."""
+    present, absent = chosen & decided, ~chosen & decided
+    if rule == "and":
+        return np.asarray((present & present.T) | absent | absent.T)
+    return np.asarray(present | present.T | (absent & absent.T))
+
+
 def grid_of(estimator: Any, statistics: Statistics, least_ratio: float = 0.0) -> Grid:
     """Return the alphas that the rule of an estimator tries, or its path by default."""
     rule = estimator._alpha.grid_rule(estimator.alpha)
@@ -236,6 +254,12 @@ class NeighborhoodFit:
         return residual_variances(self.solution.value, self.statistics.S) * (
             self.statistics.scale**2
         )
+
+    @property
+    def decided(self) -> BoolArray | None:
+        """Pairs that are proven to be joined, or not, at the optimum."""
+        known = self.solution.decided
+        return None if known is None else either_way(self.solution.value != 0, known, self.rule)
 
     def graph(self, names: list[str] | None) -> Graph:
         """Graph whose weights are the mean of the two standardised coefficients of a pair."""

@@ -26,7 +26,7 @@ from edgewise.data.checks import (
     varying_columns,
 )
 from edgewise.data.labels import TwoGroups, TwoSamples, two_groups
-from edgewise.estimators.base.fits import ChangePath
+from edgewise.estimators.base.fits import ChangePath, note_decided
 from edgewise.estimators.base.statistics import labels
 from edgewise.estimators.base.table import TableEstimator
 from edgewise.estimators.gaussian.graphical_lasso import GaussianGraph
@@ -287,6 +287,11 @@ class ChangeEstimator(TableEstimator):
         self.selection_ = choice.selection
         self.change_ = fit.change
         self.graph_ = self._graph(fit)
+        note_decided(self, decided := fit.solution.decided)
+        if decided is not None and self.negligible > 0:
+            # What was dropped as negligible is an edge of the optimum still.
+            is_whole = self.graph_.adjacency == fit.adjacency
+            self.graph_ = replace(self.graph_, decided=decided & is_whole)
         self.converged_ = fit.converged
         self.n_iter_ = fit.solution.n_iter
         self.gap_ = fit.solution.gap
@@ -557,6 +562,7 @@ class GroupProblem:
     loss: ChangeLoss
     rows: FloatArray
     groups: TwoGroups
+    decide: float = 0.0
 
     @property
     def places(self) -> Any:
@@ -599,7 +605,10 @@ class GroupProblem:
 
     def solve_path(self, statistics: GroupStatistics, alphas: FloatArray) -> Iterator[Any]:
         """Yield one fit per alpha."""
-        fits = self.loss.solve_path(statistics.prepared, alphas)
+        loss: Any = self.loss
+        if self.decide and hasattr(loss, "decide"):
+            loss = replace(loss, decide=self.decide)
+        fits = loss.solve_path(statistics.prepared, alphas)
         if not statistics.is_fold:
             yield from fits
             return

@@ -142,6 +142,11 @@ class NetworkChange(ChangeEstimator):
         What powers were divided by.
     gap_, objective_, converged_, n_iter_
         Certificate of the solver.
+    decided_ : ndarray of bool, shape (d, d)
+        Pairs that the gap proves to change, or not to, at the optimum; not with
+        ``ridge=0``.
+    is_decided_ : bool
+        Whether all pairs are.
     selection_ : Selection or None
         The search for alpha.
     n_features_in_ : int
@@ -401,6 +406,7 @@ class RatioLoss(ChangeLoss):
     solver: str
     penalize_diagonal: bool
     device: Any = "cpu"
+    decide: float = 0.0
 
     def prepare(self, samples: TwoSamples) -> RatioRows:
         """Return the rows with their features."""
@@ -430,7 +436,7 @@ class RatioLoss(ChangeLoss):
         path = density_ratio_path(
             *self._placed(rows.samples), alphas, ridge=self.ridge, solver=self.solver,
             penalize_diagonal=self.penalize_diagonal, tol=self.tol, max_iter=self.max_iter,
-            **rows.features,
+            decide=self.decide, **rows.features,
         )  # fmt: skip
         for solution in map(on_host, path):
             theta = np.asarray(solution.value)

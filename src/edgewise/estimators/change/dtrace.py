@@ -123,6 +123,10 @@ class DTraceChange(ChangeEstimator):
         What was done to the covariances.
     gap_, objective_, converged_, n_iter_
         Certificate of the solver.
+    decided_ : ndarray of bool, shape (d, d)
+        Pairs that the gap proves to change, or not to, at the optimum.
+    is_decided_ : bool
+        Whether all pairs are.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -245,6 +249,7 @@ class DTraceLoss(ChangeLoss):
     repair: str | None
     names: Sequence[str] | None
     penalize_diagonal: bool
+    decide: float = 0.0
 
     def prepare(self, samples: TwoSamples) -> Covariances:
         """Return the covariances of both groups."""
@@ -269,6 +274,7 @@ class DTraceLoss(ChangeLoss):
             penalize_diagonal=self.penalize_diagonal,
             tol=self.tol,
             max_iter=self.max_iter,
+            decide=self.decide,
         )
         for solution in path:
             difference = np.asarray(solution.value)

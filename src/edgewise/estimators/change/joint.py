@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -18,6 +18,7 @@ from edgewise._core.typing import BoolArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns, refuse_covariance
 from edgewise.data.labels import label_codes
 from edgewise.estimators.base.columns import constant_columns
+from edgewise.estimators.base.fits import note_decided
 from edgewise.estimators.base.statistics import labels
 from edgewise.estimators.base.table import TableEstimator, follow, followed
 from edgewise.graph import Graph
@@ -100,6 +101,11 @@ class JointGraphs(TableEstimator):
         Criterion along the path, when a rule picked alpha.
     gap_, objective_ : float
         Duality gap and objective of the fit.
+    decided_ : ndarray of bool, shape (p, p)
+        Pairs whose edge, with its sign, or whose absence the gap proves to be the optimum's, in all
+        groups; `graphs_` has those of each.
+    is_decided_ : bool
+        Whether all pairs are.
     converged_ : bool
         Whether the gap met the tolerance.
     n_iter_ : int
@@ -228,10 +234,18 @@ class JointGraphs(TableEstimator):
         names = self._names()
         self.classes_ = np.array(classes)
         self.precisions_ = fit.solution.value
-        self.graphs_ = tuple(Graph.from_precision(one, names=names) for one in self.precisions_)
+        decided = fit.solution.decided
+        self.graphs_ = tuple(
+            replace(
+                Graph.from_precision(one, names=names),
+                decided=None if decided is None else decided[k],
+            )
+            for k, one in enumerate(self.precisions_)
+        )
         weights = np.stack([graph.weights for graph in self.graphs_])
         is_joined = (weights != 0).any(axis=0)
         self.graph_ = Graph(weights.mean(axis=0), names=names, adjacency=is_joined)
+        note_decided(self, None if decided is None else np.all(decided, axis=0))
         self.alpha_ = choice.alpha
         self.coupling_ = problem.strength(choice.alpha)
         self.alphas_ = choice.alphas
@@ -375,6 +389,7 @@ class JointProblem:
     tol: float
     max_iter: int
     device: Any
+    decide: float = 0.0
 
     def strength(self, alpha: float) -> float:
         """Coupling that goes with an alpha."""
@@ -408,7 +423,7 @@ class JointProblem:
     def solve_path(self, statistics: JointStatistics, alphas: FloatArray) -> Iterator[JointFit]:
         """Yield one fit per alpha, each started from the one before."""
         S, init = to_device(statistics.S, self.device, GPU_FROM), None
-        for alpha in alphas:
+        for k, alpha in enumerate(alphas):
             solution = joint_graphical_lasso(
                 S,
                 float(alpha),
@@ -420,6 +435,7 @@ class JointProblem:
                 init=init,
                 tol=self.tol,
                 max_iter=self.max_iter,
+                decide=self.decide if k == len(alphas) - 1 else 0.0,
             )
             init = solution.value
             yield JointFit(on_host(solution), statistics)

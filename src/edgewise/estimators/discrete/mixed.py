@@ -20,6 +20,7 @@ from edgewise._core.typing import BoolArray, FloatArray, RandomState
 from edgewise.data.checks import about_size, check_weights, refuse_covariance
 from edgewise.data.kinds import MixedTable, code_new_rows, read_mixed
 from edgewise.data.table import Table
+from edgewise.estimators.base.fits import either_way, note_decided
 from edgewise.estimators.base.table import TableEstimator, column_number, note_columns
 from edgewise.estimators.discrete.mixed_problem import (
     FAMILY,
@@ -155,6 +156,11 @@ class MixedGraph(TableEstimator):
         chooses alpha.
     gap_ : float
         Sum of the duality gaps of the regressions, or that of all together.
+    decided_ : ndarray of bool, shape (p, p)
+        Pairs whose edge, with its sign, or whose absence the gap proves to be the optimum's; not
+        with ``method="joint"``.
+    is_decided_ : bool
+        Whether all pairs are.
     converged_ : bool
         Whether every regression met the tolerance.
     n_iter_ : int
@@ -300,7 +306,9 @@ class MixedGraph(TableEstimator):
         choices = self._choose(coding, design, rows, weights, None if is_noise else rule)
         self._store(table, coding, choices)
         self.scores_ = scores
-        self.graph_ = self._graph(table, [choice.fit for choice in choices])
+        fits = [choice.fit for choice in choices]
+        self.graph_ = self._graph(table, fits)
+        note_decided(self, self._decided(fits))
         return self
 
     def _by_ranks(self, table: MixedTable) -> MixedTable:
@@ -428,6 +436,14 @@ class MixedGraph(TableEstimator):
             adjacency=joined,
             signed=None if signed.all() else signed,
         )
+
+    def _decided(self, fits: list[ColumnFit]) -> BoolArray | None:
+        """Pairs that are proven, of regressions apart; of one of all columns none are."""
+        found = [fit.solution.decided for fit in fits]
+        if self.method == "joint":
+            return None
+        known = np.column_stack([own for own in found if own is not None])
+        return either_way(np.column_stack([fit.adjacency for fit in fits]), known, self.rule)
 
     @property
     def predictability_(self) -> Any:

@@ -195,6 +195,7 @@ class ColumnProblem:
     column: int
     tol: float
     max_iter: int
+    decide: float = 0.0
 
     def summarize(self, rows: FloatArray, weights: FloatArray | None) -> PosedColumn:
         """Pose the regression for some rows."""
@@ -238,7 +239,7 @@ class ColumnProblem:
 
     def solve_path(self, posed: PosedColumn, alphas: FloatArray) -> Iterator[ColumnFit]:
         """Yield one fit per alpha, each started from the one before."""
-        for solution in posed.regression.solve_path(alphas):
+        for solution in posed.regression.solve_path(alphas, decide=self.decide):
             yield ColumnFit(solution=solution, posed=posed)
 
     def score(self, fit: ColumnFit, rows: FloatArray, weights: FloatArray | None) -> float:

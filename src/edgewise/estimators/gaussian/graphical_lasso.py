@@ -25,6 +25,7 @@ from edgewise.estimators.base.fits import (
     gaussian_score,
     grid_of,
     note_choice,
+    note_decided,
     solve_grid,
 )
 from edgewise.estimators.base.statistics import (
@@ -157,6 +158,11 @@ class GaussianGraph(TableEstimator):
     gap_, objective_ : float
         Duality gap and objective of the fit, on the scale the solver works on; without the penalty
         after ``"stepwise"`` and ``"fdr"``.
+    decided_ : ndarray of bool, shape (p, p)
+        Pairs whose edge, with its sign, or whose absence the gap proves to be the optimum's; not of
+        graphs chosen without a penalty.
+    is_decided_ : bool
+        Whether all pairs are.
     converged_ : bool
         Whether the gap met the tolerance.
     n_iter_ : int
@@ -303,6 +309,7 @@ class GaussianGraph(TableEstimator):
         self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
         if self.covariance == "empirical":
             warn_of_scales(statistics, self._names())
+        note_decided(self, fit.solution.decided)
         follow(self, followed(X), "precision_", "covariance_", "location_", "partial_correlation_")
         return self
 
@@ -445,6 +452,7 @@ class GaussianProblem:
     tol: float
     max_iter: int
     device: Any = "cpu"
+    decide: float = 0.0
 
     def summarize(self, rows: FloatArray, weights: FloatArray | None) -> Statistics:
         """Return the covariance of some rows."""
@@ -470,7 +478,11 @@ class GaussianProblem:
             "max_iter": self.max_iter,
         }
         solutions: Iterator[PrecisionSolution]
-        if at_once and 8 * statistics.S.size * len(alphas) <= PATH_BYTES:
+        if self.decide and len(alphas) == 1:
+            S = to_device(statistics.S, self.device, GPU_FROM)
+            found = graphical_lasso(S, float(alphas[0]), decide=self.decide, **options)
+            solutions = iter([on_host(found)])
+        elif at_once and 8 * statistics.S.size * len(alphas) <= PATH_BYTES:
             S = to_device(statistics.S, self.device, GPU_FROM)
             solutions = map(on_host, graphical_lasso_path(S, alphas, **options))
         else:

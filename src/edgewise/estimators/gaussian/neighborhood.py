@@ -22,6 +22,7 @@ from edgewise.estimators.base.fits import (
     gap_warning,
     grid_of,
     note_choice,
+    note_decided,
     residual_variances,
     solve_grid,
 )
@@ -108,6 +109,10 @@ class NeighborhoodGraph(TableEstimator):
         The strength used, those tried, and the criterion along them (None for a number).
     gap_, objective_ : float
         Sums over the regressions of standardised columns.
+    decided_ : ndarray of bool, shape (p, p)
+        Pairs whose edge, with its sign, or whose absence the gap proves to be the optimum's.
+    is_decided_ : bool
+        Whether all pairs are.
     converged_ : bool
         Whether every regression met the tolerance.
     n_iter_ : int
@@ -221,6 +226,7 @@ class NeighborhoodGraph(TableEstimator):
         self.noise_variance_ = fit.residual_variance
         self.location_ = statistics.location
         self.graph_ = fit.graph(self._names())
+        note_decided(self, fit.decided)
         return self
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -312,6 +318,7 @@ class NeighborhoodProblem:
     rule: str
     tol: float
     max_iter: int
+    decide: float = 0.0
 
     def summarize(self, rows: FloatArray, weights: FloatArray | None) -> Statistics:
         """Return the correlations of some rows."""
@@ -335,7 +342,7 @@ class NeighborhoodProblem:
 
     def solve_path(self, statistics: Statistics, alphas: FloatArray) -> Iterator[NeighborhoodFit]:
         """Yield one fit per alpha, each started from the one before."""
-        options = {"tol": self.tol, "max_iter": self.max_iter}
+        options = {"tol": self.tol, "max_iter": self.max_iter, "decide": self.decide}
         tasks = [(float(alpha), statistics, options) for alpha in alphas]
         for solution in chain(_next_on_path, tasks):
             yield NeighborhoodFit(solution, statistics, self.rule)

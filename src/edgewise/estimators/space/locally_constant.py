@@ -28,6 +28,7 @@ from edgewise.estimators.base.fits import (
     gap_warning,
     gaussian_score,
     note_choice,
+    note_decided,
 )
 from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, labels, positive_rows
 from edgewise.estimators.base.summarizer import Summarizer
@@ -48,7 +49,7 @@ from edgewise.selection.choose import (
     decreasing,
 )
 from edgewise.selection.rules import Rule, Strength
-from edgewise.selection.search import Choice, warn_of_smallest, warn_of_unconverged
+from edgewise.selection.search import Choice, deciding, warn_of_smallest, warn_of_unconverged
 from edgewise.solvers.device.fused_rows import GPU_FROM
 from edgewise.solvers.gaussian.graphical_lasso import alpha_max
 from edgewise.solvers.space.locally_constant import (
@@ -159,6 +160,11 @@ class LocallyConstantGraph(TableEstimator):
         Held-out likelihood on the grid, when a strength was searched for.
     gap_, objective_ : float
         Duality gap and objective of the fit, on the scale the solver works on.
+    decided_ : ndarray of bool, shape (p, p)
+        Pairs whose edge, with its sign, or whose absence the gap proves to be the optimum's; with
+        ``solver="admm"``.
+    is_decided_ : bool
+        Whether all pairs are.
     converged_ : bool
         Whether the gap met the tolerance.
     n_iter_ : int
@@ -278,6 +284,8 @@ class LocallyConstantGraph(TableEstimator):
         self.groups_ = self._on_all_columns(fit.solution.groups, -1)
         self.graph_ = self._graph(fit)
         self.partial_correlation_ = self.graph_.weights + np.eye(self.n_features_in_)
+        decided = fit.solution.decided
+        note_decided(self, None if decided is None else self._on_all_columns(decided, True))
         follow(self, followed(X), "precision_", "covariance_", "location_", "partial_correlation_")
         return self
 
@@ -466,7 +474,8 @@ class LocallyConstantGraph(TableEstimator):
             alpha, tau = selection.alpha, selection.tau
         else:
             self._refuse_search_of_differences()
-        (fit,) = problem.solve_taus(statistics, float(alpha), np.array([float(tau)]))
+        last = deciding(problem)
+        (fit,) = last.solve_taus(statistics, float(alpha), np.array([float(tau)]))
         if selection is not None:
             _warn_of_search(selection, fit, rule)
         if not fit.converged:
@@ -518,6 +527,7 @@ class LocallyConstantProblem:
     penalize_diagonal: bool
     tol: float
     max_iter: int
+    decide: float = 0.0
 
     def in_units(self, statistics: Statistics) -> Statistics:
         """Put statistics into the units that ``scale`` asks for."""
@@ -576,7 +586,9 @@ class LocallyConstantProblem:
             ]
         elif self.solver == "admm":
             S = to_device(statistics.S, self.device, GPU_FROM)
-            (solutions,) = locally_constant_path(S, [alpha], taus, self.pairs, **options)
+            (solutions,) = locally_constant_path(
+                S, [alpha], taus, self.pairs, decide=self.decide, **options
+            )
             solutions = [on_host(solution) for solution in solutions]
         else:
             options["solver"] = self.solver
