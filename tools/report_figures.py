@@ -56,8 +56,8 @@ def source(name: str, *columns: str) -> ColumnDataSource:
 def network() -> Any:
     """Draw nodes and edges."""
     nodes = source("nodes", "x", "y", "size", "name", "degree", "label", "dx", "dy")
-    ends, told = ("x0", "y0", "x1", "y1"), ("weight", "confidence", "source", "target")
-    edges = source("edges", *ends, "width", "color", *told)
+    ends, told = ("x0", "y0", "x1", "y1"), ("weight", "confidence", "decided", "source", "target")
+    edges = source("edges", *ends, "width", "color", "dash", *told)
     arrows = source("arrows", "x", "y", "angle", "color", "size")
     drawn = figure(
         frame_width=FRAME[0],
@@ -76,6 +76,7 @@ def network() -> Any:
         line_width="width",
         line_color="color",
         line_alpha=0.9,
+        line_dash="dash",
         source=edges,
         hover_line_alpha=1.0,
     )
@@ -120,7 +121,8 @@ def labels(names: ColumnDataSource) -> LabelSet:
 
 def matrix() -> Any:
     """Draw the matrix of weights, whose size and names a report fills in."""
-    cells = source("cells", "x", "y", "color", "weight", "confidence", "source", "target")
+    told = ("weight", "confidence", "decided", "source", "target")
+    cells = source("cells", "x", "y", "color", *told)
     drawn = figure(
         width=MATRIX_SIZE,
         height=MATRIX_SIZE,

@@ -129,12 +129,21 @@ def short_rows(lines: Sequence[str], most: int, where: str) -> list[str]:
 
 
 def certificate(fit: Any, method: str = "") -> str:
-    """Tell how far a convex fit is from the optimum, at most."""
+    """Tell how far a convex fit is from the optimum, at most, and which edges are proven."""
     from edgewise.estimators.base.table import describe_gap
+    from edgewise.graph.proven import describe_decided
 
     is_many = method in ("neighborhood", "mixed")
     what = "The regressions are together" if is_many else "The fit is"
-    return f"{what} {describe_gap(fit)}."
+    proven = describe_decided(fit.graph_, is_change=hasattr(fit, "change_"))
+    return f"{what} {describe_gap(fit)}." + ("" if proven is None else f"\n{proven}")
+
+
+def undecided(fit: Any) -> dict[str, int]:
+    """Record how many pairs are too close to call; nothing of a fit without proof."""
+    if fit.graph_.decided is None:
+        return {}
+    return {"n_undecided": int((~fit.graph_.decided).sum()) // 2}
 
 
 def parameters_of(fit: Any) -> dict[str, Any]:
@@ -162,6 +171,7 @@ def about_fit(fit: Any) -> dict[str, Any]:
         **({} if gamma is None else {"gamma": gamma}),
         "gap": _finite(fit.gap_),
         "objective": _finite(fit.objective_),
+        **undecided(fit),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgewise._core.typing import FloatArray
+from edgewise._core.typing import BoolArray, FloatArray
 from edgewise.graph import Graph
 from edgewise.plot._canvas import tidy
 from edgewise.plot._layout import Page, is_joined, part_of, place, strongest
@@ -58,7 +58,8 @@ def network_data(
         "source": [number[name] for name in kept["source"]],
         "target": [number[name] for name in kept["target"]],
         **numbers,
-        "signed": None if graph.signed is None else _signs(graph, kept, number),
+        "signed": None if graph.signed is None else _marks(graph.signed, kept, number),
+        "decided": None if graph.decided is None else _marks(graph.decided, kept, number),
         "more": further,
         "decimals": {
             name: decimals(values) for name, values in (numbers | further).items() if values
@@ -77,11 +78,10 @@ def _cells(sites: FloatArray) -> list[list[float]]:
     return cells
 
 
-def _signs(graph: Graph, edges: Any, number: dict[str, int]) -> list[bool]:
-    """Tell of each edge whether its weight has a sign."""
-    assert graph.signed is not None
+def _marks(matrix: BoolArray, edges: Any, number: dict[str, int]) -> list[bool]:
+    """Tell of each edge what a matrix says of it."""
     ends = zip(edges["source"], edges["target"], strict=True)
-    return [bool(graph.signed[number[a], number[b]]) for a, b in ends]
+    return [bool(matrix[number[a], number[b]]) for a, b in ends]
 
 
 def as_script(data: Any) -> str:
@@ -208,7 +208,8 @@ def _about_edges(graph: Graph) -> list[tuple[str, str]]:
         ("to" if graph.directed else "and", "@target"),
         ("weight", "@weight"),
     ]
-    return told if graph.confidence is None else [*told, ("confidence", "@confidence")]
+    told += [] if graph.confidence is None else [("confidence", "@confidence")]
+    return told + ([] if graph.decided is None else [("at the optimum", "@decided")])
 
 
 def _plain(name: str) -> str:

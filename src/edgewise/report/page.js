@@ -10,6 +10,8 @@
   const PAPER_WIDTH = 680; // what a sheet holds beside its margins
   const WEAK = dark ? 0.6 : 0.45; // how solid the weakest edges are
   const WEAKEST = 0.05; // In a map of neighbours, small weights are to look small.
+  // What is known of an edge's place in the optimum, by whether it is decided.
+  const PROVEN = ["too close to call", "proven"];
   const sign = (weight, signed) => (!signed || weight === 0 ? NEUTRAL : weight > 0 ? POSITIVE : NEGATIVE);
   const shade = (weight, largest, signed, least = 0.25) => {
     const share = largest > 0 ? Math.min(1, Math.abs(weight) / largest) : 0;
@@ -200,7 +202,7 @@
         option.value = name;
         names.append(option);
       }
-      for (const control of [".by-weight", ".by-confidence", ".all-edges"]) {
+      for (const control of [".by-weight", ".by-confidence", ".open-edges", ".all-edges"]) {
         element.querySelector(control)?.addEventListener("input", () => this.filter());
       }
       element.querySelector(".search").addEventListener("input", () => this.search());
@@ -239,10 +241,12 @@
     filter() {
       const weight = this.least(".by-weight") * this.largest;
       const confidence = this.least(".by-confidence");
+      const isOpen = this.element.querySelector(".open-edges")?.checked;
       this.kept = [];
       this.sizes.forEach((size, k) => {
         const sure = this.data.confidence === null || (this.data.confidence[k] ?? 0) >= confidence;
-        if (size >= weight && sure) this.kept.push(k);
+        const asked = !isOpen || !this.data.decided[k];
+        if (size >= weight && sure && asked) this.kept.push(k);
       });
       const tell = (where, text) => {
         const output = this.element.querySelector(where);
@@ -260,22 +264,24 @@
     draw() {
       const nodes = model(`nodes-${this.key}`);
       if (!nodes) return;
-      const { names, source, target, weight, confidence, directed } = this.data;
+      const { names, source, target, weight, confidence, decided, directed } = this.data;
+      const told = (k) => (decided ? PROVEN[Number(decided[k])] : null);
       const degree = names.map(() => 0);
       for (const k of this.kept) {
         degree[source[k]] += 1;
         degree[target[k]] += 1;
       }
       this.degree = degree;
-      const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], source: [], target: [] };
+      const edges = { x0: [], y0: [], x1: [], y1: [], width: [], color: [], weight: [], confidence: [], decided: [], dash: [], source: [], target: [] };
       const arrows = { x: [], y: [], angle: [], color: [], size: [] };
-      const cells = { x: [], y: [], color: [], weight: [], confidence: [], source: [], target: [] };
+      const cells = { x: [], y: [], color: [], weight: [], confidence: [], decided: [], source: [], target: [] };
       const isLit = (k) => this.isLit(source[k], target[k]);
       const hasSign = (k) => this.data.signed === null || this.data.signed[k];
       const cell = (row, column, k) => {
         cells.x.push(column); cells.y.push(row);
         cells.color.push(isLit(k) ? shade(weight[k] ?? 0, this.largest, hasSign(k)) : FAINT);
         cells.weight.push(weight[k]); cells.confidence.push(confidence ? confidence[k] : null);
+        cells.decided.push(told(k));
         cells.source.push(names[source[k]]); cells.target.push(names[target[k]]);
       };
       // No more edges than can be told apart, unless all are asked for; what is chosen is drawn, on top of the rest.
@@ -308,6 +314,7 @@
         edges.x0.push(a[0]); edges.y0.push(a[1]); edges.x1.push(b[0]); edges.y1.push(b[1]);
         edges.width.push(width); edges.color.push(color); edges.weight.push(weight[k]);
         edges.confidence.push(confidence ? confidence[k] : null);
+        edges.decided.push(told(k)); edges.dash.push(decided && !decided[k] ? "6 4" : "");
         edges.source.push(names[source[k]]); edges.target.push(names[target[k]]);
         if (directed) {
           const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
@@ -472,7 +479,7 @@
     }
 
     heads() {
-      return ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : []), ...Object.keys(this.data.more)];
+      return ["source", "target", "weight", ...(this.data.confidence ? ["confidence"] : []), ...(this.data.decided ? ["decided"] : []), ...Object.keys(this.data.more)];
     }
 
     head() {
@@ -487,9 +494,9 @@
     }
 
     values(k) {
-      const { names, source, target, weight, confidence, more } = this.data;
+      const { names, source, target, weight, confidence, decided, more } = this.data;
       return [
-        names[source[k]], names[target[k]], weight[k], ...(confidence ? [confidence[k]] : []), ...Object.values(more).map((column) => column[k]),
+        names[source[k]], names[target[k]], weight[k], ...(confidence ? [confidence[k]] : []), ...(decided ? [decided[k] ? "yes" : "no"] : []), ...Object.values(more).map((column) => column[k]),
       ];
     }
 

@@ -148,7 +148,7 @@ def _certainty(report: Report) -> list[str]:
         found = report.edge_values["qvalue"][graph.adjacency]
         n_sure = round(float((found <= LEVEL).sum()) * graph.n_edges / len(found))
         lines.append(f"{n_sure} of {graph.n_edges} edges have a q-value of at most {LEVEL:g}.")
-    return lines + _certificate(report.record)
+    return lines + _certificate(report)
 
 
 def _main_figures(report: Report) -> list[tuple[str, str]]:
@@ -217,7 +217,7 @@ def details(report: Report) -> dict[str, Any]:
     keys = dict.fromkeys([*(key for _, keys in said for key in keys), *cited])
     entries = read_references()
     return {
-        "done": _done(record),
+        "done": [*_done(record), *_certificate(report)],
         "warnings": [str(text) for text in record.get("warnings", ())],
         "facts": _facts(record),
         "paragraph": paragraph,
@@ -232,14 +232,13 @@ def read_references() -> dict[str, str]:
 
 
 def _done(record: Mapping[str, Any]) -> list[str]:
-    """Tell data, treatment and certificate in sentences."""
+    """Tell data and treatment in sentences."""
     lines = []
     data = record.get("data", {})
     if "n_samples" in data:
         source = data.get("file") or data.get("bundled") or "the table"
         lines.append(f"{data['n_samples']} rows and {data['n_features']} columns of {source}.")
     lines += [_as_sentence(note) for note in _treatment(record)]
-    lines += _certificate(record)
     return lines
 
 
@@ -252,10 +251,12 @@ def _as_sentence(note: Any) -> str:
     return f"{str(note)[:1].upper()}{str(note)[1:].rstrip('.')}."
 
 
-def _certificate(record: Mapping[str, Any]) -> list[str]:
-    """Convergence in words."""
+def _certificate(report: Report) -> list[str]:
+    """Convergence in words, and which edges are proven."""
     from edgewise.estimators.base.table import ROUNDING
+    from edgewise.graph.proven import describe_decided
 
+    record = report.record
     if "converged" not in record:
         return []
     if not record["converged"]:
@@ -263,8 +264,11 @@ def _certificate(record: Mapping[str, Any]) -> list[str]:
     if (gap := record.get("gap")) is None:
         return ["The fit converged."]
     if gap < ROUNDING:
-        return ["The fit converged: it is at the optimum, up to rounding."]
-    return [f"The fit converged: it is within {gap:.2g} of the optimum (duality gap)."]
+        lines = ["The fit converged: it is at the optimum, up to rounding."]
+    else:
+        lines = [f"The fit converged: it is within {gap:.2g} of the optimum (duality gap)."]
+    proven = describe_decided(report.graph, is_change=report.noun == "change")
+    return lines + ([] if proven is None else [str(proven)])
 
 
 def _facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -635,6 +639,7 @@ def _section(report: Report, k: int) -> dict[str, Any]:
         "n_hidden": graph.n_edges - len(data["source"]),
         "leads": report.leads and bool(report.pictures),
         "has_confidence": graph.confidence is not None,
+        "has_open": graph.decided is not None and bool(graph.adjacency[~graph.decided].any()),
         "pictures": [
             {
                 "words": picture.words,

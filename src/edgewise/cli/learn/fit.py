@@ -35,6 +35,7 @@ from edgewise.cli.wording import (
     short_name,
     short_rows,
     strongest_edge,
+    undecided,
     weight_text,
 )
 
@@ -444,7 +445,8 @@ def _found(fit: Any, method: str) -> dict[str, Any]:
         return {"score": float(fit.criterion_value_), "n_tests": int(fit.n_tests_)}
     if method == MIXED:
         alphas = dict(zip(fit.kinds_, fit.alpha_.tolist(), strict=True))
-        return {"alphas": alphas, "alpha_rule": rule_name(fit.alpha), "gap": fit.gap_}
+        rule = rule_name(fit.alpha)
+        return {"alphas": alphas, "alpha_rule": rule, "gap": fit.gap_, **undecided(fit)}
     if method != IN_SPACE:
         return about_fit(fit)
     tau = {"tau": float(fit.tau_), "tau_rule": _rules(fit)[1]}
