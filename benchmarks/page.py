@@ -24,6 +24,7 @@ SUBJECTS = {
     "directed": "Directed networks",
     "classify": "Class networks",
     "streaming": "Tables larger than memory",
+    "decided": "Proven edges",
     "scaling": "Scaling",
     "html_report": "The report",
 }
