@@ -104,9 +104,9 @@ def test_as_json(run, survey):
     ("options", "words"),
     [
         (["--alpha", "0.1"], ["--alpha", "discrete network", "--method gaussian"]),
-        (["--set", "tol=0.1"], ["--tol", "discrete network"]),
+        (["--set", "tol=0.1"], ["--set tol=0.1", "discrete network"]),
         (["--set", "repair=ridge"], ["discrete network"]),
-        (["--method", "discrete", "--grid=ring"], ["--grid=ring", "--method discrete"]),
+        (["--method", "discrete", "--grid=ring"], ["--grid requires", "--method discrete"]),
         (["--covariance", "spearman", "--set", "criterion=ib"], ["text"]),
     ],
 )

@@ -167,6 +167,6 @@ def test_levels_have_p_values_and_what_has_none_says_why(run, data, tmp_path):
     np.testing.assert_allclose(table["qvalue"], wanted.qvalues[at])
     assert "shah2020" in (tmp_path / "edgewise-out" / "report.html").read_text(encoding="utf-8")
     out = run("learn", "data.csv", *FAST, "--covariance", "kendall").stdout
-    assert "no p-values of edges: their errors need resamples" in " ".join(out.split())
+    assert "no p-values of edges: their standard errors need resamples" in " ".join(out.split())
     out = run("learn", "data.csv", *FAST, "--blocks", "5").stdout
     assert "no p-values of edges, since rows depend" in " ".join(out.split())

@@ -30,7 +30,7 @@ def test_it_is_found_and_the_advice_works(run, trial):
     result = run("learn", "data.csv", "--resamples=0")
     assert "'time' looks like a time under observation" in result.stderr
     assert "--drop time,status" in result.stderr
-    assert "`edgewise learn data.csv --resamples 0 --survival time=status`" in result.stderr
+    assert "`edgewise learn data.csv --resamples=0 --survival time=status`" in result.stderr
     result = run("learn", "data.csv", "--resamples=0", "--survival", "time=status")
     assert "under observation" not in result.stderr
     assert "among the 3 columns" in result.stdout
