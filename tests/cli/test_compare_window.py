@@ -184,7 +184,7 @@ def test_json(run, rows):
         (["--window", "40", "--step", "0"], ["step must be at least 1"]),
         (["--window", "40", "--permutations", "0"], ["--permutations must be at least 1"]),
         (["--window", "40", "--pair", "a,b"], ["--pair requires --by"]),
-        (["--window", "40", "--basis", "power", "--set", "degree=2,3"], ["one degree"]),
+        (["--window", "40", "--basis", "power", "--set", "degree=2,3"], ["a single degree"]),
         (["--window", "40", "--drop", "a,b,c"], ["at least 2 columns"]),
     ],
 )

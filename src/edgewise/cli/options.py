@@ -266,7 +266,7 @@ def settings(words: Sequence[str] | None, *names: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for word in words or ():
         name, text = setting(word, names, "--set")
-        found[name] = _value(text)
+        found[name] = _value(text.strip())
     return found
 
 
@@ -276,7 +276,7 @@ def setting(word: str, names: Sequence[str], option: str) -> tuple[str, str]:
     name = name.strip().replace("-", "_")
     if not sign or name not in names:
         raise InputError("unknown_setting", option=option, word=word, names=list(names))
-    return name, text.strip()
+    return name, text
 
 
 def _value(text: str) -> Any:
