@@ -160,7 +160,7 @@ def test_cost_is_told_before_to_whoever_watches(frame, capsys, monkeypatch):
     assert resampled.graph_.confidence is not None
     assert capsys.readouterr().err.startswith(
         "100 resamples for the confidence of each edge, about 1 second (--resamples 0 skips "
-        "them out) ...\n"
+        "them) ...\n"
     )
 
 
