@@ -198,8 +198,7 @@ def test_what_is_asked_for_and_cannot_be(at):
     frame = persons()
     numbers = frame.drop(columns="participant")
     assert (
-        "--within is about rows that belong together"
-        in at(numbers, "learn", "--within", "centre", code=2)[0].stderr
+        "--within requires clusters" in at(numbers, "learn", "--within", "centre", code=2)[0].stderr
     )
     assert (
         "has another value in every row"

@@ -283,13 +283,13 @@ def test_an_earlier_run_leaves_nothing_behind(regress, rows):
     [
         (("--on", "latitude"), "--on names 'latitude', which is not a column"),
         (("--on", ","), "--on names no column"),
-        (("--on", "lon", "--responses", "lon,wind"), "'lon' cannot be of the network"),
+        (("--on", "lon", "--responses", "lon,wind"), "'lon' cannot be both in the network and in"),
         (("--on", "lon", "--responses", "wind"), "needs at least 2 columns"),
         (("--on", "lon"), "Column 'place' of"),
         (("--on", "lon", "--drop", "place", "--held-out", "even"), "--held-out names 'even'"),
         (
             ("--on", "lon", "--drop", "place", "--held-out", "lat"),
-            "--held-out takes a column of 0 and 1",
+            "--held-out requires a column of 0 and 1",
         ),
         (
             ("--on", "lon", "--drop", "place", "--set", "lookahead=1", "--search", "optimal"),
@@ -311,7 +311,7 @@ def test_an_earlier_run_leaves_nothing_behind(regress, rows):
             ("--on", "lon", "--drop", "place", "--min-leaf", "0"),
             "--min-leaf must be a whole",
         ),
-        (("--on", "lon", "--drop", "place", "--jobs", "0"), "has no meaning"),
+        (("--on", "lon", "--drop", "place", "--jobs", "0"), "is not allowed"),
     ],
 )
 def test_bad_input(run, rows, tmp_path, options, message):
@@ -370,5 +370,5 @@ def test_a_date_that_is_none_is_named(run, tmp_path):
     table = pd.DataFrame(np.random.default_rng(10).normal(size=(80, 3)), columns=NAMES)
     table.assign(Date=days).to_csv(tmp_path / "data.csv", index=False)
     message = complaint(run, tmp_path / "data.csv", "--on", "Date")
-    assert "'Date' holds dates that are none" in message
+    assert "'Date' has invalid dates" in message
     assert "2024-02-30" in message

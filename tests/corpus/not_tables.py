@@ -88,7 +88,7 @@ def a_set(values):
     return set(values[:, 0].tolist())
 
 
-@NOT_TABLES.add(refused("no table"))
+@NOT_TABLES.add(refused("not a table"))
 def a_function(values):
     return np.mean
 
@@ -113,7 +113,7 @@ def names_that_look_the_same(values):
     return frame_of(values, ["1", 1, "dose", "gene7"])
 
 
-@NOT_TABLES.add(refused("text for a name"), responses=SAME)
+@NOT_TABLES.add(refused("column names"), responses=SAME)
 def pandas_with_mixed_names(values):
     return frame_of(values, ["age", 2, None, ("a", 1)])
 
