@@ -244,3 +244,21 @@ def test_score_is_the_mean_log_likelihood_and_is_cross_validated():
     np.testing.assert_allclose(cross_val_score(DirectedGraph(), rows, cv=3), by_hand)
     grid = GridSearchCV(DirectedGraph(), {"method": ["boss", "pc"]}, cv=3).fit(rows)
     assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
+
+
+def test_rows_have_log_densities():
+    X = make_linear_sem(np.triu(np.ones((4, 4)), 1), rng=0).sample(200, rng=1)
+    model = DirectedGraph().fit(X)
+    by_row = model.score_samples(X)
+    assert model.score(X) == pytest.approx(by_row.mean())
+    inner = np.linalg.inv(np.eye(4) - model.coef_)
+    normal = stats.multivariate_normal(
+        model.intercept_ @ inner, inner.T @ np.diag(model.noise_variance_) @ inner
+    )
+    np.testing.assert_allclose(by_row, normal.logpdf(X))
+    gappy = X.copy()
+    gappy[0, 1] = np.nan
+    assert np.isnan(DirectedGraph(missing="em").fit(gappy).score_samples(gappy)).tolist()[:2] == [
+        True,
+        False,
+    ]

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -298,3 +299,14 @@ def test_clone_and_refit():
     model = LocallyConstantGraph(neighbors=pairs_of("ring", 8), **NUMBERS)
     again = clone(model).fit(patches())
     np.testing.assert_array_equal(again.fit(patches()).precision_, model.fit(patches()).precision_)
+
+
+def test_rows_have_densities_and_distances():
+    X = np.random.default_rng(0).normal(size=(80, 5)).cumsum(axis=1)
+    model = LocallyConstantGraph(0.05, 0.02).fit(X)
+    normal = stats.multivariate_normal(model.location_, model.covariance_)
+    np.testing.assert_allclose(model.score_samples(X), normal.logpdf(X))
+    assert model.score(X) == pytest.approx(model.score_samples(X).mean())
+    gone = X - model.location_
+    distances = np.einsum("ni,ij,nj->n", gone, model.precision_, gone)
+    np.testing.assert_allclose(model.mahalanobis(X), distances)

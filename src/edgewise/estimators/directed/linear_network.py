@@ -35,15 +35,18 @@ class LinearModel(NamedTuple):
 
     def log_likelihood(self, X: FloatArray, sample_weight: FloatArray | None) -> float:
         """Mean log-density of the rows that are complete."""
-        is_whole = ~np.isnan(X).any(axis=1)
+        by_row = self.row_log_likelihood(X)
+        is_whole = ~np.isnan(by_row)
         if not is_whole.any():
             raise InputError("no_complete_row")
-        rows = X[is_whole]
         weights = None if sample_weight is None else sample_weight[is_whole]
-        residual = rows - rows @ self.coef - self.intercept
-        squared = np.average(residual**2, axis=0, weights=weights)
-        terms = np.log(2 * np.pi * self.noise_variance) + squared / self.noise_variance
-        return float(-0.5 * np.sum(terms))
+        return float(np.average(by_row[is_whole], weights=weights))
+
+    def row_log_likelihood(self, X: FloatArray) -> FloatArray:
+        """Log-density of each row; NaN where a value is missing."""
+        residual = X - X @ self.coef - self.intercept
+        terms = np.log(2 * np.pi * self.noise_variance) + residual**2 / self.noise_variance
+        return np.asarray(-0.5 * terms.sum(axis=1))
 
 
 class Equations(NamedTuple):
@@ -275,6 +278,21 @@ class LinearNetwork:
         rows, weights = read_new_rows(self, X, sample_weight)
         model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
         return model.log_likelihood(rows, weights)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Log-density of each row, of which `score` is the mean; NaN where a value is missing.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, m)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        self._require_equations()
+        model = LinearModel(self.coef_, self.intercept_, self.noise_variance_)
+        return model.row_log_likelihood(read_new_rows(self, X, None)[0])
 
     def do(self, values: Mapping[Any, float]) -> FloatArray:
         """Mean of every column when some are set from outside.

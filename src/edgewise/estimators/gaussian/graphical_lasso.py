@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.arrays import on_host, to_device
 from edgewise._core.constraints import Constraint, OneOf, check_parameters
 from edgewise._core.errors import InputError
 from edgewise._core.resume import chain
 from edgewise._core.typing import BoolArray, FloatArray, RandomState
+from edgewise.estimators.base.density import GaussianDensity
 from edgewise.estimators.base.fits import (
     GaussianFit,
     GaussianModel,
@@ -38,18 +38,15 @@ from edgewise.estimators.base.statistics import (
 from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import (
     ON_LATENT_SCALE,
-    TableEstimator,
     decided_kinds,
     follow,
     followed,
-    read_new_rows,
     read_table,
 )
 from edgewise.graph import Graph
 from edgewise.io.messages import quote_names
 from edgewise.selection import CV, EBIC, FDR, StARS, Stepwise
 from edgewise.selection.choose import ConvergenceWarning
-from edgewise.selection.criteria import row_log_likelihood, squared_distances
 from edgewise.selection.graph_choice import choose_stepwise, choose_tested
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import search
@@ -67,7 +64,7 @@ from edgewise.stats import Moments
 PATH_BYTES: Final = 2**30
 
 
-class GaussianGraph(TableEstimator):
+class GaussianGraph(GaussianDensity):
     r"""Sparse Gaussian graph by the graphical lasso, with a certificate.
 
     .. math::
@@ -312,69 +309,6 @@ class GaussianGraph(TableEstimator):
         note_decided(self, fit.solution.decided)
         follow(self, followed(X), "precision_", "covariance_", "location_", "partial_correlation_")
         return self
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean Gaussian log-likelihood per row.
-
-        For correlations of ranks and of ordered answers, that of the latent Gaussian, from the
-        correlations within ``X``. A row
-        with missing values contributes its observed entries, unless ``missing="error"``.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, p)
-            Rows, also when the fit was to a precomputed covariance (of centred columns).
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        rows, weights = read_new_rows(self, X, sample_weight)
-        model = GaussianModel.of(self)
-        return self._problem().score(model, rows, weights)
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Log-density of each row; the weighted mean of them is `score`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, p)
-            Rows. One with missing values has the density of what it has, unless
-            ``missing="error"``.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return row_log_likelihood(*self._rows_and_model(X))
-
-    def mahalanobis(self, X: Any) -> FloatArray:
-        r"""Squared distance of each row from the mean, :math:`(x - \mu)^T \Theta (x - \mu)`.
-
-        Rows of the model have distances of a :math:`\chi^2` distribution with as many degrees of
-        freedom as columns.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, p)
-            As for `score_samples`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return squared_distances(*self._rows_and_model(X))
-
-    def _rows_and_model(self, X: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return rows with mean and covariance of the model in their units."""
-        check_is_fitted(self)
-        if self.covariance in ON_LATENT_SCALE:
-            raise InputError("latent_without_density", covariance=self.covariance)
-        model = GaussianModel.of(self)
-        return read_new_rows(self, X, None)[0], model.location, model.covariance
 
     def path(
         self,

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from edgewise._core.arrays import on_host, to_device
 from edgewise._core.constraints import Constraint, OneOf, check_parameters, is_number
@@ -21,6 +20,7 @@ from edgewise._core.typing import AnyArray, FloatArray, IntArray, RandomState
 from edgewise.data.checks import check_columns
 from edgewise.data.neighbors import Neighbors, describe_neighbors, neighbor_pairs
 from edgewise.estimators.base.columns import constant_columns, refuse_constant
+from edgewise.estimators.base.density import GaussianDensity
 from edgewise.estimators.base.fits import (
     GaussianModel,
     LocallyConstantPath,
@@ -33,10 +33,8 @@ from edgewise.estimators.base.fits import (
 from edgewise.estimators.base.statistics import CONSTRAINTS, Statistics, labels, positive_rows
 from edgewise.estimators.base.summarizer import Summarizer
 from edgewise.estimators.base.table import (
-    TableEstimator,
     follow,
     followed,
-    read_new_rows,
     read_table,
 )
 from edgewise.graph import Graph
@@ -68,7 +66,7 @@ RATIO: Final = 1e-3
 DIFFERENCES: Final = ("constant", "smooth")
 
 
-class LocallyConstantGraph(TableEstimator):
+class LocallyConstantGraph(GaussianDensity):
     r"""Sparse Gaussian graph that is constant over neighbours in space, with a certificate.
 
     .. math::
@@ -288,27 +286,6 @@ class LocallyConstantGraph(TableEstimator):
         note_decided(self, None if decided is None else self._on_all_columns(decided, True))
         follow(self, followed(X), "precision_", "covariance_", "location_", "partial_correlation_")
         return self
-
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean Gaussian log-likelihood per row of the columns in ``kept_``.
-
-        A row with missing values contributes its observed entries, unless ``missing="error"``.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, p)
-            Rows, also when the fit was to a precomputed covariance (of centred columns).
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        rows, weights = read_new_rows(self, X, sample_weight)
-        model = GaussianModel.of(self)
-        return self._problem().score(model, self._used(rows), weights)
 
     def path(
         self,
