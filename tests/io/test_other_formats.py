@@ -181,7 +181,7 @@ def test_damaged_sparse_anndata_is_refused(tmp_path, monkeypatch, part, number):
     table = SimpleNamespace(X=sparse, to_df=lambda: pytest.fail("read"))
     monkeypatch.setitem(sys.modules, "anndata", SimpleNamespace(read_h5ad=lambda _: table))
     (tmp_path / "data.h5ad").write_bytes(b"\x89HDF")
-    with raises(InputError, code="cannot_read_format", suffix=".h5ad", error="indices must be < 4"):
+    with raises(InputError, code="cannot_read_format", suffix=".h5ad"):
         read_table(tmp_path / "data.h5ad")
 
 
