@@ -15,6 +15,7 @@ from edgewise.cli.direct import direct
 from edgewise.cli.export import export
 from edgewise.cli.info import info
 from edgewise.cli.learn import learn
+from edgewise.cli.plan import plan
 from edgewise.cli.prepare import reads_table
 from edgewise.cli.progress import tells_progress
 from edgewise.cli.regress import regress
@@ -58,13 +59,14 @@ EXAMPLES: Final = {
     "direct": "edgewise direct sensors.csv --tier age,sex",
     "classify": "edgewise classify patients.csv --by diagnosis",
     "demo": "edgewise demo --out try",
+    "plan": "edgewise plan learn --features 15 --size 0.3",
     "export": "edgewise export edgewise-out/model.edgewise graph.gexf",
     "simulate": "edgewise simulate --kind hub --features 20 --samples 500 --out data.csv",
     "info": "edgewise info --json",
 }
 
 on_tables: list[Callable[..., None]] = [learn, compare, regress, direct, classify]
-others: list[Callable[..., None]] = [demo, export, simulate, info]
+others: list[Callable[..., None]] = [demo, plan, export, simulate, info]
 for command in (*map(reads_table, on_tables), *others):
     epilog = f"Example: {EXAMPLES[command.__name__]}"
     if command in on_tables:
